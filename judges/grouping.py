@@ -12,7 +12,8 @@ The surest leads, of those that stand where the error was made.
 
 Findings of packs' checks change nothing of these errors, for packs are switched on and off: each is part of the surest
 of them that is about the call it names, or has a cause of its dimensions at its span or in its turn. The others make
-errors by the same rules among themselves.
+errors by the same rules among themselves. Nor does the finding that marks the decisive error: it is part of the error
+that has a finding which it names, and an error by itself where there is none.
 """
 
 from __future__ import annotations
@@ -32,16 +33,17 @@ def group(findings: Iterable[Finding], runs: Sequence[str]) -> tuple[AgentError,
     """
     place = _Place({run: number for number, run in enumerate(runs)})
     ranked = sorted(findings, key=lambda f: (-f.confidence, -f.severity.rank, *place(f)))
-    errors = _grouped([f for f in ranked if not f.of_pack])
+    errors = _grouped([f for f in ranked if not f.beside])
     homes = _homes(errors)
     parts: dict[int, list[Finding]] = {}
     alone: list[Finding] = []
-    for finding in (f for f in ranked if f.of_pack):
+    for finding in (f for f in ranked if f.of_pack and not f.marks):
         home = next((homes[key] for key in _shared(finding) if key in homes), None)
         (alone if home is None else parts.setdefault(home, [])).append(finding)
     for number, own in parts.items():
         errors[number] = _with_parts(errors[number], own)
-    return tuple(sorted([*errors, *_grouped(alone)], key=lambda error: place(error.lead)))
+    errors = _marked([*errors, *_grouped(alone)], [f for f in ranked if f.marks])
+    return tuple(sorted(errors, key=lambda error: place(error.lead)))
 
 
 def _grouped(ranked: Sequence[Finding]) -> list[AgentError]:
@@ -148,6 +150,19 @@ def _with_parts(error: AgentError, parts: Sequence[Finding]) -> AgentError:
     """The error with findings of packs as its last; spans that it does not name yet come last, too."""
     further = dict.fromkeys((*error.repeated_at, *(f.span_id for f in parts if f.span_id not in error.spans)))
     return replace(error, findings=(*error.findings, *parts), repeated_at=tuple(further))
+
+
+def _marked(errors: Sequence[AgentError], marks: Sequence[Finding]) -> list[AgentError]:
+    """The errors with the findings that mark them as their last, and those that mark none of them."""
+    home = {finding.id: number for number, error in enumerate(errors) for finding in error.findings}
+    found, alone = list(errors), []
+    for mark in marks:
+        number = next((home[i] for i in mark.linked if i in home), None)
+        if number is None:
+            alone.append(mark)
+        else:
+            found[number] = replace(found[number], findings=(*found[number].findings, mark))
+    return [*found, *_grouped(alone)]
 
 
 def _with_repeats(clusters: Sequence[Sequence[Finding]]) -> Iterator[tuple[Sequence[Finding], list[Finding]]]:

@@ -43,7 +43,8 @@ class ErrorRole(StrEnum):
 class AgentError:
     """One mistake. `findings`: its lead first, those that repeat it last; `cause`: their class (`judges/causes.py`).
 
-    Findings of packs' checks after a lead that is none decide nothing of it: packs may be switched on and off.
+    Findings of packs' checks, or of the judge of decisive errors, after a lead that is none decide nothing of it: both
+    may be switched on and off.
 
     `shown_at`, `read_at`: the spans where it showed and was read, "" for none; `repeated_at`: further ones.
     """
@@ -67,7 +68,13 @@ class AgentError:
     @property
     def deciding(self) -> tuple[Finding, ...]:
         """The findings that decide its state, confidence and severity."""
-        return tuple(finding for finding in self.findings if finding.of_pack == self.lead.of_pack)
+        kind = (self.lead.of_pack, self.lead.marks)
+        return tuple(finding for finding in self.findings if (finding.of_pack, finding.marks) == kind)
+
+    @property
+    def decided(self) -> str:
+        """Why it decided the outcome of its trace and what should have been done, "" where it did not."""
+        return next((finding.explanation for finding in self.findings if finding.marks), "")
 
     @property
     def state(self) -> FindingState:
@@ -102,7 +109,7 @@ class ErrorSummary:
     """An error as lists show it: what its lead says, and where its findings are.
 
     `confidence`, `medium`, `high`: with which it is at least LOW, MEDIUM, HIGH; `judges`: of all its findings, the
-    lead's first; `first_seen`: of any deciding one, unix nanos.
+    lead's first; `first_seen`: of any deciding one, unix nanos; `decided`: as of `AgentError`.
     """
 
     tenant: str
@@ -129,6 +136,12 @@ class ErrorSummary:
     repeated_at: tuple[str, ...]
     findings: tuple[str, ...]
     first_seen: int
+    decided: str = ""
+
+    @property
+    def decisive(self) -> bool:
+        """Whether it decided the outcome of its trace."""
+        return bool(self.decided)
 
     @property
     def spans(self) -> dict[str, ErrorRole]:
@@ -170,6 +183,7 @@ def summary(error: AgentError) -> ErrorSummary:
         repeated_at=error.repeated_at,
         findings=tuple(finding.id for finding in error.findings),
         first_seen=min(finding.first_seen for finding in error.deciding),
+        decided=error.decided,
     )
 
 

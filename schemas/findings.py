@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from .decisive import DECISIVE
 from .taxonomy import TRAIL, Dimension, Severity, with_group
 
 
@@ -101,6 +102,16 @@ class Finding:
         return bool(hyphen) and pack == self.taxonomy
 
     @property
+    def marks(self) -> bool:
+        """Whether it marks the decisive error of its trace (`schemas/decisive.py`) and is no mistake of its own."""
+        return self.judge == DECISIVE
+
+    @property
+    def beside(self) -> bool:
+        """Whether it changes nothing of the errors that other findings make."""
+        return self.of_pack or self.marks
+
+    @property
     def shown_title(self) -> str:
         """The title, else the category with its group."""
         return self.title or with_group(self.taxonomy, self.category)
@@ -128,7 +139,7 @@ def digest(parts: Iterable[str]) -> str:
     return hashlib.blake2b(measured, digest_size=16).hexdigest()
 
 
-OF_PACK: Final = "(position(Judge, '-') > 0 AND splitByChar('-', Judge)[1] = Taxonomy)"
-"""`Finding.of_pack` of a row of the table."""
+BESIDE: Final = f"(Judge = '{DECISIVE}' OR position(Judge, '-') > 0 AND splitByChar('-', Judge)[1] = Taxonomy)"
+"""`Finding.beside` of a row of the table."""
 
 LIVE = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})

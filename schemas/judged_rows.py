@@ -102,6 +102,7 @@ _ERRORS: Final = ColumnTable(
     array_column("RepeatedAt", "repeated_at"),
     array_column("FindingIds", "findings"),
     StoredColumn("FirstSeen", "first_seen"),
+    StoredColumn("Decided", "decided"),
 )
 ERROR_COLUMNS: Final = (*_ERRORS.names, "Whole", "Removed", "FoldedAt", "ReceivedAt")
 ERROR_SELECT: Final = _ERRORS.select

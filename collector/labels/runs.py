@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...schemas.findings import OF_PACK
+from ...schemas.findings import BESIDE
 from ...schemas.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.text.moments import LAST
 from ..store.lists.findings import JOINED
@@ -50,7 +50,7 @@ FOUND: Final = f"""
 """
 """Findings that hold in these runs and maybe in others, however sure; each at the trace under which its run shows."""
 
-SHOWN: Final = f"SELECT * FROM ({FOUND}) WHERE Confidence >= {{balanced:Float64}} AND NOT {OF_PACK}"
+SHOWN: Final = f"SELECT * FROM ({FOUND}) WHERE Confidence >= {{balanced:Float64}} AND NOT {BESIDE}"
 """Those of them that the balanced profile shows and rates count: of packs' checks none."""
 
 OPINIONS: Final = f"""

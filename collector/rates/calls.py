@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.findings import OF_PACK
+from ...schemas.findings import BESIDE
 from ...schemas.rates import Population, Sums
 from ...schemas.verdicts import DETECTORS
 from ..store.client import Store
@@ -73,7 +73,7 @@ def _statement(q: Question) -> str:
     found = (
         "SELECT TraceId, if(ToolSpanId = '', SpanId, ToolSpanId) AS Place, "
         f"if({_ABOUT}, SpanId, '') AS Wish, Confidence FROM findings FINAL "
-        f"WHERE {TENANT} AND State = 'current' AND {_OF_POPULATION[q.population]} AND NOT {OF_PACK} "
+        f"WHERE {TENANT} AND State = 'current' AND {_OF_POPULATION[q.population]} AND NOT {BESIDE} "
         f"AND TraceId IN (SELECT arrayJoin(Parts) FROM ({facts}))"
     )
     marks = (

@@ -49,7 +49,7 @@ def errors_of(trace: BaseTrace) -> list[ErrorSummary]:
 def current_errors(trace: BaseTrace, population: Population) -> list[ErrorSummary]:
     """The current errors that the findings of a population make."""
     llm = {Population.DETECTORS: (False,), Population.JUDGES: (True,), Population.BOTH: (False, True)}[population]
-    current = (f for f in trace.findings if f.finding.state is FindingState.CURRENT and not f.finding.of_pack)
+    current = (f for f in trace.findings if f.finding.state is FindingState.CURRENT and not f.finding.beside)
     found = group((f.finding for f in current if f.llm in llm), [run.id for run in trace.runs])
     return [summary(error) for error in found]
 
@@ -119,7 +119,7 @@ def _errors(trace: BaseTrace) -> Iterator[tuple[AgentError, ErrorScope, bool]]:
     Each population, each judge and each pack has the errors that its own findings make; packs are of no population.
     """
     current = [f for f in trace.findings if f.finding.state is FindingState.CURRENT]
-    usual = [f for f in current if not f.finding.of_pack]
+    usual = [f for f in current if not f.finding.beside]
     runs = [run.id for run in trace.runs]
     of_llm = {f.finding.id for f in current if f.llm}
     groups: list[tuple[ErrorScope, list[Finding]]] = [

@@ -14,6 +14,7 @@ from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.grouping import group
 from tracejury.judges.llm.criteria_types import GPA_JUDGES
 from tracejury.schemas.agent_errors import AgentError, Cause, ErrorRole, summary
+from tracejury.schemas.decisive import DECISIVE
 from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint
 from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
 
@@ -251,6 +252,31 @@ def test_packs_change_nothing_of_the_errors_of_others(found: list[Finding]) -> N
     shared = [e for e in group(found, RUNS) if not all(f.of_pack for f in e.findings)]
     assert [described(e) for e in shared] == [described(e) for e in without]
     assert [[f for f in e.findings if not f.of_pack] for e in shared] == [list(e.findings) for e in without]
+
+
+def a_mark(of: Finding, **other: Any) -> Finding:
+    """A finding that marks the error of another one as decisive."""
+    more: dict[str, Any] = {"linked": (of.id,), "explanation": "It decided. Instead: count.", "category": of.category}
+    return a_finding(of.span_id, DECISIVE, 0.9, **more | {"severity": Severity.HIGH} | other)
+
+
+@given(findings(), st.integers(0, 10**6))
+def test_the_mark_of_the_decisive_error_changes_nothing_else_of_any_error(found: list[Finding], which: int) -> None:
+    without = group(found, RUNS)
+    marked = found[which % len(found)] if found else a_finding("llm1", "service-error")
+    errors = group([*found, a_mark(marked)], RUNS)
+    if found:
+        assert [described(e) for e in errors] == [described(e) for e in without]
+        assert [marked in e.findings for e in errors] == [summary(e).decisive for e in errors]
+        assert [e.spans for e in errors] == [e.spans for e in without]
+    assert [e.decided for e in errors if e.decided] == ["It decided. Instead: count."]
+
+
+def test_a_mark_whose_error_is_gone_is_an_error_by_itself() -> None:
+    other, gone = a_finding("llm1", "service-error"), a_finding("llm2", "service-error", turn=2)
+    errors = group([other, a_mark(gone, turn=2)], RUNS)
+    assert judges_of(errors) == [["service-error"], [DECISIVE]]
+    assert [e.state for e in errors] == [FindingState.CURRENT] * 2
 
 
 def test_ten_thousand_findings_of_one_turn_are_grouped_at_once() -> None:
