@@ -11,6 +11,7 @@ from ...judges.llm.case import Deliberation, Stage
 from ...judges.llm.client import Client
 from ...judges.llm.members import LlmJudges
 from ...judges.llm.schedule import RunProgress, WindowRules, closed_turns, content_hash, new_plans, window_due
+from ...judges.llm.subjects import subjects
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace, Turn
@@ -50,7 +51,7 @@ async def judge_trace(
     """
     steps = JudgingSteps(client, how.preparation, Verifier(verifier or client, how.verify, patience=None))
     judging = _TraceJudging(trace, how, steps, detected, architecture)
-    return tuple(await asyncio.gather(*map(judging.result, trace.runs)))
+    return tuple(await asyncio.gather(*map(judging.result, subjects(trace))))
 
 
 @dataclass(frozen=True, slots=True)

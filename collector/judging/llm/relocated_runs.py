@@ -1,4 +1,4 @@
-"""Runs and exchanges that moved or no longer exist: their former ledger entries and scores are withdrawn."""
+"""Runs and exchanges that moved, no longer exist or are no subjects: their entries and scores are withdrawn."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from ....judges.llm.selection import Decision
+from ....judges.llm.subjects import UNDECIDED
 from ....schemas.trajectory import Trace
 from ....schemas.verdicts import TAKEN_BACK, Judgement, LedgerKey, LedgerRecord, Outcome, Subject, SubjectKind, Verdict
 from ..ledger import run_of
@@ -51,6 +52,6 @@ def _withdrawn(key: LedgerKey, word: LedgerRecord, trace: Trace, now: int) -> Ju
         received_through=trace.received_through,
         outcome=Outcome.SUPERSEDED,
         verdicts=() if subject.kind is SubjectKind.TURN_WINDOW else (blank,),
-        reason=_GONE,
+        reason=UNDECIDED if trace.run(run_of(key)) else _GONE,
         probability=word.probability,
     )

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from ....judges.llm.case import Deliberation, Stage
+from ....judges.llm.subjects import UNDECIDED, subjects
 from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding, FindingState
 from ....schemas.trajectory import AgentRun, Trace
@@ -53,8 +54,9 @@ class RunJudge:
         task = self._read(task)
         trace = task.trace
         run = trace.run(task.subject_id) if trace is not None else None
-        if trace is None or run is None:
-            why = "its spans are gone" if trace is None else "it became part of another run"
+        if trace is None or run is None or run not in subjects(trace):
+            there = "it became part of another run" if run is None else UNDECIDED
+            why = "its spans are gone" if trace is None else there
             yield unjudged(task, Outcome.SUPERSEDED, why, self._versions, task.judged_at(self._clock()))
             return
         stored = StoredJudgements() if task.fresh else self._store.stored(trace, task.subject_id)

@@ -11,6 +11,7 @@ from typing import Final
 from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import content_hash, is_over
 from ....judges.llm.selection import Decision, Policy, decide
+from ....judges.llm.subjects import subjects
 from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace, TraceState
@@ -71,10 +72,11 @@ class RunSelector:
         """New ledger entries of `trace`, whose detector findings are `findings`; updates `ledger`.
 
         A run is considered when it is over, and again when what a closing pass looks at has changed, or when it showed
-        at another trace before. What was said of runs that are none any more is taken back.
+        at another trace before. What was said of runs that are none any more, or no subjects, is taken back.
         """
         by_hand = self._requested.take((trace.tenant, trace.trace_id))
-        over = [run for run in trace.runs if is_over(trace, run)]
+        judged = subjects(trace)
+        over = [run for run in judged if is_over(trace, run)]
         rows: list[Judgement] = []
         for run in over[:MAX_RUNS]:
             decide_run = partial(self._decide, trace, run, findings, ledger, elsewhere, by_hand=by_hand)
@@ -83,7 +85,8 @@ class RunSelector:
             beyond = list(self._run(trace, run, ledger, now, lambda: _BEYOND, by_hand=None))
             self.left_out += bool(beyond)
             rows += beyond
-        gone = self._take_back(trace, ledger, {run.id for run in trace.runs}) if over else ()
+        ended = any(is_over(trace, run) for run in trace.runs)
+        gone = self._take_back(trace, ledger, {run.id for run in judged}) if ended else ()
         known_runs = frozenset(run_of(key) for key in (*ledger, *elsewhere)) if rows else frozenset()
         ledger.update(keyed((*rows, *gone)))
         return Selection((*rows, *gone), known_runs)

@@ -12,6 +12,7 @@ from ....judges.llm.case import Stage
 from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import RunProgress, WindowRules, closed_turns, is_over, new_plans, window_due
 from ....judges.llm.selection import Policy, decide
+from ....judges.llm.subjects import subjects
 from ....processors.assemble import TraceKey, span_size
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
@@ -77,7 +78,7 @@ class Windows:
             self._bytes -= watched.size if watched else 0
 
     def _queue_due(self, key: TraceKey, watched: WatchedTrace, now: int) -> None:
-        for run in watched.trace.runs:
+        for run in subjects(watched.trace):
             if run.turns and not is_over(watched.trace, run):
                 before = watched.progress.get(run.id, RunProgress())
                 after = self._advance(key, watched, run, before, now)

@@ -14,7 +14,8 @@ from tracejury.collector.judging.llm.run_selector import MAX_RUNS, RunSelector
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.members import LlmJudges, llm_judges_of
 from tracejury.judges.llm.selection import Policy, Rule
-from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.judges.llm.subjects import UNDECIDED
+from tracejury.schemas.trajectory import Trace, TraceState, TurnKind
 from tracejury.schemas.verdicts import Judgement, LedgerEntries, Outcome, SubjectKind
 
 NAMES = ("plan-quality", "goal-fulfilment", "tool-calling")
@@ -84,6 +85,44 @@ def test_a_run_that_became_part_of_another_is_pending_no_longer() -> None:
     joined = trace(run("m", Said("l1", "hello")))
     assert words(one.select(joined, (), ledger, 2).rows) == {("s", n, Outcome.SUPERSEDED) for n in NAMES}
     assert one.select(joined, (), ledger, 3).rows == ()
+
+
+def a_terminal(state: TraceState = TraceState.SETTLED) -> Trace:
+    """The same, and below the sub-agent a terminal that runs its code; a model's call of its tool is not its own."""
+    inner = Said("l3", "a summary", kind=TurnKind.INNER)
+    terminal = run("t", inner, parent_id="m", role="sub-agent", goal="print(42)", answer="exitcode: 0")
+    return trace(*a_trace(state).runs, terminal, run("empty"), state=state)
+
+
+def test_a_run_without_a_step_of_a_model_has_no_entry() -> None:
+    """A terminal made none of what it did, an agent's span without calls did nothing."""
+    ledger: LedgerEntries = {}
+    one = selector()
+    assert words(one.select(a_terminal(TraceState.OPEN), (), ledger, 1).rows) == {
+        ("s", n, Outcome.PENDING) for n in NAMES if n != "goal-fulfilment"
+    }
+    assert {row.subject.id for row in one.select(a_terminal(), (), ledger, 2).rows} == {"m"}
+
+
+def test_a_manager_that_only_hands_on_is_judged_by_what_came_of_it() -> None:
+    """Its sub-agents' models decided, and nobody else answers for the task."""
+    below = run("s", Said("l2", "found"), parent_id="m", role="sub-agent")
+    rows = selector().select(trace(run("m", answer="42"), below), (), {}, 1).rows
+    assert {row.subject.id for row in rows} == {"m", "s"}
+
+
+def test_entries_of_a_run_in_which_no_model_decided_are_withdrawn() -> None:
+    """Older versions judged such runs; their scores go."""
+    ledger: LedgerEntries = {}
+    one = selector()
+    for row in one.select(a_trace(), (), ledger, 1).rows:
+        key = (row.subject.kind, "t" if row.subject.id == "s" else row.subject.id, row.judge)
+        ledger[key] = replace(row, outcome=Outcome.DONE)
+    withdrawn = [row for row in one.select(a_terminal(), (), ledger, 2).rows if row.subject.id == "t"]
+    assert words(withdrawn) == {("t", n, Outcome.SUPERSEDED) for n in NAMES if n != "goal-fulfilment"}
+    assert {row.reason for row in withdrawn} == {UNDECIDED}
+    assert all(verdict.score is None for row in withdrawn for verdict in row.verdicts)
+    assert one.select(a_terminal(), (), ledger, 3).rows == ()
 
 
 def test_judges_that_the_policy_does_not_name_are_filtered() -> None:
