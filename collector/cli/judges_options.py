@@ -45,6 +45,19 @@ class LabelsFrom(click.ParamType["Path | str"]):
         return path
 
 
+class Instruction(click.ParamType["tuple[str, str]"]):
+    """A judge's name and words to it."""
+
+    name = "judge=text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """The two sides of the first equals sign."""
+        judge, mark, text = str(value).partition("=")
+        if not mark or not judge:
+            self.fail("write JUDGE=TEXT", param, ctx)
+        return judge, text
+
+
 labels_option: Decorator = click.option(
     "--labels",
     type=LabelsFrom(),
@@ -61,6 +74,23 @@ OPTIONS: tuple[Decorator, ...] = (
         "--judge", "judges", multiple=True, metavar="NAME", help="Only this judge; may be given several times."
     ),
     click.option("--mode", type=click.Choice(["panel", "separate"]), default="panel", show_default=True),
+    click.option(
+        "--transcript",
+        type=click.Choice(["compact", "paper"]),
+        default="compact",
+        show_default=True,
+        help="paper: the preprocessing of the paper, uncut.",
+    ),
+    click.option(
+        "--instruct", "instructions", type=Instruction(), multiple=True, metavar="JUDGE=TEXT", help="Words to a judge."
+    ),
+    click.option("--examples", default="", metavar="FILE", help="One or two few-shot examples for judges (YAML)."),
+    click.option(
+        "--reasoning-effort",
+        type=click.Choice(["none", "minimal", "low", "medium", "high"]),
+        default=None,
+        help="How long the model may think.",
+    ),
     click.option("--streaming/--no-streaming", default=False, help="Judge windows of turns, too, as of live runs."),
     click.option(
         "--architecture",
@@ -137,6 +167,7 @@ def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any
     from ..judging.model.config import LlmConfig
 
     own = {field.name for field in fields(JudgesOptions)}
+    asked = asked | {"instructions": dict(asked["instructions"]), "reasoning_effort": asked["reasoning_effort"] or ""}
     try:
         llm = LlmConfig(criteria=criteria, **{name: asked[name] for name in asked.keys() - own})
     except ValidationError as error:

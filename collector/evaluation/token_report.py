@@ -19,7 +19,8 @@ from ...judges.llm.client import Prompt
 from ...judges.llm.members import LlmJudges, Mode
 from ...judges.llm.schedule import WindowRules
 from ...judges.llm.scripted import ScriptedClient, answer, finding
-from ...processors.transcript.views import paper_view, raw_view
+from ...processors.transcript.paper import paper_view
+from ...processors.transcript.views import raw_view
 from ...schemas.trajectory import Trace
 from ..judging.llm.build import panel_from, windows_from
 from ..judging.llm.prompt_budget import prompt_budget

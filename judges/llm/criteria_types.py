@@ -11,6 +11,8 @@ from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
 from .case import Stage
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000), Field(strict=True)]
+Instructions = Annotated[str, StringConstraints(max_length=2000), Field(strict=True)]
+"""A user's own words to a judge, in one line of its prompt."""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=60)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Score = Literal[0, 1, 2, 3]
@@ -61,7 +63,8 @@ class Criteria(Data):
 
     `categories`: the leaves of `taxonomy` that its findings may use. `scale`: what each score from 0 to 3 means.
     `runs`: whose agent runs it judges; `stages`: when it is asked; `needs`: without a plan there is nothing to judge.
-    `confidence`: of its findings by severity, where it differs from the set's.
+    `confidence`: of its findings by severity, where it differs from the set's. `instructions`: what it has to know or
+    to heed besides.
     """
 
     version: Annotated[int, Field(ge=1)]
@@ -79,6 +82,7 @@ class Criteria(Data):
     stages: Annotated[tuple[Stage, ...], Field(min_length=1)] = (Stage.WINDOW, Stage.CLOSING)
     needs: Literal["plan"] | None = None
     confidence: Confidence | None = None
+    instructions: Instructions = ""
 
     @property
     def code(self) -> str:

@@ -17,6 +17,7 @@ PROMPT_VERSION: Final = 4
 """Counts changes of the prompts apart from the criteria."""
 
 Mode = Literal["panel", "separate"]
+TranscriptForm = Literal["compact", "paper"]
 _RUNS: Final[Mapping[str, tuple[str, ...]]] = {"manager": ("all", "manager"), "sub-agent": ("all", "sub-agents")}
 
 
@@ -26,6 +27,7 @@ class LlmJudges:
 
     `mode`: "panel" puts all judges of a subject into one call, "separate" makes one call a judge. `max_answer_tokens`
     bounds each answer. `lookup`: how often an answer may ask to see more of the record before it counts.
+    `transcript`: the form in which runs are put before the judges.
     """
 
     criteria: CriteriaSet
@@ -35,6 +37,7 @@ class LlmJudges:
     mode: Mode = "panel"
     max_answer_tokens: int = 4096
     lookup: int = 1
+    transcript: TranscriptForm = "compact"
 
     def judge(self, name: str) -> Criteria:
         """The enabled judge of that name.
@@ -56,6 +59,7 @@ class LlmJudges:
             self.mode,
             str(self.max_answer_tokens),
             str(self.lookup),
+            self.transcript,
         )
         return blake2b(json.dumps(parts).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
@@ -82,6 +86,7 @@ def llm_judges_of(
     mode: Mode = "panel",
     max_answer_tokens: int = 4096,
     lookup: int = 1,
+    transcript: TranscriptForm = "compact",
 ) -> LlmJudges:
     """The judges of `criteria` that are named, by name or code; all of them where none is.
 
@@ -95,7 +100,7 @@ def llm_judges_of(
         raise ConfigError(f"no judge named {unknown[0][:60]!r} in the criteria set {criteria.name!r}: it has {there}")
     chosen = {known[n] for n in wanted}
     judges = tuple(j for j in criteria.judges if not wanted or j.name in chosen)
-    return LlmJudges(criteria, judges, model, dict(parameters or {}), mode, max_answer_tokens, lookup)
+    return LlmJudges(criteria, judges, model, dict(parameters or {}), mode, max_answer_tokens, lookup, transcript)
 
 
 def _needs_plan(judge: Criteria) -> bool:

@@ -2,8 +2,19 @@
 
 from .chapters import split
 from .limits import UNCUT, TranscriptLimits
+from .paper import paper_transcript
 from .plans import plan_views
 from .session_record import session_record, upto
 from .transcribe import outline, transcribe
 
-__all__ = ["UNCUT", "TranscriptLimits", "outline", "plan_views", "session_record", "split", "transcribe", "upto"]
+__all__ = [
+    "UNCUT",
+    "TranscriptLimits",
+    "outline",
+    "paper_transcript",
+    "plan_views",
+    "session_record",
+    "split",
+    "transcribe",
+    "upto",
+]

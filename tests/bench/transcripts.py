@@ -27,7 +27,8 @@ from trajectories import load
 
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import plan_views, transcribe
-from tracejury.processors.transcript.views import paper_view, raw_view
+from tracejury.processors.transcript.paper import paper_view
+from tracejury.processors.transcript.views import raw_view
 from tracejury.schemas.shown import folded
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import PlanView, Transcript

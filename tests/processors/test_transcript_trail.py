@@ -13,7 +13,8 @@ from tracejury.judges.evidence import OwnText
 from tracejury.judges.llm.verbatim import standing
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import TranscriptLimits, outline, plan_views, split, transcribe
-from tracejury.processors.transcript.views import paper_view, raw_view
+from tracejury.processors.transcript.paper import paper_view
+from tracejury.processors.transcript.views import raw_view
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import Transcript
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ....judges.llm.budget import DAY, HOUR, Budget
 from ....judges.llm.criteria import extended, load_judge, load_set, offered_judges
+from ....judges.llm.customised import customised, load_examples
 from ....judges.llm.members import LlmJudges, llm_judges_of
 from ....judges.llm.schedule import WindowRules
 from ....judges.llm.selection import Policy, Rule
@@ -212,7 +213,8 @@ def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:
     named, refused = extended(load_set(config.criteria), [load_judge(path) for path in config.judge_files])
     if refused:
         raise ConfigError(f"judges.judge_files: {refused[0][1]}")
-    criteria, taken = extended(named, offered)
+    joined, taken = extended(named, offered)
+    criteria = customised(joined, config.instructions, load_examples(config.examples))
     panel = llm_judges_of(
         criteria,
         config.model,
@@ -221,6 +223,7 @@ def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:
         mode=config.mode,
         max_answer_tokens=config.max_answer_tokens,
         lookup=config.looks,
+        transcript=config.transcript,
     )
     return panel, tuple(f"judge {name}: {why}" for name, why in (*broken, *taken))
 

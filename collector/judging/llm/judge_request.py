@@ -11,7 +11,7 @@ from ....judges.llm.case import Case, Stage
 from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import closed_turns
 from ....judges.llm.second_look import MOST_CHARACTERS
-from ....processors.transcript import UNCUT, plan_views, split, transcribe
+from ....processors.transcript import UNCUT, paper_transcript, plan_views, split, transcribe
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.transcript import Chapter
@@ -55,7 +55,8 @@ def judge_requests(
     task: JudgeTask, trace: Trace, run: AgentRun, how: PromptBudget, provisional: Iterable[Finding], architecture: str
 ) -> list[JudgeRequest]:
     """The cases of an entry: its plans, then its window or its closing pass."""
-    transcript = transcribe(trace, run)
+    paper = how.panel.transcript == "paper"
+    transcript = paper_transcript(trace, run) if paper else transcribe(trace, run)
     views = plan_views(run, transcript)
     hints = tuple(f for f in task.findings if how.hints and f.agent_run_id == run.id)
     case = Case(
@@ -69,7 +70,7 @@ def judge_requests(
         hints=hints,
         architecture=architecture,
         probability=task.probability,
-        uncut=partial(transcribe, trace, run, UNCUT),
+        uncut=None if paper else partial(transcribe, trace, run, UNCUT),
     )
     if task.stage is Stage.CLOSING:
         chapters = split(transcript, how.room(architecture), how.count)

@@ -34,7 +34,8 @@ class Model:
 
 def parameters(config: LlmConfig) -> dict[str, Any]:
     """Settings that decide an answer beside model and prompt: part of a judge's version and of an answer's key."""
-    return {"temperature": config.temperature, "structured": config.structured, "answer": config.max_answer_tokens}
+    given = {"temperature": config.temperature, "structured": config.structured, "answer": config.max_answer_tokens}
+    return given | ({"reasoning_effort": config.reasoning_effort} if config.reasoning_effort else {})
 
 
 def build_client(

@@ -142,10 +142,19 @@ class LlmConfig(Section):
     """Names of the judges asked; none named: all of the set."""
     judge_files: tuple[str, ...] = ()
     """YAML files with judges of your own."""
+    instructions: dict[str, str] = Field(default={})
+    """Your own words to single judges, by name: one line in the prompt of each, of at most 2,000 characters."""
+    examples: str = ""
+    """A YAML file with one or two few-shot examples for single judges, by name: lists of `step` and `finding`."""
+    transcript: Literal["compact", "paper"] = "compact"
+    """How a run is put before the judges: `compact`, each text once and long ones cut, or `paper`, the preprocessing of
+    "What is your agent's GPA?": system instructions and new messages, uncut."""
     structured: Literal["auto", "schema", "json", "none"] = "auto"
     """How the model is held to JSON: by the schema, as any JSON, by the prompt alone, or as it turns out to support."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
     """Sampling temperature; null sends none, for models that refuse it."""
+    reasoning_effort: Literal["", "none", "minimal", "low", "medium", "high"] = ""
+    """How long the model may think before it answers; "" sends none. Models that take none are asked without."""
     max_answer_tokens: Annotated[int, Field(ge=256)] = 8192
     """Tokens that one answer may have at most."""
     max_input_tokens: Count = 0

@@ -138,6 +138,7 @@ class LiteLlmClient:
             "response_format": response_format(prompt, form),
             "max_tokens": self._longest(prompt),
             "temperature": config.temperature,
+            "reasoning_effort": config.reasoning_effort or None,
             "disable_fallbacks": alone or None,
         }
         given = {key: value for key, value in request.items() if value is not None}

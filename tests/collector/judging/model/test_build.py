@@ -104,5 +104,6 @@ def test_what_decides_an_answer_is_part_of_its_key() -> None:
     """Anything else may change without asking again."""
     plain = parameters(LlmConfig(model="m"))
     assert parameters(LlmConfig(model="m", temperature=0.5)) != plain
+    assert parameters(LlmConfig(model="m", reasoning_effort="high")) != plain
     assert parameters(LlmConfig(model="m", structured="json")) != plain
     assert parameters(LlmConfig(model="m", concurrency=99, timeout_seconds=5)) == plain

@@ -76,6 +76,16 @@ async def test_the_settings_of_the_configuration_are_sent(server: LlmServer) -> 
     assert "JSON schema" in body["messages"][-1]["content"]
 
 
+@pytest.mark.parametrize(("model", "sent"), [("my-model", "low"), ("openai/o3", "low"), ("openai/gpt-4o", None)])
+async def test_reasoning_effort_is_sent_to_models_that_take_it(server: LlmServer, model: str, sent: str | None) -> None:
+    """And to servers of one's own; nothing unless it is set."""
+    async with asking(server, model=model, reasoning_effort="low") as client:
+        await client.complete(ASKED)
+    async with asking(server, model=model) as client:
+        await client.complete(ASKED)
+    assert [body.get("reasoning_effort") for body in server.bodies] == [sent, None]
+
+
 @pytest.mark.parametrize(
     ("refused", "sent"),
     [

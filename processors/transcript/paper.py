@@ -1,0 +1,88 @@
+"""The preprocessing of "What is your agent's GPA?": system instructions and new messages per agent, uncut.
+
+Of each agent run its system instructions, then of each LLM call the messages that the run had not been sent before and
+what the call put out. No tool definitions, no tool spans (their results are messages of the next call), nothing of a
+trace's plain spans, nothing shortened or replaced by a reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import takewhile
+
+from ...schemas.normalized import Message
+from ...schemas.trajectory import AgentRun, Trace, Turn
+from ...schemas.transcript import Step, StepKind, Transcript
+from .limits import UNCUT
+from .lines import arguments_block, block, inline, json_line, name
+
+_SYSTEM = ("system", "developer")
+
+
+def paper_view(trace: Trace) -> str:
+    """A whole trace as plain text, each call under its span id: what seven judges would read, one after another."""
+    return "\n".join(_run(run) for run in trace.runs)
+
+
+def paper_transcript(trace: Trace, run: AgentRun) -> Transcript:
+    """The same of one run as a judge's record: a step a call, with a label that leads to its span.
+
+    Append-only while the run goes on. What is known only at its end (`closing`) is no part of the preprocessing.
+    """
+    header = f"One run of agent {name(run.name)} ({run.role}).\n"
+    if run.system_prompt:
+        header += f"system instructions:\n{_text(run.system_prompt)}\n"
+    steps: list[Step] = []
+    for turn in takewhile(lambda t: t.closed, run.turns):
+        if turn.llm is not None:
+            label = f"S{len(steps) + 1}"
+            text = "\n".join((f"{label} llm", *_lines(turn, run.system_prompt))) + "\n"
+            outline = f"{label} llm: {inline(turn.text, UNCUT.line) or '(no text)'}"
+            steps.append(Step(label, StepKind.LLM, turn.llm.span_id, turn.index, text, outline))
+    first = steps[0].span_id if steps else run.span.span_id if run.span is not None else ""
+    return Transcript(trace.home(first), run.id, run.name, run.role, header, tuple(steps), common=header)
+
+
+def _lines(turn: Turn, instructions: str) -> Iterator[str]:
+    for message in _new(turn, instructions):
+        yield from _said(f"input {name(message.role, 20)}", message)
+    for message in turn.llm.output_messages if turn.llm is not None else ():
+        yield from _said("wrote", message)
+
+
+def _said(title: str, message: Message) -> Iterator[str]:
+    for text in (message.reasoning, message.text):
+        if text:
+            yield f"{title}:"
+            yield _text(text)
+    for request in message.tool_requests:
+        yield f"{title}: calls {name(request.name)}"
+        yield arguments_block(request.arguments, UNCUT.arguments)
+
+
+def _text(text: str) -> str:
+    return block(text, UNCUT.message)
+
+
+def _new(turn: Turn, instructions: str) -> list[Message]:
+    """The messages that the run had not been sent before, but for its system instructions."""
+    return [m for m in turn.new_messages if m.text not in instructions or m.role not in _SYSTEM]
+
+
+def _run(run: AgentRun) -> str:
+    told = [f"Agent {run.name}", f"System instructions: {run.system_prompt}"]
+    told += [_turn(turn, run.system_prompt) for turn in run.turns if turn.llm is not None]
+    return "\n".join(told)
+
+
+def _turn(turn: Turn, instructions: str) -> str:
+    if turn.llm is None:
+        return ""
+    told = [f"Span {turn.llm.span_id}", *(_message(m) for m in _new(turn, instructions))]
+    told += [f"Output {_message(m)}" for m in turn.llm.output_messages]
+    return "\n".join(told)
+
+
+def _message(message: Message) -> str:
+    calls = "".join(f"\n{r.name}({json_line(r.arguments)})" for r in message.tool_requests)
+    return f"{message.role}: {message.reasoning}{message.text}{calls}"

@@ -1,0 +1,68 @@
+"""A user's instructions and examples for single judges: in the prompt, in the version, refused where they fit none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tracejury.collector.judging.llm.build import panel_from
+from tracejury.collector.judging.model.config import LlmConfig
+from tracejury.judges.llm.prompt_rules import criteria_text
+from tracejury.schemas.errors import ConfigError
+
+JUDGE, OTHER = "tool-calling", "goal-fulfilment"
+EXAMPLES = f"""
+{JUDGE}:
+  - step: "calls pay(amount='ten')"
+    finding: "Tool Definition Issues, MEDIUM: the amount is a number"
+"""
+
+
+def write(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "examples.yaml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_instructions_and_examples_are_a_line_each_and_change_that_judges_version(tmp_path: Path) -> None:
+    """Those of another judge stay as they are."""
+    plain, _ = panel_from(LlmConfig(model="m"))
+    own = LlmConfig(
+        model="m", instructions={JUDGE: "Refunds  above 50\nneed a ticket."}, examples=write(tmp_path, EXAMPLES)
+    )
+    panel, _ = panel_from(own)
+    lines = criteria_text(panel.judge(JUDGE)).splitlines()
+    assert "Also: Refunds above 50 need a ticket." in lines
+    assert "Example: calls pay(amount='ten') -> Tool Definition Issues, MEDIUM: the amount is a number" in lines
+    assert criteria_text(panel.judge(OTHER)) == criteria_text(plain.judge(OTHER))
+    assert panel.version(JUDGE) != plain.version(JUDGE)
+    assert panel.version(OTHER) == plain.version(OTHER)
+
+
+@pytest.mark.parametrize(
+    ("instructions", "examples", "why"),
+    [
+        ({"tool-caling": "x"}, "", "judges.instructions: no judge named 'tool-caling' in the set"),
+        ({JUDGE: "x" * 2001}, "", "judges.instructions: tool-calling"),
+        ({}, "tool-caling: [{step: a, finding: b}]", "judges.examples: no judge named 'tool-caling'"),
+        ({}, f"{JUDGE}: []", "examples.yaml: tool-calling"),
+        ({}, f"{JUDGE}: [{{step: a, finding: b}}, {{step: a, finding: b}}, {{step: a, finding: b}}]", "at most 2"),
+        ({}, f"{JUDGE}: [{{step: a}}]", "finding"),
+        ({}, "- a", "examples.yaml"),
+    ],
+)
+def test_what_fits_no_judge_is_refused_in_one_line(
+    tmp_path: Path, instructions: dict[str, str], examples: str, why: str
+) -> None:
+    """It names the key and what to write."""
+    path = write(tmp_path, examples) if examples else ""
+    with pytest.raises(ConfigError, match=why) as refused:
+        panel_from(LlmConfig(model="m", instructions=instructions, examples=path))
+    assert "\n" not in str(refused.value)
+
+
+def test_the_form_of_transcripts_is_a_part_of_the_version() -> None:
+    """Another form is another judge."""
+    compact, paper = (panel_from(LlmConfig(model="m", transcript=form))[0] for form in ("compact", "paper"))
+    assert compact.version(JUDGE) != paper.version(JUDGE)
