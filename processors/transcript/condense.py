@@ -18,7 +18,7 @@ _HEAD: Final = 0.35  # prompts begin with who the agent is and end with its rule
 _LEAST_EXAMPLES: Final = 600  # shorter conversations may be the form that is asked for
 _LEAST_MARKS: Final = 4
 _APART: Final = 25  # lines between two speakers of one conversation
-_ENDS: Final = " […]"  # at a line that lost its end: a notice of its own would take as much as it spares
+ENDS: Final = " […]"  # at a line that lost its end: a notice of its own would take as much as it spares
 _NOTICE: Final = 50  # characters for the notice of them all
 
 _SPEAKER: Final = re.compile(
@@ -48,7 +48,7 @@ def condense(text: str, limit: int, *, examples: bool = False) -> str:
     if longest < _LEAST_LINE:
         return shorten("\n".join(lines), limit, _HEAD)
     short = [_cut(line, longest * weight) for line, weight in zip(lines, weights, strict=True)]
-    missing = sum(len(line) - len(kept) + len(_ENDS) for line, kept in zip(lines, short, strict=True) if kept != line)
+    missing = sum(len(line) - len(kept) + len(ENDS) for line, kept in zip(lines, short, strict=True) if kept != line)
     return "\n".join((*short, cut_notice(missing, "ends of lines")) if missing else short)
 
 
@@ -81,11 +81,11 @@ def _once(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _cut(line: str, longest: int) -> str:
-    if len(line) <= longest + 2 * len(_ENDS) or not line.startswith(" "):
+    if len(line) <= longest + 2 * len(ENDS) or not line.startswith(" "):
         return line
-    last = max(longest - len(_ENDS), 1)
+    last = max(longest - len(ENDS), 1)
     at = line.rfind(" ", last // 2, last)
-    return f"{line[: at if at > 0 else last]}{_ENDS}"
+    return f"{line[: at if at > 0 else last]}{ENDS}"
 
 
 def without_examples(text: str) -> str:

@@ -50,10 +50,15 @@ class HiddenPassages:
     def read(self, place: str, text: str, limit: int, head: float) -> None:
         """Note the text at `place`, of which the middle is cut beyond `limit` characters."""
         begin, missing, end = halves(text, limit, head)
-        self._show(begin)
-        if missing:
-            self._show(end)
-            self._hide(place, text[len(begin) : len(begin) + min(missing, _READ)])
+        cut = [text[len(begin) : len(begin) + min(missing, _READ)]] if missing else []
+        self.note(place, [begin, end], cut)
+
+    def note(self, place: str, kept: Iterable[str], cut: Iterable[str]) -> None:
+        """Note which parts of the text at `place` are shown and which are cut."""
+        for part in kept:
+            self._show(part)
+        for part in cut:
+            self._hide(place, part)
 
     def _show(self, text: str) -> None:
         """Count the words of what is shown: what they share needs an excerpt less."""

@@ -9,6 +9,7 @@ from typing import Final
 
 from ...schemas.shown import shown
 from .hidden import HiddenPassages
+from .items import shortened_items
 from .lines import HEAD, block, cut, halves, recorded
 
 LEAST_GROUP: Final = 60
@@ -79,6 +80,10 @@ class ShownLines:
 
     def _shortened(self, place: str, part: str, share: float, head: float) -> str:
         limit = max(int(len(part) * share), _LEAST_PART)
+        if len(part) > limit + LEAST_GROUP and head == HEAD and (short := shortened_items(part, limit)):
+            told, kept, missing = short
+            self._hidden.note(place, kept, missing)
+            return told
         self._hidden.read(place, part, limit, head)
         return cut(part, limit, head)
 
