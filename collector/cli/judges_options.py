@@ -99,6 +99,13 @@ OPTIONS: tuple[Decorator, ...] = (
         metavar="none|derived|FILE",
         help="What judges are told.",
     ),
+    click.option(
+        "--lookup",
+        type=click.Choice(["off", "once", "1", "2", "3"]),
+        default="once",
+        show_default=True,
+        help="How often a judge may ask to see cut text in full.",
+    ),
     click.option("--hints/--no-hints", default=True, help="Show the judges what the detectors found."),
     click.option(
         "--verify",

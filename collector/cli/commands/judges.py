@@ -48,7 +48,9 @@ def show_judge(*, name: str, criteria: str, rules: bool) -> None:
 
     (judge,) = _panel(criteria, "", name).judges
     stage = Stage.PLAN if Stage.PLAN in judge.stages else Stage.CLOSING
-    text = system_text(_panel(criteria, "").criteria.rules, [judge], stage) if rules else criteria_text(judge)
+    text = (
+        system_text(_panel(criteria, "").criteria.rules, [judge], stage, lookup=True) if rules else criteria_text(judge)
+    )
     output.plain(safe(text))
 
 

@@ -38,14 +38,19 @@ def plain_url(value: str) -> str:
 Url = Annotated[str, AfterValidator(plain_url)]
 
 
+def switched(value: Any) -> Any:
+    """A setting that may be `off`, which YAML reads as false."""
+    return "off" if value is False else value
+
+
 def rounds(value: Any) -> Any:
-    """A number of second looks as it is kept; YAML reads `off` as false, and options are text.
+    """A number of second looks as it is kept; options of commands are text.
 
     Raises:
         ValueError: it is no such number.
     """
-    text = "off" if value is False else value
-    known: dict[Any, Any] = {"off": "off", "once": "once", "1": 1, "2": 2, "3": 3}
+    text = switched(value)
+    known: dict[str, Any] = {"off": "off", "once": "once", "1": 1, "2": 2, "3": 3}
     if isinstance(text, bool | float) or str(text) not in known:
         raise ValueError("must be off, once, or a number of rounds from 1 to 3")
     return known[str(text)]
@@ -177,7 +182,7 @@ class LlmConfig(Section):
     """How often a judge may ask to see cut text in full before its answer counts: `off`, `once`, or up to 3 rounds."""
     hints: bool = True
     """Show the judges what the detectors found."""
-    verify: Literal["off", "high", "all"] = "high"
+    verify: Annotated[Literal["off", "high", "all"], BeforeValidator(switched)] = "high"
     """Findings of LLM judges that a model is asked to refute before they are stored: `high` are those of HIGH severity,
     `all` also those of packs (docs/llm-judges.md)."""
     verifier: Annotated[ModelConfig | None, BeforeValidator(maybe_named)] = None

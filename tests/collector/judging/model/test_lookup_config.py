@@ -25,6 +25,10 @@ def test_rounds(written: str, rounds: int) -> None:
     assert LlmConfig.model_validate_json(config.model_dump_json()) == config
 
 
+def test_verification_can_be_off_in_yaml_too() -> None:
+    assert LlmConfig(model="m", verify=yaml.safe_load("off")).verify == "off"
+
+
 @pytest.mark.parametrize("wrong", [True, 0, 4, -1, 1.5, "twice", "", None, [1], {}])
 def test_anything_else_is_refused(wrong: Any) -> None:
     with pytest.raises(ValidationError, match="off, once, or a number of rounds from 1 to 3"):
