@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from ..schemas.detector_opinions import DetectorOpinion
 from ..schemas.findings import Finding, Verification
 
 MOST_REFUTED: Final = 0.2
 """The confidence of a refuted finding at most: stored and shown on request, but below what balanced shows from."""
+
+
+def decided(finding: Finding) -> bool:
+    """Whether it was confirmed or refuted."""
+    return finding.verification in (Verification.VERIFIED, Verification.REFUTED)
 
 
 def confidence_after(confidence: float, verification: Verification) -> float:
@@ -30,6 +37,12 @@ def verified(finding: Finding, verification: Verification, by: str = "", reason:
         verified_by=by,
         verification_reason=reason,
     )
+
+
+def answered(findings: Iterable[Finding], opinions: Iterable[DetectorOpinion]) -> list[Finding]:
+    """Detectors' findings (nobody was asked about them before) with the opinions on them."""
+    said = {opinion.finding_id: opinion for opinion in opinions}
+    return [verified(f, o.verification, o.by, o.reason) if (o := said.get(f.id)) else f for f in findings]
 
 
 def kept(found: Finding, stored: Finding | None) -> Finding:

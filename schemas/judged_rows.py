@@ -18,7 +18,7 @@ from .findings import Finding, FindingState, Verification
 from .normalized import NormalizedSpan
 from .taxonomy import Dimension, Severity
 from .trajectory import AgentRun, Exchange, Trace, TraceState, Turn
-from .verdicts import TAKEN_BACK, Judgement, Outcome, Subject, SubjectKind, TraceSpend, Verdict
+from .verdicts import DETECTORS, TAKEN_BACK, Judgement, Outcome, Subject, SubjectKind, TraceSpend, Verdict
 
 NO_TURN: Final = -1
 
@@ -235,6 +235,11 @@ def finding_row(finding: Finding, judgement: Judgement, led: str) -> Row:
     """The finding as `judgement` left it. `led`: the id of the error that it leads, or would lead."""
     by = (judgement.judge, judgement.version, judgement.judged_at, judgement.received_through)
     return _FINDINGS.row(finding, *by, led)
+
+
+def reviewed_row(finding: Finding, version: str, judged_at: int, received: int, led: str) -> Row:
+    """A detectors' finding of that version with what a judge said of it at `judged_at`. `led`: as in `finding_row`."""
+    return _FINDINGS.row(finding, DETECTORS, version, judged_at, received, led)
 
 
 def judgement_row(judgement: Judgement, state: TraceState) -> Row:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from .checks import ItemAnswer
+from .detector_opinions import DetectorOpinion
 from .findings import Finding
 from .trajectory import Trace, TraceState
 
@@ -164,7 +165,7 @@ class JudgedSubject:
     """A subject judged by LLM judges as it is stored, the judgements last.
 
     `changed` and `retracted` as in `JudgedTrace`. `state`: the trace's when it was judged. `shown`: the traces of its
-    session that it is judged by, each with its latest arrival (unix nanos).
+    session that it is judged by, each with its latest arrival (unix nanos). `opinions`: on the detectors' findings.
     """
 
     state: TraceState
@@ -172,6 +173,7 @@ class JudgedSubject:
     changed: tuple[Finding, ...] = ()
     retracted: tuple[Finding, ...] = ()
     shown: tuple[tuple[str, int], ...] = ()
+    opinions: tuple[DetectorOpinion, ...] = ()
 
 
 LedgerKey = tuple[str, str, str]  # (subject kind, subject id, judge)

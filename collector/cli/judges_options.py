@@ -106,7 +106,7 @@ OPTIONS: tuple[Decorator, ...] = (
         show_default=True,
         help="How often a judge may ask to see cut text in full.",
     ),
-    click.option("--hints/--no-hints", default=True, help="Show the judges what the detectors found."),
+    click.option("--hints/--no-hints", default=True, help="Ask the judges which of the detectors' errors are right."),
     click.option(
         "--verify",
         type=click.Choice(["off", "high", "all"]),

@@ -96,6 +96,10 @@ def _result(result: TraceResult) -> dict[str, Any]:
                 "failures": dict(run.failures),
                 "dropped": dict(run.dropped),
                 "provisional": run.provisional,
+                "opinions": [
+                    {"finding": o.finding_id, "verification": o.verification.value, "reason": o.reason}
+                    for o in run.opinions
+                ],
             }
             for run in result.runs
         ],

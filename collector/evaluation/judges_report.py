@@ -112,13 +112,14 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
     repetitions = [_judged(rebuilt, own, options.profile) for own in by_repetition]
     first = by_repetition[0]
     findings = [f for result in first for f in result.findings]
+    opinions = [o for result in first for run in result.runs for o in run.opinions]
     matches = {name: a.pairs for name, a in sessions.adjudicated.items()} if options.adjudicate else None
     return JudgesReport(
         options=options,
         rebuilt=rebuilt,
         sessions=sessions,
         agreement=against_annotators(rebuilt, findings, options.profile, matches, human),
-        sources=by_source(rebuilt, findings, options.profile)
+        sources=by_source(rebuilt, findings, options.profile, opinions)
         if options.detectors
         else {"judges": repetitions[0].evaluation},
         repetitions=repetitions,

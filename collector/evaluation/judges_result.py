@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...schemas.detector_opinions import DetectorOpinion
 from ...schemas.findings import Finding
 from ...schemas.verdicts import Verdict
 from .spend import Usage
@@ -19,6 +20,7 @@ class RunResult:
     """One agent run judged. `failures`: judge to one line why it gave no answer; `dropped`: claims by reason.
 
     `provisional`: findings of its windows, before the closing pass; `lost`: windows and plans without an answer.
+    `opinions`: on the detectors' findings.
     """
 
     run_id: str
@@ -29,6 +31,7 @@ class RunResult:
     dropped: Mapping[str, int] = field(default_factory=dict)
     provisional: int = 0
     lost: int = 0
+    opinions: tuple[DetectorOpinion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,8 @@ from ...judges.measures.kappa import Kappa, matcher_kappa
 from ...judges.measures.matching import Match
 from ...judges.measures.reliability import Reliability, by_repetition, reliability
 from ...judges.measures.scales import ScaleAgreement, ScaleRating, scale_agreement
+from ...judges.verification import answered
+from ...schemas.detector_opinions import DetectorOpinion
 from ...schemas.findings import Finding
 from ...schemas.profiles import threshold
 from .judges_result import WHOLE_TRACE, TraceResult, trace_scores
@@ -83,14 +85,18 @@ def _valid(errors: Sequence[Annotated], pairs: Sequence[Match] | None) -> tuple[
     return [error for _, error in valid], kept
 
 
-def by_source(rebuilt: RebuiltFolder, findings: Sequence[Finding], profile: str) -> dict[str, DetectorEvaluation]:
+def by_source(
+    rebuilt: RebuiltFolder, findings: Sequence[Finding], profile: str, opinions: Iterable[DetectorOpinion] = ()
+) -> dict[str, DetectorEvaluation]:
     """The figures over spans of the judges alone, the detectors alone, and both together.
+
+    `opinions`: what the judges say of the detectors' findings; it counts in the last.
 
     Raises:
         ConfigError: no such profile.
     """
     detected = [f for own in rebuilt.detected.values() for f in own]
-    sources = {"judges": findings, "detectors": detected, "both": [*findings, *detected]}
+    sources = {"judges": findings, "detectors": detected, "both": [*findings, *answered(detected, opinions)]}
     return {source: over_spans(rebuilt, own, profile) for source, own in sources.items()}
 
 

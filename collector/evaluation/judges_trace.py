@@ -12,6 +12,7 @@ from ...judges.llm.client import Client
 from ...judges.llm.members import LlmJudges
 from ...judges.llm.schedule import RunProgress, WindowRules, closed_turns, content_hash, new_plans, window_due
 from ...judges.llm.subjects import subjects
+from ...judges.reviews.candidates import CandidatesReview
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace, Turn
@@ -47,7 +48,7 @@ async def judge_trace(
 ) -> tuple[RunResult, ...]:
     """Every agent run of a finished trace judged, all of them at once; what fails is unscored, and never raised.
 
-    `detected`: the detectors' findings in it, shown as hints where the preparation says so. `verifier`: another model.
+    `detected`: the detectors' findings in it, asked about where the preparation says so. `verifier`: another model.
     """
     steps = JudgingSteps(client, how.preparation, Verifier(verifier or client, how.verify, patience=None))
     judging = _TraceJudging(trace, how, steps, detected, architecture)
@@ -74,9 +75,12 @@ class _TraceJudging:
         answers = [answer for answer in windows if isinstance(answer, Deliberation)]
         findings = {f.id: f for answer in answers for f in answer.findings}
         last = _task(self.trace, run, Stage.CLOSING, judges, self.detected)
-        (closing,) = await self._ask(last, run, tuple(findings.values()))
+        (request,) = self._requests(last, run, findings.values())
+        closing = await _answer(request, self.steps, findings.values())
         if isinstance(closing, TracejuryError):
             closing = Deliberation(failures=dict.fromkeys(judges, str(closing)))
+        checks = self.steps.checks(request, closing)
+        review = await self.steps.check(request, closing, self.detected) if checks else CandidatesReview()
         return RunResult(
             run_id=run.id,
             role=run.role,
@@ -86,18 +90,18 @@ class _TraceJudging:
             dropped=dict(sum((Counter(answer.dropped) for answer in (*answers, closing)), Counter())),
             provisional=len(findings),
             lost=len(windows) - len(answers) + sum(bool(answer.failures) for answer in answers),
+            opinions=review.opinions,
         )
 
     async def _windows(self, run: AgentRun) -> AsyncIterator[Answer]:
         """The answers to what would have been asked while the run went on."""
         if self.how.windows is not None:
             for task, so_far in moments(self.trace, run, self.how.preparation.panel, self.how.windows, self.detected):
-                for answer in await self._ask(task, so_far, ()):
-                    yield answer
+                for request in self._requests(task, so_far, ()):
+                    yield await _answer(request, self.steps, ())
 
-    async def _ask(self, task: JudgeTask, run: AgentRun, provisional: Iterable[Finding]) -> list[Answer]:
-        requests = judge_requests(task, self.trace, run, self.steps.how, provisional, self.architecture)
-        return [await _answer(request, self.steps, provisional) for request in requests]
+    def _requests(self, task: JudgeTask, run: AgentRun, provisional: Iterable[Finding]) -> list[JudgeRequest]:
+        return judge_requests(task, self.trace, run, self.steps.how, provisional, self.architecture)
 
 
 async def _answer(request: JudgeRequest, steps: JudgingSteps, provisional: Iterable[Finding]) -> Answer:

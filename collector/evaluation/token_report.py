@@ -19,6 +19,7 @@ from ...judges.llm.client import Prompt
 from ...judges.llm.members import LlmJudges, Mode
 from ...judges.llm.schedule import WindowRules
 from ...judges.llm.scripted import ScriptedClient, answer, finding
+from ...judges.reviews.candidates import CHECK, PURPOSE
 from ...processors.transcript.paper import paper_view
 from ...processors.transcript.views import raw_view
 from ...schemas.trajectory import Trace
@@ -61,7 +62,8 @@ class TraceTokens:
     """One trace. `paper`: one call on the paper's preprocessing, its criteria not counted.
 
     `panel`, `separate`, `streaming`: ours, criteria and everything counted, with the architecture that was asked for.
-    `ablation`: panel mode by architecture.
+    `checked`: panel mode with the question about the detectors' errors, where it is asked. `ablation`: panel mode by
+    architecture.
     """
 
     name: str
@@ -70,6 +72,7 @@ class TraceTokens:
     panel: Sent
     separate: Sent
     streaming: Sent
+    checked: Sent
     ablation: Mapping[str, Sent]
 
 
@@ -91,6 +94,11 @@ class TokenReport:
     def panel_uncached_ratio(self) -> float:
         """The panel ratio without the tokens in a prefix cache."""
         return self._total(lambda t: t.panel.uncached) / (PAPER_CALLS * self._total(lambda t: t.paper))
+
+    @property
+    def checked_ratio(self) -> float:
+        """Panel mode with the question about the detectors' errors, of the same seven calls."""
+        return self._total(lambda t: t.checked.total) / (PAPER_CALLS * self._total(lambda t: t.paper))
 
     @property
     def streaming_ratio(self) -> float:
@@ -149,22 +157,36 @@ class _Counting:
             panel=panel[chosen],
             separate=self._sent(trace, "separate", chosen),
             streaming=self._sent(trace, "panel", chosen, self._windows),
+            checked=self._sent(trace, "panel", chosen, hints=self._options.llm.hints),
             ablation=panel,
         )
 
-    def _sent(self, trace: Trace, mode: Mode, architecture: str, windows: WindowRules | None = None) -> Sent:
+    def _sent(
+        self, trace: Trace, mode: Mode, architecture: str, windows: WindowRules | None = None, *, hints: bool = False
+    ) -> Sent:
         text = self._architectures[architecture].text(trace)
         room = self._options.llm.max_input_tokens or ROOM
         panel = replace(self._panel, mode=mode)
-        how = Judging(prompt_budget(panel, room, self._count, hints=self._options.llm.hints), windows)
+        how = Judging(prompt_budget(panel, room, self._count, hints=hints), windows)
         client = ScriptedClient(shortest)
         asyncio.run(judge_trace(trace, how, client, self._rebuilt.detected.get(trace.trace_id, ()), text))
-        systems = self._systems.setdefault(f"{mode} {architecture} {windows}", set())
+        systems = self._systems.setdefault(f"{mode} {architecture} {windows} {hints}", set())
         return _counted(_once(client.prompts), systems, self._count)
 
 
 def shortest(prompt: Prompt) -> str:
     """The shortest well-formed answer; to a window with findings, one at each of its last steps."""
+    if prompt.purpose == PURPOSE:
+        asked = _ITEM.findall(prompt.messages[-1].text.partition("=== end of items")[0])
+        said = {
+            "check": CHECK.name,
+            "mention": None,
+            "reason": WHY,
+            "answer": "confirmed",
+            "label": None,
+            "quote": None,
+        }
+        return answer(prompt, answers=[said | {"item": int(number)} for number in asked])
     if prompt.purpose != Stage.WINDOW.value:
         return answer(prompt)
     quotes = list(_quotes("".join(m.text for m in prompt.messages[1:])).items())[-FINDINGS:]
@@ -177,6 +199,7 @@ FINDINGS: Final = 4
 WHY: Final = (
     "The step takes for granted what the tool has not shown, and goes on as if the question were answered by it."
 )
+_ITEM: Final = re.compile(r"^(\d+)(?: S\d+)?$", re.MULTILINE)
 _STEP: Final = re.compile(r"(S\d+) ")
 _LEAST, _MOST = 20, 120
 

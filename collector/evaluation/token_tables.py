@@ -27,6 +27,7 @@ def token_json(report: TokenReport) -> dict[str, Any]:
         "panel_ratio": report.panel_ratio,
         "panel_uncached_ratio": report.panel_uncached_ratio,
         "streaming_ratio": report.streaming_ratio,
+        "checked_ratio": report.checked_ratio,
         "totals": {name: sum(values) for name, values in _figures(report.traces).items()},
         "per_trace": [plain(trace) for trace in report.traces],
     }
@@ -50,7 +51,8 @@ COLUMNS: Final[tuple[Column, ...]] = (
 def _ratios(report: TokenReport) -> Iterator[str]:
     yield (
         f"panel / {PAPER_CALLS} calls on the paper's preprocessing: {report.panel_ratio:.3f} "
-        f"(goal: at most {PANEL_GOAL}); without the prefix cache's part {report.panel_uncached_ratio:.3f}"
+        f"(goal: at most {PANEL_GOAL}); without the prefix cache's part {report.panel_uncached_ratio:.3f}; with the "
+        f"question about detectors' errors {report.checked_ratio:.3f}"
     )
     yield (
         f"streaming without the prefix cache's part / one closing call: {report.streaming_ratio:.3f} "
@@ -70,7 +72,13 @@ def _row(trace: TraceTokens) -> dict[str, int]:
         "paper's preprocessing, one call": trace.paper,
         f"paper's preprocessing, {PAPER_CALLS} calls": PAPER_CALLS * trace.paper,
     }
-    for name, sent in (("panel", trace.panel), ("separate", trace.separate), ("streaming", trace.streaming)):
+    sets = {
+        "panel": trace.panel,
+        "separate": trace.separate,
+        "streaming": trace.streaming,
+        "panel, detectors checked": trace.checked,
+    }
+    for name, sent in sets.items():
         row |= {
             name: sent.total,
             f"{name}, calls": sent.calls,
@@ -82,4 +90,4 @@ def _row(trace: TraceTokens) -> dict[str, int]:
 
 
 NOTHING: Final = Sent(0, {}, 0, 0)
-NO_TRACE: Final = TraceTokens("", 0, 0, NOTHING, NOTHING, NOTHING, {})
+NO_TRACE: Final = TraceTokens("", 0, 0, NOTHING, NOTHING, NOTHING, NOTHING, {})

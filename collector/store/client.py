@@ -20,6 +20,7 @@ from .config import StoreConfig
 from .dsn import Target, parse_dsn
 from .failures import damaged_part, is_transient, one_line, root_cause
 from .folder_identity import FolderIdentity
+from .given_opinions import GivenOpinions
 from .pending_traces import PendingTraces
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Store:
         self.target = target
         self.config = config
         self.changes = Changes()
+        self.opinions = GivenOpinions(self.changes)
         self.pending = PendingTraces()
         self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
         self._slots = threading.BoundedSemaphore(config.clients)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from ...judges.causes import led_by
 from ...processors.trace_outline import LARGE, outline_of, to_json
+from ...schemas.columns import Row
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import (
     FINDING_COLUMNS,
@@ -159,7 +161,6 @@ class StoredJudging:
         keys = {(j.trace.tenant, j.trace.trace_id) for j in judged}
         with storing("what was judged"), store.changes.touching(keys):
             judged = [j for j in judged if self.stays(j)]
-            findings = (finding_row(f, j.judgement, led_by(f)) for j in judged for f in (*j.changed, *j.retracted))
             said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
             verdicts = (verdict_row(v, word) for v, word in said)
             traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)
@@ -167,13 +168,26 @@ class StoredJudging:
             judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
             with ThreadPoolExecutor(1, "judged") as beside:  # an insert waits more than it works
                 summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, traces)
-                insert_rows(store, "findings", FINDING_COLUMNS, findings)
+                with store.opinions.writing:
+                    insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
                 insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
                 self._keep_outlines(judged)
             summed.result()
             store.pending.judged((j.trace.tenant, j.trace.trace_id) for j in judged)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, words)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, judgements)
+
+    def _finding_rows(self, judged: Sequence[JudgedTrace]) -> Iterator[Row]:
+        """The changed findings with what judges said of them since they were last read."""
+        for one in judged:
+            for found in (*one.changed, *one.retracted):
+                finding, at = self._store.opinions.stamped(found, one.judgement.judged_at)
+                judgement = one.judgement if at == one.judgement.judged_at else replace(one.judgement, judged_at=at)
+                yield finding_row(finding, judgement, led_by(finding))
+
+    def reviewed(self, stored: Mapping[str, Finding]) -> Mapping[str, Finding]:
+        """The detectors' findings of a trace, by id, as last stored, with what judges said of them since."""
+        return self._store.opinions.on(stored)
 
     def stays(self, judged: JudgedTrace) -> bool:
         """Whether a trace was not deleted since it was as it was judged."""

@@ -27,6 +27,7 @@ from . import install, ledger
 from .answers import DAY, StoredAnswers
 from .architectures import StoredArchitectures
 from .client import Store
+from .detector_opinions import write_opinions
 from .inserting import insert_rows, storing
 from .ledger import LedgerKey
 from .scope import TENANT, Scope
@@ -71,6 +72,8 @@ class StoredLlmJudging:
             insert_rows(
                 self._store, "verdicts", VERDICT_COLUMNS, (verdict_row(v, j) for j, _ in said for v in j.verdicts)
             )
+            opinions = [opinion for subject in kept for opinion in subject.opinions]
+            write_opinions(self._store, opinions, max((j.judged_at for j, _ in said), default=0))
             insert_rows(self._store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(j, state) for j, state in said))
 
     def stays(self, subject: JudgedSubject) -> bool:
@@ -147,6 +150,7 @@ def _keys(subjects: Sequence[JudgedSubject]) -> Iterator[TraceKey]:
     for subject in subjects:
         yield from ((j.subject.tenant, j.subject.trace_id) for j in subject.judgements)
         yield from ((f.tenant, f.trace_id) for f in (*subject.changed, *subject.retracted))
+        yield from ((o.tenant, o.trace_id) for o in subject.opinions)
 
 
 def _finding_rows(subject: JudgedSubject) -> Iterator[Row]:

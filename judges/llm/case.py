@@ -29,7 +29,8 @@ class Case:
     `judges`: names of those asked. `transcript`: the run so far; a WINDOW case asks for findings at the steps from
     label `first` on, a CLOSING case has first = "". `plans`: the views of the plans to judge (all of the run's at
     CLOSING, the newly closed at PLAN). `provisional`: findings of earlier windows to confirm or retract at
-    CLOSING. `hints`: detector findings shown to the judges. `architecture`: description of the service, "" for none.
+    CLOSING. `detected`: the detectors' findings in the run, shown in no prompt of the case. `architecture`:
+    description of the service, "" for none.
     """
 
     trace: Trace
@@ -40,7 +41,7 @@ class Case:
     first: str = ""
     plans: tuple[PlanView, ...] = ()
     provisional: tuple[Finding, ...] = ()
-    hints: tuple[Finding, ...] = ()
+    detected: tuple[Finding, ...] = ()
     architecture: str = ""
     probability: float = 1.0
     uncut: Callable[[], Transcript] | None = field(default=None, compare=False)

@@ -18,7 +18,7 @@ from .client import Prompt, PromptMessage
 from .criteria import Criteria
 from .members import LlmJudges
 from .prompt_rules import criteria_text, rules_text, system_text
-from .record import AGENT, Part, fenced, hinted, listed_for
+from .record import AGENT, Part, fenced, listed_for
 
 __all__ = ["MOST_REPLY", "Part", "cached", "prompts", "repair"]
 
@@ -71,28 +71,26 @@ def repair(prompt: Prompt, reply: str, error: str) -> Prompt:
 
 
 def _bare(case: Case) -> Case:
-    return replace(case, provisional=(), hints=(), first="")
+    return replace(case, provisional=(), detected=(), first="")
 
 
 def _of(
     case: Case, panel: LlmJudges, judges: tuple[Criteria, ...], view: PlanView | None = None, part: Part | None = None
 ) -> Iterator[tuple[PromptMessage, ...]]:
-    hints = hinted(case, [j.code for j in judges], _first(case, part), part)
-    full, rest = fenced(case.transcript, case.architecture, part, listed_for(case, part, hints))
-    checks = f" {text.HINTS}" if hints else ""
     lookup = panel.rounds(case) > 0
+    full, rest = fenced(case.transcript, case.architecture, part, listed_for(case, part))
     if panel.mode == "panel":
         seated = judges if case.stage is Stage.PLAN else _run_judges(case, panel)
         rules = system_text(panel.criteria.rules, seated, case.stage, lookup=lookup)
         system = PromptMessage("system", rules, cache=True)
         question = _question(case, judges, view, part)
-        yield system, *cached(full), PromptMessage("user", f"{rest}\n{question}{checks}")
+        yield system, *cached(full), PromptMessage("user", f"{rest}\n{question}")
         return
     system = PromptMessage("system", rules_text(panel.criteria.rules, case.stage, lookup=lookup), cache=True)
     shared = (*cached(full), PromptMessage("user", rest, cache=True))
     for judge in judges:
         question = _question(case, (judge,), view, part)
-        yield system, *shared, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}{checks}")
+        yield system, *shared, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}")
 
 
 def _run_judges(case: Case, panel: LlmJudges) -> tuple[Criteria, ...]:

@@ -81,11 +81,6 @@ PART: Final = (
     "open."
 )
 PROVISIONAL_HEAD: Final = "provisional findings of earlier looks, to confirm or retract:"
-HINTS_HEAD: Final = "reports of automatic checks, by step:"
-HINTS: Final = (
-    "The automatic checks err in about one report of four, and count one decision several times: report only what the "
-    "record itself proves, by the rules."
-)
 DECIDE: Final = (
     "Check the provisional findings{whose} against what came later: in `confirmed`, the numbers of those that hold; in "
     "`retracted`, the others, with `why`. Do not report them again."

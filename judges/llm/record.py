@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
@@ -12,7 +12,6 @@ from ...schemas.shown import shown
 from ...schemas.transcript import Chapter, Transcript
 from . import prompt_text as text
 from .case import Case, Stage
-from .hints import one_line, told
 
 BLOCK: Final = 16_000
 """Characters from which a block of the record is full: about 4,000 tokens, above providers' least cached prefix."""
@@ -103,29 +102,25 @@ def _pieces(transcript: Transcript, header: str, architecture: str, part: Part |
         yield _lined(step.text)
 
 
-def hinted(case: Case, codes: Collection[str], first: str, part: Part | None = None) -> list[str]:
-    """The detectors' findings at the steps from label `first` on, as far as it concerns the judges of these codes."""
-    steps = part.chapter.steps if part else case.transcript.steps
-    at = next((i for i, step in enumerate(steps) if step.label == first), 0)
-    return told(case.hints, codes, steps[at:])
-
-
-def listed_for(case: Case, part: Part | None, hints: Collection[str]) -> Iterator[str]:
-    """Provisional findings (at the end of the run) and the lines of `hinted`: data as well."""
+def listed_for(case: Case, part: Part | None) -> Iterator[str]:
+    """Provisional findings, at the end of the run: data as well."""
     labels = {step.span_id: step.label for step in reversed(case.transcript.steps)}
     if case.provisional and case.stage is Stage.CLOSING and (part is None or part.last):
         yield f"{text.PROVISIONAL_HEAD}\n"
         for number, finding in enumerate(case.provisional[:MOST_LISTED], 1):
             yield data(f"{number}. {_told(finding, labels)}")
-    if hints:
-        yield f"{text.HINTS_HEAD}\n"
-        yield from (data(f"- {hint}") for hint in hints)
 
 
 def _told(finding: Finding, labels: Mapping[str, str]) -> str:
     codes = ", ".join(finding.dimensions) or finding.judge
     said = f"{labels.get(finding.span_id, '?')} {codes}, {finding.category}, {finding.severity}"
     return f'{said}: "{one_line(finding.evidence, 160)}": {one_line(finding.explanation, 240)}'
+
+
+def one_line(value: str, most: int) -> str:
+    """Any text in one line of at most so many characters."""
+    line = " ".join(shown(value[: 4 * most]).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
 
 
 def mark(transcript: Transcript) -> str:

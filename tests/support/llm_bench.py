@@ -29,6 +29,7 @@ from tracejury.judges.llm.members import llm_judges_of
 from tracejury.judges.llm.schedule import WindowRules
 from tracejury.judges.llm.scripted import ScriptedClient, answer
 from tracejury.judges.llm.selection import Policy
+from tracejury.judges.reviews.candidates import CandidatesReview
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.findings import Finding
@@ -81,6 +82,7 @@ class Watch:
     def __init__(self) -> None:
         self.stages: list[Stage] = []
         self.subjects: list[JudgedSubject] = []
+        self.reviews: list[CandidatesReview] = []
         self.retries = 0
 
     def judged(self, stage: Stage, said: Deliberation, seconds: float) -> None:  # noqa: ARG002  the protocol's
@@ -88,6 +90,9 @@ class Watch:
 
     def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:  # noqa: ARG002  the protocol's
         self.subjects += subjects
+
+    def detectors_checked(self, review: CandidatesReview) -> None:
+        self.reviews.append(review)
 
     def put_back(self, reason: str) -> None:  # noqa: ARG002  the protocol's
         self.retries += 1
@@ -129,6 +134,7 @@ class LlmBench(WorkerBench):
         verify: Verify = "off",
         verifier: Client | None = None,
         patience: float | None = None,
+        suite: Suite | None = None,
     ) -> None:
         self.client = client or ScriptedClient(script, model)
         self.panel = llm_judges_of(load_set("production"), model, NAMES)
@@ -140,7 +146,7 @@ class LlmBench(WorkerBench):
         asked = policy or Policy()
         windows = Windows(self.panel, asked, WindowRules(turns=5), self.queue) if streaming else None
         self.selector = RunSelector(self.panel, asked, self.queue, windows, self.clock)
-        self.detecting = Detecting(store, Suite([Booms()]), selectors=[self.selector])
+        self.detecting = Detecting(store, suite or Suite([Booms()]), selectors=[self.selector])
         how = PromptBudget(self.panel, 30_000, lambda text: len(text) // 4)
 
         @asynccontextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,6 +71,10 @@ class Gathering:
         if self._joins is None:
             self._joins = self._store.any_joins()
         self._tied = self._store.tied([t.key[1] for t in due]) if self._joins and due else set()
+
+    def reviewed(self, trace: OpenTrace) -> Mapping[str, Finding]:
+        """The stored findings of a trace with what LLM judges said of them meanwhile."""
+        return self._store.reviewed(trace.stored or {})
 
     def holds(self, trace: OpenTrace) -> bool:
         """Whether it is an open trace here, and all of it is."""

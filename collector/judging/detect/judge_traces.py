@@ -128,8 +128,9 @@ class TraceJudge:
         self, trace: OpenTrace, own: Trace, whole: Trace, result: SuiteResult, now: int, before: Elsewhere
     ) -> JudgedTrace:
         found = [f for f in result.findings if f.trace_id == own.trace_id]
-        change = compare(found, trace.stored or {}, standing(own.state), now)
-        trace.stored = {**(trace.stored or {}), **{f.id: f for f in (*change.findings, *change.retracted)}}
+        stored = self._gathering.reviewed(trace)
+        change = compare(found, stored, standing(own.state), now)
+        trace.stored = {**stored, **{f.id: f for f in (*change.findings, *change.retracted)}}
         judgement = self._judgement(
             own, now, Outcome.DONE, findings=change.findings, failures=result.failures, dropped=result.dropped
         )

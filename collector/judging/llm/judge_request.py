@@ -35,9 +35,10 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class PromptBudget:
-    """Limits of requests: `budget` tokens for a transcript, counted by `count`; `hints`: whether findings are shown.
+    """Limits of requests: `budget` tokens for a transcript, counted by `count`.
 
-    `look`: characters that a second look may show beside it.
+    `hints`: whether the judges are asked about the detectors' errors once they have answered; `look`: characters that a
+    second look may show beside it.
     """
 
     panel: LlmJudges
@@ -58,7 +59,6 @@ def judge_requests(
     paper = how.panel.transcript == "paper"
     transcript = paper_transcript(trace, run) if paper else transcribe(trace, run)
     views = plan_views(run, transcript)
-    hints = tuple(f for f in task.findings if how.hints and f.agent_run_id == run.id)
     case = Case(
         trace=trace,
         run=run,
@@ -67,7 +67,7 @@ def judge_requests(
         stage=task.stage,
         plans=views,
         provisional=tuple(f for f in provisional if task.stage is Stage.CLOSING and f.agent_run_id == run.id),
-        hints=hints,
+        detected=tuple(f for f in task.findings if f.agent_run_id == run.id),
         architecture=architecture,
         probability=task.probability,
         uncut=None if paper else partial(transcribe, trace, run, UNCUT),

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ....judges.llm.case import Deliberation
+from ....judges.llm.case import Deliberation, Stage
 from ....judges.llm.client import Client
+from ....judges.reviews.candidates import CandidatesReview, review_candidates
+from ....judges.reviews.reported_errors import reported_errors
 from ....schemas.findings import Finding
 from .judge_request import JudgeRequest, PromptBudget
 from .judge_with_fallback import judge_with_fallback
+from .run_prompts import run_prompts
 from .verification import Verifier
 
 
@@ -31,3 +34,17 @@ class JudgingSteps:
         """
         said = await judge_with_fallback(request, self.how, self.client, bypass_cache=bypass_cache)
         return await self.verifier.of_run(request.case, said, stored, bypass_cache=bypass_cache)
+
+    def checks(self, request: JudgeRequest, said: Deliberation) -> bool:
+        """Whether the judges, whose answer is `said`, are asked about the detectors' errors: at the end of a run."""
+        return self.how.hints and request.case.stage is Stage.CLOSING and bool(said.answered)
+
+    async def check(
+        self, request: JudgeRequest, said: Deliberation, detected: Iterable[Finding], *, bypass_cache: bool = False
+    ) -> CandidatesReview:
+        """What they say of the errors of `detected`, the detectors' findings that hold in the trace.
+
+        What the model or a budget refuses leaves errors without an opinion; the answer stands.
+        """
+        errors = reported_errors(request.case.trace, request.case.run, detected, said.findings)
+        return await run_prompts(review_candidates(request.case, said, errors), self.client, bypass_cache=bypass_cache)

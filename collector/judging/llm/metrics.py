@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ....judges.llm.case import Deliberation, Stage
+from ....judges.reviews.candidates import CandidatesReview
 from ....schemas.findings import FindingState
 from ....schemas.verdicts import JudgedSubject, SubjectKind
 from ...telemetry import SECONDS, Telemetry
@@ -42,6 +44,14 @@ class LlmJudgingMetrics:
         self._findings = meter.create_counter(
             "tracejury_panel_findings", description="Findings of LLM judges written, by state"
         )
+        self._checked = meter.create_counter(
+            "tracejury_panel_checked_findings",
+            description="Detectors' findings that LLM judges were asked about, by answer",
+        )
+        # Over budget, or the model failed: the judges' own answer stands all the same.
+        self._unchecked = meter.create_counter(
+            "tracejury_panel_unchecked_errors", description="Detectors' errors about which LLM judges gave no answer"
+        )
         self._retried = meter.create_counter(
             "tracejury_panel_retries", description="Runs put back because the model or the store could not be reached"
         )
@@ -60,6 +70,13 @@ class LlmJudgingMetrics:
             self._dropped.add(count, {"reason": reason})
         for outcome, count in said.looks.items():
             self._looks.add(count, {"outcome": outcome})
+
+    def detectors_checked(self, review: CandidatesReview) -> None:
+        """Judges were asked about the detectors' errors in a run."""
+        for answer, count in Counter(opinion.verification.value for opinion in review.opinions).items():
+            self._checked.add(count, {"answer": answer})
+        if review.unanswered:
+            self._unchecked.add(review.unanswered)
 
     def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:
         """These are readable since `now` (unix nanos)."""

@@ -42,7 +42,7 @@ def closing(
         before,
         FindingState.CURRENT,
         now,
-        (*case.hints, *stored.findings),
+        (*case.detected, *stored.findings),
     )
     subject = Subject(SubjectKind.AGENT_RUN, task.subject_id, case.trace.trace_id, case.trace.tenant)
     rows = _judged(task, case.judges, case.trace.received_through, subject, said, change.findings, versions, now)

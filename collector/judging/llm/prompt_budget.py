@@ -12,7 +12,7 @@ from ....judges.llm.second_look import MOST_CHARACTERS
 from .judge_request import LEAST_PER_TOKEN, PromptBudget
 
 RESERVED: Final = 6_000
-"""Tokens reserved for the rest of a prompt: the question, provisional findings, hints."""
+"""Tokens reserved for the rest of a prompt: the questions, provisional findings, detectors' errors."""
 
 LOOKED: Final = 0.25
 """Share of the room for a transcript that second looks may take at most."""

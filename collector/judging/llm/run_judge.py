@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from ....judges.llm.case import Deliberation, Stage
 from ....judges.llm.subjects import UNDECIDED, subjects
+from ....judges.reviews.candidates import CandidatesReview
 from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding, FindingState
 from ....schemas.trajectory import AgentRun, Trace
@@ -68,7 +69,17 @@ class RunJudge:
             began = time.perf_counter()
             said = self._call(self._steps.judge(request, stored.findings, bypass_cache=task.bypass_cache))
             self._observer.judged(request.case.stage, said, time.perf_counter() - began)
-            yield self._outcome(task, request, said, stored)
+            review = self._check_detectors(task, request, said)
+            yield replace(self._outcome(task, request, said, stored), opinions=review.opinions)
+
+    def _check_detectors(self, task: JudgeTask, request: JudgeRequest, said: Deliberation) -> CandidatesReview:
+        """What the judges say of the detectors' errors, once they have answered."""
+        if not self._steps.checks(request, said):
+            return CandidatesReview()
+        detected = self._store.detected(request.case.trace)  # what another pass was told is in the store alone
+        review = self._call(self._steps.check(request, said, detected, bypass_cache=task.bypass_cache))
+        self._observer.detectors_checked(review)
+        return review
 
     def _read(self, task: JudgeTask) -> JudgeTask:
         if task.trace is not None:

@@ -38,8 +38,12 @@ class StoredCases:
         trace = stored_trace(judging, trace_id, tenant, self._config, self._clock(), self._ours)
         if trace is None:
             return None
-        findings = judging.load_findings(trace.trace_ids)
-        return trace, tuple(f for i in trace.trace_ids for f in findings.get(i, ()) if f.state in LIVE)
+        return trace, self.detected(trace)
+
+    def detected(self, trace: Trace) -> tuple[Finding, ...]:
+        """The detectors' findings that hold in the trace, with what was said of them."""
+        findings = StoredJudging(self._store, trace.tenant).load_findings(trace.trace_ids)
+        return tuple(f for i in trace.trace_ids for f in findings.get(i, ()) if f.state in LIVE)
 
     def stored(self, trace: Trace, run_id: str) -> StoredJudgements:
         """Earlier LLM judgements of the trace; the windows are those of the run that are not superseded."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ....judges.llm.case import Deliberation, Stage
+from ....judges.reviews.candidates import CandidatesReview
 from ....schemas.verdicts import JudgedSubject
 
 
@@ -14,6 +15,9 @@ class LlmJudgingObserver(Protocol):
 
     def judged(self, stage: Stage, said: Deliberation, seconds: float) -> None:
         """A case was judged, in so many seconds."""
+
+    def detectors_checked(self, review: CandidatesReview) -> None:
+        """Judges were asked about the detectors' errors in a run."""
 
     def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:
         """These are readable since `now` (unix nanos)."""

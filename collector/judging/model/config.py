@@ -181,7 +181,7 @@ class LlmConfig(Section):
     lookup: Annotated[Literal["off", "once", 1, 2, 3], BeforeValidator(rounds)] = "once"
     """How often a judge may ask to see cut text in full before its answer counts: `off`, `once`, or up to 3 rounds."""
     hints: bool = True
-    """Show the judges what the detectors found."""
+    """Ask the judges, once they have answered, which of the errors that the detectors found are right."""
     verify: Annotated[Literal["off", "high", "all"], BeforeValidator(switched)] = "high"
     """Findings of LLM judges that a model is asked to refute before they are stored: `high` are those of HIGH severity,
     `all` also those of packs (docs/llm-judges.md)."""

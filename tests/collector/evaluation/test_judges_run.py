@@ -40,7 +40,7 @@ def report(folder: Path, *options: str | Path) -> dict[str, Any]:
 
 def model(server: LlmServer) -> list[str]:
     asked = ["--judges", "production", "--model", "openai/fair", "--api-base", server.base]
-    return [*asked, "--retries", "0", "--verify", "off"]
+    return [*asked, "--retries", "0", "--verify", "off", "--no-hints"]
 
 
 def test_an_evaluation_is_recorded_and_replayed_offline(folder: Path, tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_an_evaluation_is_recorded_and_replayed_offline(folder: Path, tmp_path: 
         first = report(folder, *model(server), *more)
         calls = server.counts.calls
     assert calls == 3 * 2 + 2 + 3 * 2  # judged twice, two annotated traces matched, the baseline's variants
-    assert report(folder, "--cassette-mode", "replay", "--verify", "off", *more) == first
+    assert report(folder, "--cassette-mode", "replay", "--verify", "off", "--no-hints", *more) == first
 
     assert (first["traces"], first["errors"], first["judged_against"]) == (3, 3, 2)
     assert first["asked"]["versions"].keys() >= {"plan-quality", "tool-calling"}

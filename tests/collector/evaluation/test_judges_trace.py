@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from fair_judge import said
+from reports import answering
 from trail_folder import error, write
 
 from tracejury.collector.evaluation.judges_trace import Judging, judge_trace, moments
@@ -17,7 +18,10 @@ from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.schedule import WindowRules, closed_turns
 from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
+from tracejury.judges.reviews.candidates import PURPOSE
+from tracejury.judges.verification import MOST_REFUTED, answered
 from tracejury.schemas.errors import LlmError, OverBudgetError, RetryableError, TracejuryError
+from tracejury.schemas.findings import Verification
 
 A = "a" * 32
 
@@ -51,15 +55,19 @@ async def test_a_closing_pass_a_run(rebuilt: RebuiltFolder) -> None:
     assert [p.purpose for p in client.prompts] == ["closing"]
 
 
-async def test_detector_findings_are_shown_only_as_asked(rebuilt: RebuiltFolder) -> None:
-    """With hints, and without."""
-    trace, texts = rebuilt.traces[0], []
-    for hints in (True, False):
-        client = ScriptedClient(said)
-        await judge_trace(trace, judging(hints=hints), client, rebuilt.detected[A])
-        texts.append(client.prompts[0].messages[-1].text)
-    assert 'No such file: data.csv": This call of read_file failed' in texts[0]
-    assert "This call of read_file failed" not in texts[1]
+async def test_the_judges_are_asked_about_detectors_errors_only_as_wanted(rebuilt: RebuiltFolder) -> None:
+    """After their own list, which is made in the same way; the answers are part of the result."""
+    trace, detected = rebuilt.traces[0], rebuilt.detected[A]
+    script = answering({"read_file failed": ("refuted", "S2 shows the file.")}, said)
+    alone, asked = ScriptedClient(script), ScriptedClient(script)
+    (run,) = await judge_trace(trace, judging(hints=False), alone, detected)
+    assert run.opinions == ()
+    (run,) = await judge_trace(trace, judging(), asked, detected)
+    assert asked.prompts[0] == alone.prompts[0]
+    assert [p.purpose for p in asked.prompts][:2] == ["closing", PURPOSE]
+    refuted = [o.finding_id for o in run.opinions if o.verification is Verification.REFUTED]
+    assert refuted
+    assert {f.confidence <= MOST_REFUTED for f in answered(detected, run.opinions) if f.id in refuted} == {True}
 
 
 async def test_the_architecture_is_shown(rebuilt: RebuiltFolder) -> None:

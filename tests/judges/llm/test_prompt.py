@@ -10,9 +10,8 @@ from prompt_cases import case, finding, ours, record_lines, step, transcript
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.criteria import load_set
-from tracejury.judges.llm.members import llm_judges_of
+from tracejury.judges.llm.members import LlmJudges, llm_judges_of
 from tracejury.judges.llm.prompt import MOST_REPLY, Part, prompts, repair
-from tracejury.judges.llm.prompt_text import HINTS
 from tracejury.judges.llm.record import BLOCK, MOST_LISTED
 from tracejury.schemas.transcript import Chapter, PlanView, Transcript
 
@@ -43,13 +42,13 @@ def test_a_prompt_says_for_whom_it_is() -> None:
 
 
 def test_the_record_holds_what_is_known_in_order() -> None:
-    """Architecture, header, steps, closing, then lists of earlier findings and hints, all between the fence."""
+    """Architecture, header, steps, closing, then the list of earlier findings, all between the fence."""
     asked = case(
         transcript("one", "two", closing="End of the run: finished."),
         RUN,
         architecture="A manager\nwith helpers.",
         provisional=(finding("s1", "quoted", "wrong"),),
-        hints=(finding("s2", "seen and said", "odd"), finding("elsewhere", "x", "y")),
+        detected=(finding("s2", "seen and said", "odd"), finding("elsewhere", "x", "y")),
     )
     (prompt,) = prompts(asked, PANEL, schema=SCHEMA)
     assert record_lines(prompt) == [
@@ -66,8 +65,6 @@ def test_the_record_holds_what_is_known_in_order() -> None:
         "End of the run: finished.",
         "provisional findings of earlier looks, to confirm or retract:",
         ' 1. S1 TC, EE, Formatting Errors, MEDIUM: "quoted": wrong',
-        "reports of automatic checks, by step:",
-        ' - S2 TC, EE: "seen and said": odd',
     ]
 
 
@@ -107,26 +104,15 @@ def test_how_to_decide_is_told_only_where_there_is_something_to_decide() -> None
     assert ["in `confirmed`, the numbers" in question(p) for p in (window, bare, full)] == [False, False, True]
 
 
-def test_hints_come_with_a_warning() -> None:
-    """They may be wrong; without any there is nothing to warn of. Judges asked apart share those of all."""
-    asked = case(transcript("1"), ("tool-selection", "tool-calling"))
-    hinted = replace(asked, hints=(finding("s1", "seen and said", "odd"),))
-    for panel in (PANEL, SEPARATE):
-        for plain, warned in zip(*(prompts(c, panel, schema=SCHEMA) for c in (asked, hinted)), strict=True):
-            assert "automatic checks" not in "".join(texts(plain))
-            assert question(warned) == f"{question(plain)} {HINTS}"
-            assert ' - S1 TC: "seen and said": odd' in record_lines(warned)
-
-
-def test_hints_of_others_are_left_out() -> None:
-    """Nobody is told of what only judges who are not asked could report, or of steps before the window."""
-    hint = finding("s1", "seen and said", "odd")
-    for asked in (
-        case(transcript("1"), ("goal-fulfilment",), hints=(hint,)),
-        case(transcript("1", "2"), RUN, Stage.WINDOW, first="S2", hints=(hint,)),
-    ):
-        (prompt,) = prompts(asked, PANEL, schema=SCHEMA)
-        assert "automatic checks" not in "".join(texts(prompt))
+@pytest.mark.parametrize("panel", [PANEL, SEPARATE], ids=["panel", "separate"])
+@pytest.mark.parametrize("stage", [Stage.WINDOW, Stage.CLOSING])
+def test_no_prompt_shows_what_detectors_found(panel: LlmJudges, stage: Stage) -> None:
+    """The judges make their own list first."""
+    asked = case(
+        transcript("1"), ("tool-selection", "tool-calling"), stage, first="S1" if stage is Stage.WINDOW else ""
+    )
+    knowing = replace(asked, detected=(finding("s1", "seen and said", "odd"),))
+    assert prompts(knowing, panel, schema=SCHEMA) == prompts(asked, panel, schema=SCHEMA)
 
 
 def test_a_window_is_not_asked_about_earlier_findings() -> None:
@@ -149,7 +135,7 @@ def test_a_plan_is_asked_by_its_view_alone() -> None:
         Stage.PLAN,
         plans=views,
         provisional=(finding("s1", "q", "w"),),
-        hints=(finding("s1", "q", "w"),),
+        detected=(finding("s1", "q", "w"),),
     )
     first, second = prompts(later, PANEL, schema=SCHEMA)
     assert prompts(early, PANEL, schema=SCHEMA) == (first,)
@@ -240,7 +226,7 @@ def test_a_part_of_a_long_run() -> None:
     index = "Steps before this part, in brief:\nS1 llm: …\n"
     first = Part(Chapter(whole.header, "", steps[:3], "", 0, 3, "S1"), 1, 2)
     last = Part(Chapter(whole.header, index, steps[1:], "over", 1, 6, "S4"), 2, 2, "S2 failed\nS9 llm")
-    asked = case(whole, RUN, provisional=(finding("s1", "q", "w"),), hints=(finding("s5", "q", "w"),))
+    asked = case(whole, RUN, provisional=(finding("s1", "q", "w"),), detected=(finding("s5", "q", "w"),))
     (one,) = prompts(asked, PANEL, schema=SCHEMA, part=first)
     (two,) = prompts(asked, PANEL, schema=SCHEMA, part=last)
     assert ours(one) == ["Run, a manager.", "first message:", "S1 llm", "S2 llm", "S3 llm"]
@@ -271,7 +257,7 @@ def test_a_window_of_a_long_run_asks_for_its_own_steps() -> None:
 def test_lists_are_bounded() -> None:
     """However much was found before."""
     many = tuple(finding("s1", f"q{i}", "w" * 5000) for i in range(MOST_LISTED + 5))
-    (prompt,) = prompts(case(transcript("1"), RUN, provisional=many, hints=many), PANEL, schema=SCHEMA)
+    (prompt,) = prompts(case(transcript("1"), RUN, provisional=many, detected=many), PANEL, schema=SCHEMA)
     assert prompt.characters - len(prompt.messages[0].text) < 2 * MOST_LISTED * 400
     assert f' {MOST_LISTED}. S1 TC, EE, Formatting Errors, MEDIUM: "q{MOST_LISTED - 1}"' in prompt.messages[-1].text
 

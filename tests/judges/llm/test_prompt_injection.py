@@ -31,7 +31,7 @@ def steps_of(hostile: str) -> Case:
         RUN,
         architecture=hostile,
         provisional=(finding("s1", hostile, hostile), finding(hostile, hostile, hostile)),
-        hints=(finding("s2", hostile, hostile),),
+        detected=(finding("s2", hostile, hostile),),
     )
 
 
@@ -43,7 +43,6 @@ OURS = [
     "S2 llm",
     "S3 llm",
     "provisional findings of earlier looks, to confirm or retract:",
-    "reports of automatic checks, by step:",
 ]
 
 

@@ -1,0 +1,159 @@
+"""The judges' second question: which of the detectors' errors in a run are right.
+
+The judges make their own list first, so that no report leads them. The question then follows their answer on the same
+prefix. It is a review whose items are the errors.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ...schemas.checks import CheckItem
+from ...schemas.detector_opinions import DetectorOpinion
+from ...schemas.findings import Verification
+from ..checks.check_types import Check, ItemSource
+from ..checks.questions import CheckQuestion
+from ..checks.reply import SCHEMA
+from ..llm.case import Answered, Case, Deliberation, Outcomes
+from ..llm.client import Prompt, PromptMessage
+from ..llm.record import mark, one_line
+from .candidates_text import NO_ANSWER, NO_REASON, QUESTION, SAME
+from .reported_errors import ReportedError, ReportedErrors
+from .review import ReviewAnswers, ask_review, question_of, review_text
+
+PURPOSE: Final = "candidates"
+
+ANSWERS: Final[Mapping[str, Verification]] = {
+    "confirmed": Verification.VERIFIED,
+    "refuted": Verification.REFUTED,
+    "not-judged": Verification.UNVERIFIED,
+}
+
+CHECK: Final = Check(
+    name="reports",
+    measure="R",
+    title="Reports of detectors",
+    definition="Whether errors that the detectors report are right.",
+    subject="agent-run",
+    items=ItemSource.FINDINGS,
+    scale=tuple(ANSWERS),
+    question=QUESTION,
+    best="the record shows it",
+    category="Wrong report",
+    explain="Asked of the detectors' errors in a run after the judges' own list.",
+)
+
+_MOST_PLACES: Final = 5
+"""Further steps of an error that are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class CandidatesReview:
+    """`opinions` on the detectors' findings; `unanswered`: errors about which no reply came, for `failure`."""
+
+    opinions: tuple[DetectorOpinion, ...] = ()
+    unanswered: int = 0
+    failure: str = ""
+
+
+def review_candidates(
+    case: Case, said: Deliberation, errors: ReportedErrors
+) -> Generator[Sequence[Prompt], Outcomes, CandidatesReview]:
+    """Ask the judges of a closing pass, whose answer is `said`, about the detectors' errors. Raises nothing.
+
+    Where a reply comes, every error asked about has an opinion: without a usable answer, or refuted without a reason,
+    it is unverified. Where none comes, over budget for example, nothing is said of it.
+    """
+    opinions = [
+        opinion
+        for error in errors.known
+        for opinion in _on(error, Verification.VERIFIED, said.models[-1] if said.models else "", SAME)
+    ]
+    unanswered, failure = 0, ""
+    for answered, asked in _dealt(case, said.answered, errors.asked):
+        answers = yield from _ask(candidates_prompt(case, answered, asked), _question(case, asked))
+        if answers.replies:
+            opinions += _opinions(answers, asked)
+        else:
+            unanswered, failure = unanswered + len(asked), answers.failure
+    return CandidatesReview(tuple(opinions), unanswered, failure)
+
+
+def candidates_prompt(case: Case, answered: Answered, asked: Sequence[ReportedError]) -> Prompt:
+    """The question about these errors, behind the judges' answer."""
+    text = review_text(_question(case, asked), mark(case.transcript))
+    follow = (PromptMessage("assistant", answered.reply), PromptMessage("user", text))
+    return replace(answered.prompt, messages=(*answered.prompt.messages, *follow), schema=SCHEMA, purpose=PURPOSE)
+
+
+def _dealt(
+    case: Case, answered: Sequence[Answered], asked: Sequence[ReportedError]
+) -> list[tuple[Answered, list[ReportedError]]]:
+    """Each error with the first answer whose prompt shows its step; with the last where none does."""
+    labels = _labels(case)
+    dealt: dict[int, list[ReportedError]] = {}
+    for error in asked if answered else ():
+        shown = (n for n, one in enumerate(answered) if _shows(one.prompt, _label(error, labels)))
+        dealt.setdefault(next(shown, len(answered) - 1), []).append(error)
+    return [(answered[number], errors) for number, errors in sorted(dealt.items())]
+
+
+def _shows(prompt: Prompt, label: str) -> bool:
+    """Whether the record has the step of that label: recorded lines are indented, so that none is taken for ours."""
+    begins = re.compile(rf"^{re.escape(label)}(?=\s|$)", re.MULTILINE)
+    return bool(label) and any(begins.search(message.text) for message in prompt.messages if message.role == "user")
+
+
+def _ask(prompt: Prompt, question: CheckQuestion) -> Generator[Sequence[Prompt], Outcomes, ReviewAnswers]:
+    """One question with its repair; no outcome is raised, for the answer that stands must not be lost."""
+    asking = ask_review(prompt, question)
+    try:
+        prompt = next(asking)
+        while True:
+            (outcome,) = yield (prompt,)
+            prompt = asking.send(outcome)
+    except StopIteration as end:
+        answers: ReviewAnswers = end.value
+        return answers
+
+
+def _question(case: Case, asked: Sequence[ReportedError]) -> CheckQuestion:
+    labels = _labels(case)
+    return question_of(CHECK, [CheckItem(_told(error, labels), _label(error, labels)) for error in asked])
+
+
+def _labels(case: Case) -> Mapping[str, str]:
+    """Span id to the label of its first step."""
+    return {step.span_id: step.label for step in reversed(case.transcript.steps)}
+
+
+def _label(error: ReportedError, labels: Mapping[str, str]) -> str:
+    """The label of the step where the error is, or showed; "" where no step of the run shows it."""
+    spans = (error.lead.span_id, error.lead.tool_span_id, error.lead.seen_by_span_id)
+    return next((labels[span_id] for span_id in spans if span_id in labels), "")
+
+
+def _told(error: ReportedError, labels: Mapping[str, str]) -> str:
+    """The error in one line: title, quote, claim, further steps."""
+    lead = error.lead
+    quote = one_line(lead.evidence, 160)
+    places = dict.fromkeys(labels[i] for f in error.findings for i in (f.span_id, *f.also_at) if i in labels)
+    also = [label for label in places if label != _label(error, labels)][:_MOST_PLACES]
+    parts = [one_line(lead.shown_title, 120), *([f'"{quote}"'] if quote else []), one_line(lead.explanation, 300)]
+    return ": ".join(parts) + (f" (also at {', '.join(also)})" if also else "")
+
+
+def _opinions(answers: ReviewAnswers, asked: Sequence[ReportedError]) -> Iterator[DetectorOpinion]:
+    for position, error in enumerate(asked):
+        said = answers.said.get(position)
+        word, reason = (ANSWERS[said.answer], said.reason) if said else (Verification.UNVERIFIED, NO_ANSWER)
+        if word is Verification.REFUTED and not reason:
+            word, reason = Verification.UNVERIFIED, NO_REASON
+        yield from _on(error, word, answers.model, reason)
+
+
+def _on(error: ReportedError, word: Verification, by: str, reason: str) -> Iterator[DetectorOpinion]:
+    return (DetectorOpinion.on(finding, word, by, reason) for finding in error.open)

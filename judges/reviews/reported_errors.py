@@ -1,0 +1,62 @@
+"""The detectors' errors in a run that its judges are asked about, and those that the judges reported themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ...schemas.findings import Finding, Verification
+from ...schemas.profiles import PROFILES
+from ...schemas.trajectory import AgentRun, Trace
+from ..causes import cause_of
+from ..grouping import group
+from ..verification import decided
+
+MOST_ASKED: Final = 30
+"""Errors of one run that its judges are asked about, the surest and gravest of them."""
+
+_SHOWN: Final = PROFILES["recall"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedError:
+    """The detectors' findings in one error, its lead first; some of them nobody has confirmed or refuted yet."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def lead(self) -> Finding:
+        """The finding that the judges are told."""
+        return self.findings[0]
+
+    @property
+    def open(self) -> tuple[Finding, ...]:
+        """The findings that nobody has confirmed or refuted."""
+        return tuple(f for f in self.findings if not decided(f))
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedErrors:
+    """`asked`: errors to ask about, at most `MOST_ASKED`; `known`: those that the judges reported themselves."""
+
+    asked: tuple[ReportedError, ...] = ()
+    known: tuple[ReportedError, ...] = ()
+
+
+def reported_errors(trace: Trace, run: AgentRun, reported: Iterable[Finding], own: Sequence[Finding]) -> ReportedErrors:
+    """The errors of a run in which detectors have a finding from the recall profile on that nobody has decided.
+
+    `reported`: the detectors' findings that stand in the trace; `own`: those of the run's judges. An error is known to
+    the judges where one of their findings, unless it was refuted, has the same cause at the same span.
+    """
+    theirs = {finding.id: finding for finding in reported}
+    places = {(f.span_id, cause_of(f)) for f in own if f.verification is not Verification.REFUTED}
+    errors: list[ReportedError] = []
+    for error in group([*theirs.values(), *own], [each.id for each in trace.runs]):
+        one = ReportedError(tuple(f for f in error.findings if f.id in theirs))
+        if one.findings and one.lead.agent_run_id == run.id and any(f.confidence >= _SHOWN for f in one.open):
+            errors.append(one)
+    known = tuple(e for e in errors if any((f.span_id, cause_of(f)) in places for f in e.findings))
+    asked = sorted((e for e in errors if e not in known), key=lambda e: (-e.lead.confidence, -e.lead.severity.rank))
+    return ReportedErrors(tuple(asked[:MOST_ASKED]), known)
