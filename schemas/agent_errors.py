@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from .findings import Finding, FindingState, digest
+from .findings import Finding, FindingState, Verification, digest
 from .taxonomy import Dimension, Severity
 
 NEVER: Final = -1.0
@@ -109,7 +109,8 @@ class ErrorSummary:
     """An error as lists show it: what its lead says, and where its findings are.
 
     `confidence`, `medium`, `high`: with which it is at least LOW, MEDIUM, HIGH; `judges`: of all its findings, the
-    lead's first; `first_seen`: of any deciding one, unix nanos; `decided`: as of `AgentError`.
+    lead's first; `first_seen`: of any deciding one, unix nanos; `decided`: as of `AgentError`; `verification`,
+    `verified_by`, `verification_reason`: of the lead.
     """
 
     tenant: str
@@ -137,6 +138,9 @@ class ErrorSummary:
     findings: tuple[str, ...]
     first_seen: int
     decided: str = ""
+    verification: Verification = Verification.NONE
+    verified_by: str = ""
+    verification_reason: str = ""
 
     @property
     def decisive(self) -> bool:
@@ -184,6 +188,9 @@ def summary(error: AgentError) -> ErrorSummary:
         findings=tuple(finding.id for finding in error.findings),
         first_seen=min(finding.first_seen for finding in error.deciding),
         decided=error.decided,
+        verification=lead.verification,
+        verified_by=lead.verified_by,
+        verification_reason=lead.verification_reason,
     )
 
 

@@ -29,6 +29,17 @@ class Verification(StrEnum):
     UNVERIFIED = "unverified"  # asked for, without an answer that decides
 
 
+_SAID: Final = {"verified": "verified", "refuted": "refuted", "unverified": "not verified"}
+
+
+def verification_told(verification: str, by: str, reason: str) -> str:
+    """A `Verification` in plain words, such as "refuted by MODEL: the figure is S3's"; "" where nobody was asked."""
+    if verification not in _SAID:
+        return ""
+    said = f"{_SAID[verification]} by {by}" if by else _SAID[verification]
+    return f"{said}: {reason}" if reason else said
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A detector's or judge's claim, before the evidence gate.
@@ -110,6 +121,11 @@ class Finding:
     def beside(self) -> bool:
         """Whether it changes nothing of the errors that other findings make."""
         return self.of_pack or self.marks
+
+    @property
+    def verification_told(self) -> str:
+        """What was said of it by who looked at it again, in plain words, "" for nothing."""
+        return verification_told(self.verification, self.verified_by, self.verification_reason)
 
     @property
     def shown_title(self) -> str:

@@ -103,6 +103,9 @@ _ERRORS: Final = ColumnTable(
     array_column("FindingIds", "findings"),
     StoredColumn("FirstSeen", "first_seen"),
     StoredColumn("Decided", "decided"),
+    enum_column("Verification", "verification", Verification),
+    StoredColumn("VerifiedBy", "verified_by"),
+    StoredColumn("VerificationReason", "verification_reason"),
 )
 ERROR_COLUMNS: Final = (*_ERRORS.names, "Whole", "Removed", "FoldedAt", "ReceivedAt")
 ERROR_SELECT: Final = _ERRORS.select

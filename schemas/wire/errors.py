@@ -6,7 +6,11 @@ from .base import Number, OptionalText, Time, WireModel
 
 
 class FindingJson(WireModel):
-    """One localised error: `span_id` is where it was made, `evidence` stands verbatim in that span's own text."""
+    """One localised error: `span_id` is where it was made, `evidence` stands verbatim in that span's own text.
+
+    `verification`: verified, refuted or unverified, by the judge or model `verified_by` for `verification_reason`; null
+    where nobody was asked.
+    """
 
     id: str
     fingerprint: str
@@ -30,6 +34,9 @@ class FindingJson(WireModel):
     linked: list[str]
     state: str
     first_seen: Time
+    verification: OptionalText = None
+    verified_by: OptionalText = None
+    verification_reason: OptionalText = None
 
 
 class LocatedFindingJson(FindingJson):
@@ -52,6 +59,7 @@ class ErrorJson(WireModel):
     was asked for; `finding_ids`: of all its findings, the lead's first, and `judges` who made them.
     `unproven_on_service`: its lead is of a built-in detector whose findings nobody has labelled on the service.
     `human_label`: what people say of it: right, wrong, or contested where they contradict each other; null for nothing.
+    `verification` and what follows: of its lead, as of a finding.
     """
 
     id: str
@@ -82,6 +90,9 @@ class ErrorJson(WireModel):
     first_seen: Time
     unproven_on_service: bool
     human_label: str | None = None
+    verification: OptionalText = None
+    verified_by: OptionalText = None
+    verification_reason: OptionalText = None
 
 
 class ErrorCounts(WireModel):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from store_parts import a_finding
 
+from tracejury.judges.grouping import group
 from tracejury.judges.verification import confidence_after, kept, verified
+from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.findings import Verification
 from tracejury.schemas.profiles import PROFILES
+from tracejury.schemas.taxonomy import Severity
 
 
 @pytest.mark.parametrize(
@@ -49,3 +52,19 @@ def test_a_new_answer_replaces_the_old_one() -> None:
     assert kept(new, old) == new
     assert kept(found, None) == found
     assert kept(found, found) == found
+
+
+def test_an_error_with_a_refuted_and_a_standing_finding_is_led_by_the_standing_one() -> None:
+    """Its confidence and severity are those of what stands; where all are refuted it leaves balanced."""
+    high = a_finding(confidence=0.9, severity=Severity.HIGH)
+    medium = a_finding(evidence="again, again", confidence=0.5, severity=Severity.MEDIUM)
+    refuted = verified(high, Verification.REFUTED, "m", "the step was asked for")
+    (before,), (after,) = group([high, medium], ["run-1"]), group([refuted, medium], ["run-1"])
+    balanced = PROFILES["balanced"]
+    assert (before.lead, before.severity(balanced)) == (high, Severity.HIGH)
+    assert (after.lead, after.severity(balanced), after.confidence()) == (medium, Severity.MEDIUM, 0.5)
+    assert after.findings == (medium, refuted)
+    assert summary(after).verification is Verification.NONE
+    (gone,) = group([refuted], ["run-1"])
+    assert PROFILES["recall"] < gone.confidence() < balanced
+    assert summary(gone).verification_reason == "the step was asked for"

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ....schemas.annotations import ErrorLabel
+from ....schemas.findings import verification_told
 from ....schemas.taxonomy import with_group
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
@@ -115,6 +116,8 @@ def _said(row: ErrorJson | FindingJson, judges: str) -> Iterable[RenderableType]
     by = Text(f"  ({one_line(judges, 120)} {row.confidence:.2f})", "dim")
     yield _indented(Text.assemble("“", content(row.evidence, QUOTE, "italic"), "”"))
     yield _indented(Text.assemble(content(row.explanation, WHY), by))
+    if told := verification_told(row.verification or "", row.verified_by or "", row.verification_reason or ""):
+        yield _indented(content(told, WHY))
 
 
 def _indented(line: Text) -> Padding:

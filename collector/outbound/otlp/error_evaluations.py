@@ -98,6 +98,7 @@ def _found(
         "severity": severity.value,
         "confidence": error.confidence(),
         "dimensions": [d.value for d in lead.dimensions],
+        **_verification(lead),
     }
     return Evaluation(
         id=told_id,
@@ -129,6 +130,17 @@ def _retracted(finding: Finding, opinion: JudgedOpinion, told_id: str, end: int)
         details={"error.id": led_by(finding), "title": finding.shown_title, "judge": finding.judge},
         live=False,
     )
+
+
+def _verification(lead: Finding) -> dict[str, Plain]:
+    """What another judge says of the lead, where one was asked."""
+    if not lead.verification:
+        return {}
+    return {
+        "error.verification": lead.verification.value,
+        "error.verified_by": lead.verified_by,
+        "error.verification_reason": lead.verification_reason,
+    }
 
 
 def _kind(opinion: JudgedOpinion) -> str:

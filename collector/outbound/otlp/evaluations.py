@@ -27,8 +27,9 @@ ON_SPANS: Final = (
     "tracejury.severity.max",
     "tracejury.findings.judges",
     "tracejury.findings.categories",
+    "tracejury.findings.verifications",
 )
-"""Attributes that are written on spans with findings."""
+"""Attributes that are written on spans with findings; the last only where another judge was asked about one."""
 
 _WHOLE: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.EXCHANGE, SubjectKind.TRACE, SubjectKind.SESSION})
 
@@ -117,7 +118,7 @@ def _of_verdict(record: TraceRecord, opinion: JudgedOpinion, verdict: Verdict) -
 
 
 def span_attributes(findings: Iterable[Finding], decided: Mapping[str, int]) -> dict[str, dict[str, Plain]]:
-    """Attributes for spans with findings, by span id: their number, worst severity, judges and categories.
+    """Attributes for spans with findings, by span id: number, worst severity, judges, categories, verifications.
 
     `decided`: how many errors were decided at a span, by its id; an error is counted nowhere else.
     """
@@ -125,7 +126,11 @@ def span_attributes(findings: Iterable[Finding], decided: Mapping[str, int]) -> 
     for finding in findings:
         by_span.setdefault(finding.span_id, []).append(finding)
     return {
-        span_id: dict(zip(ON_SPANS, _in_all(found, decided.get(span_id, 0)), strict=True))
+        span_id: {
+            name: value
+            for name, value in zip(ON_SPANS, _in_all(found, decided.get(span_id, 0)), strict=True)
+            if value != []
+        }
         for span_id, found in by_span.items()
     }
 
@@ -138,4 +143,5 @@ def _in_all(found: list[Finding], errors: int) -> tuple[Plain, ...]:
         max(found, key=lambda f: f.severity.rank).severity.value,
         sorted({f.judge for f in found}),
         sorted({f.category for f in found}),
+        sorted({f.verification.value for f in found if f.verification}),
     )

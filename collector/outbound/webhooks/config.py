@@ -58,6 +58,8 @@ class WebhookConfig(Section):
     """Only in runs of these agents; none named: of all."""
     states: Annotated[tuple[Literal["provisional", "current"], ...], Field(min_length=1)] = ("provisional", "current")
     """provisional: at once, while the run goes on; only current: once its trace has settled."""
+    only_verified: bool = False
+    """Only verified findings, which another judge could not refute (docs/llm-judges.md), as soon as they are."""
     retractions: bool = False
     """Announce, once, that a finding which was sent no longer holds."""
     timeout_seconds: Seconds = 10.0

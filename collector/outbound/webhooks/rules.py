@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ....judges.grouping import group
-from ....schemas.findings import LIVE, Finding, FindingState
+from ....schemas.findings import LIVE, Finding, FindingState, Verification
 from ....schemas.queries.reader import Confidence
 from ....schemas.queries.webhook_events import SENT, Event, Found, Looked, WebhookNews
 from ....schemas.taxonomy import Severity
@@ -25,6 +25,7 @@ class WebhookRules:
     agents: frozenset[str] = frozenset()
     states: frozenset[FindingState] = LIVE
     retractions: bool = False
+    only_verified: bool = False
 
     @classmethod
     def of(cls, config: WebhookConfig) -> WebhookRules:
@@ -42,6 +43,7 @@ class WebhookRules:
             agents=frozenset(config.agents),
             states=frozenset(map(FindingState, config.states)),
             retractions=config.retractions,
+            only_verified=config.only_verified,
         )
 
     def wants(self, found: Found) -> bool:
@@ -55,6 +57,7 @@ class WebhookRules:
             and _among(finding.judge, self.judges)
             and _among(found.service, self.services)
             and _among(found.agent, self.agents)
+            and (not self.only_verified or finding.verification is Verification.VERIFIED)
             and (not finding.of_pack or bool(self.judges or self.categories))
         )
 

@@ -15,7 +15,7 @@ from tracejury.collector.queries.present import (
     present_trace,
 )
 from tracejury.collector.queries.present_errors import present_error, present_located_finding
-from tracejury.schemas.findings import Finding
+from tracejury.schemas.findings import Finding, Verification
 from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan, ToolRequest
 from tracejury.schemas.queries.listing import WorstError
 from tracejury.schemas.queries.reader import LocatedFinding, TraceRow
@@ -177,6 +177,9 @@ def test_a_finding_has_exactly_the_promised_keys_and_values() -> None:
         "linked": ["f2"],
         "state": "current",
         "first_seen": "2026-11-20T10:09:46.123456Z",
+        "verification": None,
+        "verified_by": None,
+        "verification_reason": None,
     }
 
 
@@ -246,8 +249,24 @@ def test_an_error_has_exactly_the_promised_keys_and_values() -> None:
         "first_seen": "2026-11-20T10:09:46.123456Z",
         "unproven_on_service": False,
         "human_label": None,
+        "verification": None,
+        "verified_by": None,
+        "verification_reason": None,
     }
     assert errors_of_trace(trace(), [other], 0.5) == []
+
+
+def test_what_another_judge_says_of_a_finding_stands_at_it_and_at_the_error_that_it_leads() -> None:
+    """State, by whom and why."""
+    said = {
+        "verification": "verified",
+        "verified_by": "some/model",
+        "verification_reason": "S3 says so.",
+    }
+    lead = finding("llm1", **said | {"verification": Verification.VERIFIED})
+    (located,) = errors_of_trace(trace(), [lead], 0.5)
+    assert said.items() <= plain(present_error(located)).items()
+    assert said.items() <= plain(FindingJson.model_validate(lead)).items()
 
 
 def test_verdicts_keep_unscored_apart_from_zero() -> None:

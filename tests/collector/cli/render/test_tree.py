@@ -153,6 +153,25 @@ def test_what_people_say_of_an_error_is_shown(label: str | None) -> None:
     assert ("people say that it is right" in text) == (label == "right")
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({}, ""),
+        ({"verification": "verified", "verified_by": "m"}, "verified by m"),
+        (
+            {"verification": "refuted", "verified_by": "m", "verification_reason": "S3\x1b[2J\nsays so."},
+            r"refuted by m: S3\x1b[2J says so.",
+        ),
+        ({"verification": "unverified", "verification_reason": "over budget"}, "not verified: over budget"),
+    ],
+)
+def test_what_another_judge_says_of_an_error_is_shown_in_words(said: dict[str, str], told: str) -> None:
+    text = shown(trace([run("r")], [error(1, "s", **said)]))
+    assert told in " ".join(text.split())
+    assert ("verified" in text or "refuted" in text) is bool(said)
+    assert "\x1b" not in text
+
+
 def test_an_error_shows_at_each_of_its_spans() -> None:
     """In full where it was decided; elsewhere its title, its role there, and where it was decided."""
     runs = [run("a", turns=[turn(0, "llm-0", call("search")), turn(1, "llm-1"), turn(2, "llm-2")])]

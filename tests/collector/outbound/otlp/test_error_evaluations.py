@@ -18,11 +18,12 @@ from tracejury.collector.otlp.client.connect import client_of
 from tracejury.collector.outbound.otlp.batch import ExportBatch, ExportOptions
 from tracejury.collector.outbound.otlp.config import Annotations, SamplingConfig
 from tracejury.collector.outbound.otlp.evaluation_formats import Installation
-from tracejury.collector.outbound.otlp.evaluations import hash64, told_key, verdict_evaluations
+from tracejury.collector.outbound.otlp.evaluations import hash64, span_attributes, told_key, verdict_evaluations
 from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
 from tracejury.judges.causes import led_by
 from tracejury.judges.grouping import group
-from tracejury.schemas.findings import Finding, FindingState
+from tracejury.judges.verification import verified
+from tracejury.schemas.findings import Finding, FindingState, Verification
 from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import LogRecord, Span
@@ -144,6 +145,22 @@ async def test_an_error_of_three_findings_arrives_once(backend_of: Any) -> None:
     assert said["gen_ai.evaluation.explanation"].endswith(f"Evidence: {quote}")
     metadata = orjson.loads(plain(carrier)["evaluations.0.evaluation.metadata"])
     assert (metadata["title"], metadata["error.id"]) == (title, error.id)
+
+
+def test_what_another_judge_says_of_the_lead_goes_with_the_error_and_on_its_span() -> None:
+    """Where nobody was asked there is no such attribute."""
+    told = Told()
+    ((_, _, before),) = told.tell(FIRST)
+    assert not any("verif" in key for key in before)
+    ((_, _, after),) = told.tell(verified(FIRST, Verification.VERIFIED, "some/model", "It failed."))
+    assert {key: value for key, value in after.items() if "verif" in key} == {
+        "error.verification": "verified",
+        "error.verified_by": "some/model",
+        "error.verification_reason": "It failed.",
+    }
+    assert "tracejury.findings.verifications" not in span_attributes([FIRST], {S1: 1})[S1]
+    both = [verified(FIRST, Verification.VERIFIED), verified(SAME, Verification.REFUTED)]
+    assert span_attributes(both, {S1: 1})[S1]["tracejury.findings.verifications"] == ["refuted", "verified"]
 
 
 def test_verdicts_of_checks_are_told_with_their_value() -> None:

@@ -10,7 +10,7 @@ from store_parts import a_finding
 
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
 from tracejury.collector.outbound.webhooks.rules import WebhookRules, news
-from tracejury.schemas.findings import FindingState
+from tracejury.schemas.findings import FindingState, Verification
 from tracejury.schemas.queries.webhook_events import GIVEN_UP, SENT, Event, Found, Looked, message_id
 from tracejury.schemas.taxonomy import Severity
 
@@ -43,6 +43,8 @@ def told(
         ({"profile": ""}, {"confidence": 0.4}, {"confidence": 0.4, "conventions": ()}),
         ({"states": ["current"]}, {}, {"state": FindingState.PROVISIONAL}),
         ({}, {"state": FindingState.PROVISIONAL}, {"state": FindingState.RETRACTED}),
+        ({"only_verified": True}, {"verification": Verification.VERIFIED}, {"verification": Verification.UNVERIFIED}),
+        ({"only_verified": True}, {"verification": Verification.VERIFIED}, {}),
     ],
 )
 def test_filters(setting: dict[str, Any], fits: dict[str, Any], not_fit: dict[str, Any]) -> None:
@@ -128,3 +130,13 @@ def test_ids_tell_webhook_fingerprint_and_event_apart() -> None:
     assert len(ids) == 8
     assert message_id("a", "x", Event.FOUND) in ids
     assert all(i.startswith("msg_") and "." not in i for i in ids)
+
+
+def test_a_webhook_of_verified_findings_fires_once_when_one_becomes_verified() -> None:
+    """Not while nobody has looked, nor for what was refuted, nor again when it is judged anew."""
+    rules = WebhookRules.of(WebhookConfig.model_validate({**CONFIG.model_dump(), "only_verified": True}))
+    early, refuted = found(), found(verification=Verification.REFUTED, confidence=0.9)
+    late = found(verification=Verification.VERIFIED)
+    assert told(rules, early) == told(rules, refuted) == []
+    assert told(rules, late) == [Event.FOUND]
+    assert told(rules, late, known={(late.finding.fingerprint, Event.FOUND): SENT}) == []

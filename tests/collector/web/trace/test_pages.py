@@ -9,10 +9,13 @@ from collections.abc import Iterator
 
 import pytest
 from large_trace import large_trace
+from store_parts import a_finding, a_judged_subject
 from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.judges.verification import verified
+from tracejury.schemas.findings import Verification
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 from tracejury.schemas.taxonomy import Severity, with_group
 from tracejury.schemas.trajectory import TraceState
@@ -266,6 +269,34 @@ def test_scores_stand_at_their_run_with_their_reasons(pages: Pages) -> None:
     page = pages.get(f"/traces/{TRACE_ID}").text
     assert "whole-trace" in page.partition('id="tree"')[0]
     assert "No scores:" not in page
+
+
+@pytest.mark.parametrize(
+    ("said", "word"),
+    [
+        (Verification.VERIFIED, "verified"),
+        (Verification.REFUTED, "refuted"),
+        (Verification.UNVERIFIED, "not verified"),
+        (Verification.NONE, ""),
+    ],
+)
+def test_a_finding_says_in_words_what_another_judge_says_of_it(pages: Pages, said: Verification, word: str) -> None:
+    """In the heading and, with model and reason, below; the reason is text."""
+    pages.put(*failing_run())
+    claim = a_finding(
+        trace_id=TRACE_ID, span_id=ANSWER, agent_run_id=MANAGER, judge="goal-fulfilment", category="Goal Deviation"
+    )
+    reason = "<script>alert(1)</script> S3 says so."
+    claim = verified(claim, said, "some/model", reason) if said else claim
+    subject = Subject(SubjectKind.AGENT_RUN, MANAGER, TRACE_ID)
+    StoredLlmJudging(pages.store).save([a_judged_subject("goal-fulfilment", claim, subject=subject)])
+    panel = pages.get(f"/traces/{TRACE_ID}/panel", span=ANSWER, profile="recall").text
+    card = panel.partition(f'id="finding-{claim.id}"')[2]
+    heading = panel.rpartition(f'id="finding-{claim.id}"')[0].rpartition("<article")[2] + card.partition("</h5>")[0]
+    assert (f">{word}</a></span>" in heading) is bool(word)
+    told = f"{word} by some/model: {html.escape(reason)}"
+    assert (told in card.partition("</article>")[0]) is bool(word)
+    assert "<script>alert" not in panel
 
 
 def test_why_a_run_has_no_score(pages: Pages) -> None:
