@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,7 @@ class TrailFolder:
     `names` maps each trace id to the name of its file: the unit that is scored. `annotations` by that name, for the
     traces at hand that have any file of annotations, an empty one included. `spare` counts annotation files without
     a trace. `reviewed`: by name, the agent runs that people have looked at; None: all of what is annotated.
+    `outcomes`: by name, how well a trace came out, where its annotations tell.
     """
 
     requests: tuple[Request, ...]
@@ -42,6 +44,7 @@ class TrailFolder:
     annotations: Mapping[str, tuple[AnnotatedError, ...]]
     spare: int
     reviewed: Reviewed | None = None
+    outcomes: Mapping[str, float] = field(default_factory=dict)
 
     def scored(self, name: str, run_id: str) -> bool:
         """Whether what is found in an agent run can be held against what people marked."""
@@ -85,7 +88,8 @@ def load(
     marked = named_files(folder / "annotations")
     annotations = {name: _annotations(name, path, labels) for name, path in marked.items() if name in files}
     spare = 0 if limit else len(marked) - len(annotations)
-    return TrailFolder(tuple(requests), names, annotations, spare)
+    outcomes = {name: out for name in annotations if (out := _outcome(marked[name])) is not None}
+    return TrailFolder(tuple(requests), names, annotations, spare, outcomes=outcomes)
 
 
 def _labelled(
@@ -122,6 +126,15 @@ def _annotations(name: str, path: Path, labels: Mapping[str, Any]) -> tuple[Anno
     if len(dimensions) != len(errors):
         raise BrokenFileError(f"{DIMENSIONS} labels {len(dimensions)} errors of {name}, {path} has {len(errors)}")
     return tuple(_annotation(name, e, labelled) for e, labelled in zip(errors, dimensions, strict=True))
+
+
+def _outcome(path: Path) -> float | None:
+    """The outcome of a trace: `outcome` of its annotations (true, false or a number), else TRAIL's overall score."""
+    document = read_json(path)
+    scores = document.get("scores") if isinstance(document, dict) else None
+    overall = scores[0].get("overall") if isinstance(scores, list) and scores and isinstance(scores[0], dict) else None
+    given = document.get("outcome", overall)
+    return float(given) if isinstance(given, int | float) and isfinite(given) else None
 
 
 def _annotation(name: str, error: Mapping[str, Any], dimensions: list[Any]) -> AnnotatedError:

@@ -31,6 +31,7 @@ def judges_json(report: JudgesReport) -> dict[str, Any]:
         "unadjudicated": report.unadjudicated,
         "labels": {"labelled": report.rebuilt.gold.labelled, "defaulted": report.rebuilt.gold.defaulted},
         "scales": plain(report.scales),
+        "outcomes": plain(report.outcomes),
         "repeatability": plain(report.repeatability),
         "answered": plain(first.answered),
         "spend": _spend(first.spend, len(report.rebuilt.traces)),

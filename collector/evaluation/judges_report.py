@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...judges.measures.consistency import Embedder
+from ...judges.measures.outcome_correlation import OutcomeCorrelation
 from ...judges.measures.scales import ScaleAgreement
 from ...schemas.errors import ConfigError
 from ...schemas.profiles import threshold
@@ -18,6 +19,7 @@ from .judges_score import (
     AgainstAnnotators,
     Repeatability,
     against_annotators,
+    against_outcomes,
     against_people,
     by_source,
     over_spans,
@@ -77,6 +79,7 @@ class JudgesReport:
 
     Agreement, precision and scales are of the first repetition; `repetitions` holds each one's figures over spans.
     `sources`: those of the judges alone and, unless left out, of the detectors alone and both together.
+    `outcomes`: scores beside the traces' outcomes, none where none is known.
     `unadjudicated`: traces whose matching has a batch without an answer.
     """
 
@@ -87,6 +90,7 @@ class JudgesReport:
     sources: Mapping[str, DetectorEvaluation]
     repetitions: Sequence[ScoredRepetition]
     scales: Sequence[ScaleAgreement]
+    outcomes: Sequence[OutcomeCorrelation]
     repeatability: Mapping[str, Repeatability]
     baseline: Mapping[str, ScoredRepetition]
     matches: Matches | None
@@ -124,6 +128,7 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
         else {"judges": repetitions[0].evaluation},
         repetitions=repetitions,
         scales=against_people(first, named(people.scores, rebuilt.folder.names)) if people else (),
+        outcomes=against_outcomes(first, rebuilt.folder.outcomes),
         repeatability=repeatability(sessions.results, _embedder()) if options.runs > 1 else {},
         baseline={name: _judged(rebuilt, own, options.profile) for name, own in sessions.baseline.items()},
         matches=matches,

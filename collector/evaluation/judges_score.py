@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -13,6 +13,7 @@ from ...judges.measures.finding_precision import PrecisionRow, finding_precision
 from ...judges.measures.judge_agreement import JudgeAgreement, judge_agreement
 from ...judges.measures.kappa import Kappa, matcher_kappa
 from ...judges.measures.matching import Match
+from ...judges.measures.outcome_correlation import OutcomeCorrelation, outcome_correlations
 from ...judges.measures.reliability import Reliability, by_repetition, reliability
 from ...judges.measures.scales import ScaleAgreement, ScaleRating, scale_agreement
 from ...judges.verification import answered
@@ -120,6 +121,16 @@ def against_people(results: Iterable[TraceResult], labels: Sequence[ScaleRating]
                 if v.score is not None
             ]
     return scale_agreement(scored, labels)
+
+
+def against_outcomes(results: Sequence[TraceResult], outcomes: Mapping[str, float]) -> tuple[OutcomeCorrelation, ...]:
+    """Each judge's mean score of a trace's runs beside the trace's outcome; none where no outcome is known."""
+    if not outcomes:
+        return ()
+    judges = sorted({v.judge for result in results for _, v in result.verdicts if v.score is not None})
+    means = {judge: _means(results, judge)[0] for judge in judges}
+    scores = {judge: {name: s for name, s in own.items() if s is not None} for judge, own in means.items()}
+    return outcome_correlations(scores, outcomes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from rich.text import Text
 from ...judges.measures.judge_agreement import ALL
 from ...judges.measures.kappa import Kappa
 from ...schemas.text.terminal import one_line
+from .confusion_tables import confusion_tables
 from .judges_report import Answered, JudgesReport, ScoredRepetition
 from .report import HEADLINES
 from .spend import Usage
@@ -32,6 +33,8 @@ def _parts(report: JudgesReport) -> Iterator[RenderableType]:
         yield Text(_kappa(report.agreement.kappa))
     if report.scales:
         yield listed("beside people's scores", SCALES, ((row.judge, row) for row in report.scales))
+    if report.outcomes:
+        yield listed("scores beside outcomes", OUTCOMES, ((row.judge, row) for row in report.outcomes))
     if report.repeatability:
         yield listed(f"over {report.options.runs} runs", REPEATABILITY, report.repeatability.items())
     if report.baseline or len(report.repetitions) > 1:
@@ -55,18 +58,6 @@ def _title(report: JudgesReport) -> Text:
     return Text(one_line(f"{traces}; {', '.join(how)}"))
 
 
-CONFUSION: Final[tuple[Column, ...]] = (
-    "impact",
-    ("errors", "mapped"),
-    *((name, f"caught.{name}") for name in ("tp", "fp", "fn", "tn")),
-    ("P", "caught.precision"),
-    ("R", "caught.recall"),
-    ("F1", "caught.f1"),
-    ("F2", "caught.f2"),
-    ("accuracy", "caught.accuracy"),
-    ("localised R", "localised.recall"),
-    ("F1", "localised.f1"),
-)
 COVERAGE: Final[tuple[Column, ...]] = (
     "errors",
     ("caught", "caught_share"),
@@ -85,6 +76,14 @@ PRECISION: Final[tuple[Column, ...]] = (
 SCALES: Final[tuple[Column, ...]] = (
     *("n", "accuracy", "off_by_one", "three_point", "two_point", "pearson", "spearman", "normalised_mae", "bias"),
     ("people's alpha", "people.alpha"),
+)
+OUTCOMES: Final[tuple[Column, ...]] = (
+    ("traces", "n"),
+    ("Pearson (point-biserial)", "pearson"),
+    (INTERVAL, "intervals.pearson"),
+    ("Spearman", "spearman"),
+    (INTERVAL, "intervals.spearman"),
+    ("no figure because", "reason"),
 )
 REPEATABILITY: Final[tuple[Column, ...]] = (
     ("alpha", "scores.alpha.alpha"),
@@ -127,8 +126,7 @@ def _agreement(report: JudgesReport) -> Iterator[RenderableType]:
     agreement = report.agreement.all
     papers: Column = ("paper's labels (of 289)", lambda row: "" if row.paper is None else row.paper)
     yield listed("dimension", ("errors", papers), ((f"{d.dimension} {d.judge}", d) for d in agreement.dimensions))
-    judges = (row for row in agreement.judges if row.mapped or row.caught.fp)
-    yield listed("judge", CONFUSION, ((row.judge if row.impact == ALL else "", row) for row in judges))
+    yield from confusion_tables(agreement)
     yield listed("coverage", COVERAGE, ((row.impact, row) for row in agreement.coverage))
     yield listed("coverage, valid", COVERAGE, ((row.impact, row) for row in report.agreement.valid.coverage))
     precision = ((row.judge if row.severity == ALL else "", row) for row in report.agreement.precision)
@@ -195,6 +193,8 @@ def _notes(report: JudgesReport, answered: Answered) -> Iterator[RenderableType]
         yield Text(f"{answered.lost} windows or plans had no answer")
     if report.unadjudicated:
         yield Text(f"{report.unadjudicated} traces were not wholly matched: a call had no answer")
+    if not report.outcomes:
+        yield Text("scores are not held against outcomes: no annotation has an `outcome` or an overall score")
     if report.rebuilt.gold.defaulted:
         yield Text(f"{report.rebuilt.gold.defaulted} errors without labels have the dimensions of their category")
     yield from (Text(one_line(trouble, 200)) for trouble in report.sessions.troubles)
