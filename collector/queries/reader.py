@@ -12,7 +12,7 @@ from ...schemas.queries.conversation import SessionView
 from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
 from ...schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from ...schemas.queries.listing import Facets, SessionRow
-from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
+from ...schemas.queries.pipeline_stats import Timeliness, VerifierSeen, VersionSeen
 from ...schemas.queries.reader import (
     Confidence,
     ErrorQuery,
@@ -259,6 +259,9 @@ class PipelineStats(Protocol):
         self, since: int, until: int, service: str = "", tenant: str = ""
     ) -> Mapping[str, Mapping[Outcome, int]]:
         """By LLM judge: how many agent runs of traces that arrived in [since, until) have which outcome."""
+
+    def verifiers(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[VerifierSeen]:
+        """What came of looks at others' findings that were first seen in [since, until), judges' findings first."""
 
     def versions(
         self, judge: str, since: int, until: int, service: str = "", tenant: str = ""

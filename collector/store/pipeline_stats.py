@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...schemas.filters import OF_SERVICE
+from ...schemas.findings import Verification
 from ...schemas.llm_rows import LATEST
-from ...schemas.queries.pipeline_stats import Timeliness, VersionSeen
+from ...schemas.queries.pipeline_stats import Timeliness, VerifierSeen, VersionSeen
 from ...schemas.rates import Sums
 from ...schemas.verdicts import DETECTORS, Outcome
 from .client import Store
@@ -80,6 +81,15 @@ GROUP BY Version, Model ORDER BY max(JudgedAt) DESC LIMIT {MOST_VERSIONS}
 """
 
 
+_VERIFIERS: Final = f"""
+SELECT VerifiedBy, JudgedBy = '{DETECTORS}' AS OfDetectors, countIf(Verification = '{Verification.VERIFIED}'),
+    countIf(Verification = '{Verification.REFUTED}'), countIf(Verification = '{Verification.UNVERIFIED}')
+FROM findings FINAL
+WHERE {TENANT} AND {HOLDS} AND {_IN_SIGHT} AND Verification != '' AND {{of_service}}
+GROUP BY VerifiedBy, OfDetectors ORDER BY OfDetectors, VerifiedBy LIMIT {MOST_VERSIONS}
+"""
+
+
 class StoredPipelineStats:
     """Reads pipeline statistics. Methods raise RetryableError for what may pass, StoreError for the rest."""
 
@@ -112,6 +122,12 @@ class StoredPipelineStats:
         for judge, outcome, count in Scope(self._store, tenant).select(sql, since=since, until=until, **values):
             found.setdefault(judge, {})[Outcome(outcome)] = count
         return found
+
+    def verifiers(self, since: int, until: int, service: str = "", tenant: str = "") -> list[VerifierSeen]:
+        """What came of looks at others' findings that were first seen then, by who looked and whose they are."""
+        sql, values = _of_service(_VERIFIERS, service)
+        rows = Scope(self._store, tenant).select(sql, since=since, until=until, **values)
+        return [VerifierSeen(by, bool(detectors), *counts) for by, detectors, *counts in rows]
 
     def versions(self, judge: str, since: int, until: int, service: str = "", tenant: str = "") -> list[VersionSeen]:
         """The versions and models of a judge with their findings, the latest first."""

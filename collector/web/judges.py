@@ -96,6 +96,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
                 reader.rates.ask(_by_judge(window, request.query_params.get("profile", ""))),
                 quality,
             ),
+            verifiers=reader.pipeline_stats.verifiers(window.since, window.until, window.service),
             rules=[one for one in quality if _is_rule(one.judge)],
             working=working,
             spent=against_caps(spends, working.caps, now),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from ..rates import Sums
 
@@ -31,3 +32,36 @@ class VersionSeen:
     first: int
     last: int
     sums: Sums
+
+
+LEAST_LOOKS: Final = 30
+"""Looks from which a verifier's habit can be told."""
+
+ONE_SIDED: Final = 0.95
+"""The share of one answer from which a verifier is remarked on."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierSeen:
+    """How often one model verified, refuted, or left undecided what others found.
+
+    `detectors`: findings of detectors, else of LLM judges. `by`: the model or judge that looked.
+    """
+
+    by: str
+    detectors: bool
+    verified: int
+    refuted: int
+    unverified: int
+
+    @property
+    def total(self) -> int:
+        """All looks."""
+        return self.verified + self.refuted + self.unverified
+
+    @property
+    def habit(self) -> str:
+        """The answer that it gives nearly always, "" where it tells findings apart or has looked at few."""
+        counts = {"verified": self.verified, "refuted": self.refuted, "unverified": self.unverified}
+        answer = max(counts, key=counts.__getitem__)
+        return answer if self.total >= LEAST_LOOKS and counts[answer] >= ONE_SIDED * self.total else ""

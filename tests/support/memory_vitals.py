@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tracejury.schemas.queries.pipeline_stats import Timeliness, VersionSeen
+from tracejury.schemas.queries.pipeline_stats import Timeliness, VerifierSeen, VersionSeen
 from tracejury.schemas.verdicts import Outcome
 
 
@@ -17,6 +17,7 @@ class MemoryPipelineStats:
     new: list[str] = field(default_factory=list)
     seen: list[VersionSeen] = field(default_factory=list)
     words: dict[str, dict[Outcome, int]] = field(default_factory=dict)
+    looked: list[VerifierSeen] = field(default_factory=list)
 
     def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:  # noqa: ARG002  the protocol's signature
         """What was put in."""
@@ -35,6 +36,16 @@ class MemoryPipelineStats:
     ) -> Mapping[str, Mapping[Outcome, int]]:
         """What was put in."""
         return self.words
+
+    def verifiers(
+        self,
+        since: int,  # noqa: ARG002  likewise
+        until: int,  # noqa: ARG002  likewise
+        service: str = "",  # noqa: ARG002  likewise
+        tenant: str = "",  # noqa: ARG002  likewise
+    ) -> Sequence[VerifierSeen]:
+        """What was put in."""
+        return self.looked
 
     def versions(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_run
 
@@ -9,8 +11,9 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.pipeline_stats import MOST_FINDINGS, StoredPipelineStats
-from tracejury.schemas.findings import FindingState
-from tracejury.schemas.queries.pipeline_stats import Timeliness
+from tracejury.judges.verification import verified
+from tracejury.schemas.findings import FindingState, Verification
+from tracejury.schemas.queries.pipeline_stats import Timeliness, VerifierSeen
 from tracejury.schemas.rates import Sums
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind
 
@@ -113,6 +116,41 @@ def test_outcomes_are_the_last_words_on_runs(store: Store) -> None:
     assert pipeline_stats.outcomes(T0 + 1, T0 + 2) == {}
     assert pipeline_stats.outcomes(T0, T0 + 1, "shop") == told
     assert pipeline_stats.outcomes(T0, T0 + 1, "desk") == {}
+
+
+def test_looks_at_findings_are_counted_by_who_looked_and_whose_they_are(store: Store) -> None:
+    """Those that hold, of that time and service; what nobody looked at is in no sum."""
+    made = [a_finding(evidence=f"quote {n}", first_seen=T0) for n in range(6)]
+    kinds = [Verification.VERIFIED, Verification.VERIFIED, Verification.REFUTED, Verification.UNVERIFIED]
+    looked = [verified(one, kind, "m") for one, kind in zip(made, kinds, strict=False)]
+    gone = replace(verified(made[4], Verification.REFUTED, "m"), state=FindingState.RETRACTED)
+    StoredJudging(store).save([a_judged_trace(*looked, gone, made[5], received=T0)])
+    of_judge = verified(a_finding(judge="goal-fulfilment", first_seen=T0), Verification.REFUTED, "other")
+    StoredLlmJudging(store).save([a_judged_subject("goal-fulfilment", of_judge, received=T0)])
+    stats = StoredPipelineStats(store)
+    assert stats.verifiers(T0, T0 + 1, "shop") == [
+        VerifierSeen("other", detectors=False, verified=0, refuted=1, unverified=0),
+        VerifierSeen("m", detectors=True, verified=2, refuted=1, unverified=1),
+    ]
+    assert stats.verifiers(T0 + 1, T0 + 2) == []
+    assert stats.verifiers(T0, T0 + 1, "desk") == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "habit"),
+    [
+        ((30, 0, 0), "verified"),
+        ((0, 30, 0), "refuted"),
+        ((0, 0, 30), "unverified"),
+        ((29, 0, 0), ""),
+        ((95, 5, 0), "verified"),
+        ((94, 5, 1), ""),
+        ((0, 0, 0), ""),
+    ],
+)
+def test_the_habit_of_a_verifier(counts: tuple[int, int, int], habit: str) -> None:
+    """One answer in 95 of 100, over at least 30 looks."""
+    assert VerifierSeen("m", False, *counts).habit == habit  # noqa: FBT003
 
 
 def test_versions_are_summed_as_they_were_sampled(store: Store) -> None:

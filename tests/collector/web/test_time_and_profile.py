@@ -8,9 +8,11 @@ from dataclasses import replace
 import pytest
 from memory_api import NOW, SECOND, Api, apart
 from memory_rates import MemoryRates
+from memory_vitals import MemoryPipelineStats
 
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.queries.ledger import LedgerEntry
+from tracejury.schemas.queries.pipeline_stats import VerifierSeen
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.moments import iso_time
 from tracejury.schemas.verdicts import Outcome, SubjectKind
@@ -77,6 +79,21 @@ def test_words_of_judges_are_those_of_the_time(api: Api, path: str) -> None:
     ]
     text = api.client.get(path, params=SPAN_OF_TIME).text
     assert ["/traces/" + name * 32 in text for name in "abc"] == [False, True, False]
+
+
+def test_the_page_of_judges_shows_what_verifiers_say_and_which_say_always_the_same(api: Api) -> None:
+    """Names of models are text."""
+    assert "Verification</a> of findings" not in api.client.get("/judges").text
+    stats = api.reader.pipeline_stats = MemoryPipelineStats()
+    stats.looked = [
+        VerifierSeen("<b>bold</b>", detectors=False, verified=57, refuted=2, unverified=1),
+        VerifierSeen("some/model", detectors=True, verified=6, refuted=3, unverified=1),
+    ]
+    text = api.client.get("/judges").text.replace("\u202f", " ")
+    assert "<b>bold" not in text
+    for told in ("95.0 %<small", "60.0 %<small", "30.0 %<small", "it could refute hardly any"):
+        assert told in text
+    assert text.count("answers nearly always the same") == 1
 
 
 def test_the_rates_of_judges_are_those_of_the_profile(api: Api) -> None:
