@@ -112,7 +112,7 @@ def test_low_findings_are_hidden_by_the_balanced_profile_in_production_only() ->
         ("go to `also_at`", "run"),
         ("bring nothing, at the last", "run"),
         ("environment's fault", "run"),
-        ("Judge this run's steps alone", "run"),
+        ("Judge a run by its own steps alone", "run"),
         ("new evidence ignored", "run"),
         ("Scores weigh what was due", "run"),
     ],
