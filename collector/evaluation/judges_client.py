@@ -97,10 +97,7 @@ async def _open(options: JudgesOptions, config: LlmConfig, cassette: Cassette, s
 
 
 def _open_folder(options: JudgesOptions, config: LlmConfig, cassette: Cassette) -> EvaluatedModel:
-    if options.prompts is None or options.cassette is None or not config.on:
-        raise ConfigError(
-            "--cassette-mode ask needs --prompts DIR, --cassette FILE and --model: a name for who answers"
-        )
+    assert options.prompts is not None  # noqa: S101  `_open_cassette` has seen to it
     about = About(config.model, config.max_input_tokens or UNKNOWN_LIMIT)
     try:
         options.prompts.mkdir(parents=True, exist_ok=True)

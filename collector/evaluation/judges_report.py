@@ -97,8 +97,10 @@ class JudgesReport:
     unadjudicated: int
 
 
-def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
+def evaluate_judges(options: JudgesOptions, progress: Progress, rebuilt: RebuiltFolder | None = None) -> JudgesReport:
     """Judge a folder's traces with LLM judges and score what they said; runs its own event loop.
+
+    `rebuilt`: the folder where it has been read already, without `labels`.
 
     Raises:
         BrokenFileError, PermanentError: the folder or a file does not hold what it should; names it.
@@ -109,7 +111,7 @@ def evaluate_judges(options: JudgesOptions, progress: Progress) -> JudgesReport:
     human = load_matches(options.human) if options.human else None
     people = read_people(options.labels) if options.labels else None
     progress("reading", 0, 0)
-    rebuilt = rebuild_folder(options.folder, limit=options.limit, people=people)
+    rebuilt = rebuilt or rebuild_folder(options.folder, limit=options.limit, people=people)
     sessions = asyncio.run(judge_folder(options, rebuilt, progress))
     progress("scoring", 0, 0)
     by_repetition = [[r for r in sessions.results if r.repetition == number] for number in range(options.runs)]

@@ -155,6 +155,6 @@ class _JudgingRun:
         self.progress(stage, 0, len(jobs))
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(work(job)) for job in jobs]
-        for model in (self.judges, self.adjudicator):
+        for model in (self.judges, self.verifier, self.adjudicator):
             model.all_answered()
         return [task.result() for task in tasks]

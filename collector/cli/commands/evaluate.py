@@ -89,6 +89,38 @@ def steps(*, folders: tuple[Path, ...], profile: str, rules: bool, style: str) -
     output.show_report(style, report, partial(as_json, rules=rules), partial(as_tables, rules=rules))
 
 
+@evaluate_command.command("models")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("cassettes", metavar="CASSETTE [CASSETTE ...]", nargs=-1, required=True, type=FILE)
+@click.option("--profile", default="balanced", show_default=True, metavar="NAME|NUMBER", help="Which findings count.")
+@click.option(
+    "--judges",
+    "criteria",
+    default="production",
+    show_default=True,
+    metavar="production|paper|DIR",
+    help="Which judges.",
+)
+@judges_options
+@format_option
+def models(*, folder: Path, cassettes: tuple[Path, ...], profile: str, criteria: str, style: str, **asked: Any) -> None:
+    """Replay the models of several cassettes over a folder's traces, and show them beside each other.
+
+    Give the options with which the cassettes were recorded. docs/evaluate.md tells what every table says.
+    """
+    from ...evaluation.models_report import compare_models, models_json, models_tables
+    from .. import output
+
+    _refuse(REPLAYED, "is what the cassettes hold: leave it out")
+    with progress_bar() as progress:
+        report = compare_models(options_from(folder, criteria, asked, profile=profile), cassettes, progress)
+    output.show_report(style, report, models_json, models_tables)
+
+
+REPLAYED = {"model", "api_base", "api_key_env", "cassette", "cassette_mode", "prompts"}
+"""Options that say whom to ask: a replay asks nobody."""
+
+
 @evaluate_command.command("frameworks")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--shuffle", type=int, metavar="SEED", help="Take spans and log records in random order.")
@@ -117,13 +149,16 @@ def frameworks(*, folder: Path, shuffle: int | None, label: str, listed: bool, s
 
 def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:
     """Refuse options that this kind of evaluation does not read."""
+    alone = "is for detectors alone: leave out --judges and --model"
+    _refuse(unread, alone if for_judges else "needs --judges and --model")
+
+
+def _refuse(unread: set[str], why: str) -> None:
+    """Refuse these options where they are given."""
     context = click.get_current_context()
     for option in context.command.params:
         if option.name in unread and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
-            need = (
-                "is for detectors alone: leave out --judges and --model" if for_judges else "needs --judges and --model"
-            )
-            raise click.UsageError(f"{option.opts[-1]} {need}")
+            raise click.UsageError(f"{option.opts[-1]} {why}")
 
 
 def _detectors(

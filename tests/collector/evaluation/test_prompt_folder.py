@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def evaluate(folder: Path, tmp_path: Path, *more: str) -> Result:
-    words = ["evaluate", "trail", str(folder), "--judges", "production", "--format", "json"]
+    words = ["evaluate", "trail", str(folder), "--judges", "production", "--no-hints", "--format", "json"]
     words += ["--cassette", str(tmp_path / "c.jsonl"), *more]
     return CliRunner().invoke(root, words, env={"COLUMNS": "400"})
 
