@@ -42,6 +42,8 @@ def header(run: AgentRun, memory: Memory) -> tuple[str, str]:
     if first is None:
         return "\n".join(lines) + "\n", ""
     lines += [*_system(first, memory), *_tools(first, memory)]
+    if run.role == "sub-agent" and _speaks_only(run, memory):
+        lines.append("no tools are listed with its calls; others may carry out what it writes")
     return "\n".join(lines) + "\n", "".join(f"{line}\n" for line in _first_message(first, memory))
 
 
@@ -65,6 +67,12 @@ def _system(first: NormalizedSpan, memory: Memory) -> list[str]:
     lines = ["system prompt:", system_text(text, memory.limits)] if text else []
     _learn("system prompt", text, memory)
     return lines
+
+
+def _speaks_only(run: AgentRun, memory: Memory) -> bool:
+    """Whether the run's first LLM call acts, calls nothing, and neither it nor its prompt lists a tool or agent."""
+    turn = next(t for t in run.turns if t.llm is not None and t.kind is not TurnKind.INNER)
+    return turn.kind is TurnKind.ACT and not (memory.tools or memory.listed or turn.tool_requests)
 
 
 def _first_message(first: NormalizedSpan, memory: Memory) -> list[str]:

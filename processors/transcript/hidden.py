@@ -15,6 +15,7 @@ _WORD: Final = re.compile(r"\d[\d.,:/-]*\d|[^\W\d_][\w-]{3,}")
 _COMMA: Final = re.compile(r"(?<=\d),(?=\d{3})")
 _END: Final = re.compile(r"[.!?;|}\]] |\\n")
 
+_LEAST: Final = 16  # characters of a passage that says something
 _SHORT: Final = 120  # characters up to which neighbouring lines make one passage
 _LONG: Final = 240  # characters of a passage cut out of a longer line
 _READ: Final = 30_000  # characters of one cut that are kept
@@ -139,7 +140,7 @@ def _passages(text: str) -> Iterator[str]:
 
 def _told_passage(lines: list[str]) -> Iterator[str]:
     text = "\n".join(line for line in lines if line.strip())
-    if text:
+    if len(text) >= _LEAST:
         yield text
 
 

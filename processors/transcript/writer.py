@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ...schemas.normalized import Kind, NormalizedSpan
+from ...schemas.normalized import NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
 from ...schemas.transcript import Step, StepKind
 from ..wording import ANSWER_TOOLS
+from .happened import SHOWN, happened
 from .lines import json_line
 from .llm_step import StepText, failure_texts, llm_step, titled
 from .memory import Memory
 from .tool_step import agent_step, other_step, tool_step
 
-_SHOWN: Final = (Kind.RETRIEVER, Kind.RERANKER, Kind.GUARDRAIL)
 _SKEW: Final = 1_000_000_000  # nanoseconds by which clocks may differ
 _MOST_OUTCOMES: Final = 8  # of one turn
 _CALL: Final = re.compile(r"\b([A-Za-z_]\w{0,79})\(")
@@ -41,18 +41,13 @@ class Writer:
         memory.executes = memory.executes or any(c.span is not None for c in turn.tool_calls)
         if turn.llm is not None:
             self._add(StepKind.LLM, turn.llm.span_id, llm_step(self._label, turn, turn.llm, after, memory))
-        for call in turn.tool_calls:
-            if call.sub_run_id:
-                self._agent(turn, after, call.sub_run_id, call)
-            elif call.span is not None:
-                self._add(StepKind.TOOL, call.span.span_id, tool_step(self._label, turn, call, memory))
-        called = {c.sub_run_id for c in turn.tool_calls}
-        for run in turn.sub_run_ids:
-            if run not in called:
-                self._agent(turn, after, run, None)
-        for span in turn.wrappers:
-            if span.kind in _SHOWN and (span.output_text or span.is_error):
-                self._add(StepKind.TOOL, span.span_id, other_step(self._label, span, memory))
+        for entry in happened(turn, self._runs):
+            if entry.run_id:
+                self._agent(turn, after, entry.run_id, entry.call)
+            elif entry.call is not None and entry.call.span is not None:
+                self._add(StepKind.TOOL, entry.call.span.span_id, tool_step(self._label, turn, entry.call, memory))
+            elif entry.span is not None:
+                self._add(StepKind.TOOL, entry.span.span_id, other_step(self._label, entry.span, memory))
         self._outcome(turn, after)
         self._flush(turn)
 
@@ -124,7 +119,7 @@ class Writer:
 
 def _failures(span: NormalizedSpan) -> list[tuple[str, str]]:
     """Failures of a step's span: the text with the exception's type, and the bare message."""
-    if span.kind in _SHOWN:
+    if span.kind in SHOWN:
         return []
     messages = [e.message for e in span.exceptions if e.message]
     return [(text, next((m for m in messages if text.endswith(m)), text)) for text in failure_texts(span)]
