@@ -13,7 +13,7 @@ from small_traces import Did, Said, run, trace
 from trajectories import TRAIL, load
 
 from tracejury.processors.rebuild import rebuild
-from tracejury.processors.transcript import plan_views, transcribe
+from tracejury.processors.transcript import UNCUT, plan_views, transcribe
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
 from tracejury.schemas.transcript import Transcript
@@ -77,7 +77,9 @@ def test_more_turns_change_nothing_that_was_shown(turns: list[Said]) -> None:
         assert views_of(open_trace, part)[: len(plans)] == plans
         assert transcript.closing == ""
         before, plans = text_of(transcript), views_of(open_trace, part)
-    assert text_of(transcribe(trace(finished), finished)).startswith(before)
+    whole = transcribe(trace(finished), finished)
+    assert text_of(whole).startswith(before)
+    assert transcribe(trace(finished), finished, UNCUT).spans == whole.spans
     assert views_of(trace(finished), finished)[: len(plans)] == plans
 
 
