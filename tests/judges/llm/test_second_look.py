@@ -196,6 +196,19 @@ def test_steps_behind_a_plan_are_not_shown_to_its_judge() -> None:
     assert "asked 1: no such step\n" in client.prompts[1].messages[-1].text
 
 
+def test_a_window_can_see_what_has_happened_so_far_and_no_later_step() -> None:
+    asked = asking()
+    so_far = replace(asked.transcript, steps=asked.transcript.steps[:2], closing="")
+    window = replace(asked, stage=Stage.WINDOW, judges=(LC,), transcript=so_far, first="S1")
+    said, client = judged(wants(look("S2"), look("S3"), look(None, CLAIM), first=()), window)
+    shown = client.prompts[1].messages[-1].text
+    assert HIDDEN in shown
+    assert "asked 2: no such step\n" in shown
+    assert "asked 3: the words occur nowhere" in shown
+    assert CLAIM not in shown
+    assert dict(said.looks) == {"answered": 1}
+
+
 ONLY_ASKS = '{"findings": [], "verdicts": [], "look": [{"label": "S2", "find": null}]}'
 
 
