@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 import orjson
@@ -109,6 +110,11 @@ class ErrorsParams(SpanErrorsParams):
     """Of the errors, or of the findings, anywhere."""
 
     span: Text = ""
+    decisive: Annotated[bool, Field(description="Only those that decided the wrong outcome of their trace")] = False
+
+    def query(self, now: int, span: str = "") -> ErrorQuery:
+        """As the reader's question. Raises ConfigError on a value that means nothing."""
+        return replace(super().query(now, span), decisive=self.decisive)
 
 
 class ErrorParams(Params):

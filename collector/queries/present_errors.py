@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...schemas.decisive import why_and_instead
 from ...schemas.queries.reader import ErrorView, LocatedError, LocatedFinding
 from ...schemas.wire.base import fill
 from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, ListedFindingJson, LocatedFindingJson, SpanErrorJson
@@ -36,6 +37,7 @@ def present_listed_finding(located: LocatedFinding) -> ListedFindingJson:
 
 def _of_error(located: LocatedError) -> dict[str, object]:
     error = located.error
+    why, instead = why_and_instead(error.decided)
     return {
         "shown_trace_id": located.whole,
         "service": located.service,
@@ -45,4 +47,7 @@ def _of_error(located: LocatedError) -> dict[str, object]:
         "finding_ids": list(error.findings),
         "unproven_on_service": located.unproven,
         "human_label": located.label,
+        "decisive": error.decisive,
+        "decided_why": why or None,
+        "instead": instead or None,
     }

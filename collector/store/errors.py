@@ -116,6 +116,8 @@ def _conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
         if value:
             found.append(text)
             values[name] = value
+    if query.decisive:
+        found.append("Decided != ''")
     if query.before:
         found.append("FirstSeen <= {until:UInt64} AND (FirstSeen, Id) < ({until:UInt64}, {until_id:String})")
         values |= {"until": query.before.time, "until_id": query.before.id}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+from ...schemas.decisive import DECISIVE
 from ...schemas.filters import ERROR_FILTERS, SPAN_FILTER, conditions
 from ...schemas.findings import Finding
 from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
@@ -149,6 +150,9 @@ def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
     if query.severity.rank:
         found.append("Severity IN {severities:Array(String)}")
         values["severities"] = [s.value for s in Severity if s.rank >= query.severity.rank]
+    if query.decisive:
+        found.append("Judge = {decisive:String}")
+        values["decisive"] = DECISIVE
     if query.before:
         # The plain comparison beside the exact one is what the index on FirstSeen understands.
         found.append("FirstSeen <= {until:UInt64} AND (FirstSeen, Id) < ({until:UInt64}, {until_id:String})")

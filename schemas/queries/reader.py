@@ -88,7 +88,8 @@ class TraceQuery:
 class ErrorQuery:
     """Errors, or findings, by first sight: latest first, or, with `after`, earliest first. Empty fields do not filter.
 
-    `since`: unix nanos, of first sight; `severity`: at least. With `before` and `after`: between the two. Of errors,
+    `since`: unix nanos, of first sight; `severity`: at least; `decisive`: only errors that decided an outcome, or the
+    findings that mark them. With `before` and `after`: between the two. Of errors,
     `span_id` may have any role in one, and `judge` be any that saw it.
     """
 
@@ -101,6 +102,7 @@ class ErrorQuery:
     judge: str = ""
     category: str = ""
     severity: Severity = Severity.LOW
+    decisive: bool = False
     since: int = 0
     before: Position | None = None
     after: Position | None = None

@@ -60,6 +60,8 @@ class ErrorJson(WireModel):
     `unproven_on_service`: its lead is of a built-in detector whose findings nobody has labelled on the service.
     `human_label`: what people say of it: right, wrong, or contested where they contradict each other; null for nothing.
     `verification` and what follows: of its lead, as of a finding.
+    `decisive`: whether it decided the wrong outcome of its trace; then `decided_why` tells how, and `instead` what the
+    agent should have done.
     """
 
     id: str
@@ -93,6 +95,9 @@ class ErrorJson(WireModel):
     verification: OptionalText = None
     verified_by: OptionalText = None
     verification_reason: OptionalText = None
+    decisive: bool = False
+    decided_why: str | None = None
+    instead: str | None = None
 
 
 class ErrorCounts(WireModel):

@@ -19,6 +19,7 @@ from ....judges.packs.loader import load_packs
 from ....judges.packs.pack_types import Pack
 from ....judges.packs.task_cards import load_cards
 from ....processors.assemble import AssemblerConfig, TraceKey
+from ....schemas.decisive import DECISIVE
 from ....schemas.errors import ConfigError
 from ....schemas.profiles import DEFAULT_PROFILE, threshold
 from ....schemas.queries.ledger import JudgesStatus
@@ -36,13 +37,17 @@ from ..model.config import LlmConfig
 from ..model.ready import check_ready
 from ..pipeline import Judge
 from .catch_up import CatchUp
+from .decisive.build import decisive_selectors, decisive_versions
+from .decisive.decisive_judge import DecisiveJudge
+from .decisive.decisive_selector import DecisiveSelector
+from .decisive.judged_traces import StoredJudgedTraces
 from .descriptions import Descriptions, no_description
 from .judge_queue import JudgeQueue, JudgeTask
 from .judge_worker import JudgeWorker
 from .judging_steps import JudgingSteps
 from .metrics import LlmJudgingMetrics, watch_llm_judging
 from .open_verifier import open_verifier
-from .packs.build import PackJudging, build_packs
+from .packs.build import PackJudging, build_packs, completions
 from .packs.pack_judge import PackJudge
 from .packs.pack_selector import PackSelector
 from .packs.session_closing import SessionKey
@@ -65,7 +70,7 @@ class LlmJudging:
     """
 
     panel: LlmJudges
-    selectors: tuple[RunSelector | PackSelector, ...]
+    selectors: tuple[RunSelector | PackSelector | DecisiveSelector, ...]
     worker: JudgeWorker
     status: Callable[[], JudgesStatus]
     drop: Callable[[Collection[TraceKey]], None]
@@ -111,6 +116,7 @@ def build_llm_judging(
     packs = build_packs(packs_from(config, panel), config, store, cases, policy, queue, clock)
     versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
     versions |= packs.panel.versions if packs else {}
+    versions |= decisive_versions(config)
     metrics = LlmJudgingMetrics(telemetry)
     describe = Descriptions(kept).of if config.architecture == "derived" else no_description
 
@@ -126,11 +132,16 @@ def build_llm_judging(
                 model.client, prompt_budget(panel, limit, model.llm.count_tokens, hints=config.hints), verifier
             )
             runs = RunJudge(steps, runner.run, cases, describe, versions, metrics, clock)
-            if packs is None:
-                yield runs
-                return
-            of_packs = PackJudge(packs.panel, packs.sessions, steps, runner.run, describe, metrics, clock)
-            yield SubjectJudge(runs, {SubjectKind.EXCHANGE: of_packs, SubjectKind.SESSION: of_packs})
+            judged, completion = StoredJudgedTraces(store, cases), completions(packs)
+            others: dict[SubjectKind, Judge[JudgeTask, JudgedSubject]] = {
+                SubjectKind.TRACE: DecisiveJudge(
+                    judged, model.client, runner.run, steps.how, versions, metrics, completion, clock
+                )
+            }
+            if packs is not None:
+                of_packs = PackJudge(packs.panel, packs.sessions, steps, runner.run, describe, metrics, clock)
+                others |= {SubjectKind.EXCHANGE: of_packs, SubjectKind.SESSION: of_packs}
+            yield SubjectJudge(runs, others)
 
     def spent(now: int) -> Budget:
         budget = budget_of(config.budget)
@@ -176,7 +187,7 @@ def build_llm_judging(
             packs.closing.forget_traces({trace_id for _, trace_id in keys})
         queue.drop(keys)
 
-    selectors = (selector, packs.selector) if packs else (selector,)
+    selectors = (selector, *((packs.selector,) if packs else ()), *decisive_selectors(versions, queue, clock))
     return LlmJudging(panel, selectors, worker, status, drop, packs)
 
 
@@ -199,7 +210,7 @@ def packs_from(config: LlmConfig, panel: LlmJudges) -> tuple[Pack, ...]:
     Raises:
         ConfigError: a pack cannot be had as configured, or a check has a judge's name.
     """
-    judges = {DETECTORS, *(judge.name for judge in panel.criteria.judges)}
+    judges = {DETECTORS, DECISIVE, *(judge.name for judge in panel.criteria.judges)}
     return load_packs(config.packs, config.pack_settings, judges=judges)
 
 

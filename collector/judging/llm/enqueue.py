@@ -37,7 +37,7 @@ def closing_tasks(
             noted_at=rows[0].judged_at,
             trace=trace,
             findings=judged.judgement.findings,
-            fresh=subject_id not in judged.known_runs and not begun((key, subject_id)),
+            fresh=subject_id not in judged.known_runs and not begun((key, kind, subject_id)),
             bypass_cache=any(row.reason == AGAIN for row in rows),
         )
 

@@ -18,13 +18,13 @@ from ...worker.wake_event import WakeEvent
 AGAIN: Final = "asked for again after it failed"
 """The reason of a pending entry that bypasses the answer cache: the cached answer may have caused the failure."""
 
-SubjectKey = tuple[TraceKey, str]
-"""Trace (of a session: tenant and "") and id of a subject; the ids of different kinds differ."""
+SubjectKey = tuple[TraceKey, SubjectKind, str]
+"""Trace (of a session: tenant and ""), kind and id of a subject: a trace that is a session of its own has its id."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeTask:
-    """A subject to be judged: an agent run, an exchange, or a session.
+    """A subject to be judged: an agent run, an exchange, a trace, or a session.
 
     `content`: hash of what it will show, `received_through`: unix nanos of the newest arrival in it. `noted_at`: unix
     nanos of its ledger entry. `trace`: None where it must be read from the store, or the subject has several.
@@ -58,8 +58,8 @@ class JudgeTask:
 
     @property
     def subject_key(self) -> SubjectKey:
-        """The subject's trace and id."""
-        return (self.key, self.subject_id)
+        """The subject's trace, kind and id."""
+        return (self.key, self.kind, self.subject_id)
 
 
 @dataclass(slots=True)

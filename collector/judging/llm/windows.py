@@ -68,7 +68,7 @@ class Windows:
         """Whether a window or a plan of this run was queued in this process."""
         with self._lock:
             watched = self._watched.get(subject_key[0])
-            progress = watched.progress.get(subject_key[1]) if watched else None
+            progress = watched.progress.get(subject_key[2]) if watched else None
             return progress is not None and bool(progress.turns or progress.plans)
 
     def forget(self, key: TraceKey) -> None:

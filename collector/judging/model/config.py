@@ -188,6 +188,8 @@ class LlmConfig(Section):
     verifier: Annotated[ModelConfig | None, BeforeValidator(maybe_named)] = None
     """Another model that is asked to refute them: a model string, or a mapping with `model`, `api_base` and
     `api_key_env`; null: the judges' own."""
+    decisive: bool = True
+    """Ask, of a trace whose outcome is wrong, which error decided it: one more call a failed trace."""
     architecture: Literal["derived", "none"] = "derived"
     """Show the judges a description of the service, derived from its trajectories or written by you."""
     policies: tuple[PolicyConfig, ...] = ()

@@ -252,6 +252,9 @@ def test_an_error_has_exactly_the_promised_keys_and_values() -> None:
         "verification": None,
         "verified_by": None,
         "verification_reason": None,
+        "decisive": False,
+        "decided_why": None,
+        "instead": None,
     }
     assert errors_of_trace(trace(), [other], 0.5) == []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from .....judges.checks.check_types import ItemSource
 from .....judges.llm.selection import Policy
 from .....judges.packs.pack_types import Pack
 from .....judges.packs.task_cards import load_cards
@@ -27,6 +28,12 @@ class PackJudging:
     selector: PackSelector
     closing: SessionClosing
     sessions: StoredSessions
+
+
+def completions(judging: PackJudging | None) -> frozenset[str]:
+    """Names of the checks that tell whether the task of a session was completed."""
+    checks = (check for pack in judging.panel.packs for check in pack.checks) if judging else ()
+    return frozenset(check.name for check in checks if check.items is ItemSource.COMPLETION)
 
 
 def build_packs(

@@ -128,7 +128,7 @@ def test_a_window_that_finds_no_room_is_tried_again() -> None:
     for number in range(256):
         scene.queue.put(JudgeTask(KEY, f"other {number}", Stage.WINDOW, ("tool-calling",), "h", 1.0))
     scene.windows.watch(live(5), (), 0)
-    assert not scene.windows.begun((KEY, "m"))
+    assert not scene.windows.begun((KEY, SubjectKind.AGENT_RUN, "m"))
     while scene.taken() is not None:
         pass
     scene.windows.tick(0)

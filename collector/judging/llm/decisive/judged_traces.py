@@ -1,0 +1,41 @@
+"""Traces with what was said of them, as they are stored. All of it blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .....processors.assemble import TraceKey
+from .....schemas.findings import Finding
+from .....schemas.llm_rows import LedgerRow
+from .....schemas.trajectory import Trace
+from .....schemas.verdicts import Verdict
+from ....store.client import Store
+from ....store.llm_judging import StoredLlmJudging
+from ....store.reading import StoredReading
+from ..stored import StoredCases
+
+
+class StoredJudgedTraces:
+    """Implements `JudgedTraces`, for every tenant."""
+
+    def __init__(self, store: Store, cases: StoredCases) -> None:
+        self._store, self._cases = store, cases
+
+    def load(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
+        """See `JudgedTraces`."""
+        return self._cases.load(key)
+
+    def entries(self, key: TraceKey) -> Sequence[LedgerRow]:
+        """See `JudgedTraces`."""
+        tenant, trace_id = key
+        return [*StoredLlmJudging(self._store, tenant).outcomes([trace_id]).get(trace_id, {}).values()]
+
+    def verdicts(self, trace: Trace) -> Sequence[Verdict]:
+        """See `JudgedTraces`."""
+        found = StoredReading(self._store).load_verdicts([trace.trace_id], trace.tenant)
+        return [verdict for verdicts in found.values() for verdict in verdicts]
+
+    def findings(self, trace: Trace) -> Sequence[Finding]:
+        """See `JudgedTraces`."""
+        found = StoredReading(self._store).load_findings(trace.trace_ids, trace.tenant)
+        return [finding for findings in found.values() for finding in findings]
