@@ -34,6 +34,12 @@ them.
 STEP: Final = 0.01
 """The least change of a confidence that makes a new version: a hundredth moves hardly any error between profiles."""
 
+ALIKE: Final = 0.95
+"""The share of one answer from which a model's answers are all alike."""
+
+ALIKE_FROM: Final = 30
+"""Errors from which on answers can be alike: with one in five wrong, 30 are all right once in 800 times."""
+
 CONFIRMING: Final = 2
 """Errors that people must find right on a service before a rule that is unproven in general is balanced there."""
 
@@ -48,12 +54,16 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class RuleOpinion:
-    """What a person, or (`judged`) a judge, says of a rule's findings in one error: that they are right, or wrong."""
+    """What a person, or (`judged`) a judge, says of a rule's findings in one error: that they are right, or wrong.
+
+    `by`: the judge's model.
+    """
 
     rule: str
     error_id: str
     right: bool
     judged: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +103,19 @@ def prior_of(rule: str, declared: float) -> Prior:
     candidate = declared < threshold(DEFAULT_PROFILE)
     mean = confidence_of(record)
     return Prior(min(mean, declared) if candidate else mean, is_supported(record) and not candidate)
+
+
+def is_alike(confirmed: int, refuted: int) -> bool:
+    """Whether a model confirms, or refutes, nearly all errors that it decides on: then it does not look at them."""
+    return confirmed + refuted >= ALIKE_FROM and max(confirmed, refuted) >= ALIKE * (confirmed + refuted)
+
+
+def heard(opinions: Iterable[RuleOpinion]) -> list[RuleOpinion]:
+    """The opinions on one service without those of models whose answers are all alike there."""
+    said = list(opinions)
+    errors = Counter((by, right) for by, _, right in {(o.by, o.error_id, o.right) for o in said if o.judged})
+    alike = {by for by, _ in errors if is_alike(errors[by, True], errors[by, False])}
+    return [o for o in said if not o.judged or o.by not in alike]
 
 
 def tally(opinions: Iterable[RuleOpinion]) -> dict[str, ServiceRecord]:

@@ -12,8 +12,8 @@ from .columns import ColumnTable, StoredColumn
 class RuleCalibration:
     """The confidence of a rule on a service since a version of the service's calibration.
 
-    `right`, `wrong`: labelled errors that it saw there; none of both: the labels are gone, and the general confidence
-    holds again. `at`: since when, unix nanos.
+    `right`, `wrong`: labelled errors that it saw there; `confirmed`, `refuted`: those without a label on which LLM
+    judges agree. None of all: the general confidence holds again. `at`: since when, unix nanos.
     """
 
     tenant: str
@@ -24,11 +24,13 @@ class RuleCalibration:
     wrong: int
     confidence: float
     at: int
+    confirmed: int = 0
+    refuted: int = 0
 
     @property
     def holds(self) -> bool:
-        """Whether there are labels that it follows from."""
-        return self.right + self.wrong > 0
+        """Whether there are labels or opinions of judges that it follows from."""
+        return self.right + self.wrong + self.confirmed + self.refuted > 0
 
 
 CALIBRATIONS: Final = ColumnTable(
@@ -41,4 +43,6 @@ CALIBRATIONS: Final = ColumnTable(
     StoredColumn("Wrong", "wrong"),
     StoredColumn("Confidence", "confidence"),
     StoredColumn("At", "at"),
+    StoredColumn("Confirmed", "confirmed"),
+    StoredColumn("Refuted", "refuted"),
 )

@@ -1,4 +1,4 @@
-"""Background calibration of rules by the labels of each service; traces that it moves are judged again.
+"""Background calibration of rules by labels and judges' opinions, by service; traces that it moves are judged again.
 
 So are traces with findings of rules that the configuration has switched off or lowered since.
 
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ...judges.measures.error_labels import labels_on
 from ...judges.rule_settings import RuleSettings
-from ...judges.service_records import LocalConfidence, Prior, RuleOpinion, ServiceRecord, moved, tally
+from ...judges.service_records import LocalConfidence, Prior, RuleOpinion, ServiceRecord, heard, moved, tally
 from ...judges.suite import NO_SETTINGS
 from ...processors.assemble import TraceKey
 from ...schemas.annotations import Opinion
@@ -25,6 +25,7 @@ from ...schemas.opinions import opinions_on
 from ...schemas.rule_calibrations import RuleCalibration
 from ..queries.reader import Labels
 from ..store.client import Store
+from ..store.detector_opinions import opinions_state, rule_opinions
 from ..store.rule_calibrations import RuleCalibrations, ServiceKey
 from ..store.rule_settings import beyond
 from .fold import errors_of
@@ -34,7 +35,7 @@ SECOND: Final = 1_000_000_000
 CALIBRATE_EVERY: Final = 180 * SECOND
 """The least time between two versions."""
 COUNT_EVERY: Final = 3600 * SECOND
-"""How often labels are counted although none was given: those of traces that are gone count no more."""
+"""How often all is counted although nothing new was said: what was said of traces that are gone counts no more."""
 AT_ONCE: Final = 500
 """Traces that are read, or judged again, together."""
 
@@ -89,15 +90,15 @@ class RuleCalibrating:
         self._judge_again()
 
     def calibrate(self) -> None:
-        """Count all labels, and store a new version for each service that they move.
+        """Count all labels and opinions of judges, and store a new version for each service that they move.
 
         Raises:
             RetryableError, StoreError: the store failed.
         """
-        labelled = {key: tally(opinions) for key, opinions in self._opinions().items()}
+        labelled = {key: tally(heard(opinions)) for key, opinions in self._opinions().items()}
         for tenant, service in sorted({*labelled, *self._calibrations.services}):
             stood = {
-                rule: LocalConfidence(ServiceRecord(one.right, one.wrong), one.confidence)
+                rule: LocalConfidence(ServiceRecord(one.right, one.wrong, one.confirmed, one.refuted), one.confidence)
                 for rule, one in self._calibrations.of(tenant, service).items()
             }
             found = moved(self._priors, labelled.get((tenant, service), {}), stood)
@@ -106,7 +107,16 @@ class RuleCalibrating:
                 self._calibrations.save(
                     [
                         RuleCalibration(
-                            tenant, service, version, rule, one.record.right, one.record.wrong, one.confidence, 0
+                            tenant=tenant,
+                            service=service,
+                            version=version,
+                            rule=rule,
+                            right=one.record.right,
+                            wrong=one.record.wrong,
+                            confidence=one.confidence,
+                            at=0,
+                            confirmed=one.record.confirmed,
+                            refuted=one.record.refuted,
                         )
                         for rule, one in found.items()
                     ]
@@ -114,7 +124,7 @@ class RuleCalibrating:
                 self._pages = self._outdated()
 
     def _calibrate_if_changed(self, now: int) -> None:
-        state = self._store.rows(_STATE)[0]
+        state = (self._store.rows(_STATE)[0], opinions_state(self._store))
         if state == self._counted and now < self._next_count:
             return
         self.calibrate()
@@ -140,7 +150,7 @@ class RuleCalibrating:
                 page = source(page[-1], AT_ONCE) if len(page) == AT_ONCE else []
 
     def _opinions(self) -> Mapping[ServiceKey, Sequence[RuleOpinion]]:
-        """What people say of the findings that hold, by service."""
+        """What people, and judges, say of the findings that hold, by service."""
         found: defaultdict[ServiceKey, list[RuleOpinion]] = defaultdict(list)
         of_service: defaultdict[ServiceKey, list[str]] = defaultdict(list)
         for tenant, service, trace_id in self._store.rows(_LABELLED):
@@ -148,6 +158,9 @@ class RuleCalibrating:
         for (tenant, service), trace_ids in of_service.items():
             for first in range(0, len(trace_ids), AT_ONCE):
                 found[tenant, service] += self._of_traces(tenant, trace_ids[first : first + AT_ONCE])
+        for key, opinion in rule_opinions(self._store):
+            if opinion.rule in self._priors:
+                found[key].append(opinion)
         return found
 
     def _of_traces(self, tenant: str, trace_ids: Sequence[str]) -> Iterator[RuleOpinion]:

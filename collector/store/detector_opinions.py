@@ -3,24 +3,66 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from ...judges.causes import led_by
+from ...judges.service_records import RuleOpinion
 from ...judges.verification import decided, verified
 from ...schemas.detector_opinions import DetectorOpinion
-from ...schemas.findings import LIVE
+from ...schemas.findings import LIVE, Verification
 from ...schemas.judged_rows import FINDING_COLUMNS, FINDING_SELECT, finding_from_row, reviewed_row
 from ...schemas.verdicts import DETECTORS
 from .client import Store
 from .given_opinions import FindingKey, ReviewedFinding, key_of
 from .inserting import insert_rows
+from .lists.findings import HOLDS
 from .scope import TENANT, Scope
 
 _STANDING: Final = f"""
 SELECT {FINDING_SELECT}, JudgeVersion, JudgedAt, toUnixTimestamp64Nano(ReceivedAt) FROM findings FINAL
 WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND Id IN {{ids:Array(String)}} AND JudgedBy = '{DETECTORS}'
 """
+
+
+_DECIDED: Final = f"JudgedBy = '{DETECTORS}' AND Verification IN ('{Verification.VERIFIED}', '{Verification.REFUTED}')"
+_STATE: Final = f"SELECT count(), max(JudgedAt) FROM findings WHERE {_DECIDED}"
+
+# Of all tenants: calibrating is the collector's own affair. An error that was not folded yet has the id that it would
+# have if the finding led it.
+_BY_ERROR: Final = f"""
+SELECT DISTINCT found.tenant, traces.ServiceName, found.Judge, if(known.ErrorId = '', found.ErrorId, known.ErrorId),
+    found.VerifiedBy, found.Verification = '{Verification.VERIFIED}'
+FROM
+(
+    SELECT tenant, TraceId, Id, Judge, ErrorId, VerifiedBy, Verification FROM findings FINAL
+    WHERE {_DECIDED} AND {HOLDS}
+) AS found
+INNER JOIN (SELECT tenant, TraceId, ServiceName FROM traces FINAL) AS traces
+    ON traces.tenant = found.tenant AND traces.TraceId = found.TraceId
+LEFT JOIN
+(
+    SELECT tenant, Id AS ErrorId, arrayJoin(FindingIds) AS FindingId FROM errors FINAL
+    WHERE (tenant, TraceId) IN (SELECT tenant, TraceId FROM findings WHERE {_DECIDED})
+        OR (tenant, Whole) IN (SELECT tenant, TraceId FROM findings WHERE {_DECIDED})
+) AS known ON known.tenant = found.tenant AND known.FindingId = found.Id
+ORDER BY ALL
+"""
+
+
+def opinions_state(store: Store) -> Sequence[Any]:
+    """Changes when an opinion is written. Raises RetryableError, StoreError."""
+    return store.rows(_STATE)[0]
+
+
+def rule_opinions(store: Store) -> Iterator[tuple[tuple[str, str], RuleOpinion]]:
+    """The opinions on the detectors' findings that hold, one a rule, error and model, each with tenant and service.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    for tenant, service, rule, error_id, by, right in store.rows(_BY_ERROR):
+        yield (tenant, service), RuleOpinion(rule, error_id, bool(right), judged=True, by=by)
 
 
 def write_opinions(store: Store, opinions: Iterable[DetectorOpinion], now: int) -> None:

@@ -67,7 +67,7 @@ class RuleCalibrations:
         return self._newest.keys()
 
     def of(self, tenant: str, service: str) -> Mapping[str, RuleCalibration]:
-        """The newest calibration of each rule of a service, by rule; also of those without labels by now."""
+        """The newest calibration of each rule of a service, by rule; also of those without any label by now."""
         return self._newest.get((tenant, service), {})
 
     def version(self, tenant: str, service: str) -> int:
@@ -75,7 +75,7 @@ class RuleCalibrations:
         return max((one.version for one in self.of(tenant, service).values()), default=0)
 
     def confidences(self, tenant: str, service: str) -> Mapping[str, float]:
-        """The confidence of each rule that has labels on the service."""
+        """The confidence of each rule that has labels, or opinions of judges, on the service."""
         return {rule: one.confidence for rule, one in self.of(tenant, service).items() if one.holds}
 
     def history(self, service: str, rule: str, tenant: str = "") -> Sequence[RuleCalibration]:

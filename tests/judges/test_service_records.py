@@ -13,12 +13,14 @@ from tracejury.judges.base import Context
 from tracejury.judges.records import RecordedConfidence
 from tracejury.judges.registry import priors
 from tracejury.judges.service_records import (
+    ALIKE_FROM,
     STEP,
     STRENGTH,
     LocalConfidence,
     Prior,
     RuleOpinion,
     ServiceRecord,
+    heard,
     local_confidence,
     moved,
     tally,
@@ -154,3 +156,20 @@ def test_a_service_of_its_own_goes_before_the_record_but_not_before_a_doubt(
         assert ranker.rank(Context(other), [draft]) == RecordedConfidence({"mine": declared}).rank(
             Context(other), [draft]
         )
+
+
+@given(st.lists(st.booleans(), max_size=80), st.lists(st.booleans(), max_size=3))
+def test_a_model_whose_answers_are_all_alike_is_not_heard(answers: list[bool], people: list[bool]) -> None:
+    """From so many errors on; people, and other models, are."""
+    said = [RuleOpinion(f"rule {n % 3}", f"e{n}", right, judged=True, by="m") for n, right in enumerate(answers)]
+    others = [RuleOpinion("rule 0", f"o{n}", right) for n, right in enumerate(people)]
+    others.append(RuleOpinion("rule 0", "o", right=False, judged=True, by="n"))
+    count, most = len(answers), max(answers.count(True), answers.count(False))
+    silent = count >= ALIKE_FROM and most >= 0.95 * count
+    assert heard([*said, *others]) == ([] if silent else said) + others
+
+
+def test_alike_is_told_by_errors_and_not_by_findings() -> None:
+    """Ten rules that see one error make no ten answers."""
+    said = [RuleOpinion(f"rule {n}", f"e{n // 10}", right=False, judged=True, by="m") for n in range(ALIKE_FROM * 5)]
+    assert heard(said) == said

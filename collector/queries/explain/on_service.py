@@ -53,4 +53,6 @@ def _lines(rule: str, history: Sequence[RuleCalibration]) -> Iterator[str]:
     for number, one in enumerate(history):
         was = f"from {history[number - 1].confidence:.2f} " if number else ""
         found = f"right in {one.right} of {counted(one.right + one.wrong, 'labelled error')}"
+        if one.confirmed + one.refuted:
+            found += f"; LLM judges confirmed {counted(one.confirmed, 'other error')} and refuted {one.refuted}"
         yield f"version {one.version}, {iso_time(one.at)}: {was}to {one.confidence:.2f}, {found}"

@@ -97,6 +97,13 @@ def test_explain_shows_the_versions_that_moved_a_rule_on_a_service(pages: Pages)
     assert second.endswith(": to 0.80, right in 1 of 1 labelled error")
     assert third.endswith(": from 0.80 to 0.88, right in 4 of 4 labelled errors")
     assert "On the service shop" in pages.get(f"/explain/{RULE}", service="shop").text
+    calibrations = pages.reader.calibrations
+    assert isinstance(calibrations, RuleCalibrations)
+    calibrations.save([RuleCalibration("", "shop", 4, RULE, 4, 0, 0.84, 0, confirmed=1, refuted=3)])
+    said = "from 0.88 to 0.84, right in 4 of 4 labelled errors; LLM judges confirmed 1 other error and refuted 3"
+    for path in (f"/explain/{RULE}", f"/api/explain/{RULE}"):
+        assert said in pages.get(path, service="shop").text
+    assert said in run(pages, "explain", RULE, "--service", "shop").stdout
     assert "On the service" not in pages.get(f"/explain/{RULE}").text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -18,17 +19,20 @@ from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.rule_calibrating import CALIBRATE_EVERY, RuleCalibrating
 from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.detector_opinions import write_opinions
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
 from tracejury.collector.telemetry import Telemetry
 from tracejury.judges.registry import priors, suite_of
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
-from tracejury.judges.service_records import ServiceRecord, local_confidence
+from tracejury.judges.service_records import ALIKE_FROM, ServiceRecord, local_confidence
 from tracejury.judges.suite import NO_SETTINGS
+from tracejury.judges.verification import MOST_REFUTED, confidence_after
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.annotations import Annotation, Opinion
 from tracejury.schemas.batch import Batch
-from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.detector_opinions import DetectorOpinion
+from tracejury.schemas.findings import Finding, FindingState, Verification
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.rates import Population, RateQuery, Unit
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -97,6 +101,13 @@ class Process:
             opinion=opinion, finding_id=f.id, judge=f.judge, fingerprint=f.fingerprint, withdrawn=withdrawn,
         )  # fmt: skip
         self.labels.save(Labelled([said]))
+
+    def opine(self, trace_ids: Sequence[str], word: Verification, by: str = "m", rule: str = RULE) -> None:
+        """A judge says this of the rule's findings in these traces."""
+        keys = [("", trace_id) for trace_id in trace_ids]
+        with self.store.changes.touching(keys):
+            said = [DetectorOpinion.on(self.found(trace_id, rule), word, by, "S1 says so.") for trace_id in trace_ids]
+            write_opinions(self.store, said, self.clock())
 
     def check(self) -> None:
         """Errors and rates are those of a scan of what is stored, and it is what judging from scratch would store."""
@@ -249,3 +260,67 @@ def test_what_the_settings_do_not_allow_is_judged_again_once(store: Store) -> No
         after.calibrating.step()
         after.judge()
     assert store.rows("SELECT max(JudgedAt) FROM traces") == judged
+
+
+def test_what_judges_refute_moves_the_rule_on_their_service_alone(store: Store) -> None:
+    """Less than labels; errors and rates follow, and stay after a restart. A person's label goes before."""
+    one = Process(store)
+    shop = [one.receive(number, "shop") for number in range(1, 6)]
+    bank = one.receive(9, "bank")
+    one.opine(shop[:4], Verification.REFUTED)
+    assert {one.found(trace_id).confidence for trace_id in shop[:4]} == {MOST_REFUTED}
+    one.keep_up()
+    now = local_confidence(priors()[RULE], ServiceRecord(refuted=4))
+    assert now < general()
+    assert one.found(shop[4]).confidence == now
+    assert one.found(bank).confidence == general()
+    assert {one.found(trace_id).confidence for trace_id in shop[:4]} == {MOST_REFUTED}
+    stored = one.calibrations.of("", "shop")[RULE]
+    assert (stored.right, stored.wrong, stored.confirmed, stored.refuted) == (0, 0, 0, 4)
+    one.check()
+    one.say(shop[0], Opinion.AGREE)
+    one.opine([shop[4]], Verification.VERIFIED)
+    one.keep_up()
+    stored = one.calibrations.of("", "shop")[RULE]
+    assert (stored.right, stored.wrong, stored.confirmed, stored.refuted) == (1, 0, 1, 3)
+    now = local_confidence(priors()[RULE], ServiceRecord(1, 0, 1, 3))
+    assert one.found(shop[4]).confidence == pytest.approx(confidence_after(now, Verification.VERIFIED))
+    one.check()
+    later = Process(store, one.now)
+    assert later.calibrations.of("", "shop") == one.calibrations.of("", "shop")
+
+
+def test_a_model_that_refutes_everything_does_not_silence_a_rule(store: Store) -> None:
+    """From so many errors on its opinions count no more; they are still shown."""
+    one = Process(store)
+    shop = [one.receive(number, "shop") for number in range(1, ALIKE_FROM + 2)]
+    one.opine(shop[: ALIKE_FROM - 1], Verification.REFUTED)
+    one.keep_up()
+    assert one.calibrations.of("", "shop")[RULE].refuted == ALIKE_FROM - 1
+    assert one.found(shop[-1]).confidence < general()
+    one.opine(shop[ALIKE_FROM - 1 : ALIKE_FROM], Verification.REFUTED)
+    one.keep_up()
+    assert not one.calibrations.of("", "shop")[RULE].holds
+    assert one.found(shop[-1]).confidence == general()
+    assert one.found(shop[0]).verification is Verification.REFUTED
+
+
+def test_nothing_is_written_of_findings_that_are_decided_retracted_or_deleted(store: Store) -> None:
+    """The first answer stands; rates and errors are as before."""
+    one = Process(store)
+    trace_id, other = one.receive(1, "shop"), one.receive(2, "shop")
+    opinion = DetectorOpinion.on(one.found(trace_id), Verification.VERIFIED, "m", "S1")
+    one.opine([trace_id], Verification.UNVERIFIED)
+    assert one.found(trace_id).confidence == general()
+    one.opine([trace_id], Verification.REFUTED)
+    before = one.found(trace_id)
+    one.opine([trace_id], Verification.VERIFIED)
+    assert one.found(trace_id) == before
+    gone = one.found(other)
+    store.changes.hold([("", other)], one.now)
+    write_opinions(store, [DetectorOpinion.on(gone, Verification.REFUTED, "m", "S1")], one.clock())
+    write_opinions(store, [replace(opinion, finding_id="0" * 32), replace(opinion, tenant="x")], one.clock())
+    assert one.found(other) == gone
+    store.changes.let_go([("", other)])
+    one.keep_up()
+    one.check()
