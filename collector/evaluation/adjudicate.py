@@ -9,13 +9,14 @@ in them can pass for a line of ours.
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
 
+from ...judges.llm.answer_types import AnswerError
 from ...judges.llm.client import Client, Prompt, PromptMessage, Reply
+from ...judges.llm.json_object import json_object
 from ...schemas.errors import LlmError, OverBudgetError, RetryableError
 from ...schemas.shown import shown
 from .matches import Pair
@@ -151,10 +152,9 @@ def _again(prompt: Prompt, reply: Reply, why: str) -> Prompt:
 
 def _pairs(reply: Reply, errors: Sequence[ReportedError], findings: Sequence[ReportedError]) -> frozenset[Pair]:
     try:
-        text = reply.text
-        matches = json.loads(text[text.index("{") : text.rindex("}") + 1])["matches"]
+        matches = json_object(reply.text, "matches")["matches"]
         numbers = [(match["error"], match["finding"]) for match in matches]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (AnswerError, KeyError, TypeError):
         raise LlmError('no JSON of the form {"matches": [{"error": 1, "finding": 2}]}') from None
     if not all(_is_number(e, len(errors)) and _is_number(f, len(findings)) for e, f in numbers):
         raise LlmError("a number is not one of the lists'")

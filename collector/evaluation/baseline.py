@@ -5,14 +5,15 @@ Its findings pass no evidence gate; those that name no span of the trace are cou
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
 from ...judges.annotations import canonical_category
+from ...judges.llm.answer_types import AnswerError
 from ...judges.llm.baseline import baseline_prompt
 from ...judges.llm.client import Client, Reply
+from ...judges.llm.json_object import json_object
 from ...processors.transcript.views import raw_view
 from ...schemas.errors import LlmError, TracejuryError
 from ...schemas.findings import Finding, finding_id, fingerprint
@@ -46,10 +47,9 @@ async def judge_baseline(trace: Trace, architecture: str, client: Client) -> Run
 
 
 def _errors(reply: Reply) -> list[Mapping[str, Any]]:
-    text = reply.text
     try:
-        listed = json.loads(text[text.index("{") : text.rindex("}") + 1])["errors"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+        listed = json_object(reply.text, "errors")["errors"]
+    except (AnswerError, KeyError):
         raise LlmError('no JSON of the form {"errors": [...]}') from None
     if not isinstance(listed, list):
         raise LlmError('"errors" is no list')

@@ -16,7 +16,7 @@ from tracejury.collector.otlp.receiver.ports import Endpoint
 from tracejury.schemas.annotations import Review
 from tracejury.schemas.llm_rows import LedgerRow, Spend
 from tracejury.schemas.queries.labels import Labelled, QueueItem
-from tracejury.schemas.queries.ledger import LedgerEntry
+from tracejury.schemas.queries.ledger import JudgesStatus, LedgerEntry
 from tracejury.schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from tracejury.schemas.rates import (
     Estimate,
@@ -270,6 +270,14 @@ def test_the_judge_page_knows_whom_it_is_about(api: Api) -> None:
     api.reader.pipeline_stats.words = {"mine": {Outcome.DONE: 1}}
     assert api.client.get("/judges/mine").status_code == 200
     assert api.client.get("/judges/mine?outcome=lost").status_code == 422
+
+
+def test_the_judges_page_says_how_many_are_left_over_budget(api: Api) -> None:
+    """Nothing where none are."""
+    api.status[0] = JudgesStatus(on=True, model="some/model", over_budget=12)
+    assert "12 left over budget" in api.client.get("/judges").text
+    api.status[0] = JudgesStatus(on=True, model="some/model")
+    assert "left over budget" not in api.client.get("/judges").text
 
 
 def test_the_ledger_goes_on_page_by_page(api: Api) -> None:
