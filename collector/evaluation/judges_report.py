@@ -30,6 +30,7 @@ from .people import named, read_people
 from .rebuilt import RebuiltFolder, rebuild_folder
 from .score import DetectorEvaluation
 from .spend import Usage
+from .verification_figures import VerificationFigures, verification_figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,7 @@ class JudgesReport:
 
     Agreement, precision and scales are of the first repetition; `repetitions` holds each one's figures over spans.
     `sources`: those of the judges alone and, unless left out, of the detectors alone and both together.
+    `verification`: what the verifier said, none where it was not asked.
     `outcomes`: scores beside the traces' outcomes, none where none is known.
     `unadjudicated`: traces whose matching has a batch without an answer.
     """
@@ -95,6 +97,7 @@ class JudgesReport:
     baseline: Mapping[str, ScoredRepetition]
     matches: Matches | None
     unadjudicated: int
+    verification: VerificationFigures
 
 
 def evaluate_judges(options: JudgesOptions, progress: Progress, rebuilt: RebuiltFolder | None = None) -> JudgesReport:
@@ -135,6 +138,7 @@ def evaluate_judges(options: JudgesOptions, progress: Progress, rebuilt: Rebuilt
         baseline={name: _judged(rebuilt, own, options.profile) for name, own in sessions.baseline.items()},
         matches=matches,
         unadjudicated=sum(bool(a.failed) for a in sessions.adjudicated.values()),
+        verification=verification_figures(rebuilt, findings, matches if matches is not None else human),
     )
 
 

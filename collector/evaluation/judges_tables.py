@@ -16,6 +16,7 @@ from .judges_report import Answered, JudgesReport, ScoredRepetition
 from .report import HEADLINES
 from .spend import Usage
 from .tables import INTERVAL, Column, cell, grid, listed
+from .verification_figures import elsewhere
 
 
 def judges_tables(report: JudgesReport) -> RenderableType:
@@ -39,6 +40,8 @@ def _parts(report: JudgesReport) -> Iterator[RenderableType]:
         yield listed(f"over {report.options.runs} runs", REPEATABILITY, report.repeatability.items())
     if report.baseline or len(report.repetitions) > 1:
         yield _others(report)
+    if report.verification:
+        yield listed("verification", VERIFICATION, report.verification.items())
     yield _spend(report, first.spend)
     yield from _notes(report, first.answered)
 
@@ -72,6 +75,14 @@ PRECISION: Final[tuple[Column, ...]] = (
     ("on annotated spans", "precision"),
     (INTERVAL, "intervals.on_span"),
     ("matched", "matched_precision"),
+)
+VERIFICATION: Final[tuple[Column, ...]] = (
+    "findings",
+    ("on annotated spans", "on_span"),
+    ("elsewhere", elsewhere),
+    ("share on them", "precision"),
+    (INTERVAL, "intervals.on_span"),
+    ("matched", "matched"),
 )
 SCALES: Final[tuple[Column, ...]] = (
     *("n", "accuracy", "off_by_one", "three_point", "two_point", "pearson", "spearman", "normalised_mae", "bias"),
