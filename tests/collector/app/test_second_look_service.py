@@ -20,7 +20,7 @@ from tracejury.collector.config import load_config
 
 pytestmark = pytest.mark.store
 HIDDEN = "the blue kettle costs 41 euros"
-CLAIM = "There is no price for the blue kettle in the list."
+CLAIM = "Nobody has written down what you asked me about."  # shares no word with what is cut
 FREE = {"endpoint": "127.0.0.1:0"}
 
 
