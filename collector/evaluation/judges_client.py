@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ...judges.llm.client import Client
 from ...schemas.errors import ConfigError
@@ -43,7 +44,11 @@ class EvaluatedModel:
 
     def count(self, text: str) -> int:
         """Tokens of a text by the model's tokenizer, as far as litellm has it."""
-        return int(LIBRARY.module.token_counter(model=self.about.model, text=text))
+        return _tokens(self.about.model, text)
+
+
+def _tokens(model: str, text: str) -> int:
+    return int(LIBRARY.module.token_counter(model=model, text=text))
 
 
 @asynccontextmanager
@@ -104,7 +109,7 @@ def _open_folder(options: JudgesOptions, config: LlmConfig, cassette: Cassette) 
     except OSError as error:
         raise ConfigError(f"--prompts {options.prompts}: {error.strerror}") from error
     cassette.describe(about)
-    folder = PromptFolder(options.prompts, about.model)
+    folder = PromptFolder(options.prompts, about.model, partial(_tokens, about.model))
     return EvaluatedModel(about, CassetteClient(cassette, folder, about.model), folder)
 
 

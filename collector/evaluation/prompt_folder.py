@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...judges.llm.client import Prompt, Reply
 from ...judges.llm.json_object import MAX_CHARACTERS
 from ...schemas.errors import RetryableError, TracejuryError
-from ..judging.model.price import CHARACTERS_PER_TOKEN, tokens_in
 from .cassette import call_key
 
 
@@ -25,10 +24,14 @@ class PromptsLeftError(TracejuryError):
 
 @dataclass(frozen=True, slots=True)
 class PromptFolder:
-    """A client whose model is whoever writes the replies. `left`: keys of prompts that have none yet."""
+    """A client whose model is whoever writes the replies. `left`: keys of prompts that have none yet.
+
+    `count` gives the tokens of a text.
+    """
 
     folder: Path
     model: str
+    count: Callable[[str], int]
     left: set[str] = field(default_factory=set)
 
     async def complete(self, prompt: Prompt) -> Reply:
@@ -46,8 +49,8 @@ class PromptFolder:
         return Reply(
             text=text,
             model=self.model,
-            input_tokens=tokens_in(prompt),
-            output_tokens=round(len(text) / CHARACTERS_PER_TOKEN),
+            input_tokens=sum(self.count(message.text) for message in prompt.messages),
+            output_tokens=self.count(text),
         )
 
     def all_answered(self) -> None:
