@@ -83,7 +83,7 @@ def test_what_it_needs_is_named(folder: Path, tmp_path: Path, lacking: str) -> N
 
 def test_a_reply_that_is_begun_is_not_taken(tmp_path: Path) -> None:
     """An empty file is somebody's who has not written yet."""
-    client = PromptFolder(tmp_path, "reader")
+    client = PromptFolder(tmp_path, "reader", len)
     prompt = Prompt((PromptMessage("user", "\ud800 <b>"),))
     for _ in range(2):
         with pytest.raises(RetryableError):
@@ -91,4 +91,5 @@ def test_a_reply_that_is_begun_is_not_taken(tmp_path: Path) -> None:
         (written,) = tmp_path.glob("*.md")
         written.with_suffix(".json").write_text("")
     written.with_suffix(".json").write_text("\ufeffFine.")
-    assert (asyncio.run(client.complete(prompt))).text == "Fine."
+    reply = asyncio.run(client.complete(prompt))
+    assert (reply.text, reply.input_tokens, reply.output_tokens) == ("Fine.", len("\ud800 <b>"), len("Fine."))
