@@ -46,7 +46,12 @@ class Reporting:
 
 def items(prompt: Prompt) -> dict[int, str]:
     """The items of a question by number: their label and text."""
-    text = prompt.messages[-1].text.partition("=== end of items")[0]
+    return items_of(prompt.messages[-1].text)
+
+
+def items_of(message: str) -> dict[int, str]:
+    """The same of the last message."""
+    text = message.partition("=== end of items")[0]
     found = re.findall(r"(?m)^(\d+)(?: (\S+))?\n (.*)$", text)
     return {int(number): f"{label} {told}".strip() for number, label, told in found}
 
