@@ -69,6 +69,11 @@ class Verifier:
         self._late: set[asyncio.Task[ReviewAnswers]] = set()
         self._preparing = asyncio.Lock()  # threads that compute slow down the receivers: one at a time
 
+    @property
+    def of_packs(self) -> bool:
+        """Whether findings of packs are verified, too."""
+        return self._verify == "all"
+
     async def aclose(self) -> None:
         """Give up the calls that are late."""
         for task in self._late:

@@ -210,11 +210,12 @@ class PackJudge:
         )
         how = self._steps.how
         room = how.room(case.architecture)
+        known = self._sessions.findings(task.key[0], [*case.traces]) if self._steps.verifier.of_packs else ()
         while True:
             chapters = split(case.record.transcript, room, how.count)
             began = time.perf_counter()
             try:
-                said = self._call(self._checked(task, case, pack, chapters))
+                said = self._call(self._checked(task, case, pack, chapters, known))
             except PromptTooLongError as error:
                 room = min(room, max(how.count(chapter.text) for chapter in chapters)) // 2
                 if room < LEAST_BUDGET:
@@ -223,8 +224,10 @@ class PackJudge:
             self._observer.judged(task.stage, said, time.perf_counter() - began)
             return said
 
-    async def _checked(self, task: JudgeTask, case: CheckCase, pack: Pack, chapters: Sequence[Chapter]) -> Deliberation:
-        """One try of asking, and what was found verified, where findings of packs are."""
+    async def _checked(
+        self, task: JudgeTask, case: CheckCase, pack: Pack, chapters: Sequence[Chapter], known: Sequence[Finding]
+    ) -> Deliberation:
+        """One try of asking, and what was found verified, where findings of packs are. `known`: earlier findings."""
         deliberating = judge_checks(case, self._panel.how(pack), chapters)
         said = await run_prompts(deliberating, self._steps.client, bypass_cache=task.bypass_cache)
         record, traces = case.record.transcript, {trace.trace_id: trace for trace in case.traces.values()}
@@ -234,7 +237,7 @@ class PackJudge:
             service=case.service,
             run_id=case.judged.exchange.run_id if case.judged else case.subject.id,
         )
-        findings = await self._steps.verifier.verify(said.findings, evidence, bypass_cache=task.bypass_cache)
+        findings = await self._steps.verifier.verify(said.findings, evidence, known, bypass_cache=task.bypass_cache)
         return replace(said, findings=findings)
 
     def _sum(

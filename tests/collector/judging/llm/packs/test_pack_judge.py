@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 import yaml
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
+from verifying import REFUTED, is_verification, judges_and_verifier
 
 from tracejury.collector.store.client import Store
-from tracejury.schemas.findings import FindingState
+from tracejury.judges.llm.scripted import ScriptedClient
+from tracejury.schemas.findings import FindingState, Verification
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
 pytestmark = pytest.mark.store
@@ -75,6 +77,25 @@ def test_a_fault_of_each_measure_is_found_at_its_step_and_quoted(store: Store) -
         "Policy violated: Refund at most 100 EUR",
     }
     assert len(bench.checker.prompts) == 3  # T + 1
+
+
+@pytest.mark.parametrize(("verify", "wanted"), [("all", Verification.REFUTED), ("high", Verification.NONE)])
+def test_findings_of_packs_are_verified_where_all_are(store: Store, verify: str, wanted: Verification) -> None:
+    """The verifier sees the steps of the session's record, by their labels."""
+    checker = faulty()
+    client = ScriptedClient(judges_and_verifier(checker, REFUTED))
+    bench = PackBench(store, checker, client=client, config=settings() | {"verify": verify})
+    with bench.running():
+        bench.say(exchange("a", ASKED, [ORDERS, STOCK], "We have 7 lamps."))
+        bench.say(exchange("b", "Refund order 17.", [REFUND], "Refunded to your gift card.", at=30))
+        bench.close()
+    found = bench.findings("a", "b")
+    assert {f.judge for f in found} == {"pipa-state", "pipa-observation", "pipa-policy"}
+    assert {f.verification for f in found} == {wanted}
+    asked = [prompt.messages[-1].text for prompt in client.prompts if is_verification(prompt)]
+    assert bool(asked) is (verify == "all")
+    assert all("\n1 E" in text for text in asked)
+    assert any("Refund at most 100 EUR" in text and "229" in text for text in asked) is bool(asked)
 
 
 def test_a_healthy_conversation_has_the_best_of_every_measure_and_no_finding(store: Store) -> None:
