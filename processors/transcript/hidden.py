@@ -12,19 +12,19 @@ from ...schemas.shown import shown
 from .lines import halves, recorded
 
 _WORD: Final = re.compile(r"\d[\d.,:/-]*\d|[^\W\d_][\w-]{3,}")
-_COMMA: Final = re.compile(r"(?<=\d),(?=\d{3})")
 _END: Final = re.compile(r"[.!?;|}\]] |\\n")
 
 _LEAST: Final = 16  # characters of a passage that says something
 _SHORT: Final = 120  # characters up to which neighbouring lines make one passage
 _LONG: Final = 240  # characters of a passage cut out of a longer line
-_READ: Final = 30_000  # characters of one cut that are kept
-_KEPT: Final = 1_000_000  # characters of cuts kept at a time
+_READ: Final = 8_000  # characters of one cut that are kept
+_KEPT: Final = 1_000_000  # characters of texts kept at a time
 _COMMON: Final = 6  # passages from which a word tells nothing
 _RARE: Final = 2
+_TELLING: Final = 2.0  # of a figure or name; other words count 1
 _ENOUGH: Final = 2.0  # a rare figure or name that is shared, or two rare words
 _WORDS: Final = 8_000  # characters of a step's own words in which figures and names are looked for
-_ROOM: Final = 800  # characters of excerpts at one step
+_ROOM: Final = 1_000  # characters of excerpts at one step
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,12 @@ class HiddenPassages:
     Reading and asking cost time linear in the text; what is kept and what is given are bounded.
     """
 
-    __slots__ = ("_by_word", "_given", "_often", "_passages", "_size")
+    __slots__ = ("_by_word", "_given", "_often", "_passages", "_size", "_uncounted")
 
     def __init__(self) -> None:
         self._passages: list[_Passage] = []
         self._by_word: dict[str, list[int]] = {}
+        self._uncounted: list[str] = []
         self._often: Counter[str] = Counter()
         self._given: set[str] = set()
         self._size = 0
@@ -56,35 +57,44 @@ class HiddenPassages:
 
     def note(self, place: str, kept: Iterable[str], cut: Iterable[str]) -> None:
         """Note which parts of the text at `place` are shown and which are cut."""
+        if self._size > _KEPT:
+            self._forget()
         for part in kept:
             self._show(part)
         for part in cut:
             self._hide(place, part)
 
     def _show(self, text: str) -> None:
-        """Count the words of what is shown: what they share needs an excerpt less."""
-        self._often.update(dict.fromkeys((word for word, _ in _words(text[:_READ])), _RARE))
+        """Have the words of what is shown counted before the next excerpts: those that share them are needed less."""
+        self._uncounted.append(text[:_READ])
+        self._size += min(len(text), _READ)
 
     def _hide(self, place: str, text: str) -> None:
         """Keep what is cut."""
-        if self._size > _KEPT:
-            self._passages, self._by_word, self._size = [], {}, 0
         self._size += len(text)
         for passage in _passages(shown(text)):
             number = len(self._passages)
             self._passages.append(_Passage(place, passage))
-            for word in dict.fromkeys(word for word, _ in _words(passage)):
+            for word in _words(passage):
                 self._often[word] += 1
                 if self._often[word] <= _COMMON:
                     self._by_word.setdefault(word, []).append(number)
                 else:
                     self._by_word.pop(word, None)
 
+    def _forget(self) -> None:
+        """Begin anew, so that what is kept stays bounded."""
+        self._passages, self._uncounted, self._by_word, self._size = [], [], {}, 0
+        self._often.clear()
+
     def excerpts(self, said: Iterable[str]) -> list[str]:
         """Lines with the passages that share rare figures, names or words with what a step said, each given once."""
         if not self._passages:
             return []
-        words = dict(found for text in said for found in _words(text[:_WORDS]))
+        for text in self._uncounted:
+            self._often.update(dict.fromkeys(_words(text), _RARE))
+        self._uncounted.clear()
+        words = _words("\n".join(text[:_WORDS] for text in said))
         shared: dict[int, float] = {}
         for word, weight in words.items():
             often = self._often[word]
@@ -113,13 +123,17 @@ class HiddenPassages:
             yield recorded(passage.text)
 
 
-def _words(text: str) -> Iterator[tuple[str, float]]:
+def _words(text: str) -> dict[str, float]:
     """Figures, names and longer words, with what one that is shared counts."""
-    for found in _WORD.findall(text):
-        if found[0].isdigit():
-            yield _COMMA.sub("", found), 2.0
+    found: dict[str, float] = {}
+    for word in set(_WORD.findall(text)):
+        if word[0].isdigit():
+            found[word.replace(",", "")] = _TELLING
+        elif word[0].isupper():
+            found[word.casefold()] = _TELLING
         else:
-            yield found.casefold(), 2.0 if found[0].isupper() else 1.0
+            found.setdefault(word.casefold(), 1.0)
+    return found
 
 
 def _passages(text: str) -> Iterator[str]:

@@ -23,7 +23,7 @@ class TranscriptLimits:
     preface: int = 1_000
     prompt: int = 2_400
     message: int = 1_800
-    result: int = 2_000
+    result: int = 2_600
     output: int = 8_000
     arguments: int = 3_000
     errand: int = 1_000

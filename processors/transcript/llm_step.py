@@ -110,7 +110,9 @@ def _input(label: str, kind: TurnKind, message: Message, memory: Memory) -> list
         system = message.role in ("system", "developer")
         uncut: Shorten = lambda lines, _: system_lines(lines, memory.limits)  # noqa: E731
         shorter = uncut if system else condense if kind in _PROMPTED else None
-        limit = memory.limits.system if system else memory.limits.prompt if shorter else memory.limits.message
+        limits = memory.limits
+        rest = limits.result if message.tool_call_id or message.role in _RESULTS else limits.message
+        limit = limits.system if system else limits.prompt if shorter else rest
         lines += titled(title, memory.render(f"input of {label}", message.text, limit, shorter=shorter, whole=system))
         if shorter:
             memory.prompted(message.text)
@@ -120,6 +122,7 @@ def _input(label: str, kind: TurnKind, message: Message, memory: Memory) -> list
     return lines
 
 
+_RESULTS: Final = ("tool", "tool-response", "function")
 _PROMPTED: Final = (TurnKind.PLAN, TurnKind.FACTS, TurnKind.ANSWER)
 
 
