@@ -64,8 +64,8 @@ class BaseTrace:
     """A trace that stands for itself and for what was joined to it. `at`: unix nanos of its latest arrival.
 
     `parts`: the ids of all those traces, its own first. `detectors`: their word, None where there is none (yet);
-    `words`: those of LLM judges on its runs; `exchange_words`: on its exchanges; `scored`: (id of run or exchange,
-    judge) of the verdicts with a score or value.
+    `words`: those of LLM judges on its runs; `exchange_words`: on its exchanges; `whole_words`: on it as a whole;
+    `scored`: (id of run, exchange or trace, judge) of the verdicts with a score or value.
     """
 
     tenant: str
@@ -82,5 +82,6 @@ class BaseTrace:
     detectors: BaseWord | None = None
     words: Sequence[BaseWord] = ()
     exchange_words: Sequence[BaseWord] = ()
+    whole_words: Sequence[BaseWord] = ()
     scored: frozenset[tuple[str, str]] = frozenset()
     findings: Sequence[BaseFinding] = ()

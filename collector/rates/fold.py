@@ -38,7 +38,8 @@ def fold(trace: BaseTrace) -> tuple[Fact, ...]:
     first = next((run for run in trace.runs if not run.parent_id), next(iter(trace.runs), None))
     said, all_exchanges = trace_coverage(list(words.values())), [e for run_id in runs for e in exchanges[run_id]]
     of_trace = (e for _, e in errors)
-    return (*facts, _fact(trace, Unit.TRACE, "", first, detectors, said, all_exchanges, failed, of_trace))
+    beside = [*all_exchanges, run_coverage(trace.whole_words, trace.scored)]
+    return (*facts, _fact(trace, Unit.TRACE, "", first, detectors, said, beside, failed, of_trace))
 
 
 def errors_of(trace: BaseTrace) -> list[ErrorSummary]:

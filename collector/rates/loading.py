@@ -35,7 +35,7 @@ FROM judgements FINAL WHERE {_THESE} AND SubjectKind IN ('trace', 'agent-run', '
 
 _SCORED: Final = (
     f"SELECT TraceId, SubjectId, Judge FROM verdicts FINAL WHERE {_THESE} "
-    "AND (SubjectKind = 'agent-run' AND isNotNull(Score) OR SubjectKind = 'exchange' AND isNotNull(Value))"
+    "AND (SubjectKind = 'agent-run' AND isNotNull(Score) OR SubjectKind IN ('exchange', 'trace') AND isNotNull(Value))"
 )
 
 _FINDINGS: Final = f"SELECT {FINDING_SELECT}, JudgedBy FROM findings FINAL WHERE {_THESE} AND {HOLDS} ORDER BY Id"
@@ -99,7 +99,7 @@ class Loading:
 
     def _built(self, heads: Mapping[str, Sequence[Any]], parts: Mapping[str, Sequence[str]]) -> list[BaseTrace]:
         ids, everything = sorted(heads), sorted({i for own in parts.values() for i in own})
-        words, exchanges, states = self._words(ids)
+        words, exchanges, wholes, states = self._words(ids)
         scored: dict[str, set[tuple[str, str]]] = defaultdict(set)
         for trace_id, run_id, judge in self._scope.select(_SCORED, trace_ids=ids):
             scored[trace_id].add((run_id, judge))
@@ -114,6 +114,7 @@ class Loading:
                 tuple(parts[trace_id]),
                 words[trace_id],
                 exchanges[trace_id],
+                wholes[trace_id],
                 states.get(trace_id, TraceState.OPEN),
                 frozenset(scored[trace_id]),
                 [f for part in parts[trace_id] for f in findings[part]],
@@ -121,22 +122,26 @@ class Loading:
             for trace_id, row in heads.items()
         ]
 
-    def _words(self, trace_ids: Sequence[str]) -> tuple[_Words, _Words, dict[str, TraceState]]:
-        """The last words by trace, on it and its runs and on its exchanges; its state when detectors last spoke."""
+    def _words(self, trace_ids: Sequence[str]) -> tuple[_Words, _Words, _Words, dict[str, TraceState]]:
+        """The last words by trace: on its runs with the detectors', on its exchanges, and LLM judges' on it as a whole.
+
+        And the trace's state when detectors last spoke.
+        """
         words: _Words = defaultdict(list)
         exchanges: _Words = defaultdict(list)
+        wholes: _Words = defaultdict(list)
         states: dict[str, TraceState] = {}
         for trace_id, kind, subject_id, judge, outcome, probability, failed, state in self._scope.select(
             _WORDS, trace_ids=trace_ids
         ):
             detectors = judge == DETECTORS
-            if detectors != (kind == "trace"):
+            if detectors and kind != "trace":
                 continue
-            own = exchanges if kind == "exchange" else words
+            own = words if detectors else {"exchange": exchanges, "trace": wholes}.get(kind, words)
             own[trace_id].append(BaseWord(subject_id, judge, Outcome(outcome), probability, tuple(failed)))
             if detectors:
                 states[trace_id] = TraceState(state)
-        return words, exchanges, states
+        return words, exchanges, wholes, states
 
 
 def _trace(
@@ -145,6 +150,7 @@ def _trace(
     parts: tuple[str, ...],
     words: Iterable[BaseWord],
     exchange_words: Sequence[BaseWord],
+    whole_words: Sequence[BaseWord],
     state: TraceState,
     scored: frozenset[tuple[str, str]],
     findings: Sequence[BaseFinding],
@@ -168,6 +174,7 @@ def _trace(
         detectors=next((w for w in words if w.judge == DETECTORS), None),
         words=[w for w in words if w.judge != DETECTORS],
         exchange_words=exchange_words,
+        whole_words=whole_words,
         scored=scored,
         findings=findings,
     )

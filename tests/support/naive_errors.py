@@ -26,6 +26,9 @@ def errors_by_scope(findings: list[tuple[Finding, bool]], trace: Row) -> dict[An
     scopes: dict[Any, list[Finding]] = defaultdict(list)
     for finding, llm in findings:
         population = Population.JUDGES if llm else Population.DETECTORS
+        if finding.judge == "decisive-error":
+            scopes[finding.judge, llm].append(finding)
+            continue
         pack = pack_of(finding)
         for scope in (f"pack {pack}",) if pack else (Population.BOTH, population):
             scopes[scope].append(finding)

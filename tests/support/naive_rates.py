@@ -63,7 +63,7 @@ def items(store: Store, unit: Unit) -> list[Item]:
     scored = {
         (v["TraceId"], v["SubjectId"], v["Judge"])
         for v in table(store, "verdicts", "TraceId, SubjectKind, SubjectId, Judge, Score, Value")
-        if v.get({"agent-run": "Score", "exchange": "Value"}.get(v["SubjectKind"], "")) is not None
+        if v.get({"agent-run": "Score", "exchange": "Value", "trace": "Value"}.get(v["SubjectKind"], "")) is not None
     }
     made: list[Item] = []
     for trace in traces:
@@ -150,7 +150,12 @@ def of_trace(
         judges = ("", max(w for _, w in looked_at))
     else:
         judges = (worst(why for why, _ in together if why), 0.0)
-    merged = together_by_judge([*(said for _, said in of_runs), *checked.values()])
+    whole = {
+        w["Judge"]: verdict_of(w, (trace_id, trace_id, w["Judge"]) in scored)
+        for (owner, kind, _, judge), w in words.items()
+        if (owner, kind) == (trace_id, "trace") and judge != "detectors" and w["Outcome"] != "superseded"
+    }
+    merged = together_by_judge([*(said for _, said in of_runs), *checked.values(), whole])
     missing = {j for j, (why, _) in merged.items() if why}
     return [
         Item(

@@ -26,6 +26,7 @@ SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensit
 @filter_options(SPAN_FILTER, *ERROR_FILTERS)
 @profile_option
 @since_option
+@click.option("--decisive", is_flag=True, help="Only those that decided the wrong outcome of their trace.")
 @click.option("--follow", is_flag=True, help="Go on and show new errors as they come, each once, until Ctrl-C.")
 @limit_option
 @click.option(
@@ -38,7 +39,16 @@ SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensit
 @url_option
 @click.pass_context
 def errors_command(
-    ctx: click.Context, /, *, follow: bool, limit: int, fail_on: str | None, style: str, url: str, **given: str | None
+    ctx: click.Context,
+    /,
+    *,
+    decisive: bool,
+    follow: bool,
+    limit: int,
+    fail_on: str | None,
+    style: str,
+    url: str,
+    **given: str | None,
 ) -> None:
     """List errors, latest first: what went wrong, at which span, with the quote that shows it.
 
@@ -53,7 +63,9 @@ def errors_command(
     """
     from ...api.client import ApiClient
 
-    filters = {name: value for name, value in given.items() if value}
+    if decisive and given["span"]:
+        raise click.UsageError("--decisive looks at all spans of a trace: leave --span out")
+    filters = {name: value for name, value in given.items() if value} | ({"decisive": "true"} if decisive else {})
     limited = ctx.get_parameter_source("limit") is not click.core.ParameterSource.DEFAULT
     with ApiClient(url) as client:
         if follow:

@@ -105,11 +105,19 @@ def error_details(row: ErrorJson) -> Iterable[RenderableType]:
     yield from _said(row, ", ".join(row.judges))
     if said := PEOPLE.get(row.human_label or ""):
         yield _indented(Text(said, "bold" if row.human_label == ErrorLabel.CONTESTED else ""))
+    if row.decisive:
+        yield _indented(decisive_told(row))
     named = (("shown at", [row.shown_at or ""]), ("read at", [row.read_at or ""]), ("repeated at", row.repeated_at))
     parts = [f"{role} {', '.join(map(one_line, ids[:REPEATS]))}" for role, ids in named if any(ids)]
     if parts:
         more = f" and {len(row.repeated_at) - REPEATS} more" if len(row.repeated_at) > REPEATS else ""
         yield _indented(Text("; ".join(parts) + more))
+
+
+def decisive_told(row: ErrorJson) -> Text:
+    """Why the error decided the outcome of its trace, and what should have been done."""
+    told = Text.assemble(("decided the outcome: ", "bold"), content(row.decided_why or "", WHY))
+    return Text.assemble(told, ("  instead: ", "bold"), content(row.instead, WHY)) if row.instead else told
 
 
 def _said(row: ErrorJson | FindingJson, judges: str) -> Iterable[RenderableType]:

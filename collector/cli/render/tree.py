@@ -21,7 +21,7 @@ from ....schemas.wire.traces import (
     TurnJson,
     VerdictJson,
 )
-from .tables import STATE_STYLE, content, error_details, headline
+from .tables import STATE_STYLE, content, decisive_told, error_details, headline
 
 RUN_STYLE: Mapping[str, str] = {"ok": "green", "error": "red", "unfinished": "yellow"}
 TEXT = 80
@@ -67,6 +67,10 @@ class _Pinned:
 def trace_tree(trace: TraceJson) -> Tree:
     """The whole trace."""
     root = Tree(_title(trace), guide_style="dim")
+    for error in (error for error in trace.errors if error.decisive):
+        turn = "" if error.turn is None else f", turn {error.turn}"
+        place = content(f"{agent_name(error.agent or '')}{turn}", 90)
+        root.add(Text.assemble(*headline(error), "  ", place)).add(decisive_told(error))
     if not trace.agent_runs:
         root.add(Text("no agent recognised: its spans stand outside of any agent run", style="dim"))
     pinned = _Pinned(trace.errors, trace.verdicts)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from ....judges.causes import led_by
 from ....judges.grouping import group
 from ....schemas.agent_errors import AgentError
+from ....schemas.decisive import why_and_instead
 from ....schemas.findings import Finding, FindingState
 from ....schemas.queries.export_record import JudgedOpinion, TraceRecord
 from ....schemas.queries.reader import Confidence
@@ -100,6 +101,9 @@ def _found(
         "dimensions": [d.value for d in lead.dimensions],
         **_verification(lead),
     }
+    details["decisive"] = bool(error.decided)
+    if instead := why_and_instead(error.decided)[1]:
+        details["instead"] = instead
     return Evaluation(
         id=told_id,
         trace_id=told.trace_id,

@@ -7,6 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from ....schemas.agent_errors import AgentError, summary
+from ....schemas.decisive import why_and_instead
 from ....schemas.queries.reader import LocatedFinding
 from ....schemas.queries.webhook_events import NAME, Event, WebhookMessage, WebhookNews, message_id
 from ....schemas.text.jsontext import bytes_of
@@ -51,6 +52,7 @@ def message(webhook: str, news: WebhookNews, base: str) -> WebhookMessage:
 def _error(error: AgentError) -> dict[str, object]:
     """The error that the finding is of."""
     told = summary(error)
+    why, instead = why_and_instead(told.decided)
     return {
         "id": told.id,
         "title": _cut(told.title),
@@ -60,6 +62,9 @@ def _error(error: AgentError) -> dict[str, object]:
         "read_at": told.read_at or None,
         "repeated_at": told.repeated_at[:SPANS],
         "finding_ids": told.findings[:SPANS],
+        "decisive": told.decisive,
+        "decided_why": _cut(why, WHY) or None,
+        "instead": _cut(instead, WHY) or None,
     }
 
 

@@ -58,7 +58,7 @@ class WebhookRules:
             and _among(found.service, self.services)
             and _among(found.agent, self.agents)
             and (not self.only_verified or finding.verification is Verification.VERIFIED)
-            and (not finding.of_pack or bool(self.judges or self.categories))
+            and (not finding.beside or bool(self.judges or self.categories))
         )
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from ....schemas.agent_errors import AgentError, ErrorRole
+from ....schemas.decisive import why_and_instead
 from ....schemas.findings import Finding
 from ....schemas.taxonomy import Severity
 from ...queries.trace.trace_index import TraceIndex
@@ -25,6 +26,11 @@ class ShownError:
     def query(self) -> str:
         """Parameters that select its primary span."""
         return urlencode({"span": self.error.lead.span_id})
+
+    @property
+    def decided(self) -> tuple[str, str]:
+        """Why it decided the outcome, and what should have been done."""
+        return why_and_instead(self.error.decided)
 
     @property
     def others(self) -> Sequence[Finding]:

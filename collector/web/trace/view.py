@@ -146,6 +146,11 @@ class TracePageView:
         return {severity: count for severity, count in found.items() if count}
 
     @property
+    def decisive(self) -> ShownError | None:
+        """The error that decided the outcome of the trace."""
+        return next((shown for shown in self.errors if shown.error.decided), None)
+
+    @property
     def other_verdicts(self) -> Sequence[Verdict]:
         """Verdicts on the trace or its session, not on a run."""
         runs = {run.id for run in self.outline.runs}

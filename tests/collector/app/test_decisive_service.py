@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from io import StringIO
 from typing import Any
 
 import httpx
@@ -15,9 +16,12 @@ import pytest
 from llm_scripts import Call, Play, Script
 from llm_server import LlmServer, llm_server
 from panel_requests import request
+from rich.console import Console
 
 from tracejury.collector.app.service import Collector
+from tracejury.collector.cli.render.tree import trace_tree
 from tracejury.collector.config import load_config
+from tracejury.schemas.wire.traces import TraceJson
 
 pytestmark = pytest.mark.store
 FREE = {"endpoint": "127.0.0.1:0"}
@@ -110,8 +114,21 @@ async def test_of_the_errors_of_a_failed_trace_one_is_decisive_and_says_what_was
             trace = (await api.get(f"/api/traces/{decisive['trace_id']}")).json()
             entry = await ledger_of(api)
             purposes = (await api.get("/api/ledger")).json()["spend"]["purposes"]
+            page = (await api.get(f"/traces/{decisive['trace_id']}")).text
+            asked = "/api/rates?unit=trace&judge=decisive-error&by=category"
+            rates = (await api.get(asked)).json()
+            of_errors = (await api.get("/api/rates?unit=trace&by=category")).json()
     assert decisive_calls(model) == 1
     assert len(errors) == 2
+    assert 0 < page.index("count yard 0 by the tool before reporting.") < page.index('id="trace-errors"')
+    (rate,) = [row for row in rates["items"] if row["errors"]]
+    assert (rate["key"], rate["errors"], rate["judged"]) == ("trail/Tool Output Misinterpretation", 1, 1)
+    assert sum(row["errors"] for row in of_errors["items"]) == len(errors)  # its mark is no error of its own
+    console = Console(width=200, file=StringIO())
+    console.print(trace_tree(TraceJson.model_validate(trace)))
+    told = console.file.getvalue().split("\n")  # type: ignore[attr-defined]
+    assert decisive["span_id"] in told[1]
+    assert "instead: count yard 0 by the tool before reporting." in told[2]
     assert decisive["decided_why"] == "The first count was never made."
     assert decisive["instead"] == "count yard 0 by the tool before reporting."
     assert (mark["judge"], mark["linked"], mark["span_id"]) == (

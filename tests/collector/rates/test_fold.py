@@ -10,6 +10,7 @@ from tracejury.collector.rates.base import BaseCall, BaseFinding, BaseRun, BaseT
 from tracejury.collector.rates.facts import HOUR, NAME, ErrorScope, Fact
 from tracejury.collector.rates.fold import errors_of, fold
 from tracejury.schemas.agent_errors import NEVER
+from tracejury.schemas.decisive import DECISIVE
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.rates import Population
 from tracejury.schemas.taxonomy import Dimension, Severity
@@ -52,6 +53,20 @@ def test_errors_belong_to_their_run_and_all_to_the_trace() -> None:
     """Also those outside any run, and those of a run that late spans made part of another."""
     found = facts(findings=[finding(agent_run_id=run_id, span_id=f"s{run_id}") for run_id in ("r1", "r2", "", "gone")])
     assert [len(fact.errors) for fact in found.values()] == [1, 1, 4]
+
+
+def test_the_mark_of_the_decisive_error_is_of_its_judge_alone_and_of_the_trace() -> None:
+    """It changes no population, and its judge counts where it gave an answer: in traces, not in runs."""
+    lead = finding()
+    mark = finding(judge=DECISIVE, linked=(lead.finding.id,), evidence="other words", llm=True)
+    words = {"whole_words": [BaseWord("t", DECISIVE, Outcome.DONE, 0.5)], "scored": frozenset({("t", DECISIVE)})}
+    found = facts(findings=[lead, mark], **words)
+    assert sorted((e.judge, e.scopes) for e in found[""].errors) == [
+        (DECISIVE, ErrorScope.ITS_JUDGE),
+        ("loops", ErrorScope.DETECTORS | ErrorScope.BOTH | ErrorScope.ITS_JUDGE),
+    ]
+    assert (found[""].scored, found["r1"].scored) == (((DECISIVE, 2.0),), ())
+    assert found[""].standings == facts(findings=[lead])[""].standings
 
 
 @pytest.mark.parametrize(
