@@ -20,7 +20,7 @@ NAMED: Final = 4_000
 MOST_NAMED: Final = 6
 """Such steps of one finding."""
 
-MOST_LISTED: Final = 80
+MOST_LISTED: Final = 40
 """Steps that are listed in one line each, the nearest to what is shown."""
 
 _LABEL: Final = re.compile(r"(?<![A-Za-z0-9])(?:E\d{1,6}\.)?S\d{1,6}(?![A-Za-z0-9])")

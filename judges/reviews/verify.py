@@ -35,7 +35,7 @@ MOST_CHARACTERS: Final = 32_000
 """Characters of the steps of one call, unless one claim alone has more."""
 
 HEADER: Final = 12_000
-CLOSING: Final = 4_000
+CLOSING: Final = 2_500
 """Characters of what stands before the record's steps (the task), and of what stands after them (the answer)."""
 
 _QUOTE: Final = 400
