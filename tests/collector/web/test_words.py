@@ -30,7 +30,7 @@ def test_what_stands_between_backticks_is_code(text: str, shown: str) -> None:
 
 def test_criteria_show_no_backticks(api: Api) -> None:
     """On the page of a judge as on that of its words."""
-    for path in ("/explain/goal-fulfilment", "/judges/goal-fulfilment"):
+    for path in ("/explain/logical-consistency", "/judges/logical-consistency"):
         text = api.client.get(path).text
         assert "<code>also_at</code>" in text
         assert "`" not in text
