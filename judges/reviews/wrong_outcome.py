@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from ...schemas.trajectory import AgentRun, Trace
 from ...schemas.verdicts import SubjectKind, Verdict
+from ..llm.subjects import subjects
 
 GOAL: Final = "goal-fulfilment"
 """The judge that tells whether a manager did what it was asked."""
@@ -28,7 +29,7 @@ def wrong_outcome(trace: Trace, verdicts: Iterable[Verdict], completion: Collect
         if one.judge in completion and one.subject.kind is SubjectKind.SESSION and one.value is not None:
             reasons = "; ".join(item.reason for item in one.items if not item.best)
             return "" if one.value else f"the task was not completed: {reasons or one.reasons}"
-    last = _last(trace.runs)
+    last = _last(trace)
     if last is None:
         return ""
     if last.status == "error":
@@ -41,6 +42,8 @@ def wrong_outcome(trace: Trace, verdicts: Iterable[Verdict], completion: Collect
     return ""
 
 
-def _last(runs: Sequence[AgentRun]) -> AgentRun | None:
-    """The last run that nobody started but a user."""
-    return next((run for run in reversed(runs) if not run.parent_id), None)
+def _last(trace: Trace) -> AgentRun | None:
+    """The last run that nobody started but a user; one in which no model spoke answered nobody, if others did."""
+    judged = {run.id for run in subjects(trace)}
+    own = [run for run in reversed(trace.runs) if not run.parent_id]
+    return next((run for run in own if run.id in judged), own[0] if own else None)
