@@ -77,6 +77,9 @@ _LOGS: Final = f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_THESE} ORDER BY Tra
 
 _LAST: Final = f"SELECT max(At) FROM exports WHERE {TENANT} AND Backend = {{backend:String}}"
 
+_WAITED_FOR: Final = frozenset({SubjectKind.AGENT_RUN, SubjectKind.TRACE})
+"""What a trace waits for before it goes out: its runs, and then which error decided it."""
+
 
 class StoredExports:
     """The store as one backend's forwarder sees it. Methods raise RetryableError for what may pass, else StoreError."""
@@ -147,7 +150,7 @@ class StoredExports:
                 received_at=row[3],
                 rows=fact[1],
                 conventions=tuple(row[4]),
-                pending=any(w.outcome is Outcome.PENDING and w.kind is SubjectKind.AGENT_RUN for w in said),
+                pending=any(w.outcome is Outcome.PENDING and w.kind in _WAITED_FOR for w in said),
                 failed=any(w.outcome is Outcome.FAILED for w in said),
                 run_spans=dict(zip(row[5], row[6], strict=True)),
                 top=fact[4],
