@@ -17,7 +17,7 @@ _END: Final = re.compile(r"[.!?;|}\]] |\\n")
 _LEAST: Final = 16  # characters of a passage that says something
 _SHORT: Final = 120  # characters up to which neighbouring lines make one passage
 _LONG: Final = 240  # characters of a passage cut out of a longer line
-_READ: Final = 8_000  # characters of one cut that are kept
+_READ: Final = 16_000  # characters of one cut that are kept
 _KEPT: Final = 1_000_000  # characters of texts kept at a time
 _COMMON: Final = 6  # passages from which a word tells nothing
 _RARE: Final = 2
@@ -39,13 +39,13 @@ class HiddenPassages:
     Reading and asking cost time linear in the text; what is kept and what is given are bounded.
     """
 
-    __slots__ = ("_by_word", "_given", "_often", "_passages", "_size", "_uncounted")
+    __slots__ = ("_by_word", "_given", "_passages", "_shown", "_size", "_uncounted")
 
     def __init__(self) -> None:
         self._passages: list[_Passage] = []
         self._by_word: dict[str, list[int]] = {}
         self._uncounted: list[str] = []
-        self._often: Counter[str] = Counter()
+        self._shown: Counter[str] = Counter()
         self._given: set[str] = set()
         self._size = 0
 
@@ -76,30 +76,31 @@ class HiddenPassages:
             number = len(self._passages)
             self._passages.append(_Passage(place, passage))
             for word in _words(passage):
-                self._often[word] += 1
-                if self._often[word] <= _COMMON:
-                    self._by_word.setdefault(word, []).append(number)
-                else:
-                    self._by_word.pop(word, None)
+                numbers = self._by_word.get(word)
+                if numbers is None:
+                    self._by_word[word] = [number]
+                elif len(numbers) <= _COMMON:
+                    numbers.append(number)
 
     def _forget(self) -> None:
         """Begin anew, so that what is kept stays bounded."""
         self._passages, self._uncounted, self._by_word, self._size = [], [], {}, 0
-        self._often.clear()
+        self._shown.clear()
 
     def excerpts(self, said: Iterable[str]) -> list[str]:
         """Lines with the passages that share rare figures, names or words with what a step said, each given once."""
         if not self._passages:
             return []
         for text in self._uncounted:
-            self._often.update(dict.fromkeys(_words(text), _RARE))
+            self._shown.update(dict.fromkeys(_words(text), _RARE))
         self._uncounted.clear()
         words = _words("\n".join(text[:_WORDS] for text in said))
         shared: dict[int, float] = {}
         for word, weight in words.items():
-            often = self._often[word]
+            numbers = self._by_word.get(word, ())
+            often = self._shown[word] + len(numbers)
             if often <= _COMMON:
-                for number in self._by_word.get(word, ()):
+                for number in numbers:
                     shared[number] = shared.get(number, 0.0) + weight / (1 if often <= _RARE else 2)
         best = sorted((n for n in shared if shared[n] >= _ENOUGH), key=lambda n: (-shared[n], n))
         return list(self._told(sorted(self._fitting(best))))
