@@ -80,16 +80,23 @@ async def shown(collector: Collector) -> dict[str, Any]:
         trace = await get(f"/api/traces/{row['trace_id']}?profile=recall")
         ledger = await get("/api/ledger")
         session = await get("/api/sessions/one?profile=recall")
+    # The trace as a whole has a word of its own in the ledger, on its decisive error.
+    of_runs = [w for w in ledger["items"] if w["subject"]["kind"] == "agent-run"]
     return {
         "trace": trace["trace_id"],
-        "verdicts": sorted((v["subject"]["id"], v["judge"], v["score"] or 0) for v in trace["verdicts"]),
+        "wholes": [w["subject"]["id"] for w in ledger["items"] if w["outcome"] != "superseded" and w not in of_runs],
+        "verdicts": of_agents(trace["verdicts"]),
         "findings": sorted(f["id"] for f in trace["findings"]),
-        "words": sorted((w["subject"]["id"], w["judge"], w["subject"]["trace_id"]) for w in ledger["items"]),
+        "words": sorted((w["subject"]["id"], w["judge"], w["subject"]["trace_id"]) for w in of_runs),
         "summary": sum(ledger["summary"].values()),
-        "session": sorted(
-            (v["subject"]["id"], v["judge"], v["score"] or 0) for e in session["exchanges"] for v in e["verdicts"]
-        ),
+        "session": of_agents([v for e in session["exchanges"] for v in e["verdicts"]]),
     }
+
+
+def of_agents(verdicts: list[dict[str, Any]]) -> list[tuple[str, str, int]]:
+    """Run, judge and score of the verdicts on agent runs."""
+    of_runs = (v for v in verdicts if v["subject"]["kind"] == "agent-run")
+    return sorted((v["subject"]["id"], v["judge"], v["score"] or 0) for v in of_runs)
 
 
 def scored(dsn: str) -> int:
@@ -123,7 +130,9 @@ async def test_what_was_judged_before_an_earlier_trace_came_counts_once(
     runs = {run for run, _, _ in whole["verdicts"]}
     assert len(runs) == 2
     assert {(run, judge) for run, judge, _ in whole["verdicts"]} == {(run, judge) for run, judge, _ in whole["words"]}
-    assert len(whole["verdicts"]) == len(whole["words"]) == whole["summary"] == 2 * alone["summary"]
+    assert len(whole["verdicts"]) == len(whole["words"]) == 2 * len(alone["words"])
+    assert whole["wholes"] == [whole["trace"]]
+    assert whole["summary"] == len(whole["words"]) + len(whole["wholes"])
     assert {trace_id for _, _, trace_id in whole["words"]} == {whole["trace"]}
     assert whole["session"] == whole["verdicts"]
     assert set(alone["verdicts"]) <= set(whole["verdicts"])
