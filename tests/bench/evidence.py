@@ -24,7 +24,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from trajectories import load
-from transcripts import loose, text_of
+from transcribed import loose, text_of
 
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import UNCUT, TranscriptLimits, transcribe

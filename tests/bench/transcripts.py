@@ -24,12 +24,12 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 import litellm
 from trajectories import load
+from transcribed import loose, text_of
 
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import plan_views, transcribe
 from tracejury.processors.transcript.paper import paper_view
 from tracejury.processors.transcript.views import raw_view
-from tracejury.schemas.shown import folded
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import PlanView, Transcript
 
@@ -38,16 +38,6 @@ QUOTED = 40
 
 REFERENCE = re.compile(r"^(?:= |[a-z].*: = )(.+)$", re.MULTILINE)
 LABEL = re.compile(r"\bS\d+\b")
-
-
-def text_of(transcript: Transcript) -> str:
-    """All of a transcript."""
-    return transcript.header + "".join(s.text for s in transcript.steps) + transcript.closing
-
-
-def loose(text: str) -> str:
-    """As annotators quote: without regard to escapes, quotation marks and white space."""
-    return "".join(c for c in folded(text.replace("\\n", " ").replace("\\u2019", "'")) if c.isalnum())
 
 
 def coverage(trace: Trace, transcripts: Iterable[Transcript], errors: list[dict[str, str]]) -> Counter[str]:

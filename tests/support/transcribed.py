@@ -9,6 +9,7 @@ from trajectories import fixture_spans, normalise_all
 
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import transcribe
+from tracejury.schemas.shown import folded
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.transcript import Transcript
 
@@ -16,6 +17,7 @@ FOUND = "The Rhine is 1,233 km long, says the atlas of rivers."
 
 
 def text_of(transcript: Transcript) -> str:
+    """All of a transcript."""
     return transcript.header + "".join(s.text for s in transcript.steps) + transcript.closing
 
 
@@ -40,3 +42,8 @@ AGENT = {"id": "agent", "start": 0, "end": 90, "attributes": {"openinference.spa
 def recorded(*entries: dict[str, Any], state: TraceState = TraceState.SETTLED) -> Transcript:
     whole = rebuild(normalise_all(fixture_spans({"spans": list(entries)})[0]), state=state)
     return transcribe(whole, whole.runs[0])
+
+
+def loose(text: str) -> str:
+    """As annotators quote: without regard to escapes, quotation marks and white space."""
+    return "".join(c for c in folded(text.replace("\\n", " ").replace("\\u2019", "'")) if c.isalnum())
