@@ -112,6 +112,18 @@ class SessionRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupRecord:
+    """Runs of one trace in order of time, as one transcript whose labels run through, each text once.
+
+    `labels`: of the runs ("R1" …), by id; `owners`: the id of the run that each step is of, by the step's label.
+    """
+
+    transcript: Transcript
+    labels: Mapping[str, str]
+    owners: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Chapter:
     """One of several overlapping parts of a transcript that is too long to be read at once.
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from ...judges.llm.case import Deliberation, Stage
 from ...judges.llm.client import Client
+from ...judges.llm.groups import Group, groups
 from ...judges.llm.members import LlmJudges
 from ...judges.llm.schedule import RunProgress, WindowRules, closed_turns, content_hash, new_plans, window_due
 from ...judges.llm.subjects import subjects
@@ -16,6 +17,7 @@ from ...judges.reviews.candidates import CandidatesReview
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace, Turn
+from ..judging.llm.group_request import group_request
 from ..judging.llm.judge_queue import JudgeTask
 from ..judging.llm.judge_request import JudgeRequest, PromptBudget, judge_requests
 from ..judging.llm.judging_steps import JudgingSteps
@@ -52,7 +54,13 @@ async def judge_trace(
     """
     steps = JudgingSteps(client, how.preparation, Verifier(verifier or client, how.verify, patience=None))
     judging = _TraceJudging(trace, how, steps, detected, architecture)
-    return tuple(await asyncio.gather(*map(judging.result, subjects(trace))))
+    panel = how.preparation.panel
+    found = groups(trace) if panel.grouped else ()
+    together = {run.id for group in found for run in group}
+    alone = [(run,) for run in subjects(trace) if run.id not in together]
+    results = [one for each in await asyncio.gather(*map(judging.results, (*found, *alone))) for one in each]
+    order = {run.id: place for place, run in enumerate(trace.runs)}
+    return tuple(sorted(results, key=lambda result: order[result.run_id]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +71,51 @@ class _TraceJudging:
     detected: Sequence[Finding]
     architecture: str
 
-    async def result(self, run: AgentRun) -> RunResult:
-        judges = tuple(judge.name for judge in self.how.preparation.panel.of_run(run.role))
+    async def results(self, group: Group) -> list[RunResult]:
+        """Those of the runs of a group, or of one run."""
         try:
-            return await self._judge(run, judges)
-        except Exception as error:  # noqa: BLE001  a fault of ours costs one run, not a night of calls
-            return RunResult(run.id, run.role, failures=dict.fromkeys(judges, _reason(error)))
+            return await self._judge(group)
+        except Exception as error:  # noqa: BLE001  a fault of ours costs one call, not a night of them
+            failures = {run.id: dict.fromkeys(self._judges(run), _reason(error)) for run in group}
+            return [RunResult(run.id, run.role, failures=failures[run.id]) for run in group]
 
-    async def _judge(self, run: AgentRun, judges: tuple[str, ...]) -> RunResult:
-        windows = [answer async for answer in self._windows(run)]
+    def _judges(self, run: AgentRun) -> tuple[str, ...]:
+        return tuple(judge.name for judge in self.how.preparation.panel.of_run(run.role))
+
+    async def _judge(self, group: Group) -> list[RunResult]:
+        live = [[answer async for answer in self._windows(run)] for run in group]
+        provisional = [
+            {f.id: f for answer in windows if isinstance(answer, Deliberation) for f in answer.findings}
+            for windows in live
+        ]
+        requests = []
+        for run, findings in zip(group, provisional, strict=True):
+            task = _task(self.trace, run, Stage.CLOSING, self._judges(run), self.detected)
+            requests += self._requests(task, run, findings.values())
+        answers = await self._closings(requests, group, [f for findings in provisional for f in findings.values()])
+        return [
+            await self._result(request, closing, windows, len(findings))
+            for (request, closing), windows, findings in zip(answers, live, provisional, strict=True)
+        ]
+
+    async def _closings(
+        self, requests: Sequence[JudgeRequest], group: Group, provisional: Sequence[Finding]
+    ) -> Sequence[tuple[JudgeRequest, Answer]]:
+        together = group_request(requests, group, self.steps.how) if len(group) > 1 else None
+        if together is None:
+            return [(request, await _answer(request, self.steps, provisional)) for request in requests]
+        try:
+            return await self.steps.judge_together(together, provisional)
+        except TracejuryError as error:
+            return [(request, error) for request in requests]
+
+    async def _result(
+        self, request: JudgeRequest, closing: Answer, windows: Sequence[Answer], provisional: int
+    ) -> RunResult:
+        run = request.case.run
         answers = [answer for answer in windows if isinstance(answer, Deliberation)]
-        findings = {f.id: f for answer in answers for f in answer.findings}
-        last = _task(self.trace, run, Stage.CLOSING, judges, self.detected)
-        (request,) = self._requests(last, run, findings.values())
-        closing = await _answer(request, self.steps, findings.values())
         if isinstance(closing, TracejuryError):
-            closing = Deliberation(failures=dict.fromkeys(judges, str(closing)))
+            closing = Deliberation(failures=dict.fromkeys(request.case.judges, str(closing)))
         checks = self.steps.checks(request, closing)
         review = await self.steps.check(request, closing, self.detected) if checks else CandidatesReview()
         return RunResult(
@@ -88,7 +125,7 @@ class _TraceJudging:
             findings=closing.findings,
             failures=dict(closing.failures),
             dropped=dict(sum((Counter(answer.dropped) for answer in (*answers, closing)), Counter())),
-            provisional=len(findings),
+            provisional=provisional,
             lost=len(windows) - len(answers) + sum(bool(answer.failures) for answer in answers),
             opinions=review.opinions,
         )

@@ -6,12 +6,12 @@ nothing can be used is refused.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...schemas.taxonomy import Severity
 from . import leniency
-from .answer_items import MAX_FINDINGS, claims, decisions, looks, scores
+from .answer_items import MAX_FINDINGS, RunsAsked, claims, decisions, looks, scores, scores_of_runs
 from .answer_types import Answer, AnswerError, Claim, Look, Score, Vocabulary
 from .case import Stage
 from .json_object import MAX_CHARACTERS, json_object
@@ -41,12 +41,14 @@ MAX_SUMMARY: Final = 8000
 """Longest summary of a chapter, in characters; the rest is cut."""
 
 
-def schema(words: Vocabulary, stage: Stage = Stage.CLOSING, *, lookup: bool = False) -> dict[str, Any]:
+def schema(
+    words: Vocabulary, stage: Stage = Stage.CLOSING, *, lookup: bool = False, group: bool = False
+) -> dict[str, Any]:
     """The JSON schema of an answer, in the subset that strict structured outputs allow.
 
     It depends on no trace, and windows have the same one as the closing pass, since providers put it in front of the
     cached prefix; a single plan needs neither decisions nor a summary. `lookup`: whether judges may ask to see more;
-    the answer to what they are shown has the same schema.
+    the answer to what they are shown has the same schema. `group`: whether each verdict names its run.
     """
     finding = object_of(
         label={"type": "string"},
@@ -67,7 +69,8 @@ def schema(words: Vocabulary, stage: Stage = Stage.CLOSING, *, lookup: bool = Fa
         parts["confirmed"] = list_of({"type": "integer"})
         parts["retracted"] = list_of(object_of(number={"type": "integer"}, why={"type": "string"}))
     judge = {"type": "string", "enum": [*words.judges.values()]}
-    parts["verdicts"] = list_of(object_of(judge=judge, reasons={"type": "string"}, score=score))
+    whose = {"run": {"type": "string"}} if group else {}
+    parts["verdicts"] = list_of(object_of(**whose, judge=judge, reasons={"type": "string"}, score=score))
     if lookup:
         parts["look"] = list_of(object_of(label={"type": ["string", "null"]}, find={"type": ["string", "null"]}))
     if stage is not Stage.PLAN:
@@ -85,10 +88,18 @@ def list_of(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = True, may_look: bool = False) -> Answer:
+def parse(
+    text: str,
+    asked: Sequence[str] | RunsAsked,
+    words: Vocabulary,
+    *,
+    scored: bool = True,
+    may_look: bool = False,
+) -> Answer:
     """Read the reply to a prompt that asked these judges (names), for their scores where `scored`.
 
-    `may_look`: whether it may ask to see more; a reply that does need not answer yet.
+    `asked`: for several runs, judges by the run's label; scores are by `score_key` then. `may_look`: whether it may ask
+    to see more; a reply that does need not answer yet.
 
     Raises:
         AnswerError: nothing in it can be used.
@@ -98,7 +109,8 @@ def parse(text: str, asked: Sequence[str], words: Vocabulary, *, scored: bool = 
     if not isinstance(listed, list):
         raise AnswerError('"findings" must be a list, empty where there is nothing to report')
     found, problems = claims(listed, words)
-    given, unscored = scores(reply.get("verdicts"), asked, words) if scored else ({}, {})
+    read = scores_of_runs if isinstance(asked, Mapping) else scores
+    given, unscored = read(reply.get("verdicts"), asked, words) if scored else ({}, {})  # type: ignore[arg-type]  # by its kind
     lacking = [f'"verdicts": {name}: {why}' for name, why in unscored.items()]
     wanted = looks(reply.get("look")) if may_look else ()
     if not wanted and not found and not given and (problems or lacking):

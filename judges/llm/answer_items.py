@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, Final
 
@@ -65,6 +65,33 @@ def scores(listed: object, asked: Sequence[str], words: Vocabulary) -> tuple[dic
         if name in unscored or name not in found
     }
     return {name: found[name] for name in asked if name not in missing}, missing
+
+
+RunsAsked = Mapping[str, Sequence[str]]
+"""Judges (names) that are asked about each run of a group, by the run's label."""
+
+
+def score_key(label: str, judge: str) -> str:
+    """The key of a run's score in an answer about several runs."""
+    return f"{label} {judge}"
+
+
+def scores_of_runs(listed: object, asked: RunsAsked, words: Vocabulary) -> tuple[dict[str, Score], dict[str, str]]:
+    """The same of several runs, by `score_key`; a verdict that names no run is nobody's, unless one run is asked."""
+    items = [item for item in listed[:MAX_DECISIONS] if isinstance(item, dict)] if isinstance(listed, list) else []
+    found: dict[str, Score] = {}
+    unscored: dict[str, str] = {}
+    for label, judges in asked.items():
+        own = [i for i in items if _run_of(i) == label.casefold() or (len(asked) == 1 and not _run_of(i))]
+        given, lacking = scores(own, judges, words)
+        found |= {score_key(label, judge): score for judge, score in given.items()}
+        unscored |= {score_key(label, judge): why for judge, why in lacking.items()}
+    return found, unscored
+
+
+def _run_of(item: Mapping[str, object]) -> str:
+    run = item.get("run")
+    return leniency.letters(run).removeprefix("run") if isinstance(run, str) else ""
 
 
 def decisions(confirmed: object, retracted: object) -> dict[int, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from ...schemas.findings import Finding
@@ -20,7 +20,7 @@ from .members import LlmJudges
 from .prompt import Part, prompts
 from .prompt_text import HEAD
 from .ruling import NO_CONTENT, NO_PLAN, Ruling, captured, may_stay_unscored
-from .second_look import MOST_CHARACTERS, Uncut, look_again
+from .second_look import MOST_CHARACTERS, Looked, Uncut, look_again
 
 
 def deliberate(
@@ -38,13 +38,15 @@ def deliberate(
         OverBudgetError, RetryableError, PromptTooLongError: as they came.
         KeyError: a judge of the case does not sit in the panel.
     """
-    session = _Deliberator(case, panel, tuple(chapters), look)
+    session = Deliberator(case, panel, tuple(chapters), look)
     yield from together(session.conversations())
     return session.deliberation()
 
 
 @dataclass(slots=True)
-class _Deliberator:
+class Deliberator:
+    """A case in the making: what was asked about it, and what came of it."""
+
     case: Case
     panel: LlmJudges
     chapters: tuple[Chapter, ...]
@@ -64,10 +66,15 @@ class _Deliberator:
 
     def conversations(self) -> list[Asking[None]]:
         """The conversations of the case; what needs no prompt is decided at once."""
+        plans, others = self.prepare()
+        return [*plans, *(self._run(group, others) for group in self._groups(others))]
+
+    def prepare(self) -> tuple[list[Asking[None]], list[Criteria]]:
+        """The conversations about plans, and the judges to ask about the run; what needs no prompt is decided."""
         case = self.case
         if not captured(case.run):
             self.ruling.set_not_applicable(case.judges, NO_CONTENT)
-            return []
+            return [], []
         judges = [self.panel.judge(name) for name in case.judges]
         planners = [j for j in judges if Stage.PLAN in j.stages and case.stage is not Stage.WINDOW]
         others = [j for j in judges if case.stage in j.stages and j not in planners]
@@ -75,8 +82,7 @@ class _Deliberator:
             planless = [*planners, *(j for j in others if j.needs == "plan")]
             self.ruling.set_not_applicable((j.name for j in planless), NO_PLAN)
             planners, others = [], [j for j in others if j not in planless]
-        plans = [self._plan(group, view) for group in self._groups(planners) for view in case.plans]
-        return [*plans, *(self._run(group, others) for group in self._groups(others))]
+        return [self._plan(group, view) for group in self._groups(planners) for view in case.plans], others
 
     def _groups(self, judges: Sequence[Criteria]) -> list[tuple[Criteria, ...]]:
         """The judges that answer one prompt together."""
@@ -90,7 +96,7 @@ class _Deliberator:
         words = vocabulary(judges)
         case = replace(self.case, stage=Stage.PLAN, judges=tuple(names), plans=(view,))
         (prompt,) = prompts(case, self.panel, schema=schema(words, Stage.PLAN, lookup=self.rounds > 0))
-        said = yield from self._ask(prompt, names, words, self._uncut(view.transcript), scored=True)
+        said = yield from self._ask(prompt, names, words, self.uncut(view.transcript), scored=True)
         if said is None:
             return
         self.found += self.gate.findings(said.claims, names, view.transcript, view.label)
@@ -107,7 +113,7 @@ class _Deliberator:
             part = replace(chapter, summary=said.summary) if chapter else None
             scored = case.stage is Stage.CLOSING and (part is None or part.last)
             (prompt,) = prompts(case, self.panel, schema=schema(words, lookup=self.rounds > 0), part=part)
-            uncut = self._uncut(case.transcript, part)
+            uncut = self.uncut(case.transcript, part)
             answer = yield from self._ask(prompt, names, words, uncut, scored=scored, of_run=True)
             if answer is None:
                 return
@@ -132,6 +138,10 @@ class _Deliberator:
             return ask(prompt, lambda text: parse(text, names, words, scored=scored, may_look=may_look), self._lacks)
 
         looked = yield from look_again(prompt, once, uncut)
+        return self.take(looked, names, of_run=of_run)
+
+    def take(self, looked: Looked, names: Sequence[str], *, of_run: bool) -> Answer | None:
+        """Note the answer of these judges; None where there is none."""
         said = looked.said
         self.replies += looked.replies
         if looked.outcome:
@@ -152,11 +162,16 @@ class _Deliberator:
         """How often each question may be followed by a second look."""
         return self.panel.rounds(self.case)
 
-    def _uncut(self, transcript: Transcript, part: Part | None = None) -> Uncut:
-        """The full record behind a question about this transcript, or the part of it that is shown."""
+    def uncut(
+        self, transcript: Transcript, part: Part | None = None, full: Callable[[], Transcript] | None = None
+    ) -> Uncut:
+        """The full record behind a question about this transcript, or the part of it that is shown.
+
+        `full`: makes it, where it is not the run's.
+        """
         header, steps = (part.chapter.header, part.chapter.steps) if part else (transcript.header, transcript.steps)
         shown = {HEAD: header} | {step.label: step.text for step in steps}
-        return Uncut(transcript, shown, self.case.uncut or (lambda: transcript), self.rounds, self.look)
+        return Uncut(transcript, shown, full or self.case.uncut or (lambda: transcript), self.rounds, self.look)
 
     def _lacks(self, answer: Answer) -> str:
         """The problem for which an answer should be repaired, "" for none; one that asks to look comes again anyway."""

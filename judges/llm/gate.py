@@ -34,14 +34,21 @@ class Gate:
         self._placer = QuotePlacer({"": trace})
 
     def findings(
-        self, claims: Sequence[Claim], asked: Collection[str], transcript: Transcript, first: str = ""
+        self,
+        claims: Sequence[Claim],
+        asked: Collection[str],
+        transcript: Transcript,
+        first: str = "",
+        wanted_at: Collection[str] | None = None,
     ) -> list[Finding]:
         """Provisional findings of the judges `asked`, one a decision.
 
-        `transcript`: what they were shown; `first`: the label from which on findings were wanted.
+        `transcript`: what they were shown; `first`: the label from which on findings were wanted. `wanted_at`: the
+        labels at which they were, None for all of these.
         """
         steps = {step.label: step for step in transcript.steps if self._placer.known(step)}
         wanted = [step for step in _from(transcript.steps, first) if step.label in steps]
+        wanted = [step for step in wanted if wanted_at is None or step.label in wanted_at]
         judges = [judge for judge in self._panel.judges if judge.name in asked]
         found: list[Finding] = []
         for claim in claims:

@@ -27,7 +27,8 @@ class LlmJudges:
 
     `mode`: "panel" puts all judges of a subject into one call, "separate" makes one call a judge. `max_answer_tokens`
     bounds each answer. `lookup`: how often an answer may ask to see more of the record before it counts.
-    `transcript`: the form in which runs are put before the judges.
+    `transcript`: the form in which runs are put before the judges. `group`: whether short runs of a trace may share a
+    call.
     """
 
     criteria: CriteriaSet
@@ -38,6 +39,12 @@ class LlmJudges:
     max_answer_tokens: int = 4096
     lookup: int = 1
     transcript: TranscriptForm = "compact"
+    group: bool = True
+
+    @property
+    def grouped(self) -> bool:
+        """Whether short runs of a trace share a call; where judges are asked apart, each run is, too."""
+        return self.group and self.mode == "panel" and self.transcript == "compact"
 
     def judge(self, name: str) -> Criteria:
         """The enabled judge of that name.
@@ -60,6 +67,7 @@ class LlmJudges:
             str(self.max_answer_tokens),
             str(self.lookup),
             self.transcript,
+            str(self.group),
         )
         return blake2b(json.dumps(parts).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
 
@@ -87,6 +95,7 @@ def llm_judges_of(
     max_answer_tokens: int = 4096,
     lookup: int = 1,
     transcript: TranscriptForm = "compact",
+    group: bool = True,
 ) -> LlmJudges:
     """The judges of `criteria` that are named, by name or code; all of them where none is.
 
@@ -100,7 +109,9 @@ def llm_judges_of(
         raise ConfigError(f"no judge named {unknown[0][:60]!r} in the criteria set {criteria.name!r}: it has {there}")
     chosen = {known[n] for n in wanted}
     judges = tuple(j for j in criteria.judges if not wanted or j.name in chosen)
-    return LlmJudges(criteria, judges, model, dict(parameters or {}), mode, max_answer_tokens, lookup, transcript)
+    return LlmJudges(
+        criteria, judges, model, dict(parameters or {}), mode, max_answer_tokens, lookup, transcript, group
+    )
 
 
 def _needs_plan(judge: Criteria) -> bool:

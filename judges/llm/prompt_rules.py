@@ -10,9 +10,15 @@ from .case import Stage
 from .criteria import Criteria, Rules
 
 
-def system_text(rules: Rules, judges: Iterable[Criteria], stage: Stage, *, lookup: bool = False) -> str:
-    """Rules and the criteria of all judges of one call; `lookup`: whether they may ask to see more."""
-    return "\n\n".join((rules_text(rules, stage, lookup=lookup), "# Judges", *map(criteria_text, judges)))
+def system_text(
+    rules: Rules, judges: Iterable[Criteria], stage: Stage, *, lookup: bool = False, group: bool = False
+) -> str:
+    """Rules and the criteria of all judges of one call.
+
+    `lookup`: whether they may ask to see more; `group`: whether the record shows several runs.
+    """
+    told = (f"# Several runs\n{text.GROUP}",) if group else ()
+    return "\n\n".join((rules_text(rules, stage, lookup=lookup), *told, "# Judges", *map(criteria_text, judges)))
 
 
 def rules_text(rules: Rules, stage: Stage, *, lookup: bool = False) -> str:

@@ -90,3 +90,15 @@ WHOSE: Final = " whose first code is {codes}"
 REPAIR: Final = (
     "That answer cannot be used: {error}. Send the whole answer again, as the one JSON object described, nothing else."
 )
+
+GROUP: Final = """\
+The record shows several runs of one trace (R1, R2 …) in order of time, each text once: exchanges of a conversation, \
+or agents that work together. Each is judged by itself, by what it was asked to do and knew then; the others are \
+context.
+- Report a mistake once, at the step that decided it, in the run that decided it; steps of other runs that relay, \
+repeat or believe it are `also_at`. A run that believed what it had no reason to doubt made no mistake.
+- What an agent's message asks of a terminal or another agent was done where the record shows the result.
+- In `verdicts`, one for each run and judge that is asked for, with `run` (R1) as well."""
+
+TOGETHER: Final = "Report findings at steps of {runs}, as {codes}. Give verdicts: {scores}."
+ALL_RUNS: Final = "all runs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -81,7 +82,20 @@ def answer(
     given = scores or {}
     properties = prompt.schema.get("properties", {})
     judges = properties.get("verdicts", {}).get("items", {}).get("properties", {}).get("judge", {}).get("enum", ())
-    verdicts = [{"judge": j, "reasons": f"What {j} looked at.", "score": given.get(j, 2)} for j in judges]
+    scored = [{"judge": j, "reasons": f"What {j} looked at.", "score": given.get(j, 2)} for j in judges]
+    labels = runs(prompt)
+    verdicts = [{"run": label, **one} for label in labels for one in scored] if labels else scored
     empty: dict[str, Any] = {"findings": [dict(f) for f in findings], "verdicts": verdicts, "summary": None}
     filled = {name: empty.get(name, []) for name in properties} | more
     return json.dumps(filled, ensure_ascii=False)
+
+
+def runs(prompt: Prompt) -> list[str]:
+    """The labels of the runs that a prompt about several shows, none for one about a single run."""
+    properties = prompt.schema.get("properties", {}).get("verdicts", {}).get("items", {}).get("properties", {})
+    if "run" not in properties:
+        return []
+    return list(dict.fromkeys(_RUN.findall("".join(message.text for message in prompt.messages[1:]))))
+
+
+_RUN: Final = re.compile(r"^Run (R\d+) of agent ", re.MULTILINE)

@@ -1,6 +1,7 @@
 """An agent run, or a session, as text for a judge."""
 
 from .chapters import split
+from .group_record import group_record
 from .limits import UNCUT, TranscriptLimits
 from .paper import paper_transcript
 from .plans import plan_views
@@ -10,6 +11,7 @@ from .transcribe import outline, transcribe
 __all__ = [
     "UNCUT",
     "TranscriptLimits",
+    "group_record",
     "outline",
     "paper_transcript",
     "plan_views",

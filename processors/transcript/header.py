@@ -49,10 +49,13 @@ def header(run: AgentRun, memory: Memory) -> tuple[str, str]:
 
 def session_header(first: NormalizedSpan | None, memory: Memory) -> str:
     """The prompt and tools of a session's first LLM call; its messages stand at their steps."""
-    lines = ["One session: in each exchange (E1, E2 …) a user asks and an agent works until it answers."]
-    if first is not None:
-        lines += [*_system(first, memory), *_tools(first, memory)]
-    return "\n".join(lines) + "\n"
+    told = "One session: in each exchange (E1, E2 …) a user asks and an agent works until it answers.\n"
+    return told + (prompt_and_tools(first, memory) if first is not None else "")
+
+
+def prompt_and_tools(first: NormalizedSpan, memory: Memory) -> str:
+    """The prompt and tools of a run's first LLM call, for a record in which its messages stand at their steps."""
+    return "".join(f"{line}\n" for line in (*_system(first, memory), *_tools(first, memory)))
 
 
 def first_call(turns: Sequence[Turn]) -> NormalizedSpan | None:

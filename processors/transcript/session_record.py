@@ -9,7 +9,6 @@ from typing import Final
 
 from ...schemas.trajectory import AgentRun, Exchange, Trace, Turn, TurnKind
 from ...schemas.transcript import RecordedExchange, SessionRecord, Step, StepKind, Transcript
-from ..novelty import MessageKey, message_key
 from .closing import closing, is_over
 from .header import first_call, session_header
 from .limits import SESSION, TranscriptLimits
@@ -17,9 +16,9 @@ from .lines import inline, name
 from .llm_step import titled
 from .memory import Memory
 from .transcribe import calls_outside, start_of, write_turns
+from .unsaid import Unsaid
 from .writer import Writer
 
-_USERS: Final = ("user", "human")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _LEAST_PRINTED: Final = 20  # characters of an answer by which it is known within what was printed
 _HEAD_OF_ASKED: Final = 0.4  # a question mostly follows what was pasted
@@ -100,7 +99,7 @@ class _Recorder:
 
     def __init__(self, ordered: Sequence[_Placed], memory: Memory) -> None:
         self._memory = memory
-        self._said: set[MessageKey] = set()
+        self._unsaid = Unsaid()
         self._executing: set[tuple[str, str]] = set()
         self._agent = ""
         self.header = session_header(first_call(ordered[0].turns) if ordered else None, memory)
@@ -128,7 +127,8 @@ class _Recorder:
         memory.executes = run_key in self._executing
         opening = self._opening(f"{prefix}S1", placed)
         writer = Writer(placed.trace, memory, prefix)
-        write_turns(writer, list(self._unsaid(placed)))
+        unsaid = self._unsaid.turns(placed.turns, placed.exchange.asked, begins_run=placed.exchange.first <= 0)
+        write_turns(writer, list(unsaid))
         if memory.executes:
             self._executing.add(run_key)
         if placed.ends_run:
@@ -154,31 +154,6 @@ class _Recorder:
             limit = self._memory.limits.task
             lines += titled("the user", self._memory.render(f"input of {label}", asked, limit, head=_HEAD_OF_ASKED))
         return lines
-
-    def _unsaid(self, placed: _Placed) -> Iterator[Turn]:
-        """The turns without the messages that the record shows already: a run is sent what was said before it."""
-        begins_run, first = placed.exchange.first <= 0, True
-        for turn in placed.turns:
-            llm = turn.llm
-            if llm is None or turn.kind is TurnKind.INNER:
-                yield turn
-                continue
-            keys = [message_key(m) for m in turn.new_messages]
-            again = self._said if begins_run and first else ()
-            new = [m for m, key in zip(turn.new_messages, keys, strict=True) if key not in again]
-            self._said.update(keys, map(message_key, llm.output_messages))
-            if first:
-                asked = placed.exchange.asked
-                new = [m for m in new if m.role not in _USERS or not _is_part(m.text, asked)]
-                if _is_part(llm.input_text, asked):
-                    llm = replace(llm, input_text="")
-            first = False
-            yield replace(turn, llm=llm, new_messages=tuple(new))
-
-
-def _is_part(text: str, asked: str) -> bool:
-    """Whether `text` is one of the messages that an exchange was asked by."""
-    return f"\n\n{text.strip()}\n\n" in f"\n\n{asked.strip()}\n\n"
 
 
 def _opened(step: Step, opening: Sequence[str], asked: str, memory: Memory) -> Step:

@@ -6,6 +6,7 @@ from typing import Final
 
 from ...schemas.normalized import NormalizedSpan
 from ...schemas.trajectory import AgentRun, ToolCall, Turn
+from .header import first_call
 from .lines import arguments_block, arguments_text, inline, json_line, name
 from .llm_step import LEAST_QUOTED, StepText, failure_texts, failures, titled
 from .memory import Memory
@@ -66,7 +67,8 @@ def agent_step(
     `late`: its run was not over when the caller went on; what came of it then is not told.
     """
     known = None if late else run
-    lines = [f"{label} agent {name(called)} (its own run is judged apart)"]
+    apart = "" if known is not None and first_call(known.turns) is None else " (its own run is judged apart)"
+    lines = [f"{label} agent {name(called)}{apart}"]
     task = (known.goal if known else "") or (json_line(call.arguments) if call and call.arguments else "")
     if task:
         lines += titled("its task", memory.render(f"task of {label}", task, memory.limits.errand))

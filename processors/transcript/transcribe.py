@@ -47,7 +47,7 @@ def outline(transcript: Transcript) -> str:
 def write_turns(writer: Writer, turns: Sequence[Turn]) -> None:
     """Write consecutive turns of a run, up to the first that is still open."""
     closed = takewhile(lambda t: t.closed, turns)
-    for turn, after in zip(closed, _following(turns), strict=False):
+    for turn, after in zip(closed, following(turns), strict=False):
         writer.write(turn, after)
 
 
@@ -80,7 +80,7 @@ def _first_span(run: AgentRun) -> str:
     return next((span.span_id for span in spans if span is not None), "")
 
 
-def _following(turns: Sequence[Turn]) -> list[Turn | None]:
+def following(turns: Sequence[Turn]) -> list[Turn | None]:
     """For each turn the next one that holds a call of the agent's own."""
     found: list[Turn | None] = []
     after: Turn | None = None

@@ -34,8 +34,8 @@ class Writer:
         self._turn: list[tuple[StepKind, str, StepText]] = []
         self.steps: list[Step] = []
 
-    def write(self, turn: Turn, after: Turn | None) -> None:
-        """The steps of `turn`; `after`: the run's next call, as far as known."""
+    def write(self, turn: Turn, after: Turn | None, *, agents: bool = True) -> None:
+        """The steps of `turn`; `after`: the run's next call, as far as known. `agents`: with those of sub-agents."""
         self._turn = []
         memory = self._memory
         memory.executes = memory.executes or any(c.span is not None for c in turn.tool_calls)
@@ -43,6 +43,8 @@ class Writer:
             self._add(StepKind.LLM, turn.llm.span_id, llm_step(self._label, turn, turn.llm, after, memory))
         for entry in happened(turn, self._runs):
             if entry.run_id:
+                if not agents:
+                    continue
                 self._agent(turn, after, entry.run_id, entry.call)
             elif entry.call is not None and entry.call.span is not None:
                 self._add(StepKind.TOOL, entry.call.span.span_id, tool_step(self._label, turn, entry.call, memory))

@@ -11,6 +11,8 @@ from zlib import crc32
 SCHEMA_MARK: Final = "JSON schema:\n"
 """What precedes the schema where it stands in the prompt."""
 STEP: Final = re.compile(r"^(S\d+)\b")
+RUN: Final = re.compile(r"^Run (R\d+) of agent ", re.MULTILINE)
+"""A run's heading in a record of several."""
 AFTER: Final = re.compile(r"^(?:===|End of|$)")
 """Begins what belongs to no step."""
 LONGEST_QUOTE: Final = 80
@@ -55,13 +57,14 @@ def answer(schema: Mapping[str, Any], prompt: str, findings: int = 1) -> Any:
     turn = crc32(prompt.encode("utf-8", "replace"))
     chosen = [found[(turn + i * 7) % len(found)] for i in range(min(findings, len(found)))]
     question = (prompt.rpartition(SCHEMA_MARK)[0] or prompt)[-QUESTION:]
-    return _Filler(schema, chosen, question).fill(schema, "", 0)
+    return _Filler(schema, chosen, question, list(dict.fromkeys(RUN.findall(prompt)))).fill(schema, "", 0)
 
 
 class _Filler:
-    def __init__(self, root: Mapping[str, Any], chosen: Sequence[Quote], question: str) -> None:
+    def __init__(self, root: Mapping[str, Any], chosen: Sequence[Quote], question: str, runs: Sequence[str]) -> None:
         self._root = root
         self._chosen = chosen
+        self._runs = runs
         self._words = {*re.findall(r"[\w-]+", question), *USUAL}
 
     def fill(self, schema: Mapping[str, Any], name: str, number: int) -> Any:
@@ -87,6 +90,10 @@ class _Filler:
         if name in EMPTY:
             return [self.fill(items, name, number)] * least
         who = self._resolved(items.get("properties", {}).get("judge", {})).get("enum")
+        if who and "run" in items["properties"]:
+            return [
+                self.fill(items, name, number) | {"run": run, "judge": judge} for run in self._runs for judge in who
+            ]
         if who:
             return [self.fill(items, name, number) | {"judge": judge} for judge in who]
         if QUOTES & set(items.get("properties", {})):
@@ -94,9 +101,7 @@ class _Filler:
         for named, below in items.get("properties", {}).items():
             if (names := self._resolved(below).get("enum")) and named in NAMED:
                 return [self.fill(items, name, number) | {named: each} for each in names]
-        if least or items.get("enum"):
-            return [self.fill(items, name, number)] * max(least, 1)
-        return []
+        return [self.fill(items, name, number)] * (max(least, 1) if least or items.get("enum") else 0)
 
     def _text(self, name: str, number: int) -> str:
         if name in LABELS:

@@ -131,13 +131,14 @@ class LlmBench(WorkerBench):
         client: Client | None = None,
         queue: JudgeQueue | None = None,
         streaming: bool = True,
+        group: bool = True,
         verify: Verify = "off",
         verifier: Client | None = None,
         patience: float | None = None,
         suite: Suite | None = None,
     ) -> None:
         self.client = client or ScriptedClient(script, model)
-        self.panel = llm_judges_of(load_set("production"), model, NAMES)
+        self.panel = llm_judges_of(load_set("production"), model, NAMES, group=group)
         self.queue = queue or JudgeQueue()
         self.watch = Watch()
         self.stored = StoredLlmJudging(store)

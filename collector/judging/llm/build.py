@@ -235,6 +235,7 @@ def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:
         max_answer_tokens=config.max_answer_tokens,
         lookup=config.looks,
         transcript=config.transcript,
+        group=config.group,
     )
     return panel, tuple(f"judge {name}: {why}" for name, why in (*broken, *taken))
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import groupby
+from types import MappingProxyType
 
 from ....judges.llm.case import Stage
 from ....schemas.llm_rows import LedgerRow
 from ....schemas.verdicts import JudgedTrace, Judgement, Outcome, SubjectKind
-from .judge_queue import AGAIN, JudgeQueue, JudgeTask, SubjectKey
+from .judge_queue import AGAIN, UNKNOWN_GROUP, JudgeQueue, JudgeTask, SubjectKey
 
 
 def closing_tasks(
-    judged: JudgedTrace, kind: SubjectKind, begun: Callable[[SubjectKey], bool] = lambda _: False
+    judged: JudgedTrace,
+    kind: SubjectKind,
+    begun: Callable[[SubjectKey], bool] = lambda _: False,
+    groups: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[JudgeTask]:
     """The closing passes of subjects of a kind that are pending in a trace.
 
-    `begun`: whether a window of a run was judged before.
+    `begun`: whether a window of a run was judged before. `groups`: the group that a run is judged in, by its id.
     """
     trace = judged.trace
     key = (trace.tenant, trace.trace_id)
@@ -39,6 +43,7 @@ def closing_tasks(
             findings=judged.judgement.findings,
             fresh=subject_id not in judged.known_runs and not begun((key, kind, subject_id)),
             bypass_cache=any(row.reason == AGAIN for row in rows),
+            group=groups.get(subject_id, ""),
         )
 
 
@@ -58,14 +63,14 @@ def tasks_left(rows: Iterable[LedgerRow], judges: Collection[str]) -> Iterator[J
             received_through=rows[0].received_through,
             noted_at=max(row.judged_at for row in rows),
             bypass_cache=any(row.reason == AGAIN for row in rows),
+            group=UNKNOWN_GROUP if kind is SubjectKind.AGENT_RUN else "",
         )
 
 
 def resume(queue: JudgeQueue, rows: Iterable[LedgerRow], judges: Collection[str]) -> int:
     """Queue the subjects that an earlier process, or a full queue, left pending; returns their number."""
     new = [task for task in tasks_left(rows, judges) if not queue.holds(task.subject_key)]
-    for task in new:
-        queue.put(task)
+    queue.put(*new)
     return len(new)
 
 

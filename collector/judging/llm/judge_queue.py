@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -17,6 +17,9 @@ from ...worker.wake_event import WakeEvent
 
 AGAIN: Final = "asked for again after it failed"
 """The reason of a pending entry that bypasses the answer cache: the cached answer may have caused the failure."""
+
+UNKNOWN_GROUP: Final = "?"
+"""The group of runs whose trace is in the store only: they are divided once it is read."""
 
 SubjectKey = tuple[TraceKey, SubjectKind, str]
 """Trace (of a session: tenant and ""), kind and id of a subject: a trace that is a session of its own has its id."""
@@ -32,6 +35,7 @@ class JudgeTask:
     `turns`: of a window, positions of its first turn and one past its last; `plans`: indices of the planning turns to
     judge by then. `fresh`: nothing of LLM judges is stored of this subject. `bypass_cache`: known
     answers were of no use. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
+    `group`: tasks of one trace and group are taken together ("": by itself), as the first one's `others`.
     """
 
     key: TraceKey
@@ -51,6 +55,13 @@ class JudgeTask:
     bypass_cache: bool = False
     tries: int = 0
     not_before: int = 0
+    group: str = ""
+    others: tuple[JudgeTask, ...] = ()
+
+    @property
+    def each(self) -> tuple[JudgeTask, ...]:
+        """The task by itself, and those that were taken with it."""
+        return (replace(self, others=()) if self.others else self, *self.others)
 
     def judged_at(self, now: int) -> int:
         """`now`, but after the run was noted as pending, even where the clock was set back: the later entry counts."""
@@ -87,6 +98,7 @@ class JudgeQueue:
         self.wake_event = WakeEvent()
         self._max_entries, self._max_bytes = max_entries, max_bytes
         self._waiting: OrderedDict[SubjectKey, JudgeTask] = OrderedDict()
+        self._groups: dict[tuple[TraceKey, str], dict[SubjectKey, None]] = {}
         self._traces: dict[int, HeldTrace] = {}
         self._taken: dict[SubjectKey, JudgeTask] = {}
         self._dropped: set[SubjectKey] = set()
@@ -106,12 +118,15 @@ class JudgeQueue:
         """Approximate bytes of the traces held."""
         return self._bytes
 
-    def put(self, task: JudgeTask) -> bool:
-        """Add a run, in the place of what waits of it; False where there is no room (a closing pass stays pending)."""
+    def put(self, *tasks: JudgeTask) -> bool:
+        """Add runs at once, each in the place of what waits of it.
+
+        False where there is no room for all (a closing pass stays pending).
+        """
         with self._lock:
-            fits = self._put(task)
+            fits = [self._put(task) for task in tasks]
         self.wake_event.wake()
-        return fits
+        return all(fits)
 
     def _put(self, task: JudgeTask) -> bool:
         old = self._waiting.get(task.subject_key)
@@ -128,24 +143,41 @@ class JudgeQueue:
                 return False
             task = replace(task, trace=None)
         self._waiting[task.subject_key] = task
+        if task.group:
+            self._groups.setdefault((task.key, task.group), {})[task.subject_key] = None
         self._windows += task.stage is not Stage.CLOSING
         return True
 
     def put_again(self, task: JudgeTask) -> None:
-        """Add a run that is in flight, to be tried later; what waits of it by now is newer and goes first."""
+        """Add runs that are in flight, to be tried later; what waits of one by now is newer and goes first."""
         with self._lock:
-            if task.subject_key not in self._waiting and task.subject_key not in self._dropped:
-                self._put(task)
+            for one in task.each:
+                if one.subject_key not in self._waiting and one.subject_key not in self._dropped:
+                    self._put(replace(one, tries=task.tries, not_before=task.not_before))
 
     def take(self, now: int) -> JudgeTask | None:
-        """The next run of which nothing is in flight and whose time has come; to be answered by `done`."""
+        """The next run of which nothing is in flight and whose time has come, to be answered by `done`.
+
+        Those of its group of which the same holds come with it.
+        """
         with self._lock:
             for subject_key, task in self._waiting.items():
                 if subject_key not in self._taken and task.not_before <= now:
-                    self._forget(subject_key)
-                    self._taken[subject_key] = task
-                    return task
+                    self._take(task)
+                    others = self._groups.get((task.key, task.group), {}) if task.group else {}
+                    return replace(task, others=tuple(self._take_ready(list(others), now)))
             return None
+
+    def _take_ready(self, keys: Iterable[SubjectKey], now: int) -> Iterator[JudgeTask]:
+        for key in keys:
+            task = self._waiting[key]
+            if key not in self._taken and task.not_before <= now:
+                yield self._take(task)
+
+    def _take(self, task: JudgeTask) -> JudgeTask:
+        self._forget(task.subject_key)
+        self._taken[task.subject_key] = task
+        return task
 
     def next_due(self) -> int | None:
         """When the first run is due of which nothing is in flight (unix nanos); None where there is none."""
@@ -154,10 +186,11 @@ class JudgeQueue:
             return min(times, default=None)
 
     def done(self, task: JudgeTask) -> None:
-        """End the judging of a run that was taken."""
+        """End the judging of a run that was taken, and of those taken with it."""
         with self._lock:
-            self._taken.pop(task.subject_key, None)
-            self._dropped.discard(task.subject_key)
+            for one in task.each:
+                self._taken.pop(one.subject_key, None)
+                self._dropped.discard(one.subject_key)
         self.wake_event.wake()
 
     def drop(self, keys: Collection[TraceKey]) -> None:
@@ -203,6 +236,11 @@ class JudgeQueue:
 
     def _forget(self, subject_key: SubjectKey) -> None:
         task = self._waiting.pop(subject_key)
+        if task.group:
+            members = self._groups[task.key, task.group]
+            members.pop(subject_key)
+            if not members:
+                del self._groups[task.key, task.group]
         self._windows -= task.stage is not Stage.CLOSING
         held = self._traces.get(id(task.trace))
         if held is not None:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Final
@@ -203,30 +203,39 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
             self._queue.overflowed = True
 
     def _subjects(self, task: JudgeTask) -> Iterator[JudgedSubject]:
-        assert self._judge is not None  # noqa: S101  the threads start after it
+        left = {one.subject_id: one for one in task.each}
         try:
-            for subject in self._judge.ask(task):
-                replaced = self._queue.replaced(task)  # the ledger says so already, and later than this
-                if not replaced and self._store.stays(subject):
-                    self.health.note(subject.judgements, self._clock())
-                    yield subject  # it is stored when this goes on
-                if not self._store.stays(subject):
-                    self._store.empty_answers(task.kind, task.subject_id, task.key)
-                    self._put_again(task, WAIT_SECONDS)
-                    return
-                if replaced:
-                    return
+            yield from self._answers(task, left)
         except NotYetError:
-            self._put_again(task, WAIT_SECONDS)
+            self._put_again(_rest(left), WAIT_SECONDS)
         except OverBudgetError as error:
             self.health.over_budget(error)
-            yield from self._give_up(task, Outcome.OVER_BUDGET, str(error))
+            yield from self._give_up(_rest(left), Outcome.OVER_BUDGET, str(error))
         except RetryableError as error:
             if not self.worker.stopping.is_set():
-                yield from self._try_later(task, error)
+                yield from self._try_later(_rest(left), error)
         except Exception as error:  # one run that cannot be judged must not stop the others
             log.exception("%s %s of trace %r cannot be judged", task.kind, task.subject_id, task.key[1])
-            yield from self._give_up(task, Outcome.FAILED, f"{type(error).__name__}: {error}"[:200])
+            yield from self._give_up(_rest(left), Outcome.FAILED, f"{type(error).__name__}: {error}"[:200])
+
+    def _answers(self, task: JudgeTask, left: dict[str, JudgeTask]) -> Iterator[JudgedSubject]:
+        """What the judges say of the task; those of `left`, by subject, of which there is a result are removed."""
+        assert self._judge is not None  # noqa: S101  the threads start after it
+        for subject in self._judge.ask(task):
+            one = _about(task, subject)
+            replaced = self._queue.replaced(one)  # the ledger says so already, and later than this
+            if not replaced and self._store.stays(subject):
+                self.health.note(subject.judgements, self._clock())
+                yield subject  # it is stored when this goes on
+            if not self._store.stays(subject):
+                for each in left.values():
+                    self._store.empty_answers(each.kind, each.subject_id, each.key)
+                self._put_again(_rest(left), WAIT_SECONDS)
+                return
+            if task.others:
+                left.pop(one.subject_id, None)
+            elif replaced:
+                return
 
     def _try_later(self, task: JudgeTask, error: RetryableError) -> Iterator[JudgedSubject]:
         """Back off and try again; a window is dropped, since the closing pass covers it."""
@@ -246,9 +255,22 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
 
     def _give_up(self, task: JudgeTask, outcome: Outcome, reason: str) -> Iterator[JudgedSubject]:
         """Record why a closing pass did not happen; a window leaves no entry, since a closing pass is to come."""
-        if task.stage is Stage.CLOSING and not self._queue.replaced(task):
-            yield unjudged(task, outcome, reason, self._versions, task.judged_at(self._clock()))
+        for one in task.each:
+            if one.stage is Stage.CLOSING and not self._queue.replaced(one):
+                yield unjudged(one, outcome, reason, self._versions, one.judged_at(self._clock()))
 
     def _publish(self, subjects: Sequence[JudgedSubject]) -> None:
         self._observer.saved(subjects, self._clock())
         self._listeners.subjects_judged(subjects)
+
+
+def _about(task: JudgeTask, subject: JudgedSubject) -> JudgeTask:
+    """The task that a result is of."""
+    ids = {row.subject.id for row in subject.judgements}
+    return next((one for one in task.others if one.subject_id in ids), replace(task, others=()))
+
+
+def _rest(left: Mapping[str, JudgeTask]) -> JudgeTask:
+    """The tasks of which there is no result yet, as one."""
+    first, *others = left.values()
+    return replace(first, others=tuple(others))

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 from ....judges.llm.case import Deliberation, Stage
 from ....judges.llm.client import Client
+from ....judges.llm.group_deliberation import UnreadableTogetherError, deliberate_together
 from ....judges.reviews.candidates import CandidatesReview, review_candidates
 from ....judges.reviews.reported_errors import reported_errors
+from ....schemas.errors import PromptTooLongError
 from ....schemas.findings import Finding
+from .group_request import GroupRequest
 from .judge_request import JudgeRequest, PromptBudget
 from .judge_with_fallback import judge_with_fallback
 from .run_prompts import run_prompts
@@ -34,6 +37,30 @@ class JudgingSteps:
         """
         said = await judge_with_fallback(request, self.how, self.client, bypass_cache=bypass_cache)
         return await self.verifier.of_run(request.case, said, stored, bypass_cache=bypass_cache)
+
+    async def judge_together(
+        self, request: GroupRequest, stored: Iterable[Finding] = (), *, bypass_cache: bool = False
+    ) -> tuple[tuple[JudgeRequest, Deliberation], ...]:
+        """For each run of the request, what its judges were shown and their answer, its findings verified.
+
+        Where the model cannot read or answer about all at once, each is judged by itself.
+
+        Raises:
+            OverBudgetError, RetryableError: the cases were not judged and can be later.
+        """
+        cases = [each.case for each in request.requests]
+        deliberating = deliberate_together(cases, request.record, self.how.panel, self.how.look, request.full)
+        try:
+            said = await run_prompts(deliberating, self.client, bypass_cache=bypass_cache)
+        except (PromptTooLongError, UnreadableTogetherError):
+            return tuple([(one, await self.judge(one, stored, bypass_cache=bypass_cache)) for one in request.requests])
+        shown = [request.shown(each) for each in request.requests]
+        return tuple(
+            [
+                (each, await self.verifier.of_run(each.case, answer, stored, bypass_cache=bypass_cache))
+                for each, answer in zip(shown, said, strict=True)
+            ]
+        )
 
     def checks(self, request: JudgeRequest, said: Deliberation) -> bool:
         """Whether the judges, whose answer is `said`, are asked about the detectors' errors: at the end of a run."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from ....judges.llm.case import Deliberation, Stage
+from ....judges.llm.groups import Group
 from ....judges.llm.subjects import UNDECIDED, subjects
 from ....judges.reviews.candidates import CandidatesReview
 from ....processors.assemble import TraceKey
 from ....schemas.findings import Finding, FindingState
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import JudgedSubject, Outcome
+from .group_request import by_group, group_request
 from .judge_queue import JudgeTask
 from .judge_request import JudgeRequest, judge_requests
 from .judging_steps import JudgingSteps
@@ -51,26 +53,60 @@ class RunJudge:
         self._last: tuple[tuple[TraceKey, int], tuple[Trace, tuple[Finding, ...]] | None] | None = None
 
     def ask(self, task: JudgeTask) -> Iterator[JudgedSubject]:
-        """See `Judge`: the plans and the window of a live run, or its closing pass."""
-        task = self._read(task)
-        trace = task.trace
-        run = trace.run(task.subject_id) if trace is not None else None
-        if trace is None or run is None or run not in subjects(trace):
-            there = "it became part of another run" if run is None else UNDECIDED
-            why = "its spans are gone" if trace is None else there
-            yield unjudged(task, Outcome.SUPERSEDED, why, self._versions, task.judged_at(self._clock()))
+        """See `Judge`: the plans and the window of a live run, or its closing pass; with it, those of `task.others`."""
+        newest = self._read(max(task.each, key=lambda one: one.received_through))
+        trace = newest.trace
+        there = [replace(one, trace=trace, findings=newest.findings) for one in task.each]
+        for one in there:
+            if why := _gone(trace, one.subject_id):
+                yield unjudged(one, Outcome.SUPERSEDED, why, self._versions, one.judged_at(self._clock()))
+        if trace is None:
             return
+        left = [one for one in there if not _gone(trace, one.subject_id)]
+        for tasks, group in by_group(trace, left, self._steps.how.panel):
+            judged = self._together(trace, tasks, group) if len(group) > 1 else None
+            for one in tasks if judged is None else ():
+                yield from self._alone(trace, one)
+            yield from judged or ()
+
+    def _alone(self, trace: Trace, task: JudgeTask) -> Iterator[JudgedSubject]:
+        stored, requests = self._requests(trace, task)
+        for request in requests:
+            began = time.perf_counter()
+            said = self._call(self._steps.judge(request, stored.findings, bypass_cache=task.bypass_cache))
+            yield self._judged(task, request, said, stored, began)
+
+    def _together(self, trace: Trace, tasks: Sequence[JudgeTask], group: Group) -> list[JudgedSubject] | None:
+        """The closing passes of runs of a group by one call; None where the group is too large for one."""
+        prepared = [self._requests(trace, task) for task in tasks]
+        with self._preparing:
+            request = group_request([requests[0] for _, requests in prepared], group, self._steps.how)
+        if request is None:
+            return None
+        began = time.perf_counter()
+        known = {f.id: f for stored, _ in prepared for f in stored.findings}
+        bypass = any(task.bypass_cache for task in tasks)
+        answers = self._call(self._steps.judge_together(request, tuple(known.values()), bypass_cache=bypass))
+        return [
+            self._judged(task, shown, said, stored, began)
+            for task, (stored, _), (shown, said) in zip(tasks, prepared, answers, strict=True)
+        ]
+
+    def _requests(self, trace: Trace, task: JudgeTask) -> tuple[StoredJudgements, list[JudgeRequest]]:
+        run = trace.run(task.subject_id)
+        assert run is not None  # noqa: S101  it was looked up before
         stored = StoredJudgements() if task.fresh else self._store.stored(trace, task.subject_id)
         open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in task.judges]
         description = self._describe(trace, run)
         with self._preparing:  # threads that compute slow down the receivers: one at a time
-            requests = judge_requests(task, trace, run, self._steps.how, open_findings, description)
-        for request in requests:
-            began = time.perf_counter()
-            said = self._call(self._steps.judge(request, stored.findings, bypass_cache=task.bypass_cache))
-            self._observer.judged(request.case.stage, said, time.perf_counter() - began)
-            review = self._check_detectors(task, request, said)
-            yield replace(self._outcome(task, request, said, stored), opinions=review.opinions)
+            return stored, judge_requests(task, trace, run, self._steps.how, open_findings, description)
+
+    def _judged(
+        self, task: JudgeTask, request: JudgeRequest, said: Deliberation, stored: StoredJudgements, began: float
+    ) -> JudgedSubject:
+        self._observer.judged(request.case.stage, said, time.perf_counter() - began)
+        review = self._check_detectors(task, request, said)
+        return replace(self._outcome(task, request, said, stored), opinions=review.opinions)
 
     def _check_detectors(self, task: JudgeTask, request: JudgeRequest, said: Deliberation) -> CandidatesReview:
         """What the judges say of the detectors' errors, once they have answered."""
@@ -99,3 +135,13 @@ class RunJudge:
         if request.case.stage is Stage.CLOSING:
             return closing(task, request.case, said, stored, self._versions, now)
         return window(task, request.case, request.turns, said, stored.findings, self._versions, now)
+
+
+def _gone(trace: Trace | None, run_id: str) -> str:
+    """Why the run is not to be judged any more, "" where it is."""
+    if trace is None:
+        return "its spans are gone"
+    run = trace.run(run_id)
+    if run is None:
+        return "it became part of another run"
+    return "" if run in subjects(trace) else UNDECIDED

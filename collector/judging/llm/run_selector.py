@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from ....judges.llm.groups import groups, ready
 from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import content_hash, is_over
 from ....judges.llm.selection import Decision, Policy, decide
@@ -71,12 +72,13 @@ class RunSelector:
     ) -> Selection:
         """New ledger entries of `trace`, whose detector findings are `findings`; updates `ledger`.
 
-        A run is considered when it is over, and again when what a closing pass looks at has changed, or when it showed
-        at another trace before. What was said of runs that are none any more, or no subjects, is taken back.
+        A run is considered when it is over, a short one with its group, and again when what a closing pass looks at has
+        changed, or when it showed at another trace before. What was said of runs that are none any more, or no
+        subjects, is taken back.
         """
         by_hand = self._requested.take((trace.tenant, trace.trace_id))
         judged = subjects(trace)
-        over = [run for run in judged if is_over(trace, run)]
+        over = ready(trace, grouped=self._judges.grouped)
         rows: list[Judgement] = []
         for run in over[:MAX_RUNS]:
             decide_run = partial(self._decide, trace, run, findings, ledger, elsewhere, by_hand=by_hand)
@@ -119,8 +121,8 @@ class RunSelector:
     def enqueue(self, judged: Sequence[JudgedTrace]) -> None:
         """Queue what is pending in these traces, which are stored; windows of open ones are watched."""
         for one in judged:
-            for task in closing_tasks(one, SubjectKind.AGENT_RUN, self._has_begun):
-                self._queue.put(task)
+            together = {r.id: g[0].id for g in groups(one.trace) for r in g} if self._judges.grouped else {}
+            self._queue.put(*closing_tasks(one, SubjectKind.AGENT_RUN, self._has_begun, together))
             if self._windows is None:
                 continue
             if one.trace.state is TraceState.OPEN and not one.trace.joined_to:

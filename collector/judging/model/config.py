@@ -178,6 +178,9 @@ class LlmConfig(Section):
     """Judge windows of a live run, too; otherwise only finished runs."""
     window: WindowConfig = WindowConfig()
     """When a window is judged."""
+    group: bool = True
+    """Judge short runs of one trace in one call (exchanges of a conversation, agents of a group chat), each with its
+    own verdicts. Where judges are asked separately, or read the paper's transcript, each run has its own call."""
     lookup: Annotated[Literal["off", "once", 1, 2, 3], BeforeValidator(rounds)] = "once"
     """How often a judge may ask to see cut text in full before its answer counts: `off`, `once`, or up to 3 rounds."""
     hints: bool = True

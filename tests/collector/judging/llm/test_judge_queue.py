@@ -42,6 +42,85 @@ def test_runs_come_out_in_order_and_one_at_a_time() -> None:
     assert again.content == "newer"
 
 
+def grouped(run_id: str, group: str = "g", content: str = "h") -> JudgeTask:
+    """A run that is judged with others of its group."""
+    return replace(task(run_id, content), group=group)
+
+
+def test_runs_of_a_group_are_taken_together_and_each_is_in_flight_by_itself() -> None:
+    """Of a group, what is in flight or waits for its time stays; every subject keeps its own place."""
+    queue = JudgeQueue()
+    late = replace(grouped("d"), not_before=5)
+    queue.put(grouped("a"), task("x"), grouped("b"), grouped("c", "other"), late)
+    first = taken(queue)
+    assert [one.subject_id for one in first.each] == ["a", "b"]
+    assert (queue.in_flight, len(queue)) == (2, 3)
+    queue.put(grouped("b", content="newer"))
+    assert [queue.replaced(one) for one in first.each] == [False, True]
+    assert [one.subject_id for one in taken(queue).each] == ["x"]
+    assert [one.subject_id for one in taken(queue).each] == ["c"]
+    queue.done(first)
+    again = taken(queue, 5)
+    assert [(one.subject_id, one.content) for one in again.each] == [("d", "h"), ("b", "newer")]
+
+
+def test_runs_that_were_taken_together_are_put_back_and_dropped_each_by_itself() -> None:
+    """A run that was withdrawn meanwhile does not come back with the others."""
+    queue = JudgeQueue()
+    queue.put(grouped("a"), grouped("b"), grouped("c"))
+    first = taken(queue)
+    queue.withdraw(("", "t"), {first.kind}, {"a", "c"})
+    queue.put_again(replace(first, tries=2, not_before=7))
+    queue.done(first)
+    assert not queue.holds(task("b").subject_key)
+    assert queue.take(6) is None
+    again = taken(queue, 7)
+    assert [(one.subject_id, one.tries) for one in again.each] == [("a", 2), ("c", 2)]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("abcd"),
+            st.sampled_from(["", "g", "h"]),
+            st.sampled_from(["put", "take", "done", "again", "drop"]),
+        )
+    )
+)
+def test_however_groups_come_and_go_no_run_is_lost_or_in_flight_twice(steps: list[tuple[str, str, str]]) -> None:
+    """Of each run at most one task is in flight, and one that was put is taken in the end unless it was dropped."""
+    queue = JudgeQueue()
+    flying: list[JudgeTask] = []
+    owed: set[str] = set()
+    for run_id, group, what in steps:
+        if what == "put":
+            queue.put(grouped(run_id, group))
+            owed.add(run_id)
+        elif what == "take" and (got := queue.take(0)):
+            flying.append(got)
+        elif what in ("done", "again") and flying:
+            ended = flying.pop()
+            if what == "again":
+                queue.put_again(ended)
+            else:
+                owed -= {one.subject_id for one in ended.each if not queue._waiting.get(one.subject_key)}
+            queue.done(ended)
+        elif what == "drop":
+            queue.drop({("", "t")})
+            owed.clear()
+        now = [one.subject_id for each in flying for one in each.each]
+        assert len(now) == len(set(now))
+    for each in flying:
+        owed -= {one.subject_id for one in each.each}
+        queue.done(each)
+    while got := queue.take(0):
+        owed -= {one.subject_id for one in got.each}
+        queue.done(got)
+    assert not owed
+    assert not len(queue)
+    assert not queue.in_flight
+
+
 def test_a_closing_pass_takes_the_place_of_a_window_and_not_the_other_way_round() -> None:
     """A window that waits would say nothing that the closing pass does not."""
     queue = JudgeQueue()

@@ -38,7 +38,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
 def config(dsn: str, model: LlmServer) -> CollectorConfig:
     """Free ports, quick to settle, one model."""
     free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
-    llm = {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY"}
+    one = {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY"}
+    llm = {**one, "group": False}  # of runs that share a call, the model names errors at one of them only
     return load_config(None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, **free, "judges": llm})
 
 

@@ -164,7 +164,7 @@ def test_findings_of_the_former_hearing_are_compared_with_those_of_the_next(stor
 @stored
 def test_windows_of_a_run_that_moves_have_an_answer_there(store: Store) -> None:
     """What was said of it while it ran is closed with it, and only once while both traces are open."""
-    llm = LlmBench(store, hens)
+    llm = LlmBench(store, hens, group=False)
     with llm.running():
         hear(llm, *later(ended=False, turns=6), seconds=0.1)
         assert [f.state for f in llm.findings(B)] == [FindingState.PROVISIONAL]

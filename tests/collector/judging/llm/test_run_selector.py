@@ -22,14 +22,14 @@ NAMES = ("plan-quality", "goal-fulfilment", "tool-calling")
 NOBODY = Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False)
 
 
-def panel(model: str = "test") -> LlmJudges:
+def panel(model: str = "test", *, group: bool = False) -> LlmJudges:
     """Three of the production judges."""
-    return llm_judges_of(load_set("production"), model, NAMES)
+    return llm_judges_of(load_set("production"), model, NAMES, group=group)
 
 
-def selector(policy: Policy | None = None, model: str = "test") -> RunSelector:
+def selector(policy: Policy | None = None, model: str = "test", *, group: bool = False) -> RunSelector:
     """A selector for these judges."""
-    return RunSelector(panel(model), policy or Policy(), JudgeQueue(), None)
+    return RunSelector(panel(model, group=group), policy or Policy(), JudgeQueue(), None)
 
 
 def a_trace(state: TraceState = TraceState.SETTLED, answer: str = "") -> Trace:
@@ -99,7 +99,7 @@ def test_a_run_without_a_step_of_a_model_has_no_entry() -> None:
     ledger: LedgerEntries = {}
     one = selector()
     assert words(one.select(a_terminal(TraceState.OPEN), (), ledger, 1).rows) == {
-        ("s", n, Outcome.PENDING) for n in NAMES if n != "goal-fulfilment"
+        ("s", n, Outcome.PENDING) for n in NAMES
     }
     assert {row.subject.id for row in one.select(a_terminal(), (), ledger, 2).rows} == {"m"}
 
@@ -111,6 +111,17 @@ def test_a_manager_that_only_hands_on_is_judged_by_what_came_of_it() -> None:
     assert {row.subject.id for row in rows} == {"m", "s"}
 
 
+def test_short_runs_that_share_a_call_wait_for_their_group() -> None:
+    """The last group of an open trace may grow; a long run is judged when it ends."""
+    ledger: LedgerEntries = {}
+    one = selector(group=True)
+    assert one.select(a_trace(TraceState.OPEN), (), ledger, 1).rows == ()
+    assert {row.subject.id for row in one.select(a_trace(), (), ledger, 2).rows} == {"m", "s"}
+    long = run("s", Said("l2", "found " * 5000), parent_id="m", role="sub-agent")
+    still = trace(a_trace().runs[0], long, state=TraceState.OPEN)
+    assert {row.subject.id for row in selector(group=True).select(still, (), {}, 1).rows} == {"s"}
+
+
 def test_entries_of_a_run_in_which_no_model_decided_are_withdrawn() -> None:
     """Older versions judged such runs; their scores go."""
     ledger: LedgerEntries = {}
@@ -119,7 +130,7 @@ def test_entries_of_a_run_in_which_no_model_decided_are_withdrawn() -> None:
         key = (row.subject.kind, "t" if row.subject.id == "s" else row.subject.id, row.judge)
         ledger[key] = replace(row, outcome=Outcome.DONE)
     withdrawn = [row for row in one.select(a_terminal(), (), ledger, 2).rows if row.subject.id == "t"]
-    assert words(withdrawn) == {("t", n, Outcome.SUPERSEDED) for n in NAMES if n != "goal-fulfilment"}
+    assert words(withdrawn) == {("t", n, Outcome.SUPERSEDED) for n in NAMES}
     assert {row.reason for row in withdrawn} == {UNDECIDED}
     assert all(verdict.score is None for row in withdrawn for verdict in row.verdicts)
     assert one.select(a_terminal(), (), ledger, 3).rows == ()

@@ -142,9 +142,9 @@ def test_what_an_earlier_process_left_is_resumed_run_by_run() -> None:
     scene = Scene()
     left = [
         LedgerRow(
-            "", TRACE_ID, SubjectKind.AGENT_RUN, run_id, judge, "v", "h", Outcome.PENDING, "", "", 0.5, 0, 0, 1, 9
+            "", trace_id, SubjectKind.AGENT_RUN, run_id, judge, "v", "h", Outcome.PENDING, "", "", 0.5, 0, 0, 1, 9
         )
-        for run_id in ("m", "s")
+        for run_id, trace_id in (("m", TRACE_ID), ("s", "2" * 32))  # runs of one trace come together
         for judge in ("tool-calling", "long-gone", "logical-consistency")
     ]
     assert resume(scene.queue, left, scene.judges) == 2
