@@ -50,11 +50,6 @@ def groups(trace: Trace, *, as_it_is: bool = False) -> tuple[Group, ...]:
     return tuple(found)
 
 
-def group_of(trace: Trace, run: AgentRun) -> Group:
-    """The group that the run is in, or the run by itself."""
-    return next((group for group in groups(trace, as_it_is=True) if run in group), (run,))
-
-
 def ready(trace: Trace, *, grouped: bool) -> list[AgentRun]:
     """The subjects of the trace that can be judged now: those that are over, short ones with their group.
 

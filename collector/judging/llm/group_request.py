@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ....judges.llm.case import Stage
-from ....judges.llm.groups import Group, group_of
+from ....judges.llm.groups import Group, groups
 from ....judges.llm.members import LlmJudges
 from ....processors.transcript import UNCUT, group_record
 from ....schemas.trajectory import Trace
@@ -41,11 +41,13 @@ def group_request(requests: Sequence[JudgeRequest], group: Group, how: PromptBud
 
 def by_group(trace: Trace, tasks: Iterable[JudgeTask], panel: LlmJudges) -> list[tuple[list[JudgeTask], Group]]:
     """The tasks of the runs of a trace, those of one group together, each with all runs of the group."""
+    together = groups(trace, as_it_is=True) if panel.grouped else ()
+    group_of = {run.id: group for group in together for run in group}
+    alone = {run.id: (run,) for run in trace.runs}
     found: dict[str, tuple[list[JudgeTask], Group]] = {}
     for task in tasks:
-        run = trace.run(task.subject_id)
-        assert run is not None  # noqa: S101  the caller has looked
-        group = group_of(trace, run) if panel.grouped and task.stage is Stage.CLOSING else (run,)
+        own = alone[task.subject_id]
+        group = group_of.get(task.subject_id, own) if task.stage is Stage.CLOSING else own
         found.setdefault(group[0].id, ([], group))[0].append(task)
     return list(found.values())
 

@@ -57,17 +57,21 @@ class RunJudge:
         newest = self._read(max(task.each, key=lambda one: one.received_through))
         trace = newest.trace
         there = [replace(one, trace=trace, findings=newest.findings) for one in task.each]
+        runs = {run.id for run in trace.runs} if trace is not None else set()
+        judged = {run.id for run in subjects(trace)} if trace is not None else set()
+        left = [one for one in there if one.subject_id in judged]
         for one in there:
-            if why := _gone(trace, one.subject_id):
+            if one.subject_id not in judged:
+                known = UNDECIDED if one.subject_id in runs else "it became part of another run"
+                why = known if trace is not None else "its spans are gone"
                 yield unjudged(one, Outcome.SUPERSEDED, why, self._versions, one.judged_at(self._clock()))
         if trace is None:
             return
-        left = [one for one in there if not _gone(trace, one.subject_id)]
         for tasks, group in by_group(trace, left, self._steps.how.panel):
-            judged = self._together(trace, tasks, group) if len(group) > 1 else None
-            for one in tasks if judged is None else ():
+            results = self._together(trace, tasks, group) if len(group) > 1 else None
+            for one in tasks if results is None else ():
                 yield from self._alone(trace, one)
-            yield from judged or ()
+            yield from results or ()
 
     def _alone(self, trace: Trace, task: JudgeTask) -> Iterator[JudgedSubject]:
         stored, requests = self._requests(trace, task)
@@ -135,13 +139,3 @@ class RunJudge:
         if request.case.stage is Stage.CLOSING:
             return closing(task, request.case, said, stored, self._versions, now)
         return window(task, request.case, request.turns, said, stored.findings, self._versions, now)
-
-
-def _gone(trace: Trace | None, run_id: str) -> str:
-    """Why the run is not to be judged any more, "" where it is."""
-    if trace is None:
-        return "its spans are gone"
-    run = trace.run(run_id)
-    if run is None:
-        return "it became part of another run"
-    return "" if run in subjects(trace) else UNDECIDED
