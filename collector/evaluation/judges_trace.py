@@ -13,7 +13,6 @@ from ...judges.llm.groups import Group, groups
 from ...judges.llm.members import LlmJudges
 from ...judges.llm.schedule import RunProgress, WindowRules, closed_turns, content_hash, new_plans, window_due
 from ...judges.llm.subjects import subjects
-from ...judges.reviews.candidates import CandidatesReview
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import AgentRun, Trace, Turn
@@ -93,10 +92,13 @@ class _TraceJudging:
             task = _task(self.trace, run, Stage.CLOSING, self._judges(run), self.detected)
             requests += self._requests(task, run, findings.values())
         answers = await self._closings(requests, group, [f for findings in provisional for f in findings.values()])
-        return [
-            await self._result(request, closing, windows, len(findings))
+        said = [(request, closing) for request, closing in answers if not isinstance(closing, TracejuryError)]
+        review = await self.steps.check(said, self.detected)
+        results = [
+            self._result(request, closing, windows, len(findings))
             for (request, closing), windows, findings in zip(answers, live, provisional, strict=True)
         ]
+        return [replace(results[0], opinions=review.opinions), *results[1:]]
 
     async def _closings(
         self, requests: Sequence[JudgeRequest], group: Group, provisional: Sequence[Finding]
@@ -109,15 +111,11 @@ class _TraceJudging:
         except TracejuryError as error:
             return [(request, error) for request in requests]
 
-    async def _result(
-        self, request: JudgeRequest, closing: Answer, windows: Sequence[Answer], provisional: int
-    ) -> RunResult:
+    def _result(self, request: JudgeRequest, closing: Answer, windows: Sequence[Answer], provisional: int) -> RunResult:
         run = request.case.run
         answers = [answer for answer in windows if isinstance(answer, Deliberation)]
         if isinstance(closing, TracejuryError):
             closing = Deliberation(failures=dict.fromkeys(request.case.judges, str(closing)))
-        checks = self.steps.checks(request, closing)
-        review = await self.steps.check(request, closing, self.detected) if checks else CandidatesReview()
         return RunResult(
             run_id=run.id,
             role=run.role,
@@ -127,7 +125,6 @@ class _TraceJudging:
             dropped=dict(sum((Counter(answer.dropped) for answer in (*answers, closing)), Counter())),
             provisional=provisional,
             lost=len(windows) - len(answers) + sum(bool(answer.failures) for answer in answers),
-            opinions=review.opinions,
         )
 
     async def _windows(self, run: AgentRun) -> AsyncIterator[Answer]:

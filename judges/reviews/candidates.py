@@ -58,11 +58,17 @@ class CandidatesReview:
     unanswered: int = 0
     failure: str = ""
 
+    def __add__(self, other: CandidatesReview) -> CandidatesReview:
+        unanswered = self.unanswered + other.unanswered
+        return CandidatesReview((*self.opinions, *other.opinions), unanswered, other.failure or self.failure)
+
 
 def review_candidates(
     case: Case, said: Deliberation, errors: ReportedErrors
 ) -> Generator[Sequence[Prompt], Outcomes, CandidatesReview]:
     """Ask the judges of a closing pass, whose answer is `said`, about the detectors' errors. Raises nothing.
+
+    Of several runs in one record, any of the cases stands for all.
 
     Where a reply comes, every error asked about has an opinion: without a usable answer, or refuted without a reason,
     it is unverified. Where none comes, over budget for example, nothing is said of it.

@@ -1,4 +1,4 @@
-"""The detectors' errors in a run that its judges are asked about, and those that the judges reported themselves."""
+"""The detectors' errors in runs that their judges are asked about, and those that the judges reported themselves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..grouping import group
 from ..verification import decided
 
 MOST_ASKED: Final = 30
-"""Errors of one run that its judges are asked about, the surest and gravest of them."""
+"""Errors that judges are asked about in one call, the surest and gravest of them."""
 
 _SHOWN: Final = PROFILES["recall"]
 
@@ -44,18 +44,21 @@ class ReportedErrors:
     known: tuple[ReportedError, ...] = ()
 
 
-def reported_errors(trace: Trace, run: AgentRun, reported: Iterable[Finding], own: Sequence[Finding]) -> ReportedErrors:
-    """The errors of a run in which detectors have a finding from the recall profile on that nobody has decided.
+def reported_errors(
+    trace: Trace, runs: Sequence[AgentRun], reported: Iterable[Finding], own: Sequence[Finding]
+) -> ReportedErrors:
+    """The errors of these runs in which detectors have a finding from the recall profile on that nobody has decided.
 
-    `reported`: the detectors' findings that stand in the trace; `own`: those of the run's judges. An error is known to
+    `reported`: the detectors' findings that stand in the trace; `own`: those of the runs' judges. An error is known to
     the judges where one of their findings, unless it was refuted, has the same cause at the same span.
     """
     theirs = {finding.id: finding for finding in reported}
+    ids = {run.id for run in runs}
     places = {(f.span_id, cause_of(f)) for f in own if f.verification is not Verification.REFUTED}
     errors: list[ReportedError] = []
     for error in group([*theirs.values(), *own], [each.id for each in trace.runs]):
         one = ReportedError(tuple(f for f in error.findings if f.id in theirs))
-        if one.findings and one.lead.agent_run_id == run.id and any(f.confidence >= _SHOWN for f in one.open):
+        if one.findings and one.lead.agent_run_id in ids and any(f.confidence >= _SHOWN for f in one.open):
             errors.append(one)
     known = tuple(e for e in errors if any((f.span_id, cause_of(f)) in places for f in e.findings))
     asked = sorted((e for e in errors if e not in known), key=lambda e: (-e.lead.confidence, -e.lead.severity.rank))

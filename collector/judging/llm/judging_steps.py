@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ....judges.llm.case import Deliberation, Stage
@@ -67,11 +67,27 @@ class JudgingSteps:
         return self.how.hints and request.case.stage is Stage.CLOSING and bool(said.answered)
 
     async def check(
-        self, request: JudgeRequest, said: Deliberation, detected: Iterable[Finding], *, bypass_cache: bool = False
+        self,
+        judged: Iterable[tuple[JudgeRequest, Deliberation]],
+        detected: Sequence[Finding],
+        *,
+        bypass_cache: bool = False,
     ) -> CandidatesReview:
-        """What they say of the errors of `detected`, the detectors' findings that hold in the trace.
+        """What the judges say of the errors of `detected`, the detectors' findings that hold in the trace.
 
-        What the model or a budget refuses leaves errors without an opinion; the answer stands.
+        `judged`: closing passes of one trace with their answers; about those of one record one question is asked. What
+        the model or a budget refuses leaves errors without an opinion; the answers stand.
         """
-        errors = reported_errors(request.case.trace, request.case.run, detected, said.findings)
-        return await run_prompts(review_candidates(request.case, said, errors), self.client, bypass_cache=bypass_cache)
+        records: dict[int, list[tuple[JudgeRequest, Deliberation]]] = {}
+        for request, said in judged:
+            if self.checks(request, said):
+                records.setdefault(id(request.case.transcript), []).append((request, said))
+        found = CandidatesReview()
+        for together in records.values():
+            request, said = together[0]
+            own = [finding for _, one in together for finding in one.findings]
+            runs = [each.case.run for each, _ in together]
+            errors = reported_errors(request.case.trace, runs, detected, own)
+            asking = review_candidates(request.case, said, errors)
+            found += await run_prompts(asking, self.client, bypass_cache=bypass_cache)
+        return found

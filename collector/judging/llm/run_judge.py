@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeVar
 from ....judges.llm.case import Deliberation, Stage
 from ....judges.llm.groups import Group
 from ....judges.llm.subjects import UNDECIDED, subjects
-from ....judges.reviews.candidates import CandidatesReview
 from ....processors.assemble import TraceKey
+from ....schemas.detector_opinions import DetectorOpinion
 from ....schemas.findings import Finding, FindingState
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import JudgedSubject, Outcome
@@ -78,7 +78,9 @@ class RunJudge:
         for request in requests:
             began = time.perf_counter()
             said = self._call(self._steps.judge(request, stored.findings, bypass_cache=task.bypass_cache))
-            yield self._judged(task, request, said, stored, began)
+            self._observer.judged(request.case.stage, said, time.perf_counter() - began)
+            (opinions,) = self._check_detectors([(request, said)], bypass_cache=task.bypass_cache)
+            yield replace(self._outcome(task, request, said, stored), opinions=opinions)
 
     def _together(self, trace: Trace, tasks: Sequence[JudgeTask], group: Group) -> list[JudgedSubject] | None:
         """The closing passes of runs of a group by one call; None where the group is too large for one."""
@@ -91,9 +93,13 @@ class RunJudge:
         known = {f.id: f for stored, _ in prepared for f in stored.findings}
         bypass = any(task.bypass_cache for task in tasks)
         answers = self._call(self._steps.judge_together(request, tuple(known.values()), bypass_cache=bypass))
+        spent = (time.perf_counter() - began) / len(answers)
+        for shown, said in answers:
+            self._observer.judged(shown.case.stage, said, spent)
+        checked = self._check_detectors(answers, bypass_cache=bypass)
         return [
-            self._judged(task, shown, said, stored, began)
-            for task, (stored, _), (shown, said) in zip(tasks, prepared, answers, strict=True)
+            replace(self._outcome(task, shown, said, stored), opinions=opinions)
+            for task, (stored, _), (shown, said), opinions in zip(tasks, prepared, answers, checked, strict=True)
         ]
 
     def _requests(self, trace: Trace, task: JudgeTask) -> tuple[StoredJudgements, list[JudgeRequest]]:
@@ -105,21 +111,21 @@ class RunJudge:
         with self._preparing:  # threads that compute slow down the receivers: one at a time
             return stored, judge_requests(task, trace, run, self._steps.how, open_findings, description)
 
-    def _judged(
-        self, task: JudgeTask, request: JudgeRequest, said: Deliberation, stored: StoredJudgements, began: float
-    ) -> JudgedSubject:
-        self._observer.judged(request.case.stage, said, time.perf_counter() - began)
-        review = self._check_detectors(task, request, said)
-        return replace(self._outcome(task, request, said, stored), opinions=review.opinions)
-
-    def _check_detectors(self, task: JudgeTask, request: JudgeRequest, said: Deliberation) -> CandidatesReview:
-        """What the judges say of the detectors' errors, once they have answered."""
-        if not self._steps.checks(request, said):
-            return CandidatesReview()
-        detected = self._store.detected(request.case.trace)  # what another pass was told is in the store alone
-        review = self._call(self._steps.check(request, said, detected, bypass_cache=task.bypass_cache))
+    def _check_detectors(
+        self, judged: Sequence[tuple[JudgeRequest, Deliberation]], *, bypass_cache: bool
+    ) -> list[tuple[DetectorOpinion, ...]]:
+        """What the judges say of the detectors' errors, once they have answered: for each pass, of those in its run."""
+        if not any(self._steps.checks(request, said) for request, said in judged):
+            return [() for _ in judged]
+        detected = self._store.detected(judged[0][0].case.trace)  # what another pass was told is in the store alone
+        review = self._call(self._steps.check(judged, detected, bypass_cache=bypass_cache))
         self._observer.detectors_checked(review)
-        return review
+        home = {finding.id: finding.agent_run_id for finding in detected}
+        first, *others = (request.case.run.id for request, _ in judged)
+        by_run: dict[str, list[DetectorOpinion]] = {run_id: [] for run_id in (first, *others)}
+        for opinion in review.opinions:
+            by_run.get(home.get(opinion.finding_id, first), by_run[first]).append(opinion)
+        return [tuple(opinions) for opinions in by_run.values()]
 
     def _read(self, task: JudgeTask) -> JudgeTask:
         if task.trace is not None:

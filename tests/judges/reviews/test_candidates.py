@@ -174,16 +174,16 @@ def test_only_open_errors_of_the_run_from_the_recall_profile_on_are_asked_about(
         report(5, verification=Verification.UNVERIFIED, confidence=0.9, severity=Severity.LOW),
         report(6, confidence=0.9, severity=Severity.HIGH),
     ]
-    asked = reported_errors(TRACE, RUN, findings, ()).asked
+    asked = reported_errors(TRACE, [RUN], findings, ()).asked
     assert [error.lead.id for error in asked] == ["f6", "f5", "f1"]
     many = [report(n, confidence=0.5) for n in range(MOST_ASKED + 5)]
-    assert len(reported_errors(TRACE, RUN, many, ()).asked) == MOST_ASKED
+    assert len(reported_errors(TRACE, [RUN], many, ()).asked) == MOST_ASKED
 
 
 def test_findings_of_one_error_are_asked_about_once() -> None:
     """And have one answer."""
     same = {"taxonomy": "t", "category": "c"}
-    (error,) = reported_errors(TRACE, RUN, [report(1, **same), report(2, **same, confidence=0.9)], ()).asked
+    (error,) = reported_errors(TRACE, [RUN], [report(1, **same), report(2, **same, confidence=0.9)], ()).asked
     assert [f.id for f in error.findings] == ["f2", "f1"]
     assert words(reviewed(ReportedErrors((error,)), reply({1: ("refuted", "S2")}))) == {
         "f1": Verification.REFUTED,
@@ -195,9 +195,9 @@ def test_a_finding_of_the_judges_own_at_the_same_span_and_cause_confirms() -> No
     """Another cause, or another span of the same error, does not."""
     theirs = report(1)
     same = replace(theirs, id="own", judge="judge", evidence="look it up")
-    errors_of = reported_errors(TRACE, RUN, [theirs], [same])
+    errors_of = reported_errors(TRACE, [RUN], [theirs], [same])
     assert ([e.lead.id for e in errors_of.known], errors_of.asked) == (["f1"], ())
     review = reviewed(errors_of, LlmError("nothing is asked"))
     assert words(review) == {"f1": Verification.VERIFIED}
     for other in (replace(same, span_id="a2", also_at=("a1",)), replace(same, category="another")):
-        assert [e.lead.id for e in reported_errors(TRACE, RUN, [theirs], [other]).asked] == ["f1"]
+        assert [e.lead.id for e in reported_errors(TRACE, [RUN], [theirs], [other]).asked] == ["f1"]

@@ -181,3 +181,20 @@ def test_nothing_is_asked_where_nothing_is_reported(store: Store) -> None:
         llm.settle()
     assert asked(llm) == []
     assert llm.watch.reviews == [CandidatesReview()]
+
+
+def test_runs_that_share_a_call_share_the_question_about_their_errors(store: Store) -> None:
+    """Each opinion stands at the finding of its own run."""
+    llm = LlmBench(store, answering(SAID), suite=Suite([REPORTED]))
+    with llm.running():
+        llm.detecting.commit(*(span for number in range(3) for span in agent(number, turns=range(number, number + 1))))
+        llm.detecting.wait(6)
+        llm.settle()
+    (question,) = asked(llm)
+    assert len(items(question)) == 3
+    words = {quote: (f.agent_run_id[-2:], f.verification) for quote, f in reported(llm).items()}
+    assert words == {
+        "yard 0": ("0a", Verification.REFUTED),
+        "yard 1": ("1a", Verification.VERIFIED),
+        "yard 2": ("2a", Verification.VERIFIED),
+    }
