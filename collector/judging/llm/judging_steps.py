@@ -55,12 +55,8 @@ class JudgingSteps:
         except (PromptTooLongError, UnreadableTogetherError):
             return tuple([(one, await self.judge(one, stored, bypass_cache=bypass_cache)) for one in request.requests])
         shown = [request.shown(each) for each in request.requests]
-        return tuple(
-            [
-                (each, await self.verifier.of_run(each.case, answer, stored, bypass_cache=bypass_cache))
-                for each, answer in zip(shown, said, strict=True)
-            ]
-        )
+        verified = await self.verifier.of_runs(shown[0].case, said, stored, bypass_cache=bypass_cache)
+        return tuple(zip(shown, verified, strict=True))
 
     def checks(self, request: JudgeRequest, said: Deliberation) -> bool:
         """Whether the judges, whose answer is `said`, are asked about the detectors' errors: at the end of a run."""

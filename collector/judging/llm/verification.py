@@ -84,8 +84,17 @@ class Verifier:
         self, case: Case, said: Deliberation, stored: Iterable[Finding] = (), *, bypass_cache: bool = False
     ) -> Deliberation:
         """What the judges said of a run, its findings verified. `stored`: findings of earlier times."""
-        findings = await self.verify(said.findings, Evidence.of(case), stored, bypass_cache=bypass_cache)
-        return replace(said, findings=findings)
+        (verified,) = await self.of_runs(case, [said], stored, bypass_cache=bypass_cache)
+        return verified
+
+    async def of_runs(
+        self, case: Case, said: Sequence[Deliberation], stored: Iterable[Finding] = (), *, bypass_cache: bool = False
+    ) -> list[Deliberation]:
+        """The same of several runs in one record, that of any of their cases: their findings share calls."""
+        found = [finding for one in said for finding in one.findings]
+        verified = await self.verify(found, Evidence.of(case), stored, bypass_cache=bypass_cache)
+        by_id = {finding.id: finding for finding in verified}
+        return [replace(one, findings=tuple(by_id[f.id] for f in one.findings)) for one in said]
 
     async def verify(
         self,
