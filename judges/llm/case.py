@@ -48,7 +48,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class AnsweredPrompt:
     """A prompt of a run's judges and the reply that was used, for questions that follow on the same prefix."""
 
     prompt: Prompt
@@ -72,7 +72,7 @@ class Deliberation:
     dropped: Mapping[str, int] = field(default_factory=dict)
     known: bool = False
     models: tuple[str, ...] = ()
-    answered: tuple[Answered, ...] = ()
+    answered: tuple[AnsweredPrompt, ...] = ()
     looks: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
 

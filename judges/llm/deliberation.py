@@ -10,7 +10,7 @@ from ...schemas.findings import Finding
 from ...schemas.transcript import Chapter, PlanView, Transcript
 from .answer import parse, schema
 from .answer_types import Answer, Vocabulary
-from .case import Answered, Case, Deliberating, Deliberation, Stage
+from .case import AnsweredPrompt, Case, Deliberating, Deliberation, Stage
 from .client import Prompt, Reply
 from .conversation import Asking, AskResult, ask, together
 from .criteria_types import Criteria
@@ -20,7 +20,7 @@ from .members import LlmJudges
 from .prompt import Part, prompts
 from .prompt_text import HEAD
 from .ruling import NO_CONTENT, NO_PLAN, Ruling, captured, may_stay_unscored
-from .second_look import MOST_CHARACTERS, Looked, Uncut, look_again
+from .second_look import MOST_CHARACTERS, LookedAgain, Uncut, look_again
 
 
 def deliberate(
@@ -55,7 +55,7 @@ class Deliberator:
     gate: Gate = field(init=False)
     found: list[Finding] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
-    answered: list[Answered] = field(default_factory=list)
+    answered: list[AnsweredPrompt] = field(default_factory=list)
     looks: Counter[str] = field(default_factory=Counter)
     notes: dict[str, str] = field(default_factory=dict)
     unsound: int = 0
@@ -140,7 +140,7 @@ class Deliberator:
         looked = yield from look_again(prompt, once, uncut)
         return self.take(looked, names, of_run=of_run)
 
-    def take(self, looked: Looked, names: Sequence[str], *, of_run: bool) -> Answer | None:
+    def take(self, looked: LookedAgain, names: Sequence[str], *, of_run: bool) -> Answer | None:
         """Note the answer of these judges; None where there is none."""
         said = looked.said
         self.replies += looked.replies
@@ -153,7 +153,7 @@ class Deliberator:
             self.ruling.fail(names, said.failure)
             return None
         if of_run and said.used is not None:
-            self.answered.append(Answered(looked.prompt, said.used.text))
+            self.answered.append(AnsweredPrompt(looked.prompt, said.used.text))
         self.unsound += said.answer.unsound
         return said.answer
 

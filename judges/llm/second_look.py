@@ -40,7 +40,7 @@ class LookOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LookedAgain:
     """An answer after all second looks. `prompt`: that it answers; `replies`: all that were received.
 
     `outcome`: None where nobody asked to look; `why`: the problem of a look that failed or was refused.
@@ -130,7 +130,7 @@ class Uncut:
 
 def look_again(
     prompt: Prompt, ask: Callable[[Prompt, bool], Asking[AskResult[Answer]]], uncut: Uncut
-) -> Asking[Looked]:
+) -> Asking[LookedAgain]:
     """The answer to a prompt, after as many second looks as were asked for and are left.
 
     `ask` puts one prompt; its flag says whether the reply may ask to look. Of two answers the later counts, unless it
@@ -140,7 +140,7 @@ def look_again(
         OverBudgetError, PromptTooLongError: a look was refused, and there is no answer yet.
     """
     last = yield from ask(prompt, uncut.left > 0)
-    best, replies, rounds = Looked(last, prompt), last.replies, 0
+    best, replies, rounds = LookedAgain(last, prompt), last.replies, 0
     while last.answer is not None and last.used is not None and last.answer.looks and uncut.left:
         looks = last.answer.looks
         shown, new = uncut.show(looks)
@@ -158,7 +158,7 @@ def look_again(
             break
         if isinstance(last.error, _REFUSALS):
             raise last.error
-        best = Looked(last, prompt, LookOutcome.ANSWERED if last.answer else LookOutcome.FAILED)
+        best = LookedAgain(last, prompt, LookOutcome.ANSWERED if last.answer else LookOutcome.FAILED)
     return replace(best, replies=replies, rounds=rounds)
 
 
@@ -181,7 +181,7 @@ def _problem(last: AskResult[Answer], before: Answer) -> str:
     return "it leaves more judges without a score" if len(last.answer.unscored) > len(before.unscored) else ""
 
 
-def _standing(best: Looked, last: AskResult[Answer], looks: Sequence[Look], why: str) -> Looked:
+def _standing(best: LookedAgain, last: AskResult[Answer], looks: Sequence[Look], why: str) -> LookedAgain:
     """The answer before a look that failed: its claims at steps that it wanted to see rest on cut text."""
     asked = {look.label for look in looks}
     answer = best.said.answer

@@ -17,11 +17,11 @@ from ...schemas.findings import Verification
 from ..checks.check_types import Check, ItemSource
 from ..checks.questions import CheckQuestion
 from ..checks.reply import SCHEMA
-from ..llm.case import Answered, Case, Deliberation, Outcomes
+from ..llm.case import AnsweredPrompt, Case, Deliberation, Outcomes
 from ..llm.client import Prompt, PromptMessage
 from ..llm.record import mark, one_line
 from .candidates_text import NO_ANSWER, NO_REASON, QUESTION, SAME
-from .reported_errors import ReportedError, ReportedErrors
+from .detected_errors import DetectedError, DetectedErrors
 from .review import ReviewAnswers, ask_review, question_of, review_text
 
 PURPOSE: Final = "candidates"
@@ -64,7 +64,7 @@ class CandidatesReview:
 
 
 def review_candidates(
-    case: Case, said: Deliberation, errors: ReportedErrors
+    case: Case, said: Deliberation, errors: DetectedErrors
 ) -> Generator[Sequence[Prompt], Outcomes, CandidatesReview]:
     """Ask the judges of a closing pass, whose answer is `said`, about the detectors' errors. Raises nothing.
 
@@ -88,7 +88,7 @@ def review_candidates(
     return CandidatesReview(tuple(opinions), unanswered, failure)
 
 
-def candidates_prompt(case: Case, answered: Answered, asked: Sequence[ReportedError]) -> Prompt:
+def candidates_prompt(case: Case, answered: AnsweredPrompt, asked: Sequence[DetectedError]) -> Prompt:
     """The question about these errors, behind the judges' answer."""
     text = review_text(_question(case, asked), mark(case.transcript))
     follow = (PromptMessage("assistant", answered.reply), PromptMessage("user", text))
@@ -96,11 +96,11 @@ def candidates_prompt(case: Case, answered: Answered, asked: Sequence[ReportedEr
 
 
 def _dealt(
-    case: Case, answered: Sequence[Answered], asked: Sequence[ReportedError]
-) -> list[tuple[Answered, list[ReportedError]]]:
+    case: Case, answered: Sequence[AnsweredPrompt], asked: Sequence[DetectedError]
+) -> list[tuple[AnsweredPrompt, list[DetectedError]]]:
     """Each error with the first answer whose prompt shows its step; with the last where none does."""
     labels = _labels(case)
-    dealt: dict[int, list[ReportedError]] = {}
+    dealt: dict[int, list[DetectedError]] = {}
     for error in asked if answered else ():
         shown = (n for n, one in enumerate(answered) if _shows(one.prompt, _label(error, labels)))
         dealt.setdefault(next(shown, len(answered) - 1), []).append(error)
@@ -126,7 +126,7 @@ def _ask(prompt: Prompt, question: CheckQuestion) -> Generator[Sequence[Prompt],
         return answers
 
 
-def _question(case: Case, asked: Sequence[ReportedError]) -> CheckQuestion:
+def _question(case: Case, asked: Sequence[DetectedError]) -> CheckQuestion:
     labels = _labels(case)
     return question_of(CHECK, [CheckItem(_told(error, labels), _label(error, labels)) for error in asked])
 
@@ -136,13 +136,13 @@ def _labels(case: Case) -> Mapping[str, str]:
     return {step.span_id: step.label for step in reversed(case.transcript.steps)}
 
 
-def _label(error: ReportedError, labels: Mapping[str, str]) -> str:
+def _label(error: DetectedError, labels: Mapping[str, str]) -> str:
     """The label of the step where the error is, or showed; "" where no step of the run shows it."""
     spans = (error.lead.span_id, error.lead.tool_span_id, error.lead.seen_by_span_id)
     return next((labels[span_id] for span_id in spans if span_id in labels), "")
 
 
-def _told(error: ReportedError, labels: Mapping[str, str]) -> str:
+def _told(error: DetectedError, labels: Mapping[str, str]) -> str:
     """The error in one line: title, quote, claim, further steps."""
     lead = error.lead
     quote = one_line(lead.evidence, 160)
@@ -152,7 +152,7 @@ def _told(error: ReportedError, labels: Mapping[str, str]) -> str:
     return ": ".join(parts) + (f" (also at {', '.join(also)})" if also else "")
 
 
-def _opinions(answers: ReviewAnswers, asked: Sequence[ReportedError]) -> Iterator[DetectorOpinion]:
+def _opinions(answers: ReviewAnswers, asked: Sequence[DetectedError]) -> Iterator[DetectorOpinion]:
     for position, error in enumerate(asked):
         said = answers.said.get(position)
         word, reason = (ANSWERS[said.answer], said.reason) if said else (Verification.UNVERIFIED, NO_ANSWER)
@@ -161,5 +161,5 @@ def _opinions(answers: ReviewAnswers, asked: Sequence[ReportedError]) -> Iterato
         yield from _on(error, word, answers.model, reason)
 
 
-def _on(error: ReportedError, word: Verification, by: str, reason: str) -> Iterator[DetectorOpinion]:
+def _on(error: DetectedError, word: Verification, by: str, reason: str) -> Iterator[DetectorOpinion]:
     return (DetectorOpinion.on(finding, word, by, reason) for finding in error.open)

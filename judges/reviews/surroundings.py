@@ -28,7 +28,7 @@ _REFERENCE: Final = re.compile(r"= ((?:E\d{1,6}\.)?S\d{1,6})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ClaimSurroundings:
     """A finding with the step that it stands at, the offset of its quote there, and the steps that it names."""
 
     finding: Finding
@@ -42,7 +42,7 @@ class Surroundings:
         return min(len(self.step.text), AT_QUOTE) + sum(min(len(step.text), NAMED) for step in self.named)
 
 
-def surroundings(finding: Finding, record: Transcript) -> Surroundings | None:
+def surroundings(finding: Finding, record: Transcript) -> ClaimSurroundings | None:
     """Those of a finding; None where no step of the record is of its span."""
     at_span = [step for step in record.steps if step.span_id == finding.span_id]
     placed = [(step, place_of(step.text, finding.evidence)) for step in at_span]
@@ -50,7 +50,7 @@ def surroundings(finding: Finding, record: Transcript) -> Surroundings | None:
         return None
     # A quote that stands nowhere has the place 0: of several steps of one span, another may have it.
     step, place = max(placed, key=lambda pair: pair[1] > 0)
-    return Surroundings(finding, step, place, tuple(_named(finding, step, place, record))[:MOST_NAMED])
+    return ClaimSurroundings(finding, step, place, tuple(_named(finding, step, place, record))[:MOST_NAMED])
 
 
 def _named(finding: Finding, step: Step, place: int, record: Transcript) -> Iterator[Step]:
@@ -64,7 +64,7 @@ def _named(finding: Finding, step: Step, place: int, record: Transcript) -> Iter
     yield from dict.fromkeys(one for one in named if one is not None and one is not step)
 
 
-def shown_steps(record: Transcript, claims: Sequence[Surroundings]) -> str:
+def shown_steps(record: Transcript, claims: Sequence[ClaimSurroundings]) -> str:
     """The steps around these findings in the record's order, each once; near ones that are left out in a line each."""
     quoted: dict[str, list[int]] = {}
     for claim in claims:

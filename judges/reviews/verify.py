@@ -23,7 +23,7 @@ from ..llm.client import Prompt, PromptMessage
 from ..llm.record import mark
 from .excerpt import excerpt
 from .review import question_of, review_text
-from .surroundings import Surroundings, shown_steps, surroundings
+from .surroundings import ClaimSurroundings, shown_steps, surroundings
 
 PURPOSE: Final = "verify"
 """The kind of these calls in logs and spend."""
@@ -109,8 +109,8 @@ def verify_calls(
     ]
 
 
-def _dealt(placed: Sequence[Surroundings]) -> list[list[Surroundings]]:
-    calls: list[list[Surroundings]] = []
+def _dealt(placed: Sequence[ClaimSurroundings]) -> list[list[ClaimSurroundings]]:
+    calls: list[list[ClaimSurroundings]] = []
     size = 0
     for claim in placed:
         size += claim.size
@@ -122,7 +122,7 @@ def _dealt(placed: Sequence[Surroundings]) -> list[list[Surroundings]]:
 
 
 def _call(
-    claims: Sequence[Surroundings], record: Transcript, header: str, *, service: str, max_tokens: int, run_id: str
+    claims: Sequence[ClaimSurroundings], record: Transcript, header: str, *, service: str, max_tokens: int, run_id: str
 ) -> VerifyCall:
     nonce = mark(record)
     question = question_of(VERIFICATION, [_item(claim) for claim in claims])
@@ -147,7 +147,7 @@ def _call(
     return VerifyCall(tuple(claim.finding for claim in claims), prompt, question)
 
 
-def _item(claim: Surroundings) -> CheckItem:
+def _item(claim: ClaimSurroundings) -> CheckItem:
     found = claim.finding
     said = " ".join(filter(None, (_ended(shown_line(found.title, _TITLE)), first_sentence(found.explanation))))
     text = (

@@ -29,7 +29,7 @@ def group_record(trace: Trace, runs: Sequence[AgentRun], limits: TranscriptLimit
     caller's decisions. Runs of one agent share a prompt. Cost is linear in the size of the runs.
     """
     memory = Memory(limits or TranscriptLimits())
-    recorder = _Recorder(trace, runs, memory)
+    recorder = _GroupRecorder(trace, runs, memory)
     for moment in sorted(
         (m for run in runs for m in _moments(trace, run, recorder.labels)), key=lambda m: (m.at, m.late)
     ):
@@ -90,7 +90,7 @@ def _below(turn: Turn, members: Collection[str]) -> Iterator[Turn]:
             yield Turn(turn.index, turn.kind, None, called, (run_id,))
 
 
-class _Recorder:
+class _GroupRecorder:
     """Writes the turns of several runs into one record."""
 
     def __init__(self, trace: Trace, runs: Sequence[AgentRun], memory: Memory) -> None:

@@ -9,7 +9,7 @@ from ....judges.llm.case import Deliberation, Stage
 from ....judges.llm.client import Client
 from ....judges.llm.group_deliberation import UnreadableTogetherError, deliberate_together
 from ....judges.reviews.candidates import CandidatesReview, review_candidates
-from ....judges.reviews.reported_errors import reported_errors
+from ....judges.reviews.detected_errors import detected_errors
 from ....schemas.errors import PromptTooLongError
 from ....schemas.findings import Finding
 from .group_request import GroupRequest
@@ -83,7 +83,7 @@ class JudgingSteps:
             request, said = together[0]
             own = [finding for _, one in together for finding in one.findings]
             runs = [each.case.run for each, _ in together]
-            errors = reported_errors(request.case.trace, runs, detected, own)
+            errors = detected_errors(request.case.trace, runs, detected, own)
             asking = review_candidates(request.case, said, errors)
             found += await run_prompts(asking, self.client, bypass_cache=bypass_cache)
         return found

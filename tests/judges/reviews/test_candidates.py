@@ -14,10 +14,10 @@ from prompt_attacks import ATTACKS
 from prompt_cases import finding
 from reports import items, reply
 
-from tracejury.judges.llm.case import Answered, Deliberation
+from tracejury.judges.llm.case import AnsweredPrompt, Deliberation
 from tracejury.judges.llm.client import Prompt, PromptMessage, Reply
 from tracejury.judges.reviews.candidates import PURPOSE, CandidatesReview, candidates_prompt, review_candidates
-from tracejury.judges.reviews.reported_errors import MOST_ASKED, ReportedError, ReportedErrors, reported_errors
+from tracejury.judges.reviews.detected_errors import MOST_ASKED, DetectedError, DetectedErrors, detected_errors
 from tracejury.schemas.errors import LlmError, OverBudgetError, TracejuryError
 from tracejury.schemas.findings import Finding, Verification
 from tracejury.schemas.profiles import PROFILES
@@ -34,12 +34,12 @@ def report(number: int, span_id: str = "a1", **changes: object) -> Finding:
     return replace(found, **{"category": f"Category {number}", "taxonomy": f"t{number}", **changes})  # type: ignore[arg-type]
 
 
-def errors(*findings: Finding) -> ReportedErrors:
+def errors(*findings: Finding) -> DetectedErrors:
     """Each an error of its own that is asked about."""
-    return ReportedErrors(tuple(ReportedError((f,)) for f in findings))
+    return DetectedErrors(tuple(DetectedError((f,)) for f in findings))
 
 
-def reviewed(asked: ReportedErrors, *outcomes: str | TracejuryError, said: Deliberation = SAID) -> CandidatesReview:
+def reviewed(asked: DetectedErrors, *outcomes: str | TracejuryError, said: Deliberation = SAID) -> CandidatesReview:
     """The review where these are the outcomes of the calls, the last one again and again."""
     going = review_candidates(CASE, said, asked)
     left = list(outcomes)
@@ -151,8 +151,8 @@ def test_any_reply_gives_each_error_one_opinion(value: object) -> None:
 def test_errors_of_a_long_run_are_asked_about_where_their_steps_are_shown() -> None:
     """Each chapter's question follows that chapter's answer."""
 
-    def chapter(text: str) -> Answered:
-        return Answered(Prompt((PromptMessage("user", text),), purpose="closing"), f"answer to {text[:2]}")
+    def chapter(text: str) -> AnsweredPrompt:
+        return AnsweredPrompt(Prompt((PromptMessage("user", text),), purpose="closing"), f"answer to {text[:2]}")
 
     said = replace(SAID, answered=(chapter("S1 llm\n x\nS2 llm\n"), chapter("S1 llm: …\nS2 llm: …\nS4 llm\n S5 llm\n")))
     going = review_candidates(CASE, said, errors(report(1, "p2"), report(2, "a1"), report(3, "elsewhere")))
@@ -174,18 +174,18 @@ def test_only_open_errors_of_the_run_from_the_recall_profile_on_are_asked_about(
         report(5, verification=Verification.UNVERIFIED, confidence=0.9, severity=Severity.LOW),
         report(6, confidence=0.9, severity=Severity.HIGH),
     ]
-    asked = reported_errors(TRACE, [RUN], findings, ()).asked
+    asked = detected_errors(TRACE, [RUN], findings, ()).asked
     assert [error.lead.id for error in asked] == ["f6", "f5", "f1"]
     many = [report(n, confidence=0.5) for n in range(MOST_ASKED + 5)]
-    assert len(reported_errors(TRACE, [RUN], many, ()).asked) == MOST_ASKED
+    assert len(detected_errors(TRACE, [RUN], many, ()).asked) == MOST_ASKED
 
 
 def test_findings_of_one_error_are_asked_about_once() -> None:
     """And have one answer."""
     same = {"taxonomy": "t", "category": "c"}
-    (error,) = reported_errors(TRACE, [RUN], [report(1, **same), report(2, **same, confidence=0.9)], ()).asked
+    (error,) = detected_errors(TRACE, [RUN], [report(1, **same), report(2, **same, confidence=0.9)], ()).asked
     assert [f.id for f in error.findings] == ["f2", "f1"]
-    assert words(reviewed(ReportedErrors((error,)), reply({1: ("refuted", "S2")}))) == {
+    assert words(reviewed(DetectedErrors((error,)), reply({1: ("refuted", "S2")}))) == {
         "f1": Verification.REFUTED,
         "f2": Verification.REFUTED,
     }
@@ -195,9 +195,9 @@ def test_a_finding_of_the_judges_own_at_the_same_span_and_cause_confirms() -> No
     """Another cause, or another span of the same error, does not."""
     theirs = report(1)
     same = replace(theirs, id="own", judge="judge", evidence="look it up")
-    errors_of = reported_errors(TRACE, [RUN], [theirs], [same])
+    errors_of = detected_errors(TRACE, [RUN], [theirs], [same])
     assert ([e.lead.id for e in errors_of.known], errors_of.asked) == (["f1"], ())
     review = reviewed(errors_of, LlmError("nothing is asked"))
     assert words(review) == {"f1": Verification.VERIFIED}
     for other in (replace(same, span_id="a2", also_at=("a1",)), replace(same, category="another")):
-        assert [e.lead.id for e in reported_errors(TRACE, [RUN], [theirs], [other]).asked] == ["f1"]
+        assert [e.lead.id for e in detected_errors(TRACE, [RUN], [theirs], [other]).asked] == ["f1"]

@@ -20,7 +20,7 @@ _SHOWN: Final = PROFILES["recall"]
 
 
 @dataclass(frozen=True, slots=True)
-class ReportedError:
+class DetectedError:
     """The detectors' findings in one error, its lead first; some of them nobody has confirmed or refuted yet."""
 
     findings: tuple[Finding, ...]
@@ -37,16 +37,16 @@ class ReportedError:
 
 
 @dataclass(frozen=True, slots=True)
-class ReportedErrors:
+class DetectedErrors:
     """`asked`: errors to ask about, at most `MOST_ASKED`; `known`: those that the judges reported themselves."""
 
-    asked: tuple[ReportedError, ...] = ()
-    known: tuple[ReportedError, ...] = ()
+    asked: tuple[DetectedError, ...] = ()
+    known: tuple[DetectedError, ...] = ()
 
 
-def reported_errors(
+def detected_errors(
     trace: Trace, runs: Sequence[AgentRun], reported: Iterable[Finding], own: Sequence[Finding]
-) -> ReportedErrors:
+) -> DetectedErrors:
     """The errors of these runs in which detectors have a finding from the recall profile on that nobody has decided.
 
     `reported`: the detectors' findings that stand in the trace; `own`: those of the runs' judges. An error is known to
@@ -55,11 +55,11 @@ def reported_errors(
     theirs = {finding.id: finding for finding in reported}
     ids = {run.id for run in runs}
     places = {(f.span_id, cause_of(f)) for f in own if f.verification is not Verification.REFUTED}
-    errors: list[ReportedError] = []
+    errors: list[DetectedError] = []
     for error in group([*theirs.values(), *own], [each.id for each in trace.runs]):
-        one = ReportedError(tuple(f for f in error.findings if f.id in theirs))
+        one = DetectedError(tuple(f for f in error.findings if f.id in theirs))
         if one.findings and one.lead.agent_run_id in ids and any(f.confidence >= _SHOWN for f in one.open):
             errors.append(one)
     known = tuple(e for e in errors if any((f.span_id, cause_of(f)) in places for f in e.findings))
     asked = sorted((e for e in errors if e not in known), key=lambda e: (-e.lead.confidence, -e.lead.severity.rank))
-    return ReportedErrors(tuple(asked[:MOST_ASKED]), known)
+    return DetectedErrors(tuple(asked[:MOST_ASKED]), known)
