@@ -114,6 +114,11 @@ OPTIONS: tuple[Decorator, ...] = (
         show_default=True,
         help="Findings that the model is asked to refute.",
     ),
+    click.option(
+        "--decisive/--no-decisive",
+        default=True,
+        help="Ask which error decided the outcome of the traces whose annotations say it.",
+    ),
     click.option("--verifier", default="", metavar="MODEL", help="Another model for that."),
     click.option(
         "--runs", type=click.IntRange(1, 100), default=1, show_default=True, help="Judge each trace so often."

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ...judges.agreement import ratio
+from ...judges.llm.case import Deliberation
 from ...schemas.findings import Finding
 from .judges_options import JudgesOptions
 from .judges_report import JudgesReport, ScoredRepetition
@@ -35,6 +36,7 @@ def judges_json(report: JudgesReport) -> dict[str, Any]:
         "repeatability": plain(report.repeatability),
         "answered": plain(first.answered),
         "verification": plain(report.verification),
+        "decisive": plain(report.decisive),
         "spend": _spend(first.spend, len(report.rebuilt.traces)),
         "adjudication": plain(report.sessions.adjudication),
         "repetitions": [_repetition(one, report) for one in report.repetitions],
@@ -56,6 +58,7 @@ def _asked(options: JudgesOptions, report: JudgesReport) -> dict[str, Any]:
         "architecture": options.architecture,
         "hints": options.llm.hints,
         "verify": options.llm.verify,
+        "decisive": options.llm.decisive,
         "verifier": options.llm.verifier.model if options.llm.verifier else None,
         "runs": options.runs,
         "profile": options.profile,
@@ -107,7 +110,17 @@ def _result(result: TraceResult) -> dict[str, Any]:
             }
             for run in result.runs
         ],
+        "decisive": None if result.decisive is None else _decisive(result.decisive),
         "spend": plain(sum(result.spend.values(), Usage())),
+    }
+
+
+def _decisive(said: Deliberation) -> dict[str, Any]:
+    """The error that was named, if any, and the reasons of the answer, or why there is none."""
+    return {
+        "findings": _findings(said.findings),
+        "reasons": [verdict.reasons for verdict in said.verdicts if verdict.reasons],
+        "failures": dict(said.failures),
     }
 
 

@@ -12,6 +12,7 @@ from ...judges.measures.outcome_correlation import OutcomeCorrelation
 from ...judges.measures.scales import ScaleAgreement
 from ...schemas.errors import ConfigError
 from ...schemas.profiles import threshold
+from .decisive_score import DecisiveFigures, decisive_figures
 from .judges_options import JudgesOptions
 from .judges_result import TraceResult
 from .judges_run import JudgingResults, Progress, judge_folder
@@ -81,6 +82,7 @@ class JudgesReport:
     Agreement, precision and scales are of the first repetition; `repetitions` holds each one's figures over spans.
     `sources`: those of the judges alone and, unless left out, of the detectors alone and both together.
     `verification`: what the verifier said, none where it was not asked.
+    `decisive`: answers to which error decided, and baselines, none where nobody was asked.
     `outcomes`: scores beside the traces' outcomes, none where none is known.
     `unadjudicated`: traces whose matching has a batch without an answer.
     """
@@ -98,6 +100,7 @@ class JudgesReport:
     matches: Matches | None
     unadjudicated: int
     verification: VerificationFigures
+    decisive: Mapping[str, DecisiveFigures]
 
 
 def evaluate_judges(options: JudgesOptions, progress: Progress, rebuilt: RebuiltFolder | None = None) -> JudgesReport:
@@ -139,6 +142,7 @@ def evaluate_judges(options: JudgesOptions, progress: Progress, rebuilt: Rebuilt
         matches=matches,
         unadjudicated=sum(bool(a.failed) for a in sessions.adjudicated.values()),
         verification=verification_figures(rebuilt, findings, matches if matches is not None else human),
+        decisive=decisive_figures(rebuilt, first),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...judges.llm.case import Deliberation
 from ...schemas.detector_opinions import DetectorOpinion
 from ...schemas.findings import Finding
 from ...schemas.verdicts import Verdict
@@ -36,13 +37,18 @@ class RunResult:
 
 @dataclass(frozen=True, slots=True)
 class TraceResult:
-    """One trace judged once. `name`: of its file; `repetition` from 0; `spend` by purpose of the calls."""
+    """One trace judged once. `name`: of its file; `repetition` from 0; `spend` by purpose of the calls.
+
+    `decisive`: what was said of its decisive error, None where nobody was asked. It marks an error and is none of the
+    findings.
+    """
 
     name: str
     trace_id: str
     repetition: int
     runs: tuple[RunResult, ...] = ()
     spend: Mapping[str, Usage] = field(default_factory=dict)
+    decisive: Deliberation | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:

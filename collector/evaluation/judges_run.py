@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ...judges.llm.client import Client
 from ...judges.llm.members import LlmJudges
+from ...schemas.decisive import DECISIVE
 from ...schemas.errors import TracejuryError
 from ...schemas.findings import Finding
 from ...schemas.trajectory import Trace
 from ..judging.llm.build import panel_from, windows_from
+from ..judging.llm.decisive.build import decisive_versions
 from ..judging.llm.prompt_budget import prompt_budget
 from .adjudicate import Adjudicated, adjudicate
 from .adjudication_sides import adjudication_sides
 from .architecture import ServiceDescriptions
 from .baseline import judge_baseline
+from .decisive_trace import judge_decisive
 from .judges_client import EvaluatedModel, Ledger, open_models, replace_model
 from .judges_options import NO_ARCHITECTURE, JudgesOptions
 from .judges_result import RunResult, TraceResult
@@ -68,7 +71,7 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
         room = prompt_budget(panel, model.max_input_tokens, judges.count, hints=llm.hints)
         how = Judging(room, windows_from(llm) if llm.streaming else None, llm.verify)
         run = _JudgingRun(options, rebuilt, judges, verifier, adjudicator, progress)
-        results = await run.judge(how, architecture)
+        results = await run.decide(how, await run.judge(how, architecture))
         adjudicated, cost = await run.match(results) if options.adjudicate else ({}, Usage())
         baseline = await run.judge_baseline(architecture) if options.baseline else {}
         names = model.model, adjudicator.about.model
@@ -90,6 +93,28 @@ class _JudgingRun:
             return judge_trace(trace, how, client, detected, architecture.text(trace), verifier=verifier)
 
         return await self._results("judging", self.options.runs, judge)
+
+    async def decide(self, how: Judging, results: Sequence[TraceResult]) -> tuple[TraceResult, ...]:
+        """The results with the decisive errors of the traces of which people said where theirs is.
+
+        All else is answered by then: what is asked depends on it.
+        """
+        version = decisive_versions(self.options.llm).get(DECISIVE)
+        asked = [] if version is None else [r for r in results if r.name in self.rebuilt.decided]
+        if version is None or not asked:
+            return tuple(results)
+        traces = {trace.trace_id: trace for trace in self.rebuilt.traces}
+
+        async def one(result: TraceResult) -> TraceResult:
+            ledger: Ledger = defaultdict(Usage, result.spend)
+            client = self.judges.of_run(result.repetition, ledger)
+            detected = self.rebuilt.detected.get(result.trace_id, ())
+            trace = traces[result.trace_id]
+            said = await judge_decisive(trace, result, detected, how.preparation, version, client)
+            return replace(result, decisive=said, spend=dict(ledger))
+
+        decided = {(r.trace_id, r.repetition): r for r in await self._all("decisive errors", asked, one)}
+        return tuple(decided.get((r.trace_id, r.repetition), r) for r in results)
 
     async def judge_baseline(self, architecture: ServiceDescriptions) -> dict[str, tuple[TraceResult, ...]]:
         variants = {"without-architecture": ServiceDescriptions.of(NO_ARCHITECTURE, ())}

@@ -42,6 +42,8 @@ def _parts(report: JudgesReport) -> Iterator[RenderableType]:
         yield _others(report)
     if report.verification:
         yield listed("verification", VERIFICATION, report.verification.items())
+    if report.decisive:
+        yield listed("decisive error", DECIDED, report.decisive.items())
     yield _spend(report, first.spend)
     yield from _notes(report, first.answered)
 
@@ -83,6 +85,15 @@ VERIFICATION: Final[tuple[Column, ...]] = (
     ("share on them", "precision"),
     (INTERVAL, "intervals.on_span"),
     ("matched", "matched"),
+)
+DECIDED: Final[tuple[Column, ...]] = (
+    "traces",
+    ("step", "step_accuracy"),
+    (INTERVAL, "intervals.step_accuracy"),
+    ("agent", "agent_accuracy"),
+    (INTERVAL, "intervals.agent_accuracy"),
+    ("cannot tell", "open"),
+    "unanswered",
 )
 SCALES: Final[tuple[Column, ...]] = (
     *("n", "accuracy", "off_by_one", "three_point", "two_point", "pearson", "spearman", "normalised_mae", "bias"),

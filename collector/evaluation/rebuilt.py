@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...judges.agreement import Annotated
 from ...judges.measures.dimension_labels import LabelledErrors, parse_labels, with_dimensions
+from ...judges.measures.step_figures import LabelledTrace
 from ...judges.registry import default_suite
 from ...schemas.findings import Finding
 from ...schemas.trajectory import Trace
@@ -16,11 +17,15 @@ from ..otlp.files.files import read_json
 from .folder import DIMENSIONS, TrailFolder, load
 from .people import People
 from .score import annotated
+from .steps_labels import step_labels
 
 
 @dataclass(frozen=True, slots=True)
 class RebuiltFolder:
-    """The traces by (name of the file, trace id), and the detectors' findings by trace id."""
+    """The traces by (name of the file, trace id), and the detectors' findings by trace id.
+
+    `decided`: by name, the labels of traces of which people said who is to blame and when.
+    """
 
     folder: TrailFolder
     received: DecodedSpans
@@ -28,6 +33,7 @@ class RebuiltFolder:
     traces: tuple[Trace, ...]
     detected: Mapping[str, tuple[Finding, ...]]
     failures: Mapping[str, str]
+    decided: Mapping[str, LabelledTrace] = field(default_factory=dict)
 
     def name(self, trace: Trace) -> str:
         """The name of the trace's file: the unit that is scored."""
@@ -51,8 +57,10 @@ def rebuild_folder(path: Path, *, limit: int = 0, people: People | None = None) 
     folder = load(path, limit=limit, people=people)
     received = stored(folder.requests)
     built = sorted(traces(normalized(received.spans, received.logs)), key=lambda t: folder.names.get(t.trace_id, ""))
-    told = folder.reviewed is None and (path / DIMENSIONS).exists()
+    people_marked = folder.reviewed is not None
+    told = not people_marked and (path / DIMENSIONS).exists()
     labels = parse_labels(read_json(path / DIMENSIONS)) if told else {}
+    labelled = step_labels(path, folder, received.spans).traces if folder.annotations and not people_marked else {}
     suite = default_suite()
     results = {trace.trace_id: suite.judge(trace) for trace in built}
     return RebuiltFolder(
@@ -62,4 +70,5 @@ def rebuild_folder(path: Path, *, limit: int = 0, people: People | None = None) 
         traces=tuple(built),
         detected={trace_id: result.findings for trace_id, result in results.items()},
         failures={name: why for result in results.values() for name, why in result.failures},
+        decided={name: trace for name, trace in labelled.items() if trace.step},
     )

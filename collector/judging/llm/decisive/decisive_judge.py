@@ -9,11 +9,10 @@ from typing import Final, Protocol
 
 from .....judges.llm.case import Deliberation
 from .....judges.llm.client import Client
-from .....judges.llm.conversation import together
-from .....judges.reviews.decisive import DecisiveCase, ask_decisive, decisive_case
+from .....judges.reviews.decisive import DecisiveCase, decisive_case
 from .....judges.reviews.wrong_outcome import wrong_outcome
 from .....processors.assemble import TraceKey
-from .....processors.transcript.trace_record import near, trace_record
+from .....processors.transcript.trace_record import trace_record
 from .....schemas.decisive import DECISIVE
 from .....schemas.errors import PromptTooLongError
 from .....schemas.findings import Finding
@@ -23,14 +22,11 @@ from .....schemas.trajectory import Trace
 from .....schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, Verdict
 from ...pipeline import NotYetError
 from ..judge_queue import JudgeTask
-from ..judge_request import LEAST_BUDGET, PromptBudget
+from ..judge_request import PromptBudget
 from ..outcome import Versions, checked, unjudged
 from ..run_judge import Call
-from ..run_prompts import run_prompts
 from ..watch import LlmJudgingObserver
-
-MOST_TOKENS: Final = 8_000
-"""Of the record that is shown: which error decided is told by the errors' surroundings, not by all of the trace."""
+from .decisive_answer import decisive_answer
 
 NOT_WRONG: Final = "the outcome is not known to be wrong"
 LEFT: Final = "runs of it were left over budget"
@@ -105,23 +101,17 @@ class DecisiveJudge:
         yield replace(judged, shown=tuple((i, trace.received_through) for i in trace.trace_ids))
 
     def _said(self, task: JudgeTask, case: DecisiveCase, subject: Subject) -> Deliberation:
-        """The answer, by less of the record where the model cannot read as much."""
-        room = min(self._how.budget, MOST_TOKENS)
-        while True:
-            began = time.perf_counter()
-            asking = ask_decisive(
-                case, near(case.record, case.at, room, self._how.count), subject, self._versions[DECISIVE],
-                probability=task.probability, max_tokens=self._how.panel.max_answer_tokens,
-            )  # fmt: skip
-            try:
-                (said,) = self._call(run_prompts(together([asking]), self._client, bypass_cache=task.bypass_cache))
-            except PromptTooLongError as error:
-                room //= 2
-                if room < LEAST_BUDGET // 4:
-                    return Deliberation(failures={DECISIVE: str(error)})
-                continue
-            self._observer.judged(task.stage, said, time.perf_counter() - began)
-            return said
+        began = time.perf_counter()
+        answer = decisive_answer(
+            case, subject, self._versions[DECISIVE], self._how, self._client,
+            probability=task.probability, bypass_cache=task.bypass_cache,
+        )  # fmt: skip
+        try:
+            said = self._call(answer)
+        except PromptTooLongError as error:
+            return Deliberation(failures={DECISIVE: str(error)})
+        self._observer.judged(task.stage, said, time.perf_counter() - began)
+        return said
 
     def _not_judged(self, task: JudgeTask, outcome: Outcome, why: str) -> JudgedSubject:
         return unjudged(task, outcome, why, self._versions, task.judged_at(self._clock()))
