@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
@@ -15,14 +15,13 @@ _MOST: Final = 6
 """Passages of one step."""
 
 
-def passages(text: str, words: str) -> str:
-    """A step's first line and its text around each occurrence of the words, the rest cut; "" where they do not occur.
+def passages(text: str, words: str, known: Collection[str] = ()) -> str:
+    """A step's first line and its text around each occurrence of the words, the rest cut; "" where there is none.
 
-    Case and white space do not count.
+    Case and white space do not count. Occurrences in lines that are `known` are passed over.
     """
-    wanted = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
     spans = [(0, text.find("\n") + 1 or len(text))]
-    matches = list(islice(wanted.finditer(text), _MOST))
+    matches = list(islice(_unknown(text, _wanted(words), known), _MOST))
     for match in matches:
         begin, end = max(match.start() - _AROUND, 0), min(match.end() + _AROUND, len(text))
         if begin <= spans[-1][1]:
@@ -30,6 +29,27 @@ def passages(text: str, words: str) -> str:
         else:
             spans.append((begin, end))
     return "".join(_cut(text, spans)) if matches else ""
+
+
+def occurs(text: str, words: str) -> bool:
+    """Whether the words occur in the text, as `passages` looks for them."""
+    return _wanted(words).search(text) is not None
+
+
+def _wanted(words: str) -> re.Pattern[str]:
+    return re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+
+
+def _unknown(text: str, wanted: re.Pattern[str], known: Collection[str]) -> Iterator[re.Match[str]]:
+    end, new = 0, False
+    for match in wanted.finditer(text):
+        if match.end() > end:  # else it is in the lines of the match before
+            begin = text.rfind("\n", 0, match.start()) + 1
+            after = text.find("\n", match.end())
+            end = len(text) if after < 0 else after
+            new = not all(line in known for line in text[begin:end].split("\n"))
+        if new:
+            yield match
 
 
 def shortened(text: str, length: int) -> str:

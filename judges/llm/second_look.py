@@ -14,7 +14,7 @@ from . import prompt_text as text
 from .answer_types import Answer, Look
 from .client import Prompt, PromptMessage, Reply
 from .conversation import LOOKUP, Asking, AskResult
-from .passages import passages, shares, shortened
+from .passages import occurs, passages, shares, shortened
 from .prompt import MOST_REPLY
 from .record import mark
 
@@ -110,16 +110,25 @@ class Uncut:
         if look in self.told:
             return "shown above", [], False
         self.told.add(look)
-        if not look.find:
-            return self._whole(look.label)
+        return self._searched(look) if look.find else self._whole(look.label)
+
+    def _searched(self, look: Look) -> tuple[str, list[str], bool]:
+        """The same of words to find."""
         labels = (look.label,) if look.label else tuple(self._texts)
-        found = {label: part for label in labels if (part := passages(self._texts[label], look.find))}
+        hidden = ((label, passages(self._texts[label], look.find, self._lines(label))) for label in labels)
+        found = {label: part for label, part in hidden if part}
         if found:
             return f"the words occur at {', '.join(found)}", list(found.values())[:_MOST_STEPS], True
+        if known := [label for label in labels if occurs(self._texts[label], look.find)]:
+            return f"the words occur at {', '.join(known)} as shown before, and nowhere in what was cut", [], True
         if not look.label:
             return "the words occur nowhere in the record, searched in full", [], True
         said, texts, _ = self._whole(look.label)
         return f"the words do not occur in it; {said}", texts, True
+
+    def _lines(self, label: str) -> frozenset[str]:
+        """The lines of the step that the question shows."""
+        return frozenset(self.shown.get(label, "").split("\n"))
 
     def _whole(self, label: str) -> tuple[str, list[str], bool]:
         full = self._texts[label]

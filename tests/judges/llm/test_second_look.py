@@ -152,6 +152,15 @@ def test_words_that_occur_nowhere_are_an_answer_too() -> None:
     assert HIDDEN in shown
 
 
+def test_words_that_stand_only_in_what_was_shown_are_told_so() -> None:
+    """Showing them again would tell nothing; that they are nowhere in what was cut decides an absence."""
+    _, client = judged(wants(look(None, "I look it up."), look("S3", "no price")))
+    shown = client.prompts[1].messages[-1].text
+    assert "asked 1: the words occur at S1 as shown before, and nowhere in what was cut\n" in shown
+    assert "asked 2: the words occur at S3 as shown before, and nowhere in what was cut\n" in shown
+    assert "I look it up." not in shown
+
+
 def test_the_head_of_the_record_can_be_seen_in_full() -> None:
     """What it shows of prompts, task and tools is cut, too."""
     asked = asking()
@@ -312,6 +321,10 @@ def test_passages_hold_the_words_and_begin_no_line_of_their_own(body: str, words
     step = "S1 tool look\n" + "".join(f" {line}\n" for line in body.split("\n"))
     shown = passages(step, words)
     assert bool(shown) == (words in step)
+    assert passages(step, words, frozenset(step.split("\n"))) == ""
+    lines = step.split("\n")
+    known = frozenset(lines[::2])
+    assert bool(passages(step, words, known)) == any(words in line and line not in known for line in lines)
     for line in (*shown.split("\n"), *shortened(step, 300).split("\n")):
         assert not line or line.startswith((" ", "S1 tool look", "[… "))
 
