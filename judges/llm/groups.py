@@ -6,7 +6,7 @@ the rules of judging.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ...schemas.trajectory import AgentRun, Trace, TraceState
@@ -31,12 +31,29 @@ def groups(trace: Trace, *, as_it_is: bool = False) -> tuple[Group, ...]:
     run that goes on may be found too long for the one that it would be in. `as_it_is`: all of them, as if it were
     settled.
     """
-    is_open = trace.state is TraceState.OPEN and not as_it_is
+    return _groups(trace, list(_sizes(trace)), is_open=trace.state is TraceState.OPEN and not as_it_is)
+
+
+def ready(trace: Trace, *, grouped: bool) -> list[AgentRun]:
+    """The subjects of the trace that can be judged now: those that are over, short ones with their group.
+
+    `grouped`: whether short runs share a call.
+    """
+    over = [run for run in subjects(trace) if is_over(trace, run)]
+    if not grouped or trace.state is not TraceState.OPEN:
+        return over
+    sizes = list(_sizes(trace))
+    judged = {run.id for group in _groups(trace, sizes, is_open=True) for run in group}
+    judged.update(run.id for run, own in sizes if _is_alone(run, own))
+    return [run for run in over if run.id in judged]
+
+
+def _groups(trace: Trace, sizes: Iterable[tuple[AgentRun, int]], *, is_open: bool) -> tuple[Group, ...]:
     found: list[Group] = []
     filling: list[AgentRun] = []
     size = 0
-    for run, own in _sizes(trace):
-        if own > LONG or len(run.turns) > LONG_TURNS or not has_llm_step(run):
+    for run, own in sizes:
+        if _is_alone(run, own):
             continue
         if is_open and not is_over(trace, run):
             return tuple(found)
@@ -50,17 +67,9 @@ def groups(trace: Trace, *, as_it_is: bool = False) -> tuple[Group, ...]:
     return tuple(found)
 
 
-def ready(trace: Trace, *, grouped: bool) -> list[AgentRun]:
-    """The subjects of the trace that can be judged now: those that are over, short ones with their group.
-
-    `grouped`: whether short runs share a call.
-    """
-    over = [run for run in subjects(trace) if is_over(trace, run)]
-    if not grouped or trace.state is not TraceState.OPEN:
-        return over
-    together = {run.id for group in groups(trace) for run in group}
-    long = {run.id for run, own in _sizes(trace) if own > LONG or len(run.turns) > LONG_TURNS or not has_llm_step(run)}
-    return [run for run in over if run.id in together or run.id in long]
+def _is_alone(run: AgentRun, own: int) -> bool:
+    """Whether a run, with that many characters of its own, is judged by itself."""
+    return own > LONG or len(run.turns) > LONG_TURNS or not has_llm_step(run)
 
 
 def _sizes(trace: Trace) -> Iterator[tuple[AgentRun, int]]:

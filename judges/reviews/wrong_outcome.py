@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from ...schemas.taxonomy import Dimension
 from ...schemas.trajectory import AgentRun, Trace
 from ...schemas.verdicts import SubjectKind, Verdict
+from ..llm.criteria_types import GPA_JUDGES
 from ..llm.subjects import subjects
 
-GOAL: Final = "goal-fulfilment"
+GOAL: Final = GPA_JUDGES[Dimension.GOAL_FULFILMENT]
 """The judge that tells whether a manager did what it was asked."""
 
 MOST_WRONG: Final = 1

@@ -19,21 +19,21 @@ def answer_text(message: Any, key: str) -> tuple[str, str]:
     Models that were asked for JSON may answer in a call of a tool that nobody offered, or in their reasoning alone:
     that is taken where it holds exactly one object.
     """
-    content = _plain(getattr(message, "content", None))
+    content = plain(getattr(message, "content", None))
     calls = _arguments(message)
     called = calls[0] if len(calls) == 1 else ""
     if content.strip() and (not called or not key or "{" in content):
         return content, ""
     if called.strip():
         return called, ""
-    reasoning = _plain(_extra(message, "reasoning_content"))
+    reasoning = plain(_extra(message, "reasoning_content"))
     if key and reasoning and not calls and _one_object(reasoning, key):
         return reasoning, ""
     return "", _why_nothing(message, len(calls), reasoning)
 
 
 def _why_nothing(message: Any, calls: int, reasoning: str) -> str:
-    if refused := " ".join(shown(_plain(_extra(message, "refusal"))).split())[:LONGEST_REFUSAL]:
+    if refused := " ".join(shown(plain(_extra(message, "refusal"))).split())[:LONGEST_REFUSAL]:
         return f"refused to answer: {refused}"
     if calls > 1:
         return f"answered in {calls} tool calls instead of one text"
@@ -52,7 +52,7 @@ def _arguments(message: Any) -> Sequence[str]:
     """The arguments of the message's tool calls, in the present and in the older form."""
     calls = [getattr(call, "function", None) for call in getattr(message, "tool_calls", None) or ()]
     called = [call for call in (*calls, getattr(message, "function_call", None)) if call is not None]
-    return [_plain(getattr(call, "arguments", None)) for call in called]
+    return [plain(getattr(call, "arguments", None)) for call in called]
 
 
 def _extra(message: Any, name: str) -> object:
@@ -61,6 +61,6 @@ def _extra(message: Any, name: str) -> object:
     return getattr(message, name, None) or (fields.get(name) if isinstance(fields, dict) else None)
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
     """As a text that can be stored: JSON may hold lone surrogates."""
     return str(value or "").encode("utf-8", "replace").decode()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ....judges.llm.client import NoAnswerError, Prompt, Reply
 from ....schemas.errors import ConfigError, LlmError, TracejuryError
 from ...otlp.secrets import secret_values
-from .answer_text import answer_text
+from .answer_text import answer_text, plain
 from .config import LlmConfig, ModelConfig
 from .failures import failure, late, refuses_form
 from .library import LIBRARY, Library
@@ -158,7 +158,7 @@ class LiteLlmClient:
         choice = next(iter(response.choices or ()), None)
         asked_key = next(iter(prompt.schema.get("properties", ())), "")
         text, missing = answer_text(choice.message, asked_key) if choice is not None else ("", "answered nothing")
-        reason = _plain(choice.finish_reason)[:LONGEST_REASON] if choice is not None else ""
+        reason = plain(choice.finish_reason)[:LONGEST_REASON] if choice is not None else ""
         read, written, cached = usage_of(response)
         # A server that counts nothing is not free.
         read, written = read or tokens_in(prompt), written or round(len(text) / CHARACTERS_PER_TOKEN)
@@ -220,8 +220,3 @@ def _count(counted: Any, name: str) -> int:
     number = getattr(counted, name, 0)
     # What no model reads would not fit the store, and less than nothing would make room under a cap.
     return number if isinstance(number, int) and 0 <= number <= MOST_TOKENS else 0
-
-
-def _plain(value: object) -> str:
-    """As a text that can be stored: JSON may hold lone surrogates."""
-    return str(value or "").encode("utf-8", "replace").decode()

@@ -103,7 +103,7 @@ def test_the_decisive_error_is_scored_by_step_and_agent(folder: Path, tmp_path: 
     assert counts(rows["agent blamed most often"]) == (4, 3, 3, 0, 0)
     assert "author of the first failed execution" in rows
     assert first["spend"]["by_purpose"]["decisive"]["calls"] == 3
-    replayed = ["--cassette-mode", "replay", "--cassette", cassette, "--verify", "off"]
+    replayed: list[str | Path] = ["--cassette-mode", "replay", "--cassette", cassette, "--verify", "off"]
     assert report(folder, *replayed)["decisive"] == rows
     table = " ".join(evaluated(folder, *replayed, style="table").stdout.split())
     assert "decisive-error 4 0.250 0.046 to 0.699 0.250 0.046 to 0.699 1 1" in table
@@ -127,7 +127,16 @@ def test_it_is_told_for_each_labelled_trace_and_is_no_finding(folder: Path) -> N
 def test_the_prompt_is_written_once_all_else_is_answered(tmp_path: Path) -> None:
     """In the mode "ask" it is of a later round; where judges found nothing, it is about the detectors' errors."""
     folder, prompts = labelled(tmp_path / "x", (RIGHT, "writer", 2), (WRONG, "planner", 0)), tmp_path / "p"
-    ask = ["--cassette", tmp_path / "c.jsonl", "--cassette-mode", "ask", "--prompts", prompts, "--model", "reader"]
+    ask: list[str | Path] = [
+        "--cassette",
+        tmp_path / "c.jsonl",
+        "--cassette-mode",
+        "ask",
+        "--prompts",
+        prompts,
+        "--model",
+        "reader",
+    ]
     purposes = []
     for _ in range(5):
         done = evaluated(folder, *ask, "--verify", "off", "--no-hints")

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from played_replies import played
 from small_traces import Did, Said, run, trace
 
 from tracejury.judges.grouping import group
 from tracejury.judges.llm.case import Deliberation
-from tracejury.judges.llm.client import Prompt, Reply
+from tracejury.judges.llm.client import Prompt
 from tracejury.judges.reviews.decisive import DecisiveCase, ask_decisive, decisive_case
 from tracejury.judges.reviews.decisive_check import DECISIVE_CHECK, UNLISTED
 from tracejury.processors.transcript.trace_record import trace_record
@@ -56,16 +57,7 @@ def a_case(*findings: Finding, least: float = 0.15) -> DecisiveCase:
 
 def asked(case: DecisiveCase, *texts: str) -> tuple[Deliberation, list[Prompt]]:
     """What comes of these replies, and the prompts that were sent."""
-    left, sent = list(texts), []
-    asking = ask_decisive(case, case.record, SUBJECT, "v1")
-    try:
-        prompt = next(asking)
-        while True:
-            sent.append(prompt)
-            prompt = asking.send(Reply(left.pop(0), "m"))
-    except StopIteration as end:
-        said: Deliberation = end.value
-        return said, sent
+    return played(ask_decisive(case, case.record, SUBJECT, "v1"), *texts)
 
 
 def entry(item: Any, answer: str, reason: str = "S1 says so.") -> dict[str, Any]:

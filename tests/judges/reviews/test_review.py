@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from check_cases import check
 from check_replies import entry, reply
+from played_replies import played
 
 from tracejury.judges.checks.check_types import ItemSource
-from tracejury.judges.llm.client import Prompt, PromptMessage, Reply
+from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.reviews.review import ReviewAnswers, ask_review, question_of, review_text
 from tracejury.schemas.checks import CheckItem
 
@@ -20,16 +21,7 @@ PROMPT = Prompt((PromptMessage("user", review_text(QUESTION, "c0ffee")),))
 
 def answered(*texts: str) -> tuple[ReviewAnswers, list[Prompt]]:
     """The answers that these replies make, and the prompts that were sent."""
-    left, sent = list(texts), []
-    asking = ask_review(PROMPT, QUESTION)
-    try:
-        prompt = next(asking)
-        while True:
-            sent.append(prompt)
-            prompt = asking.send(Reply(left.pop(0), "m"))
-    except StopIteration as end:
-        came: ReviewAnswers = end.value
-        return came, sent
+    return played(ask_review(PROMPT, QUESTION), *texts)
 
 
 def written(*entries: dict[str, Any]) -> str:

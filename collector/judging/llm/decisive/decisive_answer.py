@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from .....judges.llm.case import Deliberation
@@ -36,7 +37,8 @@ async def decisive_answer(
     """
     room = min(how.budget, MOST_TOKENS)
     while True:
-        shown = near(case.record, case.at, room, how.count)
+        # The tokens of a long trace take a while to count, and other calls share this loop.
+        shown = await asyncio.to_thread(near, case.record, case.at, room, how.count)
         most = how.panel.max_answer_tokens
         asking = ask_decisive(case, shown, subject, version, probability=probability, max_tokens=most)
         try:
