@@ -70,7 +70,6 @@ class RateQuery:
     tool: str = ""
     calibrated: bool = False
     limit: int = 100
-    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

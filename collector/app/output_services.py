@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 
 from ...judges.registry import priors
 from ...processors.assemble import TraceKey
@@ -27,7 +28,7 @@ from ..rates.label_calibration import LabelCalibration
 from ..rates.rule_calibrating import Ask, RuleCalibrating
 from ..rates.upkeep import RateUpkeep
 from ..store.client import Store
-from ..store.rule_calibrations import RuleCalibrations
+from ..store.rule_calibrations import RuleCalibrations, TenantCalibrations
 from ..store.texts import StoredTexts
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
@@ -60,12 +61,8 @@ class OutputServices:
         self._calibrations = calibrations
         self._store, self._config, self._telemetry, self._listeners = store, config, telemetry, listeners
         self._busy, self._clock = busy, clock
-        self._labels = labels = StoredLabels(store)
-        self._rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
-        measures = StoredMeasures(store, installed_packs, config.judges.task_key)
-        self.reader = StoredReader(
-            store, config.judging.assembler(), labels, self._rates, calibrations, measures, clock
-        )
+        self._rates = StoredRates(store, clock)
+        self.reader = self.reader_of("")
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
@@ -75,6 +72,22 @@ class OutputServices:
             "tracejury_texts_waiting", "Traces whose text for search waits to be stored", lambda: len(texts)
         )
         telemetry.counter("tracejury_texts_lost", "Traces not searched until judged again", lambda: texts.lost)
+
+    def reader_of(self, tenant: str) -> StoredReader:
+        """A reader of one tenant's data, with caches of its own."""
+        store, clock, config = self._store, self._clock, self._config
+        labels = StoredLabels(store, tenant)
+        calibrate = LabelCalibration(store, labels)
+        return StoredReader(
+            store,
+            config.judging.assembler(),
+            labels,
+            StoredRates(store, clock, calibrate=calibrate, tenant=tenant, folding=self._rates.folding),
+            TenantCalibrations(store, self._calibrations, tenant),
+            StoredMeasures(store, installed_packs, config.judges.task_key, tenant),
+            clock,
+            tenant,
+        )
 
     @property
     def stops(self) -> list[Stop]:
@@ -87,7 +100,13 @@ class OutputServices:
         reader, clock = self.reader, self._clock
         self._texts.start(ask)
         calibrating = RuleCalibrating(
-            self._store, self._labels, self._calibrations, priors(), ask, clock, self._config.detectors.settings()
+            self._store,
+            partial(StoredLabels, self._store),
+            self._calibrations,
+            priors(),
+            ask,
+            clock,
+            self._config.detectors.settings(),
         )
         upkeep = RateUpkeep(self._store, self._rates.folding, calibrating=calibrating, pressed=self._busy, clock=clock)
         gauges = Gauges(self._store, reader, judges, self._telemetry, clock)

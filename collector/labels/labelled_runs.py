@@ -14,7 +14,6 @@ from ...schemas.profiles import DEFAULT_PROFILE, threshold
 from ...schemas.queries.labels import Stratum
 from ...schemas.verdicts import SubjectKind
 from ..queries.reader import Labels
-from ..store.client import Store
 from ..store.lists.findings import JOINED, whole
 from ..store.reading import StoredReading
 from ..store.scope import TENANT, Scope
@@ -34,40 +33,38 @@ _PARTS: Final = f"SELECT Part, Whole FROM ({JOINED}) WHERE Whole IN {{ids:Array(
 
 
 def labelled_runs(
-    store: Store,
+    scope: Scope,
     labels: Labels,
     strata: Callable[[], Sequence[Stratum]],
     since: int,
     until: int,
     service: str = "",
-    tenant: str = "",
 ) -> Iterator[LabelledRun]:
     """The runs of traces that arrived in [since, until) and that have labels, with findings of the balanced profile.
 
     `strata`: those of that time and service; asked only where there are labels, since it looks at all runs.
     """
-    rows = Scope(store, tenant).select(_LABELLED, **bounds(since, until, service))
+    rows = scope.select(_LABELLED, **bounds(since, until, service))
     weights = {run: one.size / one.reviewed for one in (strata() if rows else ()) for run in one.drawn}
     for first in range(0, len(rows), _PAGE):
         runs = [(trace_id, run_id) for trace_id, ids in rows[first : first + _PAGE] for run_id in ids]
-        yield from _loaded(store, labels, runs, weights, tenant)
+        yield from _loaded(scope, labels, runs, weights)
 
 
 def _loaded(
-    store: Store,
+    scope: Scope,
     labels: Labels,
     runs: Sequence[tuple[str, str]],
     weights: Mapping[tuple[str, str], float],
-    tenant: str,
 ) -> Iterator[LabelledRun]:
     ids = sorted({trace_id for trace_id, _ in runs})
     parts = dict[str, list[str]]()
-    for part, shown in Scope(store, tenant).select(_PARTS, ids=ids):
+    for part, shown in scope.select(_PARTS, ids=ids):
         parts.setdefault(shown, []).append(part)
     everything = [*ids, *(part for found in parts.values() for part in found)]
-    reading, least = StoredReading(store), threshold(DEFAULT_PROFILE)
-    findings, verdicts = reading.load_findings(everything, tenant), reading.load_verdicts(ids, tenant)
-    labelled = labels.of_traces(everything, tenant)
+    reading, least = StoredReading(scope.store, scope.tenant), threshold(DEFAULT_PROFILE)
+    findings, verdicts = reading.load_findings(everything), reading.load_verdicts(ids)
+    labelled = labels.of_traces(everything)
     orders: dict[str, list[str]] = {}
     for trace_id, run_id in runs:
         orders.setdefault(trace_id, []).append(run_id)

@@ -64,11 +64,11 @@ class Labelling:
     it is about is not stored, and what the store raises.
     """
 
-    def __init__(self, reader: Reader, now: int, *, only_new: bool = False, tenant: str = "") -> None:
+    def __init__(self, reader: Reader, now: int, *, only_new: bool = False) -> None:
         self._labels, self._now = reader.labels, now // MICROSECOND * MICROSECOND
         self._errors = reader.error
-        self._only_new, self._tenant = only_new, tenant
-        self._about = Surroundings(reader, tenant)
+        self._only_new, self._tenant = only_new, reader.tenant
+        self._about = Surroundings(reader)
         self._changed: list[Annotation | HumanScore | Review] = []
 
     @property
@@ -149,7 +149,6 @@ class Labelling:
             annotator=annotator,
             trace_id=_an_id(trace_id),
             withdrawn=True,
-            tenant=self._tenant,
         )
         found = self._labels.annotations(query) if query.id else ()
         if not found:
@@ -167,9 +166,9 @@ class Labelling:
         What names a judge is of a finding, also of one of another store.
         """
         some_id = said.finding_id
-        if not some_id or said.judge or self._labels.finding(some_id, self._tenant) is not None:
+        if not some_id or said.judge or self._labels.finding(some_id) is not None:
             return None
-        view = self._errors(some_id, Confidence(0.0, 0.0), self._tenant)
+        view = self._errors(some_id, Confidence(0.0, 0.0))
         return view.located.error if view else None
 
     def _withdraw_contrary(self, taken: Annotation, error: ErrorSummary, kept: dict[str, Annotation]) -> None:
@@ -194,7 +193,7 @@ class Labelling:
     def _opinion(self, said: AnnotationDraft) -> Annotation:
         if not said.finding_id:
             raise ConfigError(f"an opinion other than {Opinion.MISSED} needs finding_id")
-        finding = self._labels.finding(said.finding_id, self._tenant)
+        finding = self._labels.finding(said.finding_id)
         if finding is None:
             return self._of_elsewhere(said)
         if said.trace_id not in ("", finding.trace_id):

@@ -47,10 +47,10 @@ _REVIEWS: Final = _Kind("reviews", REVIEWS, "concat(TraceId, '/', AgentRunId, '/
 
 
 class StoredLabels:
-    """Labels of all tenants. Methods raise RetryableError for what may pass, StoreError for the rest."""
+    """Labels of one tenant. Methods raise RetryableError for what may pass, StoreError for the rest."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, tenant: str = "") -> None:
+        self._store, self._scope = store, Scope(store, tenant)
 
     def save(self, labelled: Labelled) -> None:
         """Keep new or changed labels; the same again, or an older change after a newer one, changes nothing.
@@ -63,18 +63,18 @@ class StoredLabels:
             insert_rows(self._store, "human_scores", SCORES.names, map(SCORES.row, labelled.scores))
             insert_rows(self._store, "reviews", REVIEWS.names, map(REVIEWS.row, labelled.reviews))
 
-    def annotations_of(self, trace_ids: Sequence[str], tenant: str = "") -> Sequence[Annotation]:
+    def annotations_of(self, trace_ids: Sequence[str]) -> Sequence[Annotation]:
         """The annotations that hold, by span."""
-        found = self._of_traces(_ANNOTATIONS, trace_ids, tenant) if trace_ids else ()
+        found = self._of_traces(_ANNOTATIONS, trace_ids) if trace_ids else ()
         return sorted(found, key=lambda a: (a.span_id, a.id))
 
-    def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
+    def of_traces(self, trace_ids: Sequence[str]) -> Mapping[str, Labelled]:
         """The labels that hold, by trace id, each kind in the order of spans or runs."""
         if not trace_ids:
             return {}
-        annotations = self.annotations_of(trace_ids, tenant)
-        scores = sorted(self._of_traces(_SCORES, trace_ids, tenant), key=lambda s: s.place)
-        reviews = sorted(self._of_traces(_REVIEWS, trace_ids, tenant), key=lambda r: r.place)
+        annotations = self.annotations_of(trace_ids)
+        scores = sorted(self._of_traces(_SCORES, trace_ids), key=lambda s: s.place)
+        reviews = sorted(self._of_traces(_REVIEWS, trace_ids), key=lambda r: r.place)
         labelled = {a.trace_id for a in annotations} | {s.trace_id for s in scores} | {r.trace_id for r in reviews}
         return {
             trace_id: Labelled(
@@ -109,45 +109,43 @@ class StoredLabels:
             raise ValueError("labels to delete must be named")
         kinds: tuple[_Kind[Any], ...] = (_ANNOTATIONS,) if query.id else (_ANNOTATIONS, _SCORES, _REVIEWS)
         condition = "".join(f" AND {ANNOTATIONS.column_of(name)} = {{{name}:String}}" for name in named)
-        scope, gone = Scope(self._store, query.tenant), 0
+        gone = 0
         for kind in kinds:
-            gone += scope.select(f"SELECT count() FROM ({_latest(kind, condition)})", **named)[0][0]
-            self._store.command(
-                f"DELETE FROM {kind.table} WHERE {TENANT}{condition}", {"tenant": query.tenant, **named}
-            )
+            gone += self._scope.select(f"SELECT count() FROM ({_latest(kind, condition)})", **named)[0][0]
+            values = {"tenant": self._scope.tenant, **named}
+            self._store.command(f"DELETE FROM {kind.table} WHERE {TENANT}{condition}", values)
         return gone
 
-    def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
+    def finding(self, finding_id: str) -> Finding | None:
         """The finding of that id, of any state."""
         sql = f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {TENANT} AND Id = {{id:String}} LIMIT 1"
-        return next(map(read_finding, Scope(self._store, tenant).select(sql, id=finding_id)), None)
+        return next(map(read_finding, self._scope.select(sql, id=finding_id)), None)
 
     def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
         """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
-        return label_queue.queue(Scope(self._store, query.tenant), query)
+        return label_queue.queue(self._scope, query)
 
-    def strata(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[Stratum]:
+    def strata(self, since: int, until: int, service: str = "") -> Sequence[Stratum]:
         """The strata of the judged runs that arrived in [since, until), by name."""
-        return label_queue.strata(Scope(self._store, tenant), since, until, service)
+        return label_queue.strata(self._scope, since, until, service)
 
     def quality(
         self,
         since: int,
         until: int,
         service: str = "",
-        tenant: str = "",
         strata: Sequence[Stratum] | None = None,
     ) -> Sequence[JudgeQuality]:
         """How judges fare against the labels of runs that arrived in [since, until), by name."""
 
         def known() -> Sequence[Stratum]:
-            return self.strata(since, until, service, tenant) if strata is None else strata
+            return self.strata(since, until, service) if strata is None else strata
 
-        return quality_of(list(labelled_runs(self._store, self, known, since, until, service, tenant)))
+        return quality_of(list(labelled_runs(self._scope, self, known, since, until, service)))
 
-    def _of_traces(self, kind: _Kind[Label], trace_ids: Sequence[str], tenant: str) -> list[Label]:
+    def _of_traces(self, kind: _Kind[Label], trace_ids: Sequence[str]) -> list[Label]:
         sql = _latest(kind, "AND TraceId IN {trace_ids:Array(String)}") + " WHERE NOT Withdrawn"
-        return [kind.columns.read(row) for row in Scope(self._store, tenant).select(sql, trace_ids=list(trace_ids))]
+        return [kind.columns.read(row) for row in self._scope.select(sql, trace_ids=list(trace_ids))]
 
     def _find(self, kind: _Kind[Label], query: LabelQuery) -> list[Label]:
         asked, values = conditions(LABEL_FILTERS, query)
@@ -167,7 +165,7 @@ class StoredLabels:
             values |= {"time": at.time, "place": at.id}
         order = "ChangedAt, Place" if query.after else "ChangedAt DESC, Place DESC"
         sql = f"{_latest(kind, inner)} WHERE {outer} ORDER BY {order} LIMIT {{limit:UInt64}}"
-        return [kind.columns.read(row) for row in Scope(self._store, query.tenant).select(sql, **values)]
+        return [kind.columns.read(row) for row in self._scope.select(sql, **values)]
 
 
 def _latest(kind: _Kind[Any], condition: str) -> str:

@@ -37,15 +37,15 @@ class _View:
 class Surroundings:
     """Traces are looked up once each."""
 
-    def __init__(self, reader: Reader, tenant: str) -> None:
-        self._reader, self._tenant = reader, tenant
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
         self._kept: dict[str, Kept] = {}
         self._views: dict[str, _View] = {}
 
     def kept(self, trace_id: str) -> Kept:
         """The labels of a trace; the caller adds the new ones."""
         if trace_id not in self._kept:
-            query = LabelQuery(_ALL, trace_id=trace_id, withdrawn=True, tenant=self._tenant)
+            query = LabelQuery(_ALL, trace_id=trace_id, withdrawn=True)
             labels = self._reader.labels
             self._kept[trace_id] = Kept(
                 {a.id: a for a in labels.annotations(query)},
@@ -56,7 +56,7 @@ class Surroundings:
 
     def must_know(self, trace_id: str, span_id: str) -> None:
         """Raises NotFoundError where there is no such span in that trace."""
-        if not self._reader.knows(trace_id, span_id, self._tenant):
+        if not self._reader.knows(trace_id, span_id):
             raise NotFoundError(f"no span {span_id[:64]!r} of trace {trace_id[:64]!r} is stored")
 
     def run_of_span(self, trace_id: str, span_id: str) -> str:
@@ -79,7 +79,7 @@ class Surroundings:
 
     def _view(self, trace_id: str) -> _View:
         if trace_id not in self._views:
-            found = self._reader.trace(trace_id, Confidence(1.0, 1.0), self._tenant)
+            found = self._reader.trace(trace_id, Confidence(1.0, 1.0))
             if found is None:
                 raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
             trace = found.trace

@@ -9,10 +9,10 @@ from ...schemas.rule_calibrations import RuleCalibration
 
 
 class Calibrations(Protocol):
-    """What labels of services have made of the confidences of detectors there."""
+    """What labels have made of the confidences of detectors on the services of one tenant."""
 
-    def of(self, tenant: str, service: str) -> Mapping[str, RuleCalibration]:
+    def of(self, service: str) -> Mapping[str, RuleCalibration]:
         """The newest calibration of each rule of a service, by rule; also of those without labels by now."""
 
-    def history(self, service: str, rule: str, tenant: str = "") -> Sequence[RuleCalibration]:
+    def history(self, service: str, rule: str) -> Sequence[RuleCalibration]:
         """The versions that moved a rule on a service, in order. It may block."""

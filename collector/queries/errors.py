@@ -13,10 +13,10 @@ from ...schemas.annotations import Annotation
 from ...schemas.findings import Finding
 from ...schemas.queries.reader import Confidence, ErrorView, LocatedError
 from ...schemas.trajectory import Trace
-from ..store.client import Store
 from ..store.errors import StoredErrors
 from ..store.judging import StoredJudging
 from ..store.reading import StoredReading, places
+from ..store.scope import Scope
 
 
 def errors_of_trace(
@@ -45,15 +45,16 @@ def located_errors(trace: Trace | TraceOutline, errors: Iterable[AgentError], le
     ]
 
 
-def stored_error(store: Store, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:
+def stored_error(scope: Scope, some_id: str, confidence: Confidence) -> ErrorView | None:
     """The error that has this id, had it once, or holds the finding of this id; else it as its findings were.
 
     None where no such id is stored.
     """
+    store, tenant = scope.store, scope.tenant
     errors = StoredErrors(store, tenant)
     trace_id, named = errors.named(some_id)
     trace_ids = sorted(StoredJudging(store, tenant).joined([trace_id]).get(trace_id, {trace_id}))
-    loaded = StoredReading(store).load_findings(trace_ids, tenant) if named else {}
+    loaded = StoredReading(store, tenant).load_findings(trace_ids) if named else {}
     findings = {finding.id: finding for found in loaded.values() for finding in found}
     holding = errors.holding(trace_ids, named, confidence)
     if holding:
@@ -62,7 +63,7 @@ def stored_error(store: Store, some_id: str, confidence: Confidence, tenant: str
     gone = group((findings[i] for i in named if i in findings), ())
     if not gone:
         return None
-    names = places(store, trace_ids, tenant)
+    names = places(scope, trace_ids)
     lead = gone[0].lead
     service, agent = names.get((lead.trace_id, ""), ""), names.get((lead.trace_id, lead.agent_run_id), "")
     located = LocatedError.of(gone[0], lead.trace_id, service, agent if lead.agent_run_id else "")

@@ -8,8 +8,8 @@ from typing import Final
 
 from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
 from ...schemas.verdicts import DETECTORS
-from ..store.client import Store
 from ..store.lists.known import KINDS, StoredNames
+from ..store.scope import Scope
 from .explain.glossary import glossary
 from .explain.pack_terms import CATEGORY, CHECK, PACK
 
@@ -17,12 +17,12 @@ MOST: Final = 20
 """Known names of a kind that are listed."""
 
 
-def unknown_names(store: Store, asked: Mapping[str, str], tenant: str = "") -> dict[str, list[str]]:
+def unknown_names(scope: Scope, asked: Mapping[str, str]) -> dict[str, list[str]]:
     """Of the names in `asked`, by kind, the unknown ones: for each up to `MOST` known names, the nearest first.
 
     What is of no kind in `KINDS`, and what is "", is left out. Raises RetryableError, StoreError.
     """
-    names = StoredNames(store, tenant)
+    names = StoredNames(scope.store, scope.tenant)
     return {
         kind: _nearest(name, [*names.near(kind, name, MOST), *_own(kind)])
         for kind, name in asked.items()

@@ -17,6 +17,7 @@ from ...schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQu
 from ...schemas.rates import Estimate
 from ..store.client import Store
 from ..store.measures import measured_sessions
+from ..store.scope import Scope
 
 WORST: Final = 20
 """Sessions of the lowest average that are named."""
@@ -126,13 +127,19 @@ class Measures(Protocol):
 
 
 class StoredMeasures:
-    """Measures of the store's sessions. `packs`: all that there are; `task_keys`: attributes that name a task.
+    """Measures of one tenant's sessions. `packs`: all that there are; `task_keys`: attributes that name a task.
 
     Every method blocks.
     """
 
-    def __init__(self, store: Store, packs: Callable[[], Sequence[MeasuredPack]], task_keys: Sequence[str]) -> None:
-        self._store, self._packs, self._task_keys = store, packs, task_keys
+    def __init__(
+        self,
+        store: Store,
+        packs: Callable[[], Sequence[MeasuredPack]],
+        task_keys: Sequence[str],
+        tenant: str = "",
+    ) -> None:
+        self._scope, self._packs, self._task_keys = Scope(store, tenant), packs, task_keys
 
     @property
     def packs(self) -> Sequence[MeasuredPack]:
@@ -159,7 +166,7 @@ class StoredMeasures:
 
     def _answer(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
         judges = {measure.judge for measure in pack.measures}
-        sessions, unread = measured_sessions(self._store, query, judges, self._task_keys)
+        sessions, unread = measured_sessions(self._scope, query, judges, self._task_keys)
         return replace(answer_of(pack, query, sessions), unread=unread)
 
 

@@ -67,7 +67,11 @@ class Rates(Protocol):
 
 
 class Reader(Protocol):
-    """Answers from the store. Every method may block: call it on a thread."""
+    """Answers from the store about one tenant. Every method may block: call it on a thread."""
+
+    @property
+    def tenant(self) -> str:
+        """The tenant."""
 
     @property
     def ledger(self) -> Ledger:
@@ -104,24 +108,22 @@ class Reader(Protocol):
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
 
-    def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "", tenant: str = "") -> int:
+    def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "") -> int:
         """How many traces have spans that no judging has seen; empty arguments do not narrow."""
 
     def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
         """Up to `limit` sessions that hold a trace of the query."""
 
-    def session(
-        self, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
-    ) -> SessionView | None:
+    def session(self, session_id: str, confidence: Confidence, service: str = "") -> SessionView | None:
         """The conversation, of one service or ("") of all that name the id; None when there is none."""
 
-    def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
+    def facets(self, since: int, until: int = 0, service: str = "") -> Facets:
         """The filter values of traces that arrived in [`since`, `until`); `until` 0: no end."""
 
-    def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
+    def services(self, since: int, limit: int) -> Sequence[str]:
         """Up to `limit` services with traces that arrived from `since` (unix nanos) on, latest first; "" for none."""
 
-    def unknown_names(self, asked: Mapping[str, str], tenant: str = "") -> Mapping[str, Sequence[str]]:
+    def unknown_names(self, asked: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
         """Of names to filter by, by kind (`service`, `tool` …), the unknown ones; known ones of each, nearest first."""
 
     def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
@@ -130,39 +132,37 @@ class Reader(Protocol):
     def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
         """Up to `limit` errors that hold now."""
 
-    def error(self, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:
+    def error(self, some_id: str, confidence: Confidence) -> ErrorView | None:
         """The error of an id, earlier ones included, or with the finding of that id; None where there is none.
 
         Without findings that hold it is retracted.
         """
 
-    def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+    def error_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """Up to `limit` ids of errors, earlier ones included, and of findings that begin so, in order."""
 
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings there are, whatever limit the query names."""
 
-    def errors_of(
-        self, findings: Sequence[Finding], confidence: Confidence, tenant: str = ""
-    ) -> Sequence[LocatedError]:
+    def errors_of(self, findings: Sequence[Finding], confidence: Confidence) -> Sequence[LocatedError]:
         """The errors that any of these findings is of."""
 
-    def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
+    def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence) -> Mapping[str, int]:
         """How many errors a list of traces shows of each; absent: none."""
 
-    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+    def trace(self, trace_id: str, confidence: Confidence) -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""
 
-    def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+    def trace_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """Up to `limit` ids of stored traces that begin so, in order."""
 
-    def session_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+    def session_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """Up to `limit` ids of sessions that begin so, in order."""
 
-    def received(self, trace_id: str, tenant: str = "") -> Received | None:
+    def received(self, trace_id: str) -> Received | None:
         """The spans and logs of a trace and of the traces joined with it, None where there is none."""
 
-    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
+    def knows(self, trace_id: str, span_id: str) -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
 
 
@@ -176,10 +176,10 @@ class Labels(Protocol):
             RetryableError, StoreError: the store failed.
         """
 
-    def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
+    def of_traces(self, trace_ids: Sequence[str]) -> Mapping[str, Labelled]:
         """The labels that hold, by trace id; a trace without labels is absent."""
 
-    def annotations_of(self, trace_ids: Sequence[str], tenant: str = "") -> Sequence[Annotation]:
+    def annotations_of(self, trace_ids: Sequence[str]) -> Sequence[Annotation]:
         """The annotations that hold of these traces."""
 
     def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
@@ -198,13 +198,13 @@ class Labels(Protocol):
             ValueError: it names nothing.
         """
 
-    def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
+    def finding(self, finding_id: str) -> Finding | None:
         """The finding of that id, whether or not it still holds; None where there is none."""
 
     def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
         """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
 
-    def strata(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[Stratum]:
+    def strata(self, since: int, until: int, service: str = "") -> Sequence[Stratum]:
         """The strata of the judged runs that arrived in [since, until), by name, as they are now.
 
         An estimate weighs each reviewed run of a stratum by size / reviewed (strata are known of every run, so this is
@@ -218,7 +218,6 @@ class Labels(Protocol):
         since: int,
         until: int,
         service: str = "",
-        tenant: str = "",
         strata: Sequence[Stratum] | None = None,
     ) -> Sequence[JudgeQuality]:
         """How judges fare against the labels of runs that arrived in that time, by name.
@@ -236,34 +235,30 @@ class Ledger(Protocol):
     def summary(self, query: LedgerQuery) -> Mapping[Outcome, int]:
         """How many words of each outcome there are, whatever outcome and place in the list the query names."""
 
-    def judged_trace(self, trace_id: str, tenant: str = "") -> JudgedState | None:
+    def judged_trace(self, trace_id: str) -> JudgedState | None:
         """The state of a trace when it was judged; None where it was not."""
 
-    def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, int]:
+    def pending_runs(self, trace_ids: Sequence[str]) -> Mapping[str, int]:
         """How many agent runs of each trace wait for LLM judges; absent: none."""
 
-    def spend(self, since: int, tenant: str = "") -> Sequence[Spend]:
+    def spend(self, since: int) -> Sequence[Spend]:
         """The cost of calls from `since` (unix nanos) on, by hour and service."""
 
 
 class PipelineStats(Protocol):
     """PipelineStats in the store. Every method may block: call it on a thread. Times in unix nanos."""
 
-    def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:
+    def timeliness(self, since: int, until: int, service: str = "") -> Timeliness:
         """Of findings that were first seen in [since, until), the latest of them where there are very many."""
 
-    def new_services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
+    def new_services(self, since: int, limit: int) -> Sequence[str]:
         """Up to `limit` services of which no trace was there before `since`, the latest first."""
 
-    def outcomes(
-        self, since: int, until: int, service: str = "", tenant: str = ""
-    ) -> Mapping[str, Mapping[Outcome, int]]:
+    def outcomes(self, since: int, until: int, service: str = "") -> Mapping[str, Mapping[Outcome, int]]:
         """By LLM judge: how many agent runs of traces that arrived in [since, until) have which outcome."""
 
-    def verifiers(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[VerifierSeen]:
+    def verifiers(self, since: int, until: int, service: str = "") -> Sequence[VerifierSeen]:
         """What came of looks at others' findings that were first seen in [since, until), judges' findings first."""
 
-    def versions(
-        self, judge: str, since: int, until: int, service: str = "", tenant: str = ""
-    ) -> Sequence[VersionSeen]:
+    def versions(self, judge: str, since: int, until: int, service: str = "") -> Sequence[VersionSeen]:
         """Versions and models of an LLM judge with findings in traces that arrived in [since, until), latest first."""

@@ -31,6 +31,7 @@ from ..store.lists import SessionLists, TraceLists
 from ..store.lists.prefixes import session_ids_from, trace_ids_from
 from ..store.pipeline_stats import StoredPipelineStats
 from ..store.reading import StoredReading
+from ..store.scope import Scope
 from ..store.stored_trace import stored_trace
 from .calibrations import Calibrations
 from .errors import errors_of_trace, labelled, stored_error
@@ -44,7 +45,7 @@ from .unproven import marked
 
 
 class StoredReader:
-    """Answers from the store; every method blocks. `clock` gives unix nanos."""
+    """Answers about one tenant; every method blocks. `clock` gives unix nanos."""
 
     def __init__(
         self,
@@ -55,142 +56,142 @@ class StoredReader:
         calibrations: Calibrations,
         measures: Measures,
         clock: Callable[[], int],
+        tenant: str = "",
     ) -> None:
+        self.tenant = tenant
         self._store, self._config, self._clock = store, config, clock
-        self._reading = StoredReading(store)
-        self.ledger: Ledger = StoredLedger(store)
-        self.architectures: Architectures = StoredArchitectures(store, clock=clock)
-        self.trace_queries: TraceQueries = StoredTraceQueries(store, config, clock)
+        self._scope, self._reading = Scope(store, tenant), StoredReading(store, tenant)
+        self.ledger: Ledger = StoredLedger(store, tenant)
+        self.architectures: Architectures = StoredArchitectures(store, tenant, clock=clock)
+        self.trace_queries: TraceQueries = StoredTraceQueries(store, config, clock, tenant=tenant)
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
-        self.pipeline_stats = StoredPipelineStats(store)
+        self.pipeline_stats = StoredPipelineStats(store, tenant)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
         self.rates.refresh()
         return self._reading.find_traces(query)
 
-    def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "", tenant: str = "") -> int:
+    def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "") -> int:
         """How many traces have spans that no judging has seen."""
-        return TraceLists(self._store, tenant).count_unjudged(since, service, trace_id)
+        return TraceLists(self._store, self.tenant).count_unjudged(since, service, trace_id)
 
     def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
         """Up to `limit` sessions that hold a trace of the query."""
         self.rates.refresh()
-        return SessionLists(self._store, query.tenant).find(query)
+        return SessionLists(self._store, self.tenant).find(query)
 
-    def session(
-        self, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
-    ) -> SessionView | None:
+    def session(self, session_id: str, confidence: Confidence, service: str = "") -> SessionView | None:
         """The conversation, of one service or ("") of all that name the id; None when there is none."""
         self.rates.refresh()
-        view = stored_session(self._store, session_id, confidence, service, tenant)
+        view = stored_session(self._scope, session_id, confidence, service)
         if view is None:
             return None
-        found = self._labelled([error for exchange in view.exchanges for error in exchange.errors], tenant)
-        errors = iter(marked(found, self.calibrations, tenant))
+        found = self._labelled([error for exchange in view.exchanges for error in exchange.errors])
+        errors = iter(marked(found, self.calibrations))
         return replace(view, exchanges=[replace(e, errors=list(islice(errors, len(e.errors)))) for e in view.exchanges])
 
-    def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:
+    def facets(self, since: int, until: int = 0, service: str = "") -> Facets:
         """The filter values of traces that arrived in [`since`, `until`)."""
-        return TraceLists(self._store, tenant).facets(since, until, service)
+        return TraceLists(self._store, self.tenant).facets(since, until, service)
 
-    def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:
+    def services(self, since: int, limit: int) -> Sequence[str]:
         """Services of which a trace arrived from `since` on, the latest first."""
-        return self._reading.find_services(since, limit, tenant)
+        return self._reading.find_services(since, limit)
 
-    def unknown_names(self, asked: Mapping[str, str], tenant: str = "") -> Mapping[str, Sequence[str]]:
+    def unknown_names(self, asked: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
         """Of names to filter by, the unknown ones."""
-        return unknown_names(self._store, asked, tenant)
+        return unknown_names(self._scope, asked)
 
     def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""
-        return marked(self._reading.find_findings(query), self.calibrations, query.tenant)
+        return marked(self._reading.find_findings(query), self.calibrations)
 
     def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
         """Up to `limit` errors that hold now."""
         self.rates.refresh()
-        found = marked(StoredErrors(self._store, query.tenant).find(query), self.calibrations, query.tenant)
-        return self._labelled(found, query.tenant)
+        found = marked(StoredErrors(self._store, self.tenant).find(query), self.calibrations)
+        return self._labelled(found)
 
-    def error(self, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:
+    def error(self, some_id: str, confidence: Confidence) -> ErrorView | None:
         """Five look-ups, six where people have labelled anything in the trace."""
         self.rates.refresh()
-        view = stored_error(self._store, some_id, confidence, tenant)
+        view = stored_error(self._scope, some_id, confidence)
         if view is None:
             return None
-        return replace(view, located=self._labelled(marked([view.located], self.calibrations, tenant), tenant)[0])
+        return replace(view, located=self._labelled(marked([view.located], self.calibrations))[0])
 
-    def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+    def error_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """Up to `limit` ids of errors and findings that begin so."""
         self.rates.refresh()
-        return StoredErrors(self._store, tenant).ids_from(prefix, limit)
+        return StoredErrors(self._store, self.tenant).ids_from(prefix, limit)
 
-    def errors_of(
-        self, findings: Sequence[Finding], confidence: Confidence, tenant: str = ""
-    ) -> Sequence[LocatedError]:
+    def errors_of(self, findings: Sequence[Finding], confidence: Confidence) -> Sequence[LocatedError]:
         """The errors that any of these findings is of."""
         self.rates.refresh()
         own = sorted({finding.trace_id for finding in findings})
-        joined = StoredJudging(self._store, tenant).joined(own)
+        joined = StoredJudging(self._store, self.tenant).joined(own)
         trace_ids = sorted({*own, *(trace_id for ids in joined.values() for trace_id in ids)})
-        found = StoredErrors(self._store, tenant).holding(trace_ids, [finding.id for finding in findings], confidence)
-        return self._labelled(found, tenant)
+        found = StoredErrors(self._store, self.tenant).holding(
+            trace_ids, [finding.id for finding in findings], confidence
+        )
+        return self._labelled(found)
 
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings hold now."""
         return self._reading.count_findings(query)
 
-    def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
+    def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence) -> Mapping[str, int]:
         """How many errors a list of traces shows of each."""
         self.rates.refresh()
-        found = TraceLists(self._store, tenant).errors(trace_ids, confidence)
+        found = TraceLists(self._store, self.tenant).errors(trace_ids, confidence)
         return {trace_id: sum(counts.values()) for trace_id, (counts, _) in found.items()}
 
-    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+    def trace(self, trace_id: str, confidence: Confidence) -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""
-        judging = StoredJudging(self._store, tenant)
-        trace = stored_trace(judging, trace_id, tenant, self._config, self._clock())
+        judging = StoredJudging(self._store, self.tenant)
+        trace = stored_trace(judging, trace_id, self.tenant, self._config, self._clock())
         if trace is None:
             return None
         least = confidence.least(trace.conventions)
-        found = self._reading.load_findings(trace.trace_ids, tenant)
-        verdicts = self._reading.load_verdicts(trace.trace_ids, tenant)
+        found = self._reading.load_findings(trace.trace_ids)
+        verdicts = self._reading.load_verdicts(trace.trace_ids)
         live = [f for i in trace.trace_ids for f in found.get(i, ()) if f.state in LIVE]
-        said = self.labels.annotations_of(trace.trace_ids, tenant)
+        said = self.labels.annotations_of(trace.trace_ids)
         return TraceView(
             trace,
             [f for f in live if f.confidence >= least],
             [v for i in trace.trace_ids for v in verdicts.get(i, ())],
-            marked(errors_of_trace(trace, live, least, said), self.calibrations, tenant),
+            marked(errors_of_trace(trace, live, least, said), self.calibrations),
         )
 
-    def _labelled(self, errors: Sequence[LocatedError], tenant: str) -> list[LocatedError]:
+    def _labelled(self, errors: Sequence[LocatedError]) -> list[LocatedError]:
         """The errors with what people say of them, among all that hold under their traces."""
-        said = self.labels.annotations_of(sorted({one.error.trace_id for one in errors}), tenant)
+        said = self.labels.annotations_of(sorted({one.error.trace_id for one in errors}))
         if not said:
             return list(errors)
-        holding = StoredErrors(self._store, tenant).under(sorted({one.whole for one in errors}))
+        holding = StoredErrors(self._store, self.tenant).under(sorted({one.whole for one in errors}))
         known = {error.id for error in holding}
         gone = [one.error for one in errors if one.error.id not in known]
         return labelled(errors, labels_on([*gone, *holding], said))
 
-    def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+    def trace_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """Up to `limit` ids of stored traces that begin so."""
-        return trace_ids_from(self._store, prefix, limit, tenant)
+        return trace_ids_from(self._scope, prefix, limit)
 
-    def session_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:
+    def session_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """Up to `limit` ids of sessions that begin so."""
-        return session_ids_from(self._store, prefix, limit, tenant)
+        return session_ids_from(self._scope, prefix, limit)
 
-    def received(self, trace_id: str, tenant: str = "") -> Received | None:
+    def received(self, trace_id: str) -> Received | None:
         """The spans and logs of a trace and of the traces joined with it, None where there is none."""
-        judging = StoredJudging(self._store, tenant)
+        judging = StoredJudging(self._store, self.tenant)
         rows = judging.load_spans(sorted(judging.joined([trace_id]).get(trace_id, {trace_id})))
         if trace_id not in rows:
             return None
         spans = [span for own, _ in rows.values() for span in own]
         return Received(spans, [record for _, own in rows.values() for record in own])
 
-    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
+    def knows(self, trace_id: str, span_id: str) -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
-        return self._reading.knows(trace_id, span_id, tenant)
+        return self._reading.knows(trace_id, span_id)

@@ -9,21 +9,19 @@ from ...schemas.findings import LIVE, Finding
 from ...schemas.queries.conversation import SessionView
 from ...schemas.queries.reader import Confidence
 from ...schemas.verdicts import Verdict, session_subject_id
-from ..store.client import Store
 from ..store.lists import SessionLists
 from ..store.lists.conversation import pinned, together
 from ..store.reading import StoredReading, places
+from ..store.scope import Scope
 
 
-def stored_session(
-    store: Store, session_id: str, confidence: Confidence, service: str = "", tenant: str = ""
-) -> SessionView | None:
+def stored_session(scope: Scope, session_id: str, confidence: Confidence, service: str = "") -> SessionView | None:
     """The session of one service, or ("") of all that name the id; None where there is none.
 
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    lists, reading = SessionLists(store, tenant), StoredReading(store)
+    lists, reading = SessionLists(scope.store, scope.tenant), StoredReading(scope.store, scope.tenant)
     rows = lists.rows_of(session_id, service, confidence)
     if not rows:
         return None
@@ -33,18 +31,18 @@ def stored_session(
     parts = own | lists.parts(list(own))
     least = {one.trace_id: confidence.least(one.recognised) for one in said}
     findings: defaultdict[str, list[Finding]] = defaultdict(list)
-    for part, found in reading.load_findings(list(parts), tenant).items():
+    for part, found in reading.load_findings(list(parts)).items():
         home = parts[part]
         findings[home] += [f for f in found if f.state in LIVE]
     verdicts: defaultdict[str, list[Verdict]] = defaultdict(list)
-    for part, words in reading.load_verdicts(list(parts), tenant).items():
+    for part, words in reading.load_verdicts(list(parts)).items():
         verdicts[parts[part]] += words
-    names = places(store, parts, tenant)
+    names = places(scope, parts)
     exchanges = [
         exchange
         for one in said
         for exchange in pinned(one, findings[one.trace_id], least[one.trace_id], verdicts[one.trace_id], names)
     ]
     services = [r.service for r in rows]
-    measures = reading.load_session_verdicts([session_subject_id(one, session_id) for one in services], tenant)
+    measures = reading.load_session_verdicts([session_subject_id(one, session_id) for one in services])
     return SessionView(whole, services, exchanges, max(0, whole.traces - len(said)), measures)

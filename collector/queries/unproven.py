@@ -19,6 +19,6 @@ def is_unproven(rule: str, known: Mapping[str, RuleCalibration]) -> bool:
     return rule in priors() and not (rule in known and known[rule].holds)
 
 
-def marked(located: Iterable[Located], calibrations: Calibrations, tenant: str = "") -> list[Located]:
+def marked(located: Iterable[Located], calibrations: Calibrations) -> list[Located]:
     """The same, each saying whether its rule, of an error its lead's, is unproven on its service."""
-    return [replace(one, unproven=is_unproven(one.judge, calibrations.of(tenant, one.service))) for one in located]
+    return [replace(one, unproven=is_unproven(one.judge, calibrations.of(one.service))) for one in located]

@@ -33,7 +33,7 @@ WHERE {TENANT} AND Unit = 'run' AND At >= {{since:UInt64}} AND At < {{until:UInt
 
 
 class LabelCalibration:
-    """Calibrates rates by the current labels."""
+    """Calibrates rates by the current labels. `labels`: those of the tenant that the questions are about."""
 
     def __init__(self, store: Store, labels: Labels) -> None:
         self._store, self._labels = store, labels
@@ -43,7 +43,7 @@ class LabelCalibration:
         if refusal(question):
             return calibration(question, ())
         # Strata are made of all runs of that time; where hardly anybody has reviewed anything, that is no use.
-        reviewed = len(self._labels.reviews(LabelQuery(ENOUGH, tenant=question.tenant)))
+        reviewed = len(self._labels.reviews(LabelQuery(ENOUGH)))
         if reviewed < ENOUGH:
             return too_few(reviewed)
         strata = frame(self._store, question)
@@ -56,7 +56,7 @@ class LabelCalibration:
             bounds = {"since": q.since, "until": q.until, "trace_ids": ids[first : first + _PAGE]}
             facts = [_fact(row) for row in Scope(self._store, q.tenant).select(_FACTS, **bounds)]
             facts = [f for f in facts if (f.key.trace_id, f.key.run_id) in weights]
-            said = self._labels.of_traces(sorted({part for f in facts for part in f.parts}), q.tenant)
+            said = self._labels.of_traces(sorted({part for f in facts for part in f.parts}))
             found = self._errors(q, [f.key.trace_id for f in facts if not said.keys().isdisjoint(f.parts)])
             for fact in facts:
                 own = [a for part in fact.parts if part in said for a in said[part].annotations]

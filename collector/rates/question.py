@@ -84,7 +84,9 @@ class Question:
         return replace(self, step=0, by=None)
 
 
-def exact(query: RateQuery, population: Population, rules: Collection[str], packs: Collection[str] = ()) -> Question:
+def exact(
+    query: RateQuery, population: Population, rules: Collection[str], packs: Collection[str] = (), tenant: str = ""
+) -> Question:
     """The question behind a query, for one population; `rules`, `packs`: the names of all detectors and packs.
 
     Raises:
@@ -107,7 +109,7 @@ def exact(query: RateQuery, population: Population, rules: Collection[str], pack
     name, findings = short(query.judge), dict(_of_findings(query))
     taxonomy = short(query.taxonomy) or findings.get(By.CATEGORY, "").partition("/")[0]
     return Question(
-        tenant=query.tenant,
+        tenant=tenant,
         since=since,
         until=until,
         step=query.step,

@@ -45,7 +45,10 @@ Answer = TypeVar("Answer")
 
 
 class StoredRates:
-    """Error rates of one store. Any thread; blocks. `rules`, `packs`: names of all, by default of those installed."""
+    """Error rates of one tenant. Any thread; blocks.
+
+    `rules`, `packs`: names of all, by default of those installed; `folding`: where several tenants share one.
+    """
 
     def __init__(
         self,
@@ -55,10 +58,13 @@ class StoredRates:
         rules: Collection[str] | None = None,
         packs: Collection[str] | None = None,
         calibrate: Calibrate | None = None,
+        tenant: str = "",
+        folding: Folding | None = None,
     ) -> None:
-        self.folding = Folding(store, clock)
+        self.folding = folding or Folding(store, clock)
         self.calibrate = calibrate
         self._store, self._reading, self._rules, self._packs = store, Reading(store), rules, packs
+        self._tenant = tenant
 
     def ask(self, query: RateQuery) -> RateAnswer:
         """Rates as they stand now.
@@ -133,14 +139,14 @@ class StoredRates:
 
     def _exact(self, query: RateQuery, population: Population) -> Question:
         rules = _installed() if self._rules is None else self._rules
-        return exact(query, population, rules, _packs() if self._packs is None else self._packs)
+        return exact(query, population, rules, _packs() if self._packs is None else self._packs, self._tenant)
 
     def _answer(self, query: RateQuery, population: Population, read: Read) -> RateAnswer:
         labels = Calibration()
         if query.calibrated and self.calibrate is not None:
             labels = self.calibrate(self._exact(query, population))
         unjudged = dict(read.unjudged)
-        if waiting := TraceLists(self._store, query.tenant).count_pending(query.since, query.until, query.service):
+        if waiting := TraceLists(self._store, self._tenant).count_pending(query.since, query.until, query.service):
             unjudged[NOT_YET] = waiting
         return RateAnswer(
             population=population,

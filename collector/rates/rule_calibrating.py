@@ -56,15 +56,16 @@ Ask = Callable[[Sequence[TraceKey]], Future[Any]]
 
 
 class RuleCalibrating:
-    """`priors`: of the built-in rules, by name; `ask`: have traces judged again; `clock`: unix nanos.
+    """Moves the confidences of rules by what is said of their findings.
 
-    `settings`: of detectors, in force since this process began; findings that they do not allow are judged again, too.
+    `labels`: those of one tenant; `priors`: of the built-in rules, by name; `ask`: have traces judged again; `clock`:
+    unix nanos; `settings`: of detectors, in force since this process began: what they forbid is judged again, too.
     """
 
     def __init__(
         self,
         store: Store,
-        labels: Labels,
+        labels: Callable[[str], Labels],
         calibrations: RuleCalibrations,
         priors: Mapping[str, Prior],
         ask: Ask,
@@ -170,7 +171,7 @@ class RuleCalibrating:
         """
         loading = Loading(self._store, tenant)
         traces = loading.traces(loading.heads(trace_ids))
-        labelled = self._labels.of_traces([part for trace in traces for part in trace.parts], tenant)
+        labelled = self._labels(tenant).of_traces([part for trace in traces for part in trace.parts])
         annotations = [a for one in labelled.values() for a in one.annotations]
         errors = [error for trace in traces for error in errors_of(trace)]
         covering = labels_on(errors, annotations)

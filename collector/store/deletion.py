@@ -78,10 +78,11 @@ class TraceMemory(Protocol):
 
 
 class Deletion:
-    """Deletes traces of a running collector. Any thread; blocks. `drops`: remove what waits to be judged or sent.
+    """Deletes one tenant's traces of a running collector. Any thread; blocks.
 
-    `deleted` is called when some traces are gone, before the next ones are deleted; `reopen` (service, session id,
-    project) for each closed session that held some, so that it is judged again by what is left of it.
+    `drops`: remove what waits to be judged or sent. `deleted` is called when some traces are gone, before the next ones
+    are deleted; `reopen` (service, session id, project) for each closed session that held some, so that it is judged
+    again by what is left of it.
     """
 
     def __init__(
@@ -92,9 +93,10 @@ class Deletion:
         clock: Callable[[], int] = time.time_ns,
         deleted: Callable[[], None] = lambda: None,
         reopen: Callable[[str, str, str], object] | None = None,
+        tenant: str = "",
     ) -> None:
         self._store, self._judging, self._drops, self._clock = store, judging, drops, clock
-        self._deleted, self._reopen = deleted, reopen
+        self._deleted, self._reopen, self._tenant = deleted, reopen, tenant
 
     def delete(self, query: DeleteQuery) -> int:
         """Delete the traces of a query; returns their number. Spans that arrive later begin their trace anew.
@@ -103,13 +105,13 @@ class Deletion:
             RetryableError: a passing failure; safe to repeat.
             StoreError: the store failed.
         """
-        deleter, count = TraceDeleter(self._store, query.tenant, self._clock), 0
+        deleter, count = TraceDeleter(self._store, self._tenant, self._clock), 0
         if query.trace_id and not deleter.known(query.trace_id, labels=query.labels):
             return 0
         query = replace(query, before=min(query.before, self._clock()))
         for found in _pages(deleter, query):
             ids = deleter.with_joined(found)
-            keys, through = [(query.tenant, i) for i in ids], self._clock()
+            keys, through = [(self._tenant, i) for i in ids], self._clock()
             changes = self._store.changes
             changes.hold(keys, through)
             sessions: tuple[SessionName, ...] = ()
@@ -123,7 +125,7 @@ class Deletion:
                 self._judging.ask(keys)
             if self._reopen is not None:
                 for service, session in sessions:
-                    self._reopen(service, session, query.tenant)
+                    self._reopen(service, session, self._tenant)
             self._deleted()
             count += len(ids)
         return count

@@ -89,7 +89,7 @@ class StoredErrors:
         return [error_from_row(row) for row in rows]
 
     def _located(self, found: Sequence[tuple[ErrorSummary, str, float]]) -> list[LocatedError]:
-        names = places(self._store, {error.trace_id for error, *_ in found}, self._tenant)
+        names = places(self._scope, {error.trace_id for error, *_ in found})
         return [
             LocatedError(
                 error,

@@ -71,10 +71,10 @@ WHERE Outcome = 'pending' GROUP BY TraceId
 
 
 class StoredLedger:
-    """The ledger as people ask it. Methods raise RetryableError for what may pass, StoreError for the rest."""
+    """One tenant's ledger as people ask it. Methods raise RetryableError for what may pass, StoreError for the rest."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, tenant: str = "") -> None:
+        self._store, self._scope = store, Scope(store, tenant)
 
     def entries(self, query: LedgerQuery) -> list[LedgerEntry]:
         """Up to `query.limit` words, latest first."""
@@ -87,37 +87,37 @@ class StoredLedger:
             shown += " AND (JudgedAt, Id) < ({time:UInt64}, {id:String})"
             values |= {"time": query.before.time, "id": query.before.id}
         sql = f"SELECT * FROM ({latest}) WHERE {shown} ORDER BY JudgedAt DESC, Id DESC LIMIT {{limit:UInt64}}"
-        rows = Scope(self._store, query.tenant).select(sql, limit=query.limit, **values)
-        return self._placed([(ledger_from_row(row), row[-1]) for row in rows], query.tenant)
+        rows = self._scope.select(sql, limit=query.limit, **values)
+        return self._placed([(ledger_from_row(row), row[-1]) for row in rows])
 
     def summary(self, query: LedgerQuery) -> dict[Outcome, int]:
         """How many words of each outcome there are, whatever outcome and place in the list the query names."""
         latest, values = _latest(query)
         sql = f"SELECT Outcome, count() FROM ({latest}) WHERE {_shown(replace(query, outcome=None))} GROUP BY Outcome"
-        counts = {Outcome(row[0]): row[1] for row in Scope(self._store, query.tenant).select(sql, **values)}
+        counts = {Outcome(row[0]): row[1] for row in self._scope.select(sql, **values)}
         return {outcome: counts[outcome] for outcome in Outcome if outcome in counts}
 
-    def judged_trace(self, trace_id: str, tenant: str = "") -> JudgedState | None:
+    def judged_trace(self, trace_id: str) -> JudgedState | None:
         """The state of a trace when it was judged; None where it was not."""
-        for state, runs in Scope(self._store, tenant).select(_JUDGED, trace_id=trace_id):
+        for state, runs in self._scope.select(_JUDGED, trace_id=trace_id):
             return JudgedState(TraceState(state), runs)
         return None
 
-    def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, int]:
+    def pending_runs(self, trace_ids: Sequence[str]) -> dict[str, int]:
         """How many agent runs of each trace wait for LLM judges; absent: none."""
-        rows = Scope(self._store, tenant).select(_PENDING_RUNS, trace_ids=list(trace_ids))
+        rows = self._scope.select(_PENDING_RUNS, trace_ids=list(trace_ids))
         return {row[0]: row[1] for row in rows}
 
-    def spend(self, since: int, tenant: str = "") -> list[Spend]:
+    def spend(self, since: int) -> list[Spend]:
         """The cost of calls from `since` (unix nanos) on, by hour and service."""
-        return StoredAnswers(self._store, tenant).spend(since)
+        return StoredAnswers(self._store, self._scope.tenant).spend(since)
 
-    def _placed(self, words: Sequence[tuple[LedgerRow, str]], tenant: str) -> list[LedgerEntry]:
+    def _placed(self, words: Sequence[tuple[LedgerRow, str]]) -> list[LedgerEntry]:
         ids = {word.trace_id for word, _ in words if word.trace_id}
-        names = places(self._store, ids, tenant)
-        reading = StoredReading(self._store)
-        found = [v for verdicts in reading.load_verdicts(sorted(ids), tenant).values() for v in verdicts] if ids else []
-        found += reading.load_session_verdicts(sorted({w.subject_id for w, _ in words if not w.trace_id}), tenant)
+        names = places(self._scope, ids)
+        reading = StoredReading(self._store, self._scope.tenant)
+        found = [v for verdicts in reading.load_verdicts(sorted(ids)).values() for v in verdicts] if ids else []
+        found += reading.load_session_verdicts(sorted({w.subject_id for w, _ in words if not w.trace_id}))
         verdicts = {(v.subject.trace_id, v.subject.kind, v.subject.id, v.judge): v for v in found}
         entries = []
         for word, place in words:

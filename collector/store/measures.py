@@ -12,7 +12,6 @@ from typing import Any, Final
 from ...schemas.judged_rows import STANDS
 from ...schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
 from ...schemas.verdicts import Subject, SubjectKind, session_of
-from .client import Store
 from .lists.names import short
 from .scope import TENANT, Scope
 
@@ -88,7 +87,7 @@ GROUP BY ServiceName, SessionId, Judge
 
 
 def measured_sessions(
-    store: Store, query: MeasureQuery, judges: Collection[str], task_keys: Sequence[str]
+    scope: Scope, query: MeasureQuery, judges: Collection[str], task_keys: Sequence[str]
 ) -> tuple[list[MeasuredSession], int]:
     """The sessions with a verdict of one of these judges, latest first, and how many of that time were not read.
 
@@ -97,7 +96,6 @@ def measured_sessions(
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    scope = Scope(store, query.tenant)
     values = {
         "judges": sorted(judges), "since": query.since, "until": query.until, "service": query.service,
         "most": MOST_SESSIONS,

@@ -91,48 +91,45 @@ GROUP BY VerifiedBy, OfDetectors ORDER BY OfDetectors, VerifiedBy LIMIT {MOST_VE
 
 
 class StoredPipelineStats:
-    """Reads pipeline statistics. Methods raise RetryableError for what may pass, StoreError for the rest."""
+    """One tenant's pipeline statistics. Methods raise RetryableError for what may pass, StoreError for the rest."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, tenant: str = "") -> None:
+        self._scope = Scope(store, tenant)
 
-    def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:
+    def timeliness(self, since: int, until: int, service: str = "") -> Timeliness:
         """From the arrival of a span to the first finding at it; a finding that was there before it counts as 0."""
-        scope = Scope(self._store, tenant)
         sql, values = _of_service(_LATEST, service)
-        for row in scope.select(sql, since=since, until=until, **values):
+        for row in self._scope.select(sql, since=since, until=until, **values):
             since = row[0]
         sql, values = _of_service(_SEEN, service)
-        seen = scope.select(sql, since=since, until=until, limit=MOST_FINDINGS, **values)
+        seen = self._scope.select(sql, since=since, until=until, limit=MOST_FINDINGS, **values)
         ids = {"trace_ids": sorted({row[0] for row in seen}), "span_ids": sorted({row[1] for row in seen})}
-        came = {(row[0], row[1]): row[2] for row in scope.select(_CAME, **ids)} if seen else {}
+        came = {(row[0], row[1]): row[2] for row in self._scope.select(_CAME, **ids)} if seen else {}
         late = sorted(max(0, at - came[trace, span]) for trace, span, at in seen if (trace, span) in came)
         return Timeliness(len(late), _quantile(late, 50), _quantile(late, 95))
 
-    def new_services(self, since: int, limit: int, tenant: str = "") -> list[str]:
+    def new_services(self, since: int, limit: int) -> list[str]:
         """Services of which every trace arrived from `since` on."""
-        return [row[0] for row in Scope(self._store, tenant).select(_NEW, since=since, limit=limit)]
+        return [row[0] for row in self._scope.select(_NEW, since=since, limit=limit)]
 
-    def outcomes(
-        self, since: int, until: int, service: str = "", tenant: str = ""
-    ) -> Mapping[str, Mapping[Outcome, int]]:
+    def outcomes(self, since: int, until: int, service: str = "") -> Mapping[str, Mapping[Outcome, int]]:
         """The last word of each judge on each run, by judge and outcome."""
         sql, values = _of_service(_OUTCOMES, service)
         found: dict[str, dict[Outcome, int]] = {}
-        for judge, outcome, count in Scope(self._store, tenant).select(sql, since=since, until=until, **values):
+        for judge, outcome, count in self._scope.select(sql, since=since, until=until, **values):
             found.setdefault(judge, {})[Outcome(outcome)] = count
         return found
 
-    def verifiers(self, since: int, until: int, service: str = "", tenant: str = "") -> list[VerifierSeen]:
+    def verifiers(self, since: int, until: int, service: str = "") -> list[VerifierSeen]:
         """What came of looks at others' findings that were first seen then, by who looked and whose they are."""
         sql, values = _of_service(_VERIFIERS, service)
-        rows = Scope(self._store, tenant).select(sql, since=since, until=until, **values)
+        rows = self._scope.select(sql, since=since, until=until, **values)
         return [VerifierSeen(by, bool(detectors), *counts) for by, detectors, *counts in rows]
 
-    def versions(self, judge: str, since: int, until: int, service: str = "", tenant: str = "") -> list[VersionSeen]:
+    def versions(self, judge: str, since: int, until: int, service: str = "") -> list[VersionSeen]:
         """The versions and models of a judge with their findings, the latest first."""
         sql, values = _of_service(_VERSIONS, service)
-        rows = Scope(self._store, tenant).select(sql, judge=judge, since=since, until=until, **values)
+        rows = self._scope.select(sql, judge=judge, since=since, until=until, **values)
         return [VersionSeen(row[0], row[1], row[2], row[3], _sums(*row[4:])) for row in rows]
 
 

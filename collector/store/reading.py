@@ -28,21 +28,24 @@ _AFTER: Final = "FirstSeen >= {time:UInt64} AND (FirstSeen, Id) > ({time:UInt64}
 
 
 class StoredReading:
-    """The store as people ask it. Methods raise RetryableError for what may pass, StoreError for the rest."""
+    """One tenant's rows as people ask for them.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    Methods raise RetryableError for what may pass, StoreError for the rest.
+    """
+
+    def __init__(self, store: Store, tenant: str = "") -> None:
+        self._scope = Scope(store, tenant)
 
     def find_traces(self, query: TraceQuery) -> list[TraceRow]:
         """Up to `query.limit` traces in the asked order, with their findings counted by severity."""
-        return TraceLists(self._store, query.tenant).find(query)
+        return TraceLists(self._scope.store, self._scope.tenant).find(query)
 
-    def find_services(self, since: int, limit: int, tenant: str = "") -> list[str]:
+    def find_services(self, since: int, limit: int) -> list[str]:
         """Up to `limit` services with judged traces that arrived from `since` (unix nanos) on, the latest first.
 
         None of those whose names lists cut.
         """
-        rows = Scope(self._store, tenant).select(
+        rows = self._scope.select(
             f"SELECT ServiceName FROM traces FINAL WHERE {TENANT} "
             f"AND toUnixTimestamp64Nano(ReceivedAt) >= {{since:Int64}} AND {is_whole('ServiceName')} "
             "GROUP BY ServiceName ORDER BY max(ReceivedAt) DESC, ServiceName LIMIT {limit:UInt64}",
@@ -55,13 +58,13 @@ class StoredReading:
         """Up to `query.limit` findings: latest first sight first, or, with `query.after`, earliest first."""
         where, values = _finding_conditions(query)
         order = "FirstSeen, Id" if query.after else "FirstSeen DESC, Id DESC"
-        rows = Scope(self._store, query.tenant).select(
+        rows = self._scope.select(
             f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {where} ORDER BY {order} LIMIT {{limit:UInt64}}",
             limit=query.limit,
             **values,
         )
         findings = [read_finding(row) for row in rows]
-        names = places(self._store, {f.trace_id for f in findings}, query.tenant)
+        names = places(self._scope, {f.trace_id for f in findings})
         return [
             LocatedFinding(
                 f,
@@ -74,58 +77,58 @@ class StoredReading:
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings there are, whatever limit the query names."""
         where, values = _finding_conditions(query)
-        rows = Scope(self._store, query.tenant).select(f"SELECT count() FROM findings FINAL WHERE {where}", **values)
+        rows = self._scope.select(f"SELECT count() FROM findings FINAL WHERE {where}", **values)
         return int(rows[0][0])
 
-    def load_findings(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, list[Finding]]:
+    def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
         """The findings of detectors and judges in each trace, of any state."""
         found: dict[str, list[Finding]] = {}
         sql = (
             f"SELECT {FINDING_SELECT} FROM findings FINAL PREWHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "
             "ORDER BY FirstSeen, Id"
         )
-        for row in Scope(self._store, tenant).select(sql, trace_ids=trace_ids):
+        for row in self._scope.select(sql, trace_ids=trace_ids):
             finding = read_finding(row)
             found.setdefault(finding.trace_id, []).append(finding)
         return found
 
-    def load_verdicts(self, trace_ids: Sequence[str], tenant: str = "") -> dict[str, list[Verdict]]:
+    def load_verdicts(self, trace_ids: Sequence[str]) -> dict[str, list[Verdict]]:
         """The latest verdict of each judge on each subject, by trace id."""
         found: dict[str, list[Verdict]] = {}
         sql = (
             f"SELECT {VERDICT_SELECT} FROM verdicts FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "
             f"AND {STANDS}"
         )
-        for row in Scope(self._store, tenant).select(sql, trace_ids=trace_ids):
+        for row in self._scope.select(sql, trace_ids=trace_ids):
             verdict = verdict_from_row(row)
             found.setdefault(verdict.subject.trace_id, []).append(verdict)
         return found
 
-    def load_session_verdicts(self, subject_ids: Sequence[str], tenant: str = "") -> list[Verdict]:
+    def load_session_verdicts(self, subject_ids: Sequence[str]) -> list[Verdict]:
         """The latest verdict of each judge on each of these sessions (`session_subject_id`)."""
         sql = (
             f"SELECT {VERDICT_SELECT} FROM verdicts FINAL WHERE {TENANT} AND TraceId = '' AND SubjectKind = 'session' "
             f"AND SubjectId IN {{subject_ids:Array(String)}} AND {STANDS} ORDER BY SubjectId, Judge"
         )
-        rows = Scope(self._store, tenant).select(sql, subject_ids=subject_ids) if subject_ids else ()
+        rows = self._scope.select(sql, subject_ids=subject_ids) if subject_ids else ()
         return [verdict_from_row(row) for row in rows]
 
-    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:
+    def knows(self, trace_id: str, span_id: str) -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
         if not trace_id and not span_id:
             return False
         named = {"TraceId = {trace_id:String}": trace_id, "SpanId = {span_id:String}": span_id}
         where = " AND ".join([TENANT, *(text for text, value in named.items() if value)])
         sql = f"SELECT 1 FROM spans WHERE {where} LIMIT 1"
-        return bool(Scope(self._store, tenant).select(sql, trace_id=trace_id, span_id=span_id))
+        return bool(self._scope.select(sql, trace_id=trace_id, span_id=span_id))
 
-    def span_trace_ids(self, span_id: str, tenant: str = "") -> list[str]:
+    def span_trace_ids(self, span_id: str) -> list[str]:
         """The traces that have a span of that id."""
         sql = f"SELECT DISTINCT TraceId FROM spans WHERE {TENANT} AND SpanId = {{span_id:String}} ORDER BY TraceId"
-        return [row[0] for row in Scope(self._store, tenant).select(sql, span_id=span_id)]
+        return [row[0] for row in self._scope.select(sql, span_id=span_id)]
 
 
-def places(store: Store, trace_ids: Collection[str], tenant: str) -> dict[tuple[str, str], str]:
+def places(scope: Scope, trace_ids: Collection[str]) -> dict[tuple[str, str], str]:
     """Names as lists show them, by (trace id, agent run id); the service's under run id ""."""
     found: dict[tuple[str, str], str] = {}
     if trace_ids:
@@ -134,7 +137,7 @@ def places(store: Store, trace_ids: Collection[str], tenant: str) -> dict[tuple[
             f"FROM traces FINAL WHERE {TENANT} AND "
             "TraceId IN {trace_ids:Array(String)}"
         )
-        for trace_id, service, ids, names in Scope(store, tenant).select(sql, trace_ids=sorted(trace_ids)):
+        for trace_id, service, ids, names in scope.select(sql, trace_ids=sorted(trace_ids)):
             found[trace_id, ""] = service
             found.update(((trace_id, run_id), name) for run_id, name in zip(ids, names, strict=True))
     return found

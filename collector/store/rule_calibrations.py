@@ -78,11 +78,6 @@ class RuleCalibrations:
         """The confidence of each rule that has labels, or opinions of judges, on the service."""
         return {rule: one.confidence for rule, one in self.of(tenant, service).items() if one.holds}
 
-    def history(self, service: str, rule: str, tenant: str = "") -> Sequence[RuleCalibration]:
-        """The versions that moved a rule on a service, in order. Raises RetryableError, StoreError."""
-        rows = Scope(self._store, tenant).select(_OF_RULE, service=service, rule=rule)
-        return [CALIBRATIONS.read(row) for row in rows]
-
     def save(self, calibrations: Sequence[RuleCalibration]) -> None:
         """Judge with these from now on, and store them as of now.
 
@@ -106,6 +101,21 @@ class RuleCalibrations:
         """
         values = {"tenant": after[0], "trace_id": after[1], "limit": limit}
         return [(tenant, trace_id) for tenant, trace_id in self._store.rows(_OUTDATED, values)]
+
+
+class TenantCalibrations:
+    """The calibrations of one tenant's services, `of_all` being those of all tenants."""
+
+    def __init__(self, store: Store, calibrations: RuleCalibrations, tenant: str = "") -> None:
+        self._scope, self.of_all = Scope(store, tenant), calibrations
+
+    def of(self, service: str) -> Mapping[str, RuleCalibration]:
+        """See `RuleCalibrations.of`."""
+        return self.of_all.of(self._scope.tenant, service)
+
+    def history(self, service: str, rule: str) -> Sequence[RuleCalibration]:
+        """The versions that moved a rule on a service, in order. Raises RetryableError, StoreError."""
+        return [CALIBRATIONS.read(row) for row in self._scope.select(_OF_RULE, service=service, rule=rule)]
 
 
 def _with(

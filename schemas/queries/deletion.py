@@ -14,4 +14,3 @@ class DeleteQuery:
     service: str = ""
     before: int = 0
     labels: bool = False
-    tenant: str = ""

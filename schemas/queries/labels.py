@@ -37,7 +37,6 @@ class QueueQuery:
     limit: int
     service: str = ""
     annotator: str = ""
-    tenant: str = ""
     overlap: float = OVERLAP
 
 
@@ -97,7 +96,6 @@ class LabelQuery:
     withdrawn: bool = False
     before: Position | None = None
     after: Position | None = None
-    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

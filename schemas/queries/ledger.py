@@ -53,7 +53,6 @@ class LedgerQuery:
     since: int = 0
     everything: bool = False
     before: Position | None = None
-    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,6 @@ class MeasureQuery:
     model: str = ""
     task: str = ""
     limit: int = 100
-    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,6 @@ class TraceQuery:
     session_id: str = ""
     since: int = 0
     before: Position | None = None
-    tenant: str = ""
     until: int = 0
     state: TraceState | None = None
     severity: Severity | None = None
@@ -106,7 +105,6 @@ class ErrorQuery:
     since: int = 0
     before: Position | None = None
     after: Position | None = None
-    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)

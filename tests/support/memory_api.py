@@ -96,13 +96,13 @@ class MemoryCalibrations:
 
     kept: list[RuleCalibration] = field(default_factory=list)
 
-    def of(self, tenant: str, service: str) -> Mapping[str, RuleCalibration]:
+    def of(self, service: str) -> Mapping[str, RuleCalibration]:
         """The last of each rule."""
-        return {one.rule: one for one in self.kept if (one.tenant, one.service) == (tenant, service)}
+        return {one.rule: one for one in self.kept if one.service == service}
 
-    def history(self, service: str, rule: str, tenant: str = "") -> Sequence[RuleCalibration]:
+    def history(self, service: str, rule: str) -> Sequence[RuleCalibration]:
         """All of a rule."""
-        return [one for one in self.kept if (one.tenant, one.service, one.rule) == (tenant, service, rule)]
+        return [one for one in self.kept if (one.service, one.rule) == (service, rule)]
 
 
 @dataclass
@@ -112,6 +112,7 @@ class MemoryReader:
     rows: list[TraceRow] = field(default_factory=list)
     found: list[Finding] = field(default_factory=list)
     fault: Exception | None = None
+    tenant: str = ""
     asked: list[ErrorQuery | TraceQuery] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     ledger: MemoryLedger = field(default_factory=MemoryLedger)
@@ -140,7 +141,7 @@ class MemoryReader:
         ]
         return sorted(kept, key=lambda r: (r.received, r.trace_id), reverse=True)[: query.limit]
 
-    def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "", tenant: str = "") -> int:  # noqa: ARG002  the protocol's signature
+    def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "") -> int:
         """Those whose rows say so."""
         asked = [r for r in self.rows if r.received >= since and service in ("", r.service)]
         return sum(not r.judged for r in asked if trace_id in ("", r.trace_id))
@@ -155,22 +156,21 @@ class MemoryReader:
         session_id: str,
         confidence: Confidence,  # noqa: ARG002  the protocol's signature
         service: str = "",
-        tenant: str = "",  # noqa: ARG002  the protocol's signature
     ) -> SessionView | None:
         """Without exchanges."""
         named = [s for s in self.conversations if s.session_id == session_id and service in ("", s.service)]
         return SessionView(named[0], [s.service for s in named], ()) if named else None
 
-    def facets(self, since: int, until: int = 0, service: str = "", tenant: str = "") -> Facets:  # noqa: ARG002  the protocol's signature
+    def facets(self, since: int, until: int = 0, service: str = "") -> Facets:  # noqa: ARG002  the protocol's signature
         """The services of all."""
         return Facets(services=[(name, 1) for name in self.services(since, 10)])
 
-    def services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  the protocol's signature
+    def services(self, since: int, limit: int) -> Sequence[str]:
         """By latest arrival."""
         latest = sorted(self.rows, key=lambda r: r.received, reverse=True)
         return list(dict.fromkeys(r.service for r in latest if r.received >= since))[:limit]
 
-    def unknown_names(self, asked: Mapping[str, str], tenant: str = "") -> Mapping[str, Sequence[str]]:  # noqa: ARG002  the protocol's signature
+    def unknown_names(self, asked: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
         """Those of the names that were put in."""
         return {kind: self.unknown[name] for kind, name in asked.items() if name in self.unknown}
 
@@ -207,24 +207,22 @@ class MemoryReader:
         ]
         return sorted(kept, key=lambda one: (one.error.first_seen, one.error.id), reverse=query.after is None)
 
-    def error(self, some_id: str, confidence: Confidence, tenant: str = "") -> ErrorView | None:  # noqa: ARG002  the protocol's signature
+    def error(self, some_id: str, confidence: Confidence) -> ErrorView | None:
         """One of those that hold."""
         for e in group(self.found, ()):
             if some_id in (e.id, *(f.id for f in e.findings)):
                 return ErrorView(LocatedError.of(e, e.lead.trace_id, "svc", "agent", confidence.recognised), e.findings)
         return None
 
-    def error_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  the protocol's signature
+    def error_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """Of those that hold, and of findings."""
         ids = {e.id for e in group(self.found, ())} | {f.id for f in self.found}
         return sorted(i for i in ids if i.startswith(prefix))[:limit]
 
-    def errors_of(
-        self, findings: Sequence[Finding], confidence: Confidence, tenant: str = ""
-    ) -> Sequence[LocatedError]:
+    def errors_of(self, findings: Sequence[Finding], confidence: Confidence) -> Sequence[LocatedError]:
         """Of all that the findings make."""
         asked = {finding.id for finding in findings}
-        found = self._errors(ErrorQuery(confidence, 0, tenant=tenant))
+        found = self._errors(ErrorQuery(confidence, 0))
         return [one for one in found if asked.intersection(one.error.findings)]
 
     def count_findings(self, query: ErrorQuery) -> int:
@@ -245,36 +243,36 @@ class MemoryReader:
             and f.severity.rank >= query.severity.rank
         ]
 
-    def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence, tenant: str = "") -> Mapping[str, int]:
+    def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence) -> Mapping[str, int]:
         """Of each, those that are sure enough."""
-        query = ErrorQuery(confidence, 0, tenant=tenant)
+        query = ErrorQuery(confidence, 0)
         return {i: len(self.errors(replace(query, trace_id=i, limit=len(self.found)))) for i in trace_ids}
 
-    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+    def trace(self, trace_id: str, confidence: Confidence) -> TraceView | None:
         """Those that were put in; the known traces are empty."""
         if trace_id in self.rebuilt:
             return TraceView(self.rebuilt[trace_id], ())
         if trace_id not in (KNOWN, PLAIN):
             return None
-        trace = Trace(trace_id, tenant, "svc", "", TraceState.SETTLED, (), {}, (), ("openinference",))
+        trace = Trace(trace_id, self.tenant, "svc", "", TraceState.SETTLED, (), {}, (), ("openinference",))
         shown = [f for f in self.found if f.confidence >= confidence.least(trace.conventions)]
         errors = errors_of_trace(trace, self.found, confidence.least(trace.conventions))
         return TraceView(trace, shown, self.verdicts, errors)
 
-    def trace_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  the protocol's signature
+    def trace_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """The known ones, and those of rows."""
         known = {KNOWN, PLAIN, *self.rebuilt, *(row.trace_id for row in self.rows)}
         return sorted(i for i in known if i.startswith(prefix))[:limit]
 
-    def session_ids(self, prefix: str, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  likewise
+    def session_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """Those that were put in."""
         return sorted({s.session_id for s in self.conversations if s.session_id.startswith(prefix)})[:limit]
 
-    def received(self, trace_id: str, tenant: str = "") -> Received | None:  # noqa: ARG002  the protocol's signature
+    def received(self, trace_id: str) -> Received | None:
         """What was put in."""
         return self.kept.get(trace_id)
 
-    def knows(self, trace_id: str, span_id: str, tenant: str = "") -> bool:  # noqa: ARG002  the protocol's signature
+    def knows(self, trace_id: str, span_id: str) -> bool:
         """Two traces and two spans."""
         return trace_id in ("", KNOWN, PLAIN) and span_id in ("", SPAN, QUIET)
 

@@ -65,21 +65,21 @@ class MemoryLabels:
         _keep(self.kept_scores, labelled.scores, lambda s: s.place)
         _keep(self.kept_reviews, labelled.reviews, lambda r: r.place)
 
-    def of_traces(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, Labelled]:
+    def of_traces(self, trace_ids: Sequence[str]) -> Mapping[str, Labelled]:
         """What stands."""
         found = {
             trace_id: Labelled(
-                tuple(sorted(_of(self.kept_annotations, trace_id, tenant), key=lambda a: (a.span_id, a.id))),
-                tuple(sorted(_of(self.kept_scores, trace_id, tenant), key=lambda s: s.place)),
-                tuple(sorted(_of(self.kept_reviews, trace_id, tenant), key=lambda r: r.place)),
+                tuple(sorted(_of(self.kept_annotations, trace_id), key=lambda a: (a.span_id, a.id))),
+                tuple(sorted(_of(self.kept_scores, trace_id), key=lambda s: s.place)),
+                tuple(sorted(_of(self.kept_reviews, trace_id), key=lambda r: r.place)),
             )
             for trace_id in trace_ids
         }
         return {i: said for i, said in found.items() if said != Labelled()}
 
-    def annotations_of(self, trace_ids: Sequence[str], tenant: str = "") -> Sequence[Annotation]:
+    def annotations_of(self, trace_ids: Sequence[str]) -> Sequence[Annotation]:
         """Those that stand."""
-        return [a for said in self.of_traces(trace_ids, tenant).values() for a in said.annotations]
+        return [a for said in self.of_traces(trace_ids).values() for a in said.annotations]
 
     def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
         """Latest change first."""
@@ -102,19 +102,18 @@ class MemoryLabels:
         gone = 0
         for kept in everywhere:
             for key, label in list(kept.items()):
-                if label.tenant == query.tenant and all(getattr(label, n, None) == v for n, v in wanted.items()):
+                if all(getattr(label, n, None) == v for n, v in wanted.items()):
                     del kept[key]
                     gone += 1
         return gone
 
-    def finding(self, finding_id: str, tenant: str = "") -> Finding | None:
+    def finding(self, finding_id: str) -> Finding | None:
         """As it was put here."""
-        finding = self.found.get(finding_id)
-        return finding if finding and finding.tenant == tenant else None
+        return self.found.get(finding_id)
 
     def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
         """By random number times the root of the stratum's size; disputes in the order in which they were put in."""
-        reviews = [r for r in self.kept_reviews.values() if not r.withdrawn and r.tenant == query.tenant]
+        reviews = [r for r in self.kept_reviews.values() if not r.withdrawn]
         mine = {(r.trace_id, r.agent_run_id) for r in reviews if r.annotator == query.annotator}
         if query.purpose is Purpose.LEARNING:
             return [d for d in self.disputes if (d.trace_id, d.agent_run_id) not in mine][: query.limit]
@@ -141,9 +140,9 @@ class MemoryLabels:
             for r in shown
         ]  # fmt: skip
 
-    def strata(self, since: int, until: int, service: str = "", tenant: str = "") -> Sequence[Stratum]:
+    def strata(self, since: int, until: int, service: str = "") -> Sequence[Stratum]:
         """Counted one by one."""
-        reviews = [r for r in self.kept_reviews.values() if not r.withdrawn and r.tenant == tenant]
+        reviews = [r for r in self.kept_reviews.values() if not r.withdrawn]
         drawn = {(r.trace_id, r.agent_run_id) for r in reviews if r.probability > 0}
         found = []
         runs = self._arrived(since, until, service)
@@ -160,7 +159,6 @@ class MemoryLabels:
         since: int,  # noqa: ARG002  the protocol's signature
         until: int,  # noqa: ARG002  the protocol's signature
         service: str = "",  # noqa: ARG002  the protocol's signature
-        tenant: str = "",  # noqa: ARG002  the protocol's signature
         strata: Sequence[Stratum] | None = None,  # noqa: ARG002  the protocol's signature
     ) -> Sequence[JudgeQuality]:
         """Of the runs that were put here."""
@@ -178,8 +176,7 @@ class MemoryLabels:
         kept = [
             label
             for label in labels
-            if label.tenant == query.tenant
-            and query.trace_id in ("", label.trace_id)
+            if query.trace_id in ("", label.trace_id)
             and (not query.service or label.trace_id in services)
             and all(getattr(query, name) in ("", None, getattr(label, name)) for name in names)
             and (query.withdrawn or not label.withdrawn)
@@ -201,5 +198,5 @@ def _keep(kept: dict[tuple[str, str, str], Label], labels: Iterable[Label], plac
             kept[key] = label
 
 
-def _of(kept: Mapping[tuple[str, str, str], Label], trace_id: str, tenant: str) -> list[Label]:
-    return [label for (t, i, _), label in kept.items() if (t, i) == (tenant, trace_id) and not label.withdrawn]
+def _of(kept: Mapping[tuple[str, str, str], Label], trace_id: str) -> list[Label]:
+    return [label for (_, i, _), label in kept.items() if i == trace_id and not label.withdrawn]

@@ -43,17 +43,17 @@ class MemoryLedger:
         """Of all words of the trace."""
         return Counter(e.word.outcome for e in self.words if query.trace_id in ("", e.word.trace_id))
 
-    def judged_trace(self, trace_id: str, tenant: str = "") -> JudgedState | None:  # noqa: ARG002  the protocol's signature
+    def judged_trace(self, trace_id: str) -> JudgedState | None:
         """As it was put here."""
         return self.seen.get(trace_id)
 
-    def pending_runs(self, trace_ids: Sequence[str], tenant: str = "") -> Mapping[str, int]:  # noqa: ARG002  likewise
+    def pending_runs(self, trace_ids: Sequence[str]) -> Mapping[str, int]:
         """Words that say so."""
         return Counter(
             e.word.trace_id for e in self.words if e.word.trace_id in trace_ids and e.word.outcome is Outcome.PENDING
         )
 
-    def spend(self, since: int, tenant: str = "") -> Sequence[Spend]:  # noqa: ARG002  likewise
+    def spend(self, since: int) -> Sequence[Spend]:
         """From the hour of `since` on."""
         return [s for s in self.spent if s.hour >= since]
 

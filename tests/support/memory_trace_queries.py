@@ -27,23 +27,22 @@ class MemoryTraceQueries:
     ledger: list[LedgerRow] = field(default_factory=list)
     told: list[Trace] = field(default_factory=list)
 
-    def trace_index(self, trace_id: str, tenant: str = "") -> TraceIndex | None:
-        found = self.trace(trace_id, tenant)
+    def trace_index(self, trace_id: str) -> TraceIndex | None:
+        found = self.trace(trace_id)
         return TraceIndex(outline_of(found)) if found else None
 
-    def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
-        found = self.traces.get(trace_id)
-        return found if found and found.tenant == tenant else None
+    def trace(self, trace_id: str) -> Trace | None:
+        return self.traces.get(trace_id)
 
-    def count_spans(self, trace_id: str, tenant: str = "") -> int:
-        found = self.trace(trace_id, tenant)
+    def count_spans(self, trace_id: str) -> int:
+        found = self.trace(trace_id)
         return len(found.spans) if found else 0
 
     def part(self, trace_index: TraceIndex, key: str) -> Trace | None:  # noqa: ARG002  the protocol's signature
-        return self.trace(trace_index.outline.trace_id, trace_index.outline.tenant)
+        return self.trace(trace_index.outline.trace_id)
 
     def runs(self, outline: TraceOutline, wanted: Sequence[RunOutline]) -> Sequence[AgentRun]:
-        found = self.trace(outline.trace_id, outline.tenant)
+        found = self.trace(outline.trace_id)
         runs = {run.id: run for run in found.runs} if found else {}
         return [with_turns_of(runs[run.id], run) for run in wanted if run.id in runs]
 
@@ -59,13 +58,13 @@ class MemoryTraceQueries:
     def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         return [word for word in self.ledger if word.trace_id in outline.trace_ids]
 
-    def raw_span(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:
-        found = self.trace(trace_id, tenant)
+    def raw_span(self, trace_id: str, span_id: str) -> tuple[Span, Sequence[LogRecord]] | None:
+        found = self.trace(trace_id)
         span = found.spans.get(span_id) if found else None
         return (span.raw, ()) if span else None
 
-    def trace_ids_of_span(self, span_id: str, tenant: str = "") -> Sequence[str]:
-        return [i for i, trace in self.traces.items() if span_id in trace.spans and trace.tenant == tenant]
+    def trace_ids_of_span(self, span_id: str) -> Sequence[str]:
+        return [i for i, trace in self.traces.items() if span_id in trace.spans]
 
     def cache_judged(self, trace: Trace) -> None:
         self.told.append(trace)

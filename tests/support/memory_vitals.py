@@ -19,11 +19,11 @@ class MemoryPipelineStats:
     words: dict[str, dict[Outcome, int]] = field(default_factory=dict)
     looked: list[VerifierSeen] = field(default_factory=list)
 
-    def timeliness(self, since: int, until: int, service: str = "", tenant: str = "") -> Timeliness:  # noqa: ARG002  the protocol's signature
+    def timeliness(self, since: int, until: int, service: str = "") -> Timeliness:  # noqa: ARG002  the protocol's signature
         """What was put in."""
         return self.late
 
-    def new_services(self, since: int, limit: int, tenant: str = "") -> Sequence[str]:  # noqa: ARG002  likewise
+    def new_services(self, since: int, limit: int) -> Sequence[str]:  # noqa: ARG002  likewise
         """What was put in."""
         return self.new[:limit]
 
@@ -32,7 +32,6 @@ class MemoryPipelineStats:
         since: int,  # noqa: ARG002  likewise
         until: int,  # noqa: ARG002  likewise
         service: str = "",  # noqa: ARG002  likewise
-        tenant: str = "",  # noqa: ARG002  likewise
     ) -> Mapping[str, Mapping[Outcome, int]]:
         """What was put in."""
         return self.words
@@ -42,7 +41,6 @@ class MemoryPipelineStats:
         since: int,  # noqa: ARG002  likewise
         until: int,  # noqa: ARG002  likewise
         service: str = "",  # noqa: ARG002  likewise
-        tenant: str = "",  # noqa: ARG002  likewise
     ) -> Sequence[VerifierSeen]:
         """What was put in."""
         return self.looked
@@ -53,7 +51,6 @@ class MemoryPipelineStats:
         since: int,  # noqa: ARG002  likewise
         until: int,  # noqa: ARG002  likewise
         service: str = "",  # noqa: ARG002  likewise
-        tenant: str = "",  # noqa: ARG002  likewise
     ) -> Sequence[VersionSeen]:
         """What was put in."""
         return self.seen

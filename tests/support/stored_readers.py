@@ -13,7 +13,7 @@ from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.measures import MeasuredPack
 
@@ -23,10 +23,13 @@ def stored_reader(
     config: AssemblerConfig,
     clock: Callable[[], int] = time.time_ns,
     packs: Callable[[], Sequence[MeasuredPack]] = tuple,
+    tenant: str = "",
 ) -> StoredReader:
     """All that API and pages read; `clock` gives unix nanos."""
-    labels = StoredLabels(store)
-    rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels))
+    labels = StoredLabels(store, tenant)
+    rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels), tenant=tenant)
     calibrations = RuleCalibrations(store, clock)
     calibrations.load()
-    return StoredReader(store, config, labels, rates, calibrations, StoredMeasures(store, packs, TASK_KEYS), clock)
+    measures = StoredMeasures(store, packs, TASK_KEYS, tenant)
+    own = TenantCalibrations(store, calibrations, tenant)
+    return StoredReader(store, config, labels, rates, own, measures, clock, tenant)

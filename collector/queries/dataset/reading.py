@@ -68,18 +68,16 @@ class Exporter:
             if number == limit:
                 return
 
-    def _views(
-        self, trace_ids: Sequence[str], confidence: Confidence, tenant: str
-    ) -> Iterator[tuple[str, TraceView, Labelled]]:
+    def _views(self, trace_ids: Sequence[str], confidence: Confidence) -> Iterator[tuple[str, TraceView, Labelled]]:
         """The id that was asked for, the trace and what people say of it; not those that expired meanwhile."""
-        told = dict(self.reader.labels.of_traces(trace_ids, tenant))
+        told = dict(self.reader.labels.of_traces(trace_ids))
         for trace_id in trace_ids:
-            view = self.reader.trace(trace_id, confidence, tenant)
+            view = self.reader.trace(trace_id, confidence)
             if view is None:
                 continue
             ids = view.trace.trace_ids
             others = [i for i in ids if i not in told and i not in trace_ids]  # it is joined with them
-            every = told | (dict(self.reader.labels.of_traces(others, tenant)) if others else {})
+            every = told | (dict(self.reader.labels.of_traces(others)) if others else {})
             yield trace_id, view, _together([every[i] for i in ids if i in every])
 
     def _by_trace(
@@ -88,12 +86,12 @@ class Exporter:
         by_trace: dict[str, list[Located]] = {}
         for located in page:
             by_trace.setdefault(trace_of(located), []).append(located)
-        for trace_id, view, told in self._views(list(by_trace), query.confidence, query.tenant):
+        for trace_id, view, told in self._views(list(by_trace), query.confidence):
             yield TraceRows(view, told, transcripts=self.transcripts), by_trace[trace_id]
 
     def _traces(self, query: TraceQuery, trace_id: str) -> Iterator[tuple[TraceView, Labelled]]:
         for page in [[trace_id]] if trace_id else self._ids(query):
-            for _, view, told in self._views(page, query.confidence, query.tenant):
+            for _, view, told in self._views(page, query.confidence):
                 yield view, told
 
     def _ids(self, query: TraceQuery) -> Iterator[list[str]]:

@@ -102,7 +102,7 @@ def present_part(
         tokens=TokensJson(input=outline.input_tokens, output=outline.output_tokens, llm_calls=outline.llm_calls),
         agent_runs=[present_run(run) for run in runs],
         remainder=[] if after else [span.span_id for span in outline.remainder],
-        errors=[present_error(located) for located in marked(errors, calibrations, outline.tenant)],
+        errors=[present_error(located) for located in marked(errors, calibrations)],
         findings=by_place((f for f in found.findings if belongs(f.agent_run_id, f.turn)), order),
         verdicts=[v for v in found.verdicts if belongs(v.subject.run_id)],
         part=TracePartJson(

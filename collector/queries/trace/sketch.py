@@ -9,7 +9,6 @@ from ....schemas.normalized import Kind
 from ....schemas.spans import STATUS_ERROR
 from ....schemas.text.terminal import one_line
 from ....schemas.trajectory import TraceState
-from ...store.client import Store
 from ...store.scope import TENANT, Scope
 
 _SPANS: Final = f"""
@@ -22,19 +21,19 @@ MOST_SPANS: Final = 2_000
 """Spans of a sketch: a first answer, while judging has the processor."""
 
 
-def sketch(store: Store, trace_id: str, tenant: str) -> TraceOutline | None:
+def sketch(scope: Scope, trace_id: str) -> TraceOutline | None:
     """The first spans of a trace, without reading what they hold; None where there is no such trace.
 
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    rows = Scope(store, tenant).select(_SPANS, trace_id=trace_id, most=MOST_SPANS)
+    rows = scope.select(_SPANS, trace_id=trace_id, most=MOST_SPANS)
     if not rows:
         return None
     return TraceOutline(
         trace_id=trace_id,
         trace_ids=(trace_id,),
-        tenant=tenant,
+        tenant=scope.tenant,
         service=next((row[6] for row in rows if row[6]), ""),
         session_id="",
         state=TraceState.OPEN,

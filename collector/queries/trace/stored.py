@@ -48,51 +48,56 @@ _ONE: Final = f"{TENANT} AND TraceId = {{trace_id:String}} AND SpanId = {{span_i
 
 
 class StoredTraceQueries:
-    """Trace queries over the store; `clock` gives unix nanos."""
+    """Trace queries about one tenant; `clock` gives unix nanos."""
 
     def __init__(
-        self, store: Store, config: AssemblerConfig, clock: Callable[[], int], recent: RecentTraces | None = None
+        self,
+        store: Store,
+        config: AssemblerConfig,
+        clock: Callable[[], int],
+        recent: RecentTraces | None = None,
+        tenant: str = "",
     ) -> None:
-        self._store, self._config, self._clock = store, config, clock
-        self._reading = StoredReading(store)
+        self._store, self._config, self._clock, self._tenant = store, config, clock, tenant
+        self._scope, self._reading = Scope(store, tenant), StoredReading(store, tenant)
         self._recent = recent or RecentTraces()
-        self._read: LRUCache[tuple[str, str], TraceIndex] = LRUCache(MOST_READ)
+        self._read: LRUCache[str, TraceIndex] = LRUCache(MOST_READ)
         self._reading_lock = threading.Lock()
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
-    def trace_index(self, trace_id: str, tenant: str = "") -> TraceIndex | None:
+    def trace_index(self, trace_id: str) -> TraceIndex | None:
         """From memory, else of the kept outline where nothing came since, else of the rebuilt trace.
 
         A huge one shows as it was last judged, or, before that, as a sketch: rebuilding it takes longer than judging.
         """
-        newest = self._newest(trace_id, tenant)
+        newest = self._newest(trace_id)
         if not newest:
             return None
         known = self._known(trace_id, newest)
         if known is not None:
             return known.trace_index
-        kept = self._kept(trace_id, tenant, newest)
+        kept = self._kept(trace_id, newest)
         if kept is not None:
             return kept
-        if self.count_spans(trace_id, tenant) >= HUGE:
-            found = sketch(self._store, trace_id, tenant)
+        if self.count_spans(trace_id) >= HUGE:
+            found = sketch(self._scope, trace_id)
             return TraceIndex(found) if found else None
-        made = self._rebuilt(trace_id, tenant)
+        made = self._rebuilt(trace_id)
         return made.trace_index if made else None
 
-    def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
+    def trace(self, trace_id: str) -> Trace | None:
         """From memory where nothing came since, else rebuilt."""
-        newest = self._newest(trace_id, tenant)
+        newest = self._newest(trace_id)
         if not newest:
             return None
-        made = self._known(trace_id, newest) or self._rebuilt(trace_id, tenant)
+        made = self._known(trace_id, newest) or self._rebuilt(trace_id)
         return made.trace if made else None
 
-    def count_spans(self, trace_id: str, tenant: str = "") -> int:
+    def count_spans(self, trace_id: str) -> int:
         """One look-up by id."""
-        ids = StoredJudging(self._store, tenant).joined([trace_id]).get(trace_id, {trace_id})
+        ids = StoredJudging(self._store, self._tenant).joined([trace_id]).get(trace_id, {trace_id})
         sql = f"SELECT uniqExact(SpanId) FROM spans WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
-        return int(Scope(self._store, tenant).select(sql, trace_ids=sorted(ids))[0][0])
+        return int(self._scope.select(sql, trace_ids=sorted(ids))[0][0])
 
     def part(self, trace_index: TraceIndex, key: str) -> Trace | None:
         """From memory, else of the spans of its run alone, else the whole trace."""
@@ -100,7 +105,7 @@ class StoredTraceQueries:
         if (known := self._in_memory(outline)) is not None:
             return known
         if outline.spans < LARGE:
-            return self.trace(outline.trace_id, outline.tenant)
+            return self.trace(outline.trace_id)
         run, span_id = trace_index.place(key)
         return self._part(outline, [run] if run else [], span_id)
 
@@ -111,8 +116,8 @@ class StoredTraceQueries:
         return [with_turns_of(runs[run.id], run) for run in wanted if run.id in runs]
 
     def _part(self, outline: TraceOutline, wanted: Sequence[RunOutline], span_id: str = "") -> Trace | None:
-        found = stored_part(StoredJudging(self._store, outline.tenant), outline, wanted, {span_id} - {""})
-        return found or self.trace(outline.trace_id, outline.tenant)
+        found = stored_part(StoredJudging(self._store, self._tenant), outline, wanted, {span_id} - {""})
+        return found or self.trace(outline.trace_id)
 
     def loads_at_once(self, outline: TraceOutline) -> bool:
         """In memory, or small enough to be rebuilt at once."""
@@ -122,44 +127,45 @@ class StoredTraceQueries:
         """Three look-ups."""
         ids = outline.trace_ids
         least = confidence.least(outline.conventions)
-        found = self._reading.load_findings(ids, outline.tenant)
-        verdicts = self._reading.load_verdicts(ids, outline.tenant)
+        found = self._reading.load_findings(ids)
+        verdicts = self._reading.load_verdicts(ids)
         sql = f"SELECT sum(Cost) FROM traces FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
-        rows = Scope(self._store, outline.tenant).select(sql, trace_ids=list(ids))
+        rows = self._scope.select(sql, trace_ids=list(ids))
         standing = [f for i in ids for f in found.get(i, ()) if f.state in LIVE]
         said = [v for i in ids for v in verdicts.get(i, ())]
         return TraceAssessment.of(outline, standing, least, said, rows[0][0] if rows else None)
 
     def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         """Of LLM judges."""
-        found = ledger.outcomes(self._store, list(outline.trace_ids), outline.tenant)
+        found = ledger.outcomes(self._store, list(outline.trace_ids), self._tenant)
         return [word for words in found.values() for word in words.values() if word.judge != DETECTORS]
 
-    def raw_span(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:
+    def raw_span(self, trace_id: str, span_id: str) -> tuple[Span, Sequence[LogRecord]] | None:
         """Two look-ups by id."""
-        scope = Scope(self._store, tenant)
-        spans = scope.select(f"SELECT {SPAN_SELECT} FROM spans FINAL WHERE {_ONE}", trace_id=trace_id, span_id=span_id)
+        spans = self._scope.select(
+            f"SELECT {SPAN_SELECT} FROM spans FINAL WHERE {_ONE}", trace_id=trace_id, span_id=span_id
+        )
         if not spans:
             return None
-        logs = scope.select(
+        logs = self._scope.select(
             f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_ONE} ORDER BY Nanos, ObservedNanos",
             trace_id=trace_id,
             span_id=span_id,
         )
         return span_from_row(spans[0]), [log_from_row(row) for row in logs]
 
-    def trace_ids_of_span(self, span_id: str, tenant: str = "") -> Sequence[str]:
+    def trace_ids_of_span(self, span_id: str) -> Sequence[str]:
         """One look-up by id."""
-        return self._reading.span_trace_ids(span_id, tenant)
+        return self._reading.span_trace_ids(span_id)
 
     def cache_judged(self, trace: Trace) -> None:
         """Keep it where pages have asked for it, or would have to wait for it; of a large open one its outline."""
         if len(trace.spans) >= LARGE:
             made = TraceIndex(outline_of(trace)) if trace.state is TraceState.OPEN else None
             with self._reading_lock:
-                self._read.pop((trace.tenant, trace.trace_id), None)
+                self._read.pop(trace.trace_id, None)
                 if made is not None:
-                    self._read[trace.tenant, trace.trace_id] = made
+                    self._read[trace.trace_id] = made
         if len(trace.spans) >= LARGE or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
@@ -176,10 +182,10 @@ class StoredTraceQueries:
             return None
         return known.trace
 
-    def _newest(self, trace_id: str, tenant: str) -> Mapping[str, int]:
+    def _newest(self, trace_id: str) -> Mapping[str, int]:
         """Of the trace and those that it may be one with; empty where there is no such trace."""
-        ids = StoredJudging(self._store, tenant).joined([trace_id]).get(trace_id, frozenset({trace_id}))
-        newest = StoredOutlines(self._store, tenant).newest(sorted(ids))
+        ids = StoredJudging(self._store, self._tenant).joined([trace_id]).get(trace_id, frozenset({trace_id}))
+        newest = StoredOutlines(self._store, self._tenant).newest(sorted(ids))
         return newest if trace_id in newest else {}
 
     def _known(self, trace_id: str, newest: Mapping[str, int]) -> RebuiltTrace | None:
@@ -191,17 +197,17 @@ class StoredTraceQueries:
         behind = BEHIND if is_large and self._stays(trace) else 0
         return found if _knows_all(trace.received_through + behind, newest) else None
 
-    def _kept(self, trace_id: str, tenant: str, newest: Mapping[str, int]) -> TraceIndex | None:
+    def _kept(self, trace_id: str, newest: Mapping[str, int]) -> TraceIndex | None:
         with self._reading_lock:
-            read = self._read.get((tenant, trace_id))
+            read = self._read.get(trace_id)
         if read is not None and self._shows(read.outline, newest):
             return read
-        for text in StoredOutlines(self._store, tenant).load(list(newest)):
+        for text in StoredOutlines(self._store, self._tenant).load(list(newest)):
             kept = _read(text)
             if kept and trace_id in kept.trace_ids and self._shows(kept, newest):
                 made = TraceIndex(kept)
                 with self._reading_lock:
-                    self._read[tenant, trace_id] = made
+                    self._read[trace_id] = made
                 return made
         return None
 
@@ -209,20 +215,20 @@ class StoredTraceQueries:
         """Complete; or huge, and not deleted since: then it will be judged again before it could be rebuilt."""
         if outline.state is not TraceState.OPEN and _knows_all(outline.received_through, newest):
             return True
-        return self._stays(outline) and self.count_spans(outline.trace_id, outline.tenant) >= HUGE
+        return self._stays(outline) and self.count_spans(outline.trace_id) >= HUGE
 
     def _stays(self, trace: Trace | TraceOutline) -> bool:
         """Not deleted since it was as it is."""
         changes = self._store.changes
         return all(changes.stays((trace.tenant, i), trace.received_through) for i in trace.trace_ids)
 
-    def _rebuilt(self, trace_id: str, tenant: str) -> RebuiltTrace | None:
+    def _rebuilt(self, trace_id: str) -> RebuiltTrace | None:
         with self._locks[hash(trace_id) % _LOCKS]:
-            known = self._known(trace_id, self._newest(trace_id, tenant))  # another request may have been first
+            known = self._known(trace_id, self._newest(trace_id))  # another request may have been first
             if known is not None:
                 return known
-            judging = StoredJudging(self._store, tenant)
-            trace = stored_trace(judging, trace_id, tenant, self._config, self._clock())
+            judging = StoredJudging(self._store, self._tenant)
+            trace = stored_trace(judging, trace_id, self._tenant, self._config, self._clock())
             if trace is None:
                 return None
             self._recent.ask(trace.trace_id)

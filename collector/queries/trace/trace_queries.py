@@ -58,13 +58,13 @@ class TraceQueries(Protocol):
     Each raises RetryableError, StoreError where the store fails.
     """
 
-    def trace_index(self, trace_id: str, tenant: str = "") -> TraceIndex | None:
+    def trace_index(self, trace_id: str) -> TraceIndex | None:
         """The trace in outline with all that has arrived; None where there is none."""
 
-    def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
+    def trace(self, trace_id: str) -> Trace | None:
         """The trace rebuilt; None where there is none."""
 
-    def count_spans(self, trace_id: str, tenant: str = "") -> int:
+    def count_spans(self, trace_id: str) -> int:
         """How many spans of it, and of the traces that it may be one with, are stored."""
 
     def part(self, trace_index: TraceIndex, key: str) -> Trace | None:
@@ -82,10 +82,10 @@ class TraceQueries(Protocol):
     def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         """The ledger entries of LLM judges on its runs."""
 
-    def raw_span(self, trace_id: str, span_id: str, tenant: str = "") -> tuple[Span, Sequence[LogRecord]] | None:
+    def raw_span(self, trace_id: str, span_id: str) -> tuple[Span, Sequence[LogRecord]] | None:
         """A span as it was sent, with the log records that belong to it."""
 
-    def trace_ids_of_span(self, span_id: str, tenant: str = "") -> Sequence[str]:
+    def trace_ids_of_span(self, span_id: str) -> Sequence[str]:
         """Ids of the traces that have a span of that id."""
 
     def cache_judged(self, trace: Trace) -> None:

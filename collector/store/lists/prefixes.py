@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from ..client import Store
 from ..scope import TENANT, Scope
 from .pending import list_pending
 
 
-def trace_ids_from(store: Store, prefix: str, limit: int, tenant: str = "") -> list[str]:
+def trace_ids_from(scope: Scope, prefix: str, limit: int) -> list[str]:
     """Up to `limit` ids of stored traces that begin so, in order. Raises RetryableError, StoreError."""
-    list_pending(store)
-    return _from(store, "TraceId", prefix, limit, tenant)
+    list_pending(scope.store)
+    return _from(scope, "TraceId", prefix, limit)
 
 
-def session_ids_from(store: Store, prefix: str, limit: int, tenant: str = "") -> list[str]:
+def session_ids_from(scope: Scope, prefix: str, limit: int) -> list[str]:
     """Up to `limit` ids of sessions that begin so, in order. Raises RetryableError, StoreError."""
-    return _from(store, "SessionId", prefix, limit, tenant)
+    return _from(scope, "SessionId", prefix, limit)
 
 
-def _from(store: Store, column: str, prefix: str, limit: int, tenant: str) -> list[str]:
-    rows = Scope(store, tenant).select(
+def _from(scope: Scope, column: str, prefix: str, limit: int) -> list[str]:
+    rows = scope.select(
         f"SELECT DISTINCT {column} FROM traces WHERE {TENANT} AND startsWith({column}, {{prefix:String}}) "
         f"ORDER BY {column} LIMIT {{limit:UInt64}}",
         prefix=prefix,

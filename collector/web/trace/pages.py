@@ -117,8 +117,8 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
     trace_queries = site.reader.trace_queries
     unseen = 0
     if outline.spans >= LARGE:
-        unseen = max(trace_queries.count_spans(outline.trace_id, outline.tenant) - outline.spans, 0)
-    known = site.reader.calibrations.of(outline.tenant, outline.service)
+        unseen = max(trace_queries.count_spans(outline.trace_id) - outline.spans, 0)
+    known = site.reader.calibrations.of(outline.service)
     leads = dict.fromkeys(shown.error.lead.judge for shown in view.errors)
     return replace(
         view,
@@ -153,7 +153,7 @@ def trace_index_of(site: Site, trace_id: str) -> TraceIndex:
 
 def labelled(site: Site, outline: TraceOutline) -> Mapping[str, Labelled]:
     """Labels of a trace."""
-    return site.reader.labels.of_traces(outline.trace_ids, outline.tenant)
+    return site.reader.labels.of_traces(outline.trace_ids)
 
 
 def render(site: Site, request: Request, template: str, view: TracePageView, **more: Any) -> Response:
@@ -179,7 +179,7 @@ def _why(site: Site, view: TracePageView) -> str | None:
     if view.assessment.verdicts:
         return None
     words = site.reader.trace_queries.ledger_rows(outline)
-    judged = site.reader.ledger.judged_trace(outline.trace_id, outline.tenant)
+    judged = site.reader.ledger.judged_trace(outline.trace_id)
     return why_unscored(words, judged, site.services.judges(), outline.trace_id)
 
 

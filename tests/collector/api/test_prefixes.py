@@ -17,6 +17,7 @@ from store_parts import a_span
 from tracejury.collector.cli.root import root
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.lists.prefixes import session_ids_from, trace_ids_from
+from tracejury.collector.store.scope import Scope
 from tracejury.schemas.queries.listing import SessionRow
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.trajectory import TraceState
@@ -110,13 +111,13 @@ def test_ids_by_their_beginning(store: Store) -> None:
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span(trace_id="fe" * 16)], NOW))
     store.pending.arrived([("", "fe" * 16)], NOW)
     ids = sorted([Listed(n).trace_id for n in range(1, 9)] + ["fe" * 16])
-    assert trace_ids_from(store, "", 100) == ids
-    assert trace_ids_from(store, "", 3) == ids[:3]
+    assert trace_ids_from(Scope(store), "", 100) == ids
+    assert trace_ids_from(Scope(store), "", 3) == ids[:3]
     for trace_id in ids:
-        assert trace_ids_from(store, trace_id[:7], 5) == [i for i in ids if i.startswith(trace_id[:7])]
-    assert trace_ids_from(store, "fe", 5, "other") == []
-    assert session_ids_from(store, "talk/", 2) == ["talk/0", "talk/1"]
-    assert session_ids_from(store, "talk/%", 2) == session_ids_from(store, "talk/", 2, "other") == []
+        assert trace_ids_from(Scope(store), trace_id[:7], 5) == [i for i in ids if i.startswith(trace_id[:7])]
+    assert trace_ids_from(Scope(store, "other"), "fe", 5) == []
+    assert session_ids_from(Scope(store), "talk/", 2) == ["talk/0", "talk/1"]
+    assert session_ids_from(Scope(store), "talk/%", 2) == session_ids_from(Scope(store, "other"), "talk/", 2) == []
     plan = store.rows(
         "EXPLAIN indexes = 1 SELECT DISTINCT TraceId FROM traces WHERE tenant = '' AND startsWith(TraceId, 'fe') "
         "ORDER BY TraceId LIMIT 11"

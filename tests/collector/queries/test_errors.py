@@ -97,8 +97,9 @@ def test_an_unknown_id_leads_nowhere(store: Store, reader: StoredReader) -> None
     """Nor does one of another project."""
     save(store, 0, early())
     assert reader.error("f" * 32, ALL) is None
-    assert reader.error(led_by(early()), ALL, "another") is None
-    assert reader.error_ids("", 5, "another") == []
+    other = stored_reader(store, AssemblerConfig(), tenant="another")
+    assert other.error(led_by(early()), ALL) is None
+    assert other.error_ids("", 5) == []
 
 
 def test_an_id_stored_before_findings_named_their_errors_resolves(store: Store, reader: StoredReader) -> None:

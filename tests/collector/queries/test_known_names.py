@@ -9,6 +9,7 @@ from store_parts import a_judged_subject
 from tracejury.collector.queries.known_names import MOST, unknown_names
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.scope import Scope
 
 pytestmark = pytest.mark.store
 
@@ -22,24 +23,24 @@ def test_what_is_stored_is_known(store: Store) -> None:
     """Of every kind, whenever it arrived; and what this program has of its own, whether found or not."""
     store_all(store, [Listed(1, session="talk", marks=(Mark(judge="mine", category="My Category"),))])
     StoredLlmJudging(store).save([a_judged_subject("strict-judge")])
-    assert unknown_names(store, KNOWN) == {}
-    assert unknown_names(store, {"category": "trail/My Category"}) == {}
+    assert unknown_names(Scope(store), KNOWN) == {}
+    assert unknown_names(Scope(store), {"category": "trail/My Category"}) == {}
     for kind, name in (
         ("judge", "schema-violation"), ("judge", "goal-fulfilment"), ("judge", "detectors"), ("judge", "strict-judge"),
         ("category", "Goal Deviation"), ("category", "trail/Goal Deviation"), ("trace", "x"), ("service", ""),
         ("judge", "pipa-state"), ("taxonomy", "pipa"), ("category", "pipa/inconsistent state"),
     ):  # fmt: skip
-        assert unknown_names(store, {kind: name}) == {}
+        assert unknown_names(Scope(store), {kind: name}) == {}
 
 
 def test_the_nearest_known_names_come_first(store: Store) -> None:
     """At most some, in any case of letters."""
     store_all(store, [Listed(n, service=f"service-{n}") for n in range(30)] + [Listed(99, service="checkout")])
-    known = unknown_names(store, {"service": "CHEKCOUT"})["service"]
+    known = unknown_names(Scope(store), {"service": "CHEKCOUT"})["service"]
     assert (known[0], len(known)) == ("checkout", MOST)
-    assert unknown_names(store, {"category": "Formating Errors"})["category"][0] == "Formatting Errors"
-    assert unknown_names(store, {"judge": "goal-fullfilment"})["judge"][0] == "goal-fulfilment"
-    assert unknown_names(store, {"tool": "serch", "agent": "planer"}) == {
+    assert unknown_names(Scope(store), {"category": "Formating Errors"})["category"][0] == "Formatting Errors"
+    assert unknown_names(Scope(store), {"judge": "goal-fullfilment"})["judge"][0] == "goal-fulfilment"
+    assert unknown_names(Scope(store), {"tool": "serch", "agent": "planer"}) == {
         "tool": ["search"], "agent": ["planner", "helper"]
     }  # fmt: skip
 
@@ -47,10 +48,10 @@ def test_the_nearest_known_names_come_first(store: Store) -> None:
 def test_an_empty_store_knows_no_service(store: Store) -> None:
     """And hostile names are only names."""
     for name in ("shop", "'; DROP TABLE traces; --", "x" * 1000, "{name:String}", "\x00", "\u202e"):
-        assert unknown_names(store, {"service": name, "session": name}) == {"service": [], "session": []}
+        assert unknown_names(Scope(store), {"service": name, "session": name}) == {"service": [], "session": []}
 
 
 def test_names_of_another_tenant_are_unknown(store: Store) -> None:
     """None is listed either."""
     store_all(store, [Listed(1, service="shop")])
-    assert unknown_names(store, {"service": "shop"}, "other") == {"service": []}
+    assert unknown_names(Scope(store, "other"), {"service": "shop"}) == {"service": []}

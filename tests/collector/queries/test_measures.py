@@ -189,7 +189,8 @@ def test_what_is_read_at_once_is_bounded(store: Store, monkeypatch: pytest.Monke
 
 def test_other_tenants_are_not_read(store: Store) -> None:
     a_session(store, 1, 0.2, None)
-    assert ask(store, tenant="other").total.sessions == 0
+    (answer,) = StoredMeasures(store, lambda: [PACK], TASK_KEYS, "other").ask(MeasureQuery(0, NOW))
+    assert answer.total.sessions == 0
 
 
 @given(st.data())

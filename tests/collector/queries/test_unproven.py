@@ -12,7 +12,7 @@ from trace_pages import TRACE_ID, Pages, failing_run, trace_pages
 
 from tracejury.collector.cli.root import root
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.judges.registry import priors
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
 from tracejury.schemas.rule_calibrations import RuleCalibration
@@ -32,9 +32,9 @@ def pages(store: Store) -> Iterator[Pages]:
 
 
 def calibrate(pages: Pages, version: int, right: int, confidence: float, service: str = "shop") -> None:
-    calibrations = pages.reader.calibrations
-    assert isinstance(calibrations, RuleCalibrations)
-    calibrations.save([RuleCalibration("", service, version, RULE, right, 0, confidence, 0)])
+    own = pages.reader.calibrations
+    assert isinstance(own, TenantCalibrations)
+    own.of_all.save([RuleCalibration("", service, version, RULE, right, 0, confidence, 0)])
 
 
 def unproven(pages: Pages) -> dict[str, bool]:
@@ -97,9 +97,9 @@ def test_explain_shows_the_versions_that_moved_a_rule_on_a_service(pages: Pages)
     assert second.endswith(": to 0.80, right in 1 of 1 labelled error")
     assert third.endswith(": from 0.80 to 0.88, right in 4 of 4 labelled errors")
     assert "On the service shop" in pages.get(f"/explain/{RULE}", service="shop").text
-    calibrations = pages.reader.calibrations
-    assert isinstance(calibrations, RuleCalibrations)
-    calibrations.save([RuleCalibration("", "shop", 4, RULE, 4, 0, 0.84, 0, confirmed=1, refuted=3)])
+    own = pages.reader.calibrations
+    assert isinstance(own, TenantCalibrations)
+    own.of_all.save([RuleCalibration("", "shop", 4, RULE, 4, 0, 0.84, 0, confirmed=1, refuted=3)])
     said = "from 0.88 to 0.84, right in 4 of 4 labelled errors; LLM judges confirmed 1 other error and refuted 3"
     for path in (f"/explain/{RULE}", f"/api/explain/{RULE}"):
         assert said in pages.get(path, service="shop").text

@@ -187,7 +187,7 @@ def test_endless_names_are_found_by_themselves(store: Store) -> None:
 def test_another_tenant_sees_nothing(store: Store) -> None:
     """Each has rates of its own."""
     save(store, 1)
-    assert rates(store).ask(replace(EVER, tenant="acme")).total.judged == 0
+    assert StoredRates(store, lambda: T0 + 100 * HOUR, rules=("loops",), tenant="acme").ask(EVER).total.judged == 0
 
 
 def test_too_much_to_wait_for_is_asked_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

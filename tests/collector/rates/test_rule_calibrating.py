@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from naive_errors import expected_errors, stored_errors
@@ -21,7 +22,7 @@ from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.detector_opinions import write_opinions
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
 from tracejury.collector.telemetry import Telemetry
 from tracejury.judges.registry import priors, suite_of
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
@@ -60,7 +61,7 @@ class Process:
         self.labels = StoredLabels(store)
         self.rates = StoredRates(store, self.clock, rules=frozenset(priors()))
         self.calibrating = RuleCalibrating(
-            store, self.labels, self.calibrations, priors(), self.judging.ask, self.clock, settings
+            store, partial(StoredLabels, store), self.calibrations, priors(), self.judging.ask, self.clock, settings
         )
         self.upkeep = RateUpkeep(store, self.rates.folding, calibrating=self.calibrating, clock=self.clock)
 
@@ -165,7 +166,7 @@ def test_a_version_is_written_for_a_step_and_not_for_less_or_sooner(store: Store
     one.keep_up()
     assert one.calibrations.version("", "shop") == 2
     one.keep_up()
-    assert [h.version for h in one.calibrations.history("shop", RULE)] == [1, 2]
+    assert [h.version for h in TenantCalibrations(one.store, one.calibrations).history("shop", RULE)] == [1, 2]
     one.check()
 
 
@@ -254,7 +255,7 @@ def test_what_the_settings_do_not_allow_is_judged_again_once(store: Store) -> No
     assert after.found(bank, ELSEWHERE).confidence == priors()[ELSEWHERE].mean
     judged = store.rows("SELECT max(JudgedAt) FROM traces")
     after.calibrating = RuleCalibrating(
-        store, after.labels, after.calibrations, priors(), after.judging.ask, after.clock, settings
+        store, partial(StoredLabels, store), after.calibrations, priors(), after.judging.ask, after.clock, settings
     )
     for _ in range(3):
         after.calibrating.step()

@@ -14,6 +14,7 @@ from memory_labels import MemoryRun
 from store_parts import a_finding
 
 from tracejury.collector.labels.checks import MAX_STRATUM, name
+from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.store.client import Store
 from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review
 from tracejury.schemas.queries.labels import Labelled, LabelQuery, Purpose, QueueItem, QueueQuery
@@ -86,13 +87,18 @@ def test_no_text_at_all_finds_nothing(world: World, text: str) -> None:
     assert world.labels.annotations(LabelQuery(9, annotator=text)) == []
 
 
-def test_tenants_do_not_mix(world: World) -> None:
-    """Each reads its own."""
+def test_tenants_do_not_mix(store: Store) -> None:
+    """Each reads and deletes its own."""
     theirs = Labelled((replace(ONE, tenant="x"),), (replace(SCORE, tenant="x"),), (replace(REVIEW, tenant="x"),))
-    world.labels.save(theirs)
-    assert world.labels.of_traces([TRACE]) == {}
-    assert world.labels.of_traces([TRACE], "x") == {TRACE: theirs}
-    assert world.labels.scores(LabelQuery(9)) == []
+    ours, labels = StoredLabels(store), StoredLabels(store, "x")
+    ours.save(theirs)
+    assert ours.of_traces([TRACE]) == {}
+    assert labels.of_traces([TRACE]) == {TRACE: theirs}
+    assert ours.scores(LabelQuery(9)) == []
+    assert ours.delete(LabelQuery(9, trace_id=TRACE)) == 0
+    StoredWorld(store).put_finding(a_finding())
+    assert labels.finding(a_finding().id) is None
+    assert labels.of_traces([TRACE]) == {TRACE: theirs}
 
 
 def test_lists_have_an_order_and_places(world: World) -> None:
@@ -148,7 +154,6 @@ def test_a_finding_by_its_id(world: World) -> None:
     world.put_finding(finding)
     assert world.labels.finding(finding.id) == finding
     assert world.labels.finding("0" * 32) is None
-    assert world.labels.finding(finding.id, "x") is None
 
 
 def some_runs(count: int, seed: int = 0) -> list[MemoryRun]:

@@ -23,6 +23,7 @@ from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists import SessionLists, TraceLists
 from tracejury.collector.store.lists.pending import SESSION_VALUES
+from tracejury.collector.store.scope import Scope
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import StoreError
@@ -113,7 +114,7 @@ def test_a_session_has_the_traces_that_wait(store: Store, commit: Commit) -> Non
     assert set(TraceDeleter(store).of_session("talk")) == {TRACE_ID, OTHER}
 
     def session() -> SessionView:
-        found = stored_session(store, "talk", Confidence(0.0, 0.0))
+        found = stored_session(Scope(store), "talk", Confidence(0.0, 0.0))
         assert found is not None
         return found
 

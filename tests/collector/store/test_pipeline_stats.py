@@ -90,7 +90,7 @@ def test_new_services_have_no_older_trace(store: Store) -> None:
     pipeline_stats = StoredPipelineStats(store)
     assert pipeline_stats.new_services(T0 + 30, 10) == ["newer", "new"]
     assert pipeline_stats.new_services(T0 + 30, 1) == ["newer"]
-    assert pipeline_stats.new_services(T0 + 30, 10, tenant="someone") == []
+    assert StoredPipelineStats(store, "someone").new_services(T0 + 30, 10) == []
 
 
 def of_run(number: int) -> Subject:

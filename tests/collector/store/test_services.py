@@ -26,4 +26,4 @@ def test_services_by_their_latest_arrival(store: Store) -> None:
     assert reading.find_services(3_000, 10) == ["shop", "", "else"]
     assert reading.find_services(3_001, 10) == ["shop", ""]
     assert reading.find_services(0, 2) == ["shop", ""]
-    assert reading.find_services(0, 10, tenant="other") == []
+    assert StoredReading(store, "other").find_services(0, 10) == []

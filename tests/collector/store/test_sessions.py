@@ -15,6 +15,7 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists import SessionLists
+from tracejury.collector.store.scope import Scope
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
@@ -141,7 +142,7 @@ def test_a_row_names_its_worst_error(store: Store) -> None:
 
 def test_a_conversation_in_order_of_time(talks: Store) -> None:
     """What the user said and the agents answered, findings and those of joined copies at their exchange."""
-    view = stored_session(talks, "a", Confidence(0.5, 0.5), "shop")
+    view = stored_session(Scope(talks), "a", Confidence(0.5, 0.5), "shop")
     assert view is not None
     assert [(e.goal, e.answer, e.agent) for e in view.exchanges] == [
         ("hello", "hi", "planner"),
@@ -160,19 +161,19 @@ def test_a_conversation_in_order_of_time(talks: Store) -> None:
 
 def test_an_id_of_several_services(talks: Store) -> None:
     """Without a service all that name the id stand together; what one does not know of its cost nobody knows."""
-    view = stored_session(talks, "a", ALL)
+    view = stored_session(Scope(talks), "a", ALL)
     assert view is not None
     assert list(view.services) == ["desk", "shop"]
     assert [e.trace_id for e in view.exchanges] == [FIRST.trace_id, ELSEWHERE.trace_id, SECOND_TURN.trace_id]
     assert (view.session.traces, view.session.tokens, view.session.usd) == (3, 21, None)
-    assert stored_session(talks, "nobody's", ALL) is None
-    assert stored_session(talks, "a", ALL, "nobody") is None
+    assert stored_session(Scope(talks), "nobody's", ALL) is None
+    assert stored_session(Scope(talks), "a", ALL, "nobody") is None
 
 
 def test_long_messages_are_cut(store: Store) -> None:
     """A conversation shows the beginning of what is too long for a page."""
     store_all(store, [Listed(1, session="a", goal="é" * 100_000)])
-    view = stored_session(store, "a", ALL)
+    view = stored_session(Scope(store), "a", ALL)
     assert view is not None
     assert view.exchanges[0].goal == "é" * 20_000
 
@@ -202,7 +203,7 @@ def test_a_cost_tells_of_how_many_traces_it_is(store: Store) -> None:
     desk, shop = sorted(find(store), key=lambda row: row.service)
     assert (shop.usd, shop.priced_traces, shop.traces) == (0.5, 2, 5)
     assert (desk.usd, desk.priced_traces, desk.traces) == (0.5, 1, 1)
-    view = stored_session(store, "a", ALL)
+    view = stored_session(Scope(store), "a", ALL)
     assert view is not None
     assert (view.session.usd, view.session.priced_traces, view.session.traces) == (1.0, 3, 6)
 
@@ -232,7 +233,7 @@ def test_a_run_in_which_the_user_writes_again_shows_as_several_exchanges(store: 
     whole = a_value("states", of_session("shop", "s"), 0.5)
     gone = a_value("states", Subject(SubjectKind.EXCHANGE, "p:0-0", TRACE_ID), 0)
     save(store, *values, whole, gone, a_value("states", of_session("shop", "other"), 0), received=1)
-    view = stored_session(store, "s", ALL)
+    view = stored_session(Scope(store), "s", ALL)
     assert view is not None
     assert [list(e.verdicts) for e in view.exchanges] == [[one] for one in values]
     assert view.verdicts == [whole]

@@ -32,10 +32,10 @@ class StoredJudgedTraces:
 
     def verdicts(self, trace: Trace) -> Sequence[Verdict]:
         """See `JudgedTraces`."""
-        found = StoredReading(self._store).load_verdicts([trace.trace_id], trace.tenant)
+        found = StoredReading(self._store, trace.tenant).load_verdicts([trace.trace_id])
         return [verdict for verdicts in found.values() for verdict in verdicts]
 
     def findings(self, trace: Trace) -> Sequence[Finding]:
         """See `JudgedTraces`."""
-        found = StoredReading(self._store).load_findings(trace.trace_ids, trace.tenant)
+        found = StoredReading(self._store, trace.tenant).load_findings(trace.trace_ids)
         return [finding for findings in found.values() for finding in findings]

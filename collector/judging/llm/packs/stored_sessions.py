@@ -89,7 +89,7 @@ class StoredSessions:
 
     def verdicts(self, tenant: str, trace_ids: Sequence[str]) -> list[Verdict]:
         """The latest verdict of each judge on each subject of these traces."""
-        found = StoredReading(self._store).load_verdicts(trace_ids, tenant)
+        found = StoredReading(self._store, tenant).load_verdicts(trace_ids)
         return [verdict for verdicts in found.values() for verdict in verdicts]
 
     def findings(self, tenant: str, trace_ids: Sequence[str]) -> list[Finding]:

@@ -298,8 +298,8 @@ def test_a_trace_that_expires_meanwhile_is_left_out(store: Store) -> None:
     fill(store, "1" * 32, "2" * 32)
 
     class Forgetful(StoredReader):
-        def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
-            return None if trace_id == "1" * 32 else super().trace(trace_id, confidence, tenant)
+        def trace(self, trace_id: str, confidence: Confidence) -> TraceView | None:
+            return None if trace_id == "1" * 32 else super().trace(trace_id, confidence)
 
     whole = stored_reader(store, AssemblerConfig())
     parts = (whole.labels, whole.rates, whole.calibrations, whole.measures)

@@ -124,9 +124,9 @@ class SlowTraceQueries(MemoryTraceQueries):
 
     slow: Rebuilding
 
-    def trace(self, trace_id: str, tenant: str = "") -> Trace | None:
+    def trace(self, trace_id: str) -> Trace | None:
         self.slow.wait()
-        return super().trace(trace_id, tenant)
+        return super().trace(trace_id)
 
 
 class SlowReader(MemoryReader):
@@ -134,9 +134,9 @@ class SlowReader(MemoryReader):
 
     slow: Rebuilding
 
-    def trace(self, trace_id: str, confidence: Confidence, tenant: str = "") -> TraceView | None:
+    def trace(self, trace_id: str, confidence: Confidence) -> TraceView | None:
         self.slow.wait()
-        return super().trace(trace_id, confidence, tenant)
+        return super().trace(trace_id, confidence)
 
 
 @pytest.mark.parametrize("path", ["", "/panel", "/tree", "/branch", "/text", "api", "span"])
