@@ -13,6 +13,8 @@ from ..judges.llm.problems import place_of, told
 from ..processors.assemble import SECOND, AssemblerConfig
 from ..schemas.config_base import MIB, Seconds, Section
 from ..schemas.errors import ConfigError
+from .auth.config import KeysConfig
+from .auth.key_file import NAME
 from .judging.detect.config import DetectorsConfig
 from .judging.model.config import LlmConfig
 from .judging.prices.config import ModelPrice
@@ -98,8 +100,10 @@ class CollectorConfig(Section):
     """The HTTP API."""
     webhooks: WebhookConfigs = ()
     """Endpoints that are told of findings, each once, by a signed POST (docs/webhooks.md)."""
+    keys: KeysConfig = KeysConfig()
+    """Who may send, read, label and administer."""
     insecure: bool = False
-    """Allow endpoints beyond loopback although there are no keys yet."""
+    """Allow endpoints beyond loopback although there are no keys."""
     shutdown_seconds: Seconds = 10.0
     """How long a shutdown may take to drain."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
@@ -121,7 +125,9 @@ def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> C
     found = [f"{path}: {problem}" if path else problem for problem in misfits(config)]
     if found:
         raise ConfigError("\n".join(found))
-    return config
+    beside = path.parent if path else Path()
+    keys = config.keys.model_copy(update={"file": str(beside / (config.keys.file or NAME))})
+    return config.model_copy(update={"keys": keys})
 
 
 def misfits(config: CollectorConfig) -> Iterator[str]:

@@ -6,14 +6,15 @@ its dashboards work; all others begin with `tracejury_`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
 from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.resources import Resource
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, Metric, generate_latest
+from prometheus_client.registry import Collector
 
 NANOS: Final = 1e9
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -38,13 +39,26 @@ class Telemetry:
         """Add a counter that is kept elsewhere and read at each collection."""
         self.meter.create_observable_counter(name, callbacks=[observe(read)], description=description, unit=unit)
 
-    def prometheus(self) -> bytes:
-        """The metrics as Prometheus text."""
-        return generate_latest(self._registry)
+    def prometheus(self, project: str = "") -> bytes:
+        """The metrics as Prometheus text, without those that bear the name of another project."""
+        return generate_latest(_OfProject(self._registry, project))
 
     def shutdown(self) -> None:
         """Release the reader."""
         self._provider.shutdown()
+
+
+class _OfProject(Collector):
+    """What a registry collects, without samples whose label `project` names another one."""
+
+    def __init__(self, registry: CollectorRegistry, project: str) -> None:
+        self._registry, self._project = registry, project
+
+    def collect(self) -> Iterator[Metric]:
+        """The metrics of the project, and those of the whole process."""
+        for metric in self._registry.collect():
+            metric.samples = [s for s in metric.samples if s.labels.get("project", self._project) == self._project]
+            yield metric
 
 
 def observe(read: Callable[[], float]) -> Callable[[CallbackOptions], Iterable[Observation]]:

@@ -31,8 +31,12 @@ class UnsupportedMediaTypeError(PermanentError):
     """The request's content type or encoding is not one of those the protocol names."""
 
 
+class UnauthorizedError(PermanentError):
+    """The request has no key that holds: send one."""
+
+
 class ForbiddenError(PermanentError):
-    """The request comes from a page of another site."""
+    """The request comes from a page of another site, or its key does not allow it."""
 
 
 class ConfigError(TracejuryError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -12,7 +12,15 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from ...schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError, TracejuryError
+from ...schemas.errors import (
+    ConfigError,
+    ForbiddenError,
+    NotFoundError,
+    PermanentError,
+    RetryableError,
+    TracejuryError,
+    UnauthorizedError,
+)
 from ...schemas.text.jsontext import bytes_of
 from ...schemas.wire.traces import ProblemJson
 
@@ -59,15 +67,23 @@ def refuse(scope: Scope, refusal: Refusal) -> Response:
     return problem(refusal.status, refusal.detail, refusal.headers)
 
 
+STATUSES: Final[tuple[tuple[type[TracejuryError], int], ...]] = (
+    (NotFoundError, 404),
+    (UnauthorizedError, 401),
+    (ForbiddenError, 403),
+    (RetryableError, 503),
+    (ConfigError, 422),
+    (PermanentError, 422),
+)
+"""The HTTP statuses of errors of ours; the first row that fits counts."""
+
+
 def refusal_of(error: Exception) -> Refusal:
     """Errors of ours by what the caller should do."""
     match error:
-        case NotFoundError():
-            return Refusal(404, str(error))
-        case RetryableError():
-            return Refusal(503, str(error), {"Retry-After": str(max(1, round(error.retry_after)))})
         case TracejuryError():
-            return Refusal(422 if isinstance(error, ConfigError | PermanentError) else 500, str(error))
+            status = next((status for kind, status in STATUSES if isinstance(error, kind)), 500)
+            return Refusal(status, str(error), _hints(error))
         case HTTPException():
             return Refusal(error.status_code, str(error.detail), error.headers or {})
         case RequestValidationError():
@@ -76,6 +92,12 @@ def refusal_of(error: Exception) -> Refusal:
             # The framework raises it again once it is answered, and the server then closes: the client must know, or
             # its next request on this connection is lost.
             return Refusal(500, "an unexpected error; the collector's log tells more", {"Connection": "close"})
+
+
+def _hints(error: TracejuryError) -> Mapping[str, str]:
+    if isinstance(error, UnauthorizedError):
+        return {"WWW-Authenticate": "Bearer"}
+    return {"Retry-After": str(max(1, round(error.retry_after)))} if isinstance(error, RetryableError) else {}
 
 
 async def on_error(request: Request, error: Exception) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import ssl
 from typing import Final
 
@@ -14,8 +15,12 @@ DEFAULT_URL: Final = "http://127.0.0.1:8321"
 _MAX_PORT: Final = 65_535
 
 
+KEY_VARIABLE: Final = "TRACEJURY_KEY"
+"""The environment variable with the key for a collector that asks for one."""
+
+
 def opened(url: str, timeout: float, transport: httpx.BaseTransport | None) -> httpx.Client:
-    """A client for the API at `url`; `timeout` in seconds, for each read.
+    """A client for the API at `url`, with the key of the environment; `timeout` in seconds, for each read.
 
     Raises:
         ConfigError: it is no address of a collector.
@@ -30,7 +35,11 @@ def opened(url: str, timeout: float, transport: httpx.BaseTransport | None) -> h
     local = _is_loopback(base.host)
     # Reading the certificates that are trusted takes longer than most answers.
     verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local and base.scheme == "http" else True
-    return httpx.Client(base_url=base, timeout=timeout, transport=transport, trust_env=not local, verify=verify)
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    headers = {"authorization": f"Bearer {key}"} if key else {}
+    return httpx.Client(
+        base_url=base, timeout=timeout, transport=transport, trust_env=not local, verify=verify, headers=headers
+    )
 
 
 def _is_loopback(host: str) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from secrets import token_bytes
 
 from ...judges.rule_settings import RuleSettings
 from ...judges.suite import NO_SETTINGS
 from ...schemas.queries.ledger import JudgesStatus
 from ...schemas.verdicts import Judgement
+from ..auth.keyring import Keyring
+from ..auth.sign_in import SignIns
 from ..otlp.receiver.ports import Endpoint
 from ..queries.reader import Reader
 from ..worker.listeners import Listeners
@@ -23,7 +26,7 @@ True: these were asked for one by one, so LLM judges look at all of their runs; 
 """
 
 
-def no_sessions(_service: str, _session_id: str, _tenant: str = "") -> None:
+def no_sessions(_service: str, _session_id: str, tenant: str = "") -> None:
     """Where nobody judges sessions none is closed."""
 
 
@@ -46,6 +49,8 @@ class Services:
         losses: lost rows of the store, a line each; empty where nothing is known to be.
         settings: rules of detectors that are switched off or lowered.
         close_session: has a session (service, id) closed and judged at once.
+        keyring: tells who may ask.
+        sign_ins: makes the cookies of those who sign in to the pages.
     """
 
     reader: Reader
@@ -62,3 +67,5 @@ class Services:
     losses: Callable[[], Sequence[str]] = tuple
     settings: RuleSettings = NO_SETTINGS
     close_session: Callable[[str, str], None] = no_sessions
+    keyring: Keyring = field(default_factory=lambda: Keyring(environment={}))
+    sign_ins: SignIns = field(default_factory=lambda: SignIns(token_bytes(32)))

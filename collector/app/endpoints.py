@@ -1,4 +1,4 @@
-"""Endpoints of the collector: which receivers listen, and that all are loopback until there are keys."""
+"""Endpoints of the collector: which receivers listen, and that all are loopback unless there are keys."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def bound_receivers(config: CollectorConfig, grpc_port: int, http_port: int) -> 
     return [Endpoint(name, f"http://{split_endpoint(at)[0]}:{port}") for name, at, port in bound if port]
 
 
-def check_loopback(config: CollectorConfig) -> None:
-    """Refuse endpoints that other machines can reach, unless `insecure` is set.
+def check_loopback(config: CollectorConfig, *, has_keys: bool) -> None:
+    """Refuse endpoints that other machines can reach, unless there are keys or `insecure` is set.
 
     Raises:
-        ConfigError: an endpoint is not loopback and `insecure` is not set, or it is not HOST:PORT.
+        ConfigError: an endpoint is not loopback and nobody is asked for a key, or it is not HOST:PORT.
     """
     for name, endpoint in (
         ("grpc", config.grpc.endpoint),
@@ -28,10 +28,10 @@ def check_loopback(config: CollectorConfig) -> None:
         ("api", config.api.endpoint),
     ):
         host, _ = split_endpoint(endpoint)
-        if not config.insecure and not is_loopback(host):
+        if not (config.insecure or has_keys or is_loopback(host)):
             raise ConfigError(
                 f"{name} endpoint {endpoint} can be reached from other machines and there are no keys yet: "
-                "use 127.0.0.1, or --insecure if the network is yours alone"
+                "make one with `tracejury keys create`, use 127.0.0.1, or --insecure if the network is yours alone"
             )
 
 

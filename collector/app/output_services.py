@@ -6,13 +6,16 @@ Nothing of it is needed to open a store, and its imports take about as long: `se
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import partial
 
 from ...judges.registry import priors
 from ...processors.assemble import TraceKey
 from ...schemas.queries.ledger import JudgesStatus
+from ..api.access import Access
 from ..api.services import Services
+from ..auth.keyring import Keyring
+from ..auth.sign_in import SignIns
 from ..config import CollectorConfig
 from ..judging.detect.texts import TextWriter
 from ..labels.stored_labels import StoredLabels
@@ -32,6 +35,7 @@ from ..store.rule_calibrations import RuleCalibrations, TenantCalibrations
 from ..store.texts import StoredTexts
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
+from .project_apps import ProjectApps
 from .web_app import create_web_app
 
 Stop = Callable[[float], Awaitable[object]]
@@ -62,7 +66,6 @@ class OutputServices:
         self._store, self._config, self._telemetry, self._listeners = store, config, telemetry, listeners
         self._busy, self._clock = busy, clock
         self._rates = StoredRates(store, clock)
-        self.reader = self.reader_of("")
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
@@ -95,9 +98,14 @@ class OutputServices:
         texts = self._texts
         return [self._webhooks.stop, self._exports.stop, lambda deadline: asyncio.to_thread(texts.stop, deadline)]
 
-    def start_background(self, judges: Callable[[], JudgesStatus], ask: Ask) -> list[Stop]:
-        """Begin to keep texts, rates and gauges; returns what ends the last two. `ask`: have traces judged again."""
-        reader, clock = self.reader, self._clock
+    def start_background(
+        self, judges: Callable[[], JudgesStatus], ask: Ask, projects: Callable[[], Iterable[str]]
+    ) -> list[Stop]:
+        """Begin to keep texts, rates and gauges; returns what ends the last two.
+
+        `ask`: have traces judged again; `projects`: those that have series of their own.
+        """
+        clock = self._clock
         self._texts.start(ask)
         calibrating = RuleCalibrating(
             self._store,
@@ -109,18 +117,20 @@ class OutputServices:
             self._config.detectors.settings(),
         )
         upkeep = RateUpkeep(self._store, self._rates.folding, calibrating=calibrating, pressed=self._busy, clock=clock)
-        gauges = Gauges(self._store, reader, judges, self._telemetry, clock)
+        gauges = Gauges(self._store, self.reader_of, judges, self._telemetry, clock, projects)
         self._listeners.add(gauges.findings)
         upkeep.worker.start()
         gauges.start()
         return [lambda deadline: asyncio.to_thread(upkeep.worker.stop, deadline), gauges.stop]
 
-    async def serve(self, services: Services) -> list[Stop]:
-        """Serve the API and the pages; returns what ends that. Raises ConfigError: a taken port."""
-        app = create_web_app(services)
-        server = WebServer(app, self._config.api.endpoint, "api", self._config.api)
+    async def serve(self, services_of: Callable[[str], Services], keyring: Keyring, sign_ins: SignIns) -> list[Stop]:
+        """Serve the API and the pages of all projects; returns what ends that. Raises ConfigError: a taken port."""
+        apps = ProjectApps(lambda project: create_web_app(services_of(project)))
+        await apps.of("")
+        access = Access(keyring, sign_ins, apps.of, self._config.keys.proxy)
+        server = WebServer(access, self._config.api.endpoint, "api", self._config.api)
         self.api_port = await server.start()
-        return [server.stop, app.state.change_feed.stop]  # streams end first: the server waits for them
+        return [server.stop, apps.stop_streams]  # streams end first: the server waits for them
 
     def stop_sending(self, keys: Collection[TraceKey]) -> None:
         """Send nothing more of traces that are being deleted. Callable from any thread; returns at once."""

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ... import __version__
@@ -20,6 +21,7 @@ from ...schemas.errors import RetryableError
 from ...schemas.queries.ledger import JudgesStatus
 from ...schemas.spans import Span
 from ...schemas.verdicts import Judgement
+from ..auth.keyring import Keyring
 from ..config import CollectorConfig
 from ..judging.detect.inbox import Inbox
 from ..judging.detect.metrics import JudgingMetrics
@@ -80,7 +82,8 @@ class Collector:
 
     def __init__(self, config: CollectorConfig, *, clock: Callable[[], int] | None = None) -> None:
         """`clock`: unix nanos, by default a `SteadyClock`."""
-        check_loopback(config)
+        self.keyring = Keyring(Path(config.keys.file) if config.keys.file else None)
+        check_loopback(config, has_keys=self.keyring.asks)
         self.config = config
         self.grpc_port = self.http_port = self.api_port = 0
         self._store_shown = config.store.dsn
@@ -150,8 +153,8 @@ class Collector:
         """The present state of LLM judges."""
         return self._llm.status() if self._llm is not None else JudgesStatus()
 
-    def judge_again(self, trace_ids: Sequence[str], by_hand: bool = False) -> Sequence[Judgement]:  # noqa: FBT001, FBT002  JudgeAgain
-        """Judge stored traces again; blocks until the detectors are done, so call it on a thread.
+    def judge_again(self, trace_ids: Sequence[str], by_hand: bool = False, tenant: str = "") -> Sequence[Judgement]:  # noqa: FBT001, FBT002  JudgeAgain
+        """Judge stored traces of a project again; blocks until the detectors are done, so call it on a thread.
 
         Of these traces LLM judges catch up with what they left; `by_hand` has all of their runs judged, sample or not.
 
@@ -161,16 +164,18 @@ class Collector:
         if self._judging is None or not self._ready:
             raise RetryableError("the collector is not ready")
         if self._llm is not None:
-            self._llm.request([("", i) for i in trace_ids], by_hand=by_hand)
+            self._llm.request([(tenant, i) for i in trace_ids], by_hand=by_hand)
         try:
-            return self._judging.ask([("", i) for i in trace_ids]).result(JUDGE_AGAIN_SECONDS)
+            return self._judging.ask([(tenant, i) for i in trace_ids]).result(JUDGE_AGAIN_SECONDS)
         except TimeoutError:
             raise RetryableError("judging takes longer than expected; it goes on") from None
 
     async def _start(self) -> None:
         config = self.config
         opening = asyncio.get_running_loop().run_in_executor(None, open_store, config.store)
-        from ..api.services import Services, no_sessions  # meanwhile: neither needs the other
+        from ..api.security import Tokens  # meanwhile: neither needs the other
+        from ..api.services import Services, no_sessions
+        from ..auth.sign_in import SignIns
         from .output_services import OutputServices
 
         store = await opening
@@ -211,26 +216,32 @@ class Collector:
         self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
         await writer.start()
         self._stops.append(writer.stop)
-        self._stops += outputs.start_background(self.judges, judging.ask)
+        self._stops += outputs.start_background(self.judges, judging.ask, lambda: self.keyring.projects)
         drops = (outputs.stop_sending, self._llm.drop) if self._llm else (outputs.stop_sending,)
         close_session = self._llm.close_session if self._llm else no_sessions
-        delete = Deletion(store, judging, drops, self._clock, self._health.record, close_session).delete
-        services = Services(
-            outputs.reader,
-            self.judge_again,
-            self.problems,
-            self.telemetry.prometheus,
-            judges=self.judges,
-            any_host=config.insecure,
-            clock=self._clock,
-            delete=delete,
-            listeners=self._listeners,
-            endpoints=self._receivers,
-            losses=self.losses,
-            settings=config.detectors.settings(),
-            close_session=close_session,
-        )
-        self._stops += await outputs.serve(services)
+        tokens, sign_ins, deleted = Tokens(), SignIns(secret), self._health.record
+
+        def services_of(tenant: str) -> Services:
+            return Services(
+                outputs.reader_of(tenant),
+                partial(self.judge_again, tenant=tenant),
+                self.problems,
+                partial(self.telemetry.prometheus, tenant),
+                judges=self.judges,
+                any_host=config.insecure or self.keyring.asks,
+                clock=self._clock,
+                delete=Deletion(store, judging, drops, self._clock, deleted, close_session, tenant).delete,
+                tokens=tokens,
+                listeners=self._listeners,
+                endpoints=self._receivers,
+                losses=self.losses,
+                settings=config.detectors.settings(),
+                close_session=partial(close_session, tenant=tenant),
+                keyring=self.keyring,
+                sign_ins=sign_ins,
+            )
+
+        self._stops += await outputs.serve(services_of, self.keyring, sign_ins)
         self.api_port = outputs.api_port
         await self._start_receivers(writer, ReturnedSpans(writer, installation_id(secret)))
         await outputs.start_sending()
@@ -276,6 +287,7 @@ class Collector:
             metrics=metrics,
             clock=self._clock,
             dead_letter=writer.set_aside,
+            keyring=self.keyring,
         )
         self._stops.append(lambda _: asyncio.to_thread(intake.close))
         grpc = GrpcReceiver(config.grpc, intake)

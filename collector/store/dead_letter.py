@@ -40,9 +40,14 @@ class DeadLetterFolder:
         head = {"reason": reason, "failed_at": time.time_ns(), "spans": len(batch.spans), "logs": len(batch.logs)}
         return self._keep(f"batch-{digest}.jsonl", "\n".join([json.dumps(head), *lines, ""]).encode())
 
-    def keep_body(self, signal: str, encoding: str, body: bytes) -> Path | None:
-        """Write a request as it came (`.pb` or `.json`); None where it alone exceeds `max_bytes`. Raises OSError."""
+    def keep_body(self, signal: str, encoding: str, body: bytes, tenant: str = "") -> Path | None:
+        """Write a request as it came (`.pb` or `.json`); None where it alone exceeds `max_bytes`. Raises OSError.
+
+        The name of the file begins with that of the project.
+        """
         kind = re.sub(r"[^a-z]", "", signal) or "body"
+        project = re.sub(r"[^a-z0-9._-]", "", tenant).lstrip(".")
+        kind = f"{project}+{kind}" if project else kind
         return self._keep(f"{kind}-{_digest(body)}.{_SUFFIX.get(encoding, 'bin')}", body)
 
     def _keep(self, name: str, data: bytes) -> Path | None:

@@ -80,9 +80,9 @@ class GroupCommitWriter:
         """Number of the batches that wait or are being inserted."""
         return self._batches
 
-    def set_aside(self, signal: str, encoding: str, body: bytes) -> None:
+    def set_aside(self, signal: str, encoding: str, body: bytes, tenant: str = "") -> None:
         """Keep the body of a request that could not even be decoded. Blocks; safe from any thread. Raises OSError."""
-        file = self._dead.keep_body(signal, encoding, body)
+        file = self._dead.keep_body(signal, encoding, body, tenant)
         self.counters.dead_lettered += file is not None
 
     async def start(self) -> None:

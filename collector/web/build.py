@@ -23,6 +23,7 @@ from .overview import add_overview
 from .packs import add_packs
 from .rendering import make_templates
 from .sessions import add_sessions
+from .sign_in import add_sign_in
 from .site import Site
 from .trace.error import add_error
 from .trace.pages import add_trace
@@ -38,7 +39,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     """Add all pages to the API's application."""
     assets = load_assets()
     templates = make_templates(assets, find_term, __version__)
-    change_feed = app.state.change_feed = ChangeFeed(services.reader.trace_queries)
+    change_feed = app.state.change_feed = ChangeFeed(services.reader.trace_queries, services.reader.tenant)
     services.listeners.add(change_feed)
     site = Site(services, templates, change_feed)
     app.state.refusal_page = refusal_pages(templates, services.clock)
@@ -53,3 +54,4 @@ def add_pages(app: FastAPI, services: Services) -> None:
     add_error(app, site)
     add_live(app, site)
     add_feedback(app, site)
+    add_sign_in(app, site)

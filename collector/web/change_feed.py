@@ -98,10 +98,16 @@ class Subscriber:
 
 
 class ChangeFeed:
-    """The subscribers; a listener to judging."""
+    """The subscribers of one tenant's pages; a listener to judging."""
 
-    def __init__(self, trace_queries: TraceQueries, most: int = MAX_SUBSCRIBERS, most_of_one: int = MAX_OF_ONE) -> None:
-        self._trace_queries, self._most, self._most_of_one = trace_queries, most, most_of_one
+    def __init__(
+        self,
+        trace_queries: TraceQueries,
+        tenant: str = "",
+        most: int = MAX_SUBSCRIBERS,
+        most_of_one: int = MAX_OF_ONE,
+    ) -> None:
+        self._trace_queries, self._tenant, self._most, self._most_of_one = trace_queries, tenant, most, most_of_one
         self._lock = threading.Lock()
         self._subscribers: set[Subscriber] = set()
         self._boot = secrets.token_hex(4)
@@ -112,6 +118,8 @@ class ChangeFeed:
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """Publish what detectors found."""
         for one in traces:
+            if one.trace.tenant != self._tenant:
+                continue
             if one.judgement.outcome is Outcome.DONE and not one.trace.joined_to:
                 self._trace_queries.cache_judged(one.trace)
             ids = {one.trace.trace_id, one.trace.joined_to} - {""}
@@ -120,8 +128,9 @@ class ChangeFeed:
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """Publish what LLM judges found."""
         for one in subjects:
-            ids = {judgement.subject.trace_id for judgement in one.judgements}
-            self._publish(ids, (*one.changed, *one.retracted))
+            ids = {j.subject.trace_id for j in one.judgements if j.subject.tenant == self._tenant}
+            if ids:
+                self._publish(ids, (*one.changed, *one.retracted))
 
     def publish(self, trace_id: str) -> None:
         """Tell subscribers of a trace that something besides findings changed: a label."""

@@ -17,6 +17,7 @@ from ..api.security import SECURE
 from .window import Window, read_window
 
 TITLES: Final = {
+    401: "Sign in",
     403: "Refused",
     404: "Not found",
     405: "Not possible",

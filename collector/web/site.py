@@ -8,7 +8,7 @@ answers, and `add_<page>(app, site)`, which `build.py` lists. Its endpoints are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial, wraps
@@ -21,8 +21,11 @@ from jinja2 import Environment
 from starlette.datastructures import Headers
 
 from ...schemas.errors import ConfigError
+from ..api.access import KEY
 from ..api.security import COOKIE, cookie_of, parse_form
 from ..api.services import Services
+from ..auth.key import AccessKey
+from ..auth.sign_in import COOKIE as SESSION
 from ..queries.reader import Reader
 from .change_feed import ChangeFeed
 from .window import Window, read_window
@@ -56,8 +59,13 @@ class Site:
         """
         return read_window(request.query_params, self.clock())
 
+    def _projects(self, request: Request) -> Sequence[AccessKey]:
+        """The keys that the browser is signed in with and can change between."""
+        ids = self.services.sign_ins.key_ids(request.cookies.get(SESSION, ""))
+        return [key for key in map(self.services.keyring.holds, ids) if key is not None]
+
     def render(self, request: Request, template: str, *, status: int = 200, **view: Any) -> HTMLResponse:
-        """A rendered page or fragment. Templates see `view`, `window`, `now` (unix nanos), `path` and `csrf`."""
+        """A rendered page or fragment. Templates see `view`, `window`, `now` (unix nanos), `path`, `csrf` and `key`."""
         cookie = cookie_of(request.headers) or self.services.tokens.new_cookie()
         text = self.templates.get_template(template).render(
             {
@@ -66,6 +74,8 @@ class Site:
                 "path": request.url.path,
                 "params": list(request.query_params.multi_items()),
                 "csrf": self.services.tokens.of(cookie),
+                "key": request.scope.get(KEY) if self.services.keyring.asks else None,
+                "projects": self._projects(request),
                 **view,
             }
         )

@@ -17,6 +17,7 @@ def validate_command(ctx: click.Context, /, *, file: Path) -> None:
     """Check a configuration file: prints ok, or a line a problem with its place in the file."""
     from ....schemas.errors import ConfigError
     from ...app.endpoints import check_loopback
+    from ...auth.keyring import Keyring
     from ...config import load_config
     from ...judging.llm.build import check_judges
     from ...outbound.otlp.backend_connection import check_exports
@@ -24,7 +25,7 @@ def validate_command(ctx: click.Context, /, *, file: Path) -> None:
 
     try:
         config = load_config(file)
-        check_loopback(config)
+        check_loopback(config, has_keys=Keyring(Path(config.keys.file)).asks)
         check_judges(config.judges)
         check_exports(config.export)
         check_webhooks(config.webhooks)

@@ -32,20 +32,21 @@ ReadValue: TypeAlias = Callable[[Any, Truncator], tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The resource and scope that spans share; `cut` counts what was cut there."""
+    """The resource and scope that spans share, and their project; `cut` counts what was cut there."""
 
     resource_attributes: StoredAttributes
     resource_attribute_types: Mapping[str, str]
     scope_name: str
     scope_version: str
     received_at: int
+    tenant: str = ""
     cut: int = 0
 
     @classmethod
-    def of(cls, resource: Any, received_at: int, limits: Limits, attributes: ReadAttributes) -> Origin:
+    def of(cls, resource: Any, received_at: int, limits: Limits, attributes: ReadAttributes, tenant: str) -> Origin:
         """The origin of a resource's items, without a scope. Raises Invalid."""
         truncator = Truncator(limits)
-        return cls(*attributes(resource.attributes, truncator), "", "", received_at, truncator.cut)
+        return cls(*attributes(resource.attributes, truncator), "", "", received_at, tenant, truncator.cut)
 
     def in_scope(self, scope: Any, limits: Limits) -> Origin:
         """The same resource, in a scope. Raises Invalid."""
@@ -109,6 +110,7 @@ def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadA
         received_at=origin.received_at,
         pending=of_logfire or texts.get("tracejury.pending") == "true",
         cut=truncator.cut + origin.cut,
+        tenant=origin.tenant,
     )
 
 
@@ -173,6 +175,7 @@ def log_from(
         flags=flags,
         received_at=origin.received_at,
         cut=truncator.cut + origin.cut,
+        tenant=origin.tenant,
     )
 
 

@@ -35,8 +35,10 @@ ITEM_BYTES: Final = 1024
 """About what a stored span or record takes in memory at least; in a body it may take thirty."""
 
 
-def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int, limits: Limits = _DEFAULTS) -> Decoded:
-    """Decode one request; `received_at` in unix nanos.
+def decode(
+    signal: Signal, encoding: Encoding, body: bytes, *, received_at: int, limits: Limits = _DEFAULTS, tenant: str = ""
+) -> Decoded:
+    """Decode one request of a project; `received_at` in unix nanos.
 
     Raises:
         TooLargeError: the body exceeds `limits.request_bytes` or `limits.items`.
@@ -49,7 +51,7 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int,
         return Decoded(Batch(size=len(body)), _count_points(groups, reader.count_points))
     read, stored, found = reader.attributes, reader.stored, list[Any]()
     parts = PartsLeft(limits)
-    for origin, item in _items(groups, received_at, limits, read, rejections):
+    for origin, item in _items(groups, received_at, limits, read, rejections, tenant):
         try:
             if signal is Signal.TRACES:
                 found.append(span_from(item, origin, Truncator(limits, parts), read))
@@ -63,12 +65,12 @@ def decode(signal: Signal, encoding: Encoding, body: bytes, *, received_at: int,
 
 
 def _items(
-    groups: list[Any], received_at: int, limits: Limits, read: ReadAttributes, rejections: Rejections
+    groups: list[Any], received_at: int, limits: Limits, read: ReadAttributes, rejections: Rejections, tenant: str
 ) -> Iterator[tuple[Origin, Any]]:
     """Every item with its origin. Items of an unreadable resource or scope are rejected here."""
     for group, scopes in groups:
         try:
-            shared = Origin.of(group.resource, received_at, limits, read)
+            shared = Origin.of(group.resource, received_at, limits, read, tenant)
         except Invalid as reason:
             rejections.add(str(reason), sum(len(items) for _, items in scopes))
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -12,7 +12,9 @@ from grpc_health.v1.health import aio as health  # type: ignore[attr-defined]  #
 from pydantic import Field
 
 from ....schemas.config_base import Seconds, Section
-from ....schemas.errors import ConfigError
+from ....schemas.errors import ConfigError, RetryableError, TracejuryError
+from ...auth.key import KeyScope
+from ...auth.tokens_sent import token_sent
 from ..codec.signals import SCHEMAS, Encoding, Signal
 from .http_config import bounded_connections
 from .intake import Intake
@@ -21,8 +23,13 @@ from .status import refusal, success
 
 TRANSPORT: Final = "grpc"
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
+if TYPE_CHECKING:
+    _GenericHandler = grpc.GenericRpcHandler[Any, Any]
+else:
+    _GenericHandler = grpc.GenericRpcHandler
 _LONGEST: Final = 2**31 - 1  # milliseconds that grpcio's core can count
 SERVICES: Final = {schema.service: signal for signal, schema in SCHEMAS.items()}
+_METHODS: Final = {f"/{service}/Export": signal for service, signal in SERVICES.items()}
 
 
 class GrpcConfig(Section):
@@ -60,15 +67,7 @@ class GrpcReceiver:
         if port:
             bind(self._config.endpoint).close()  # grpcio's core has many lines for a taken port, and no pid
         server = grpc.aio.server(options=self._options())
-        # Without a deserialiser the bytes are ours, and so is what to answer when they are no protobuf.
-        server.add_generic_rpc_handlers(
-            tuple(
-                grpc.method_handlers_generic_handler(
-                    service, {"Export": grpc.unary_unary_rpc_method_handler(self._exports.method(signal))}
-                )
-                for service, signal in SERVICES.items()
-            )
-        )
+        server.add_generic_rpc_handlers((self._exports,))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         try:
             port = server.add_insecure_port(self._config.endpoint)
@@ -105,19 +104,48 @@ class GrpcReceiver:
         ]
 
 
+def host_of(peer: str) -> str:
+    """The host in a peer of grpc: "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711"."""
+    return peer.partition(":")[2].rpartition(":")[0] or peer
+
+
 def _milliseconds(seconds: float) -> int:
     return min(round(seconds * 1000), _LONGEST)
 
 
-class _Exports:
+class _Exports(_GenericHandler):
     """The Export methods, and which of their calls are under way."""
 
     def __init__(self, intake: Intake) -> None:
         self._intake = intake
         self._calls: set[asyncio.Task[Any]] = set()
 
-    def method(self, signal: Signal) -> Callable[[bytes, Context], Awaitable[bytes]]:
-        """The Export method of one signal; every error is answered from the table."""
+    def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
+        """The handler of a call: that of its method, or, without a key that may send, one that reads no request."""
+        signal = _METHODS.get(handler_call_details.method)
+        if signal is None:
+            return None
+        token = token_sent(handler_call_details.invocation_metadata or ())
+        key = self._intake.keyring.valid(token)
+        if key is None or not key.allows(KeyScope.INGEST):
+            return grpc.stream_unary_rpc_method_handler(self._refused(signal, token))
+        # Without a deserialiser the bytes are ours, and so is what to answer when they are no protobuf.
+        return grpc.unary_unary_rpc_method_handler(self._method(signal, key.project))
+
+    def _refused(self, signal: Signal, token: str) -> Callable[[Any, Context], Awaitable[bytes]]:
+        async def refuse(_: Any, context: Context) -> bytes:
+            try:
+                self._intake.keyring.check(token, KeyScope.INGEST, host_of(context.peer()))
+                raise RetryableError("the key holds since a moment ago: try again")
+            except TracejuryError as error:
+                self._intake.refused(TRANSPORT, signal, error)
+                answer = refusal(error)
+            return await context.abort(answer.grpc, answer.message, answer.trailers())
+
+        return refuse
+
+    def _method(self, signal: Signal, tenant: str) -> Callable[[bytes, Context], Awaitable[bytes]]:
+        """The Export method of one signal for a project; every error is answered from the table."""
 
         async def export(body: bytes, context: Context) -> bytes:
             call = asyncio.current_task()
@@ -126,7 +154,9 @@ class _Exports:
                 call.add_done_callback(self._calls.discard)
             try:
                 with self._intake.inflight.request(len(body)):
-                    receipt = await self._intake.take(TRANSPORT, signal, Encoding.PROTOBUF, body, context.peer())
+                    receipt = await self._intake.take(
+                        TRANSPORT, signal, Encoding.PROTOBUF, body, context.peer(), tenant
+                    )
                 return success(signal, Encoding.PROTOBUF, receipt)
             except Exception as error:  # noqa: BLE001 - every error has a row in the table
                 self._intake.refused(TRANSPORT, signal, error)

@@ -14,6 +14,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from ....schemas.errors import ForbiddenError, RetryableError, UnsupportedMediaTypeError
+from ...auth.key import KeyScope
+from ...auth.tokens_sent import token_sent
 from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding, Signal
 from .http_body import read_body
@@ -50,8 +52,10 @@ def _endpoint(
         answered = Encoding.JSON  # of a request whose own encoding we do not know
         try:
             answered = encoding = _encoding(request)
-            _check_sender(request.headers, any_host=any_host)
-            receipt = await _take(intake, signal, encoding, request, config)
+            _check_sender(request.headers, any_host=any_host or intake.keyring.asks)
+            address = request.client.host if request.client else ""
+            key = intake.keyring.check(token_sent(request.headers.items()), KeyScope.INGEST, address)
+            receipt = await _take(intake, signal, encoding, request, config, key.project)
         except ClientDisconnect:
             return Response(status_code=400)  # nobody hears it
         except asyncio.CancelledError:
@@ -66,7 +70,7 @@ def _endpoint(
 
 
 async def _take(
-    intake: Intake, signal: Signal, encoding: Encoding, request: Request, config: HttpConfig
+    intake: Intake, signal: Signal, encoding: Encoding, request: Request, config: HttpConfig, tenant: str
 ) -> PartialSuccess:
     gzipped = _is_gzipped(request)
     announced = request.headers.get("content-length", "")
@@ -86,7 +90,7 @@ async def _take(
                 f"at {config.min_bytes_per_second} bytes a second at least"
             ) from None
         held.complete()
-        return await intake.take(TRANSPORT, signal, encoding, body, client=f"{address}:{port}")
+        return await intake.take(TRANSPORT, signal, encoding, body, client=f"{address}:{port}", tenant=tenant)
 
 
 async def _paced(chunks: AsyncIterator[bytes], deadline: asyncio.Timeout, config: HttpConfig) -> AsyncIterator[bytes]:

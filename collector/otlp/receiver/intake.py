@@ -13,6 +13,7 @@ from pydantic import Field
 from ....schemas.batch import Sink
 from ....schemas.config_base import MIB, Section
 from ....schemas.errors import PermanentError, RetryableError, TracejuryError
+from ...auth.keyring import Keyring
 from ...worker.log_throttle import LogThrottle
 from ..codec.decode import Decoded, decode
 from ..codec.limits import Limits
@@ -28,8 +29,8 @@ log = logging.getLogger(__name__)
 TRIES: Final = 3
 """After so many unforeseen failures a body is set aside."""
 
-DeadLetter = Callable[[Signal, Encoding, bytes], None]
-"""Stores a body that cannot be handled; may block, may raise."""
+DeadLetter = Callable[[Signal, Encoding, bytes, str], None]
+"""Stores a body of a project that cannot be handled; may block, may raise."""
 
 
 class IntakeConfig(Section):
@@ -47,7 +48,8 @@ class IntakeConfig(Section):
 class Intake:
     """Takes requests from all receivers of a process to the sink.
 
-    `clock` gives unix nanos; `dead_letter` keeps bodies on which our own code failed `TRIES` times.
+    `keyring` tells who may send, by default everybody; `clock` gives unix nanos; `dead_letter` keeps bodies on which
+    our own code failed `TRIES` times.
     """
 
     def __init__(
@@ -59,9 +61,11 @@ class Intake:
         metrics: ReceiverMetrics | None = None,
         clock: Callable[[], int] = time.time_ns,
         dead_letter: DeadLetter | None = None,
+        keyring: Keyring | None = None,
     ) -> None:
         config = config or IntakeConfig()
         self.limits = limits or Limits()
+        self.keyring = keyring or Keyring(environment={})
         self.inflight = InFlight(config.inflight_requests, config.inflight_bytes, config.client_share)
         self._sink = sink
         self._metrics = metrics or ReceiverMetrics()
@@ -72,17 +76,17 @@ class Intake:
         self._lanes = DecodeLanes()
 
     async def take(
-        self, transport: str, signal: Signal, encoding: Encoding, body: bytes, client: str = ""
+        self, transport: str, signal: Signal, encoding: Encoding, body: bytes, client: str = "", tenant: str = ""
     ) -> PartialSuccess:
         """Decode and commit one request that is held in `inflight` already; returns after the commit.
 
-        `client` is the connection that it came over.
+        `client` is the connection that it came over; `tenant` the project that it belongs to.
 
         Raises:
             PermanentError: the request is wrong as a whole.
             RetryableError: it can be tried again.
         """
-        decoded = await self._decode(signal, encoding, body, client)
+        decoded = await self._decode(signal, encoding, body, client, tenant)
         await self._submit(decoded, transport, signal)
         items = ITEMS[signal]
         self._metrics.add(ACCEPTED + items, decoded.items, transport)
@@ -103,25 +107,27 @@ class Intake:
         """Stop the decoding threads; safe to call twice."""
         self._lanes.close()
 
-    async def _decode(self, signal: Signal, encoding: Encoding, body: bytes, client: str) -> Decoded:
+    async def _decode(self, signal: Signal, encoding: Encoding, body: bytes, client: str, tenant: str) -> Decoded:
         now, limits = self._clock(), self.limits
         try:
             return await self._lanes.run(
-                len(body), client, lambda: decode(signal, encoding, body, received_at=now, limits=limits)
+                len(body),
+                client,
+                lambda: decode(signal, encoding, body, received_at=now, limits=limits, tenant=tenant),
             )
         except TracejuryError:
             raise
         except Exception as error:
             log.exception("decoding a %s request of %d bytes failed", signal, len(body))
-            await self._set_aside(signal, encoding, body)
+            await self._set_aside(signal, encoding, body, tenant)
             raise RetryableError("the request could not be decoded for a reason of ours: try again") from error
 
-    async def _set_aside(self, signal: Signal, encoding: Encoding, body: bytes) -> None:
+    async def _set_aside(self, signal: Signal, encoding: Encoding, body: bytes, tenant: str) -> None:
         """Keep a body that failed too often; only then is its client told to give up."""
         if self._failures.add(body) < TRIES or self._dead_letter is None:
             return
         try:
-            await asyncio.to_thread(self._dead_letter, signal, encoding, body)
+            await asyncio.to_thread(self._dead_letter, signal, encoding, body, tenant)
         except OSError:
             log.exception("a body of %d bytes could not be set aside", len(body))
             return

@@ -24,6 +24,7 @@ from ....schemas.errors import (
     PermanentError,
     RetryableError,
     TooLargeError,
+    UnauthorizedError,
     UnsupportedMediaTypeError,
 )
 from ..codec.rejections import PartialSuccess
@@ -37,6 +38,7 @@ _RETRY_AFTER: Final = 1.0
 TABLE: Final[tuple[tuple[type[Exception], grpc.StatusCode, int], ...]] = (
     (TooLargeError, grpc.StatusCode.RESOURCE_EXHAUSTED, 413),
     (UnsupportedMediaTypeError, grpc.StatusCode.INVALID_ARGUMENT, 415),
+    (UnauthorizedError, grpc.StatusCode.UNAUTHENTICATED, 401),
     (ForbiddenError, grpc.StatusCode.PERMISSION_DENIED, 403),
     (PermanentError, grpc.StatusCode.INVALID_ARGUMENT, 400),
     (RetryableError, grpc.StatusCode.UNAVAILABLE, 503),

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation
@@ -18,7 +19,7 @@ from ...telemetry import Telemetry
 from ...worker.outage_log import OutageLog
 from ...worker.worker import Task, Worker
 from .findings import FindingCounts
-from .rates import NOTHING, RateFigures, rate_figures
+from .rates import RateFigures, of_project, rate_figures
 
 EVERY: Final = 30.0
 """Seconds between two refreshes."""
@@ -28,10 +29,13 @@ STALE: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class LastAnswer:
-    """The store's last answer and its time (seconds of the monotonic clock). `spent` and `caps` by name of the cap."""
+    """The store's last answer and its time (seconds of the monotonic clock).
+
+    `rates` by project, `spent` and `caps` by name of the cap.
+    """
 
     at: float = float("-inf")
-    rates: RateFigures = NOTHING
+    rates: Mapping[str, RateFigures] = field(default_factory=dict)
     spent: Mapping[str, float] = field(default_factory=dict)
     caps: Mapping[str, float] = field(default_factory=dict)
 
@@ -42,13 +46,14 @@ class Gauges:
     def __init__(
         self,
         store: Store,
-        reader: Reader,
+        reader_of: Callable[[str], Reader],
         judges: Callable[[], JudgesStatus],
         telemetry: Telemetry,
         clock: Callable[[], int] = time.time_ns,
+        projects: Callable[[], Iterable[str]] = lambda: ("",),
     ) -> None:
         self.findings = FindingCounts(telemetry)
-        self._reader, self._judges, self._clock = reader, judges, clock
+        self._reader_of, self._judges, self._clock, self._projects = cache(reader_of), judges, clock, projects
         self._last = LastAnswer()
         outage = OutageLog("error rates for Prometheus", "wait for the store", "are refreshed again", clock)
         self._worker = Worker("gauges", Task(self.refresh), outage, every=EVERY, clock=clock)
@@ -69,10 +74,10 @@ class Gauges:
             RetryableError, StoreError: the store failed.
         """
         now, status = self._clock(), self._judges()
-        rates = rate_figures(self._reader.rates, now)
+        rates = {project: rate_figures(self._reader_of(project).rates, now) for project in sorted(self._projects())}
         spent: dict[str, float] = {}
         if status.on:
-            said = present_spend(self._reader.ledger.spend(day_start(now)), status, now)
+            said = present_spend(self._reader_of("").ledger.spend(day_start(now)), status, now)
             for period, sums in (("hour", said.hour), ("day", said.day)):
                 spent[f"usd_per_{period}"] = sums.usd
                 spent[f"tokens_per_{period}"] = sums.tokens
@@ -100,8 +105,11 @@ class Gauges:
 
     def _rates(self, of: str) -> Callable[[CallbackOptions], Iterable[Observation]]:
         def observe(_options: CallbackOptions) -> Iterable[Observation]:
-            values: Mapping[tuple[str, str], float] = getattr(self._fresh().rates, of)
-            return [Observation(v, {"service": service, "window": window}) for (service, window), v in values.items()]
+            return [
+                Observation(value, {"service": service, "window": window, **of_project(project)})
+                for project, figures in self._fresh().rates.items()
+                for (service, window), value in getattr(figures, of).items()
+            ]
 
         return observe
 

@@ -1,4 +1,4 @@
-"""New findings counted by service, category and severity, with bounded labels."""
+"""New findings counted by project, service, category and severity, with bounded labels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ....schemas.profiles import DEFAULT_PROFILE, threshold
 from ....schemas.text.naming import shortened
 from ....schemas.verdicts import JudgedSubject, JudgedTrace
 from ...telemetry import Telemetry
-from .rates import OTHER, UNNAMED
+from .rates import OTHER, UNNAMED, of_project
 
 SERVICES, CATEGORIES, TRACES = 50, 40, 10_000
 
@@ -46,12 +46,14 @@ class FindingCounts:
         )
         self._least = threshold(DEFAULT_PROFILE)
         self._service, self._category = BoundedLabel(SERVICES), BoundedLabel(CATEGORIES)
-        self._services: LRUCache[str, str] = LRUCache(TRACES)  # of traces judged lately: LLM judges come later
+        self._services: LRUCache[tuple[str, str], str] = LRUCache(
+            TRACES
+        )  # of traces judged lately: LLM judges come later
 
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """See `Listener`."""
         for one in traces:
-            self._services[one.trace.trace_id] = shortened(one.trace.service)
+            self._services[one.trace.tenant, one.trace.trace_id] = shortened(one.trace.service)
             self._count(one.changed, one.judgement.judged_at)
 
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
@@ -64,8 +66,9 @@ class FindingCounts:
         new = (f for f in changed if f.first_seen >= judged_at and f.confidence >= self._least)
         for finding in {f.fingerprint: f for f in new}.values():
             labels = {
-                "service": self._service(self._services.get(finding.trace_id, "") or UNNAMED),
+                "service": self._service(self._services.get((finding.tenant, finding.trace_id), "") or UNNAMED),
                 "category": self._category(finding.category),
                 "severity": finding.severity.value,
+                **of_project(finding.tenant),
             }
             self._counter.add(1, labels)

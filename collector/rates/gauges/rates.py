@@ -33,7 +33,9 @@ class RateFigures:
     high: Mapping[Labels, float]
 
 
-NOTHING: Final = RateFigures({}, {}, {}, {})
+def of_project(tenant: str) -> Mapping[str, str]:
+    """The label of a project; the default one has none."""
+    return {"project": tenant} if tenant else {}
 
 
 def rate_figures(rates: Rates, now: int) -> RateFigures:

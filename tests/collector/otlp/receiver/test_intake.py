@@ -28,7 +28,7 @@ class Graveyard:
         self.bodies: list[bytes] = []
         self.broken = False
 
-    def __call__(self, _signal: Signal, _encoding: Encoding, body: bytes) -> None:
+    def __call__(self, _signal: Signal, _encoding: Encoding, body: bytes, _tenant: str) -> None:
         """Keep a body."""
         if self.broken:
             raise OSError("no space left on device")

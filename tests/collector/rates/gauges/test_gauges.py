@@ -164,7 +164,7 @@ def made(store: Store, telemetry: Telemetry) -> Made:
     def make(status: JudgesStatus | None = None) -> tuple[Gauges, Any]:
         reader: Any = stored_reader(store, AssemblerConfig())
         reader.rates, reader.ledger = Broken(answer(rate(9, 0.3), shop=rate(6, 0.4))), MemoryLedger()
-        return Gauges(store, reader, lambda: status or JudgesStatus(), telemetry, lambda: 100 * HOUR), reader
+        return Gauges(store, lambda _: reader, lambda: status or JudgesStatus(), telemetry, lambda: 100 * HOUR), reader
 
     return make
 

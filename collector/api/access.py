@@ -1,0 +1,147 @@
+"""Who sends a request to the API or the pages, what they may do, and which project's application answers."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable
+from typing import Final
+from urllib.parse import quote
+
+from starlette.datastructures import Headers
+from starlette.requests import cookie_parser
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from ...schemas.errors import ForbiddenError, OverloadedError, TracejuryError, UnauthorizedError
+from ..auth.config import ProxyConfig
+from ..auth.key import AccessKey, KeyScope
+from ..auth.keyring import MISSING, Keyring
+from ..auth.sign_in import COOKIE, SignIns
+from ..auth.tokens_sent import token_sent
+from .answers import Refusal, refusal_of, refuse, wants_page
+from .guard import READING
+
+KEY: Final = "tracejury.key"
+"""The entry of an ASGI scope with the key of whoever asks; absent where a key is needed and none was sent."""
+
+SIGN_IN: Final = "/sign-in"
+OPEN: Final = ("/healthz", "/readyz", SIGN_IN, "/sign-out", "/project")
+"""Addresses that need no key; what they tell without one names nothing of any project."""
+STATIC: Final = "/static/"
+
+PROXY: Final = "proxy"
+"""The id of people whom a proxy has signed in."""
+
+LABELLING: Final = ("/api/annotations", "/api/scores", "/api/reviews", "/api/labels/import", "/feedback/")
+"""Addresses that change labels alone; whatever else changes something needs the scope admin."""
+
+AppOf = Callable[[str], Awaitable[ASGIApp]]
+"""The application of a project."""
+
+
+class Access:
+    """The outermost ASGI application. Where the keyring asks for no key, everybody uses the default project."""
+
+    def __init__(self, keyring: Keyring, sign_ins: SignIns, app_of: AppOf, proxy: ProxyConfig | None = None) -> None:
+        self._keyring, self._sign_ins, self._app_of = keyring, sign_ins, app_of
+        self._proxy = proxy or ProxyConfig()
+        self._proxies = [ipaddress.ip_network(address) for address in self._proxy.addresses]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand a request to the application of its project, or refuse it."""
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        client = scope["client"][0] if scope.get("client") else ""
+        try:
+            key = self._key(scope, headers, client)
+        except TracejuryError as error:
+            if not is_open(scope["path"]):
+                app = await self._app_of("")
+                await _refused({**scope, "app": app}, headers, error)(scope, receive, send)
+                return
+            key = None
+        if key is not None:
+            scope = {**scope, KEY: key}
+        app = await self._app_of(key.project if key else "")
+        if key is None or not self._keyring.asks or key.id == PROXY:
+            await app(scope, receive, send)
+            return
+        held = _WhileHeld(self._keyring, key.id, receive, send)
+        await app(scope, held.receive, held.send)
+
+    def _key(self, scope: Scope, headers: Headers, client: str) -> AccessKey:
+        """Whoever asks, where they may do what they ask for. Raises as `Keyring.check`."""
+        needed = needed_scope(scope["method"], scope["path"])
+        token = token_sent(headers.items())
+        if token or not self._keyring.asks:
+            return self._keyring.check(token, needed, client)
+        key = self._of_proxy(headers, client) or self._of_cookie(headers)
+        if key is None:
+            raise UnauthorizedError(MISSING)
+        if not key.allows(needed):
+            raise ForbiddenError(f"{key.name or key.id} may not do this: it needs the scope {needed}")
+        return key
+
+    def _of_cookie(self, headers: Headers) -> AccessKey | None:
+        value = cookie_parser(headers.get("cookie", "")).get(COOKIE, "")
+        return next((key for key in map(self._keyring.holds, self._sign_ins.key_ids(value)[:1]) if key), None)
+
+    def _of_proxy(self, headers: Headers, client: str) -> AccessKey | None:
+        name = headers.get(self._proxy.header, "").strip() if self._proxy.header else ""
+        if not name or not self._is_proxy(client):
+            return None
+        return AccessKey(PROXY, name, self._proxy.project, frozenset(self._proxy.scopes), b"", 0)
+
+    def _is_proxy(self, client: str) -> bool:
+        try:
+            address = ipaddress.ip_address(client)
+        except ValueError:
+            return False
+        return any(address in network for network in self._proxies)
+
+
+class _WhileHeld:
+    """The channels of a request that end when its key is revoked: live pages stream for as long as they are open."""
+
+    def __init__(self, keyring: Keyring, key_id: str, receive: Receive, send: Send) -> None:
+        self._keyring, self._key_id, self._receive, self._send = keyring, key_id, receive, send
+        self._ended = False
+
+    async def receive(self) -> Message:
+        """The next message, or that the client has gone."""
+        return {"type": "http.disconnect"} if self._ended else await self._receive()
+
+    async def send(self, message: Message) -> None:
+        """Send, unless the key no longer holds: then the response ends."""
+        if self._ended:
+            return
+        if message.get("more_body") and self._keyring.holds(self._key_id) is None:
+            self._ended, message = True, {"type": "http.response.body", "body": b"", "more_body": False}
+        await self._send(message)
+
+
+def is_open(path: str) -> bool:
+    """Whether an address needs no key."""
+    return path in OPEN or path.startswith(STATIC)
+
+
+def needed_scope(method: str, path: str) -> KeyScope:
+    """What a key must allow for a request."""
+    if method in READING:
+        return KeyScope.READ
+    if any(path == prefix or path.startswith(f"{prefix.rstrip('/')}/") for prefix in LABELLING):
+        return KeyScope.LABEL
+    return KeyScope.ADMIN
+
+
+def _refused(scope: Scope, headers: Headers, error: TracejuryError) -> Response:
+    if not isinstance(error, UnauthorizedError | ForbiddenError | OverloadedError):
+        return refuse(scope, refusal_of(error))
+    if isinstance(error, UnauthorizedError) and "hx-request" in headers:
+        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN, "Cache-Control": "no-store"})
+    if isinstance(error, UnauthorizedError) and scope["method"] in READING and wants_page(scope):
+        here = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
+        return RedirectResponse(f"{SIGN_IN}?next={quote(here, safe='')}", 303, {"Cache-Control": "no-store"})
+    refusal = refusal_of(error)
+    return refuse(scope, Refusal(refusal.status, refusal.detail, {**refusal.headers, "Cache-Control": "no-store"}))

@@ -1,0 +1,1 @@
+"""Keys: who may send spans, read, label and administer, and in which project."""
