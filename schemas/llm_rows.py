@@ -62,6 +62,7 @@ class AnswerRow:
     trace_id: str = ""
     run_id: str = ""
     purpose: str = ""
+    tenant: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ class Spend:
     calls: int = 0
     unpriced: int = 0
     purpose: str = ""
+    tenant: str = ""
 
 
 class Source(StrEnum):
@@ -142,8 +144,9 @@ _ANSWERS: Final = ColumnTable(
     StoredColumn("RunId", "run_id"),
     StoredColumn("Purpose", "purpose"),
     StoredColumn("ReceivedAt", "at"),
+    StoredColumn("tenant", "tenant"),
 )
-ANSWER_COLUMNS: Final = (*_ANSWERS.names, "tenant")
+ANSWER_COLUMNS: Final = _ANSWERS.names
 answer_row = _ANSWERS.row
 
 _ARCHITECTURES: Final = ColumnTable(

@@ -23,18 +23,18 @@ ORDER BY At DESC LIMIT 1
 """
 
 # ReceivedAt is the same instant as At: beside it, it leaves out whole partitions.
-_SPEND: Final = f"""
+_SPEND: Final = """
 SELECT
     intDiv(At, {HOUR}) * {HOUR} AS hour, Service, sum(Cost), sum(InputTokens + OutputTokens), count(),
-    sumIf(InputTokens + OutputTokens, NOT Priced), Purpose
+    sumIf(InputTokens + OutputTokens, NOT Priced), Purpose, tenant
 FROM answers FINAL
-WHERE {TENANT} AND At >= {{since:UInt64}} AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}})
-GROUP BY hour, Service, Purpose ORDER BY hour, Service, Purpose
+WHERE {of} AND At >= {since:UInt64} AND ReceivedAt >= fromUnixTimestamp64Nano({since:Int64})
+GROUP BY tenant, hour, Service, Purpose ORDER BY hour, Service, Purpose
 """
 
 
 class StoredAnswers:
-    """Answers of one tenant. `max_age`: nanoseconds for which one is given again; `clock` gives unix nanos."""
+    """Answers given to one tenant. `max_age`: nanoseconds for which one is given again; `clock` gives unix nanos."""
 
     def __init__(
         self, store: Store, tenant: str = "", *, max_age: int = 30 * DAY, clock: Callable[[], int] = time.time_ns
@@ -52,10 +52,18 @@ class StoredAnswers:
         return None
 
     def keep(self, rows: Sequence[AnswerRow]) -> None:
-        """Keep answers; keeping the same again changes nothing. Raises RetryableError, StoreError."""
-        made = (answer_row(row, self._scope.tenant) for row in rows)
-        store_rows(self._store, "answers", "answers", ANSWER_COLUMNS, made)
+        """Keep answers of any tenants; keeping the same again changes nothing. Raises RetryableError, StoreError."""
+        store_rows(self._store, "answers", "answers", ANSWER_COLUMNS, map(answer_row, rows))
 
     def spend(self, since: int) -> list[Spend]:
         """The cost of calls from `since` (unix nanos) on, by hour (of UTC), service and purpose."""
-        return [Spend(*row) for row in self._scope.select(_SPEND, since=max(since, 0))]
+        return [Spend(*row) for row in self._scope.select(_spend(TENANT), since=max(since, 0))]
+
+
+def spend_of_all(store: Store, since: int) -> list[Spend]:
+    """The same of all tenants: caps on judging are of the whole collector. Raises RetryableError, StoreError."""
+    return [Spend(*row) for row in store.rows(_spend("1"), {"since": max(since, 0)})]
+
+
+def _spend(of: str) -> str:
+    return _SPEND.replace("{of}", of).replace("{HOUR}", str(HOUR))

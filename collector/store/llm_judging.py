@@ -21,11 +21,10 @@ from ...schemas.judged_rows import (
     judgement_row,
     verdict_row,
 )
-from ...schemas.llm_rows import AnswerRow, Architecture, LedgerRow, Source, Spend
+from ...schemas.llm_rows import AnswerRow, LedgerRow, Spend
 from ...schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 from . import install, ledger
-from .answers import DAY, StoredAnswers
-from .architectures import StoredArchitectures
+from .answers import DAY, StoredAnswers, spend_of_all
 from .client import Store
 from .detector_opinions import write_opinions
 from .inserting import insert_rows, storing
@@ -53,8 +52,8 @@ class StoredLlmJudging:
         self, store: Store, tenant: str = "", *, answer_age: int = 30 * DAY, clock: Callable[[], int] = time.time_ns
     ) -> None:
         self._store, self._tenant = store, tenant
+        self._answer_age, self._clock = answer_age, clock
         self._answers = StoredAnswers(store, tenant, max_age=answer_age, clock=clock)
-        self._architectures = StoredArchitectures(store, tenant, clock=clock)
 
     def save(self, subjects: Sequence[JudgedSubject]) -> None:
         """Store judged subjects, the judgements last: until then the subjects count as not judged.
@@ -113,33 +112,17 @@ class StoredLlmJudging:
             found.setdefault(finding.trace_id, []).append(finding)
         return found
 
-    def answer(self, key: str) -> Reply | None:
-        """The latest answer under `key` that is neither too old nor cut off or withheld."""
-        return self._answers.answer(key)
+    def answer(self, key: str, tenant: str) -> Reply | None:
+        """The latest answer under `key` to a tenant that is neither too old nor cut off or withheld."""
+        return StoredAnswers(self._store, tenant, max_age=self._answer_age, clock=self._clock).answer(key)
 
     def keep(self, rows: Sequence[AnswerRow]) -> None:
         """Keep answers; keeping the same again changes nothing."""
         self._answers.keep(rows)
 
     def spend(self, since_nanos: int) -> list[Spend]:
-        """Cost of calls since then, by hour (of UTC) and service."""
-        return self._answers.spend(since_nanos)
-
-    def architecture(self, service: str) -> Architecture | None:
-        """The description that holds: the last edited one unless it was cleared, else the last derived one."""
-        return self._architectures.current(service)
-
-    def keep_architecture(self, service: str, text: str, source: Source | str) -> Architecture:
-        """Keep a version of a description; nothing is written where the last of its source is the same."""
-        return self._architectures.keep(service, text, Source(source))
-
-    def clear_edit(self, service: str) -> bool:
-        """Let the derived description hold again; whether there was an edited one."""
-        return self._architectures.clear_edit(service)
-
-    def architecture_versions(self, service: str) -> list[Architecture]:
-        """Derived, edited and cleared versions, latest first."""
-        return self._architectures.versions(service)
+        """Cost of calls since then, by project, hour (of UTC) and service: caps are of the whole collector."""
+        return spend_of_all(self._store, since_nanos)
 
     def mark_key(self) -> bytes:
         """The installation's secret key of 32 bytes, made where there is none; every process gets the same."""

@@ -39,6 +39,7 @@ def check_prompt(
         trace_id=case.subject.trace_id,
         run_id=case.judged.exchange.run_id if case.judged else case.subject.id,
         repeat=how.repeat,
+        tenant=case.subject.tenant,
     )
 
 

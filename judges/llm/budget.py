@@ -1,4 +1,6 @@
-"""Caps on what judging may cost: by hour and day of UTC, per service and in all, in US dollars and tokens. Pure.
+"""Caps on what judging may cost: by hour and day of UTC, per service, per project and in all. Pure.
+
+Amounts are US dollars and tokens.
 
 A call is admitted with an estimate, which is held back until the call is settled: calls in flight together cannot pass
 a cap that each alone would keep. A call counts in the hour in which it was admitted.
@@ -53,10 +55,10 @@ def amount(tokens: int, usd: float | None) -> Amount:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reservation:
-    """An admitted call. `hour`: unix nanos at which the hour of its admission began."""
+    """An admitted call. `hour`: unix nanos at which the hour of its admission began; `payer`: project and service."""
 
     hour: int
-    service: str
+    payer: tuple[str, str]
     held: Amount
 
 
@@ -86,24 +88,38 @@ _CAPS: Final = (
 )
 
 
-class Budget:
-    """Spend against caps. `services`: caps by service; "*" is each service that is not named.
+@dataclass(frozen=True, slots=True)
+class _Of:
+    """Whose spend: of all, of a project, or of one service of a project. `name` is for messages."""
 
-    One thread uses it; times are unix nanos and are passed in.
+    name: str = ""
+    project: str | None = None
+    service: str | None = None
+
+    def counts(self, payer: tuple[str, str]) -> bool:
+        """Whether what a project and service spend is part of it."""
+        return self.project in (None, payer[0]) and self.service in (None, payer[1])
+
+
+class Budget:
+    """Spend against caps. `services`, `projects`: caps by name; "*" is each one that is not named.
+
+    A service's caps hold within its project. One thread uses it; times are unix nanos and are passed in.
     """
 
-    def __init__(self, overall: Caps, services: Mapping[str, Caps] | None = None) -> None:
-        self._overall = overall
-        self._services = dict(services or {})
-        self._hours: defaultdict[int, defaultdict[str, _Hour]] = defaultdict(lambda: defaultdict(_Hour))
+    def __init__(
+        self, overall: Caps, services: Mapping[str, Caps] | None = None, projects: Mapping[str, Caps] | None = None
+    ) -> None:
+        self._overall, self._services, self._projects = overall, dict(services or {}), dict(projects or {})
+        self._hours: defaultdict[int, defaultdict[tuple[str, str], _Hour]] = defaultdict(lambda: defaultdict(_Hour))
 
     def load(self, spends: Iterable[Spend]) -> None:
         """Count what was spent before, as the store has it."""
         for spend in spends:
-            hour = self._hours[_start(spend.hour, HOUR)][spend.service]
+            hour = self._hours[_start(spend.hour, HOUR)][spend.tenant, spend.service]
             hour.spent += Amount(spend.usd, spend.tokens, spend.unpriced)
 
-    def admit(self, service: str, tokens: int, usd: float | None, now: int) -> Reservation:
+    def admit(self, service: str, tokens: int, usd: float | None, now: int, project: str = "") -> Reservation:
         """Hold back an estimate for a call; `settle` or `release` it.
 
         Raises:
@@ -112,12 +128,10 @@ class Budget:
         """
         self._forget(now)
         wanted = amount(tokens, usd)
-        own = self._services.get(service, self._services.get(ANY, Caps()))
-        for caps, whose in ((self._overall, None), (own, service)):
-            for cap, limit in _set(caps):
-                self._check(cap, limit, whose, wanted, now)
-        reservation = Reservation(_start(now, HOUR), service, wanted)
-        self._hours[reservation.hour][service].held += wanted
+        for cap, limit, whose in self._limits(project, service):
+            self._check(cap, limit, whose, wanted, now)
+        reservation = Reservation(_start(now, HOUR), (project, service), wanted)
+        self._hours[reservation.hour][reservation.payer].held += wanted
         return reservation
 
     def settle(self, reservation: Reservation, tokens: int, usd: float | None) -> None:
@@ -128,31 +142,43 @@ class Budget:
         """The call came to nothing and costs nothing."""
         self._let_go(reservation, Amount())
 
-    def spent(self, now: int, period: int = DAY, service: str | None = None) -> Amount:
-        """The amount spent in the running hour or day, by one service or (None) by all."""
-        return sum((hour.spent for hour in self._within(now, period, service)), Amount())
+    def spent(self, now: int, period: int = DAY, service: str | None = None, project: str | None = None) -> Amount:
+        """The amount spent in the running hour or day, by one service or project, or (None) by all."""
+        return self._sum(now, period, _Of(project=project, service=service))[0]
 
-    def held(self, now: int, period: int = DAY, service: str | None = None) -> Amount:
+    def held(self, now: int, period: int = DAY) -> Amount:
         """The amount held back for calls in flight that were admitted in the running hour or day."""
-        return sum((hour.held for hour in self._within(now, period, service)), Amount())
+        return self._sum(now, period, _Of())[1]
 
-    def spare(self, service: str, now: int) -> bool:
+    def spare(self, service: str, now: int, project: str = "") -> bool:
         """Whether less is spent than falls to the time that has passed of each period: the rest is for what comes."""
-        own = self._services.get(service, self._services.get(ANY, Caps()))
         return all(
-            cap.part(self.spent(now, cap.period, whose)) < limit * (now - _start(now, cap.period)) / cap.period
-            for caps, whose in ((self._overall, None), (own, service))
-            for cap, limit in _set(caps)
+            cap.part(self._sum(now, cap.period, whose)[0]) < limit * (now - _start(now, cap.period)) / cap.period
+            for cap, limit, whose in self._limits(project, service)
         )
 
-    def _check(self, cap: _Cap, limit: float, service: str | None, wanted: Amount, now: int) -> None:
+    def _limits(self, project: str, service: str) -> Iterator[tuple[_Cap, float, _Of]]:
+        """The caps on a call of a service, those of all first."""
+        of_project = self._projects.get(project, self._projects.get(ANY, Caps()))
+        of_service = self._services.get(service, self._services.get(ANY, Caps()))
+        for caps, whose in (
+            (self._overall, _Of()),
+            (of_project, _Of(f"project {project[:100]!r}", project)),
+            (of_service, _Of(f"service {service[:100]!r}", project, service)),
+        ):
+            for cap in _CAPS:
+                if (limit := cap.limit(caps)) is not None:
+                    yield cap, limit, whose
+
+    def _check(self, cap: _Cap, limit: float, whose: _Of, wanted: Amount, now: int) -> None:
         more = cap.part(wanted)
-        spent = cap.part(self.spent(now, cap.period, service))
-        taken = spent + cap.part(self.held(now, cap.period, service))
+        done, waiting = self._sum(now, cap.period, whose)
+        spent = cap.part(done)
+        taken = spent + cap.part(waiting)
         if not more or taken + more <= limit:
             return
         until = _start(now, cap.period) + cap.period
-        of = "" if service is None else f" of service {service[:100]!r}"
+        of = f" of {whose.name}" if whose.name else ""
         end = f"{datetime.fromtimestamp(until // 10**9, UTC):%Y-%m-%d %H:%M} UTC"
         raise OverBudgetError(
             f"judges.budget {cap.name}{of} until {end}: {_shown(taken, cap)} of {_shown(limit, cap)} "
@@ -161,14 +187,18 @@ class Budget:
             held=spent + more <= limit,
         )
 
-    def _within(self, now: int, period: int, service: str | None) -> Iterator[_Hour]:
-        first = _start(now, period)
-        for start, services in self._hours.items():
+    def _sum(self, now: int, period: int, whose: _Of) -> tuple[Amount, Amount]:
+        """What is spent and what is held back in the running hour or day."""
+        first, spent, held = _start(now, period), Amount(), Amount()
+        for start, payers in self._hours.items():
             if first <= start < first + period:
-                yield from services.values() if service is None else filter(None, (services.get(service),))
+                for payer, hour in payers.items():
+                    if whose.counts(payer):
+                        spent, held = spent + hour.spent, held + hour.held
+        return spent, held
 
     def _let_go(self, reservation: Reservation, cost: Amount) -> None:
-        hour = self._hours[reservation.hour][reservation.service]
+        hour = self._hours[reservation.hour][reservation.payer]
         hour.held -= reservation.held
         hour.spent += cost
 
@@ -183,13 +213,6 @@ def used_of_caps(spends: Iterable[Spend], names: Collection[str], now: int) -> d
     budget = Budget(Caps())
     budget.load(spends)
     return {cap.name: cap.part(budget.spent(now, cap.period)) for cap in _CAPS if cap.name in names}
-
-
-def _set(caps: Caps) -> Iterator[tuple[_Cap, float]]:
-    for cap in _CAPS:
-        limit = cap.limit(caps)
-        if limit is not None:
-            yield cap, limit
 
 
 def _start(at: int, period: int) -> int:

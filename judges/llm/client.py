@@ -22,8 +22,8 @@ class PromptMessage:
 class Prompt:
     """One call. `schema`: the JSON schema of the answer, {} for plain text; `purpose`: one word for logs and spend.
 
-    `service`, `trace_id`, `run_id`: whom the spend is for; they are not part of what is sent. `bypass_cache`: ask
-    the model again, since a known answer was of no use. `repeat`: number of the asking, where one question is asked
+    `service`, `trace_id`, `run_id`, `tenant`: whom the spend is for; they are not part of what is sent. `bypass_cache`:
+    ask the model again, since a known answer was of no use. `repeat`: number of the asking, where one question is asked
     several times; each has an answer of its own.
     """
 
@@ -37,6 +37,7 @@ class Prompt:
     run_id: str = ""
     bypass_cache: bool = False
     repeat: int = 0
+    tenant: str = ""
 
     @property
     def characters(self) -> int:

@@ -42,6 +42,7 @@ def group_prompt(
         first.trace.service,
         first.trace.trace_id,
         first.run.id,
+        tenant=first.trace.tenant,
     )
 
 

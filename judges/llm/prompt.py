@@ -57,6 +57,7 @@ def prompts(
             case.trace.service,
             case.trace.trace_id,
             case.run.id,
+            tenant=case.trace.tenant,
         )
         for messages in made
     )

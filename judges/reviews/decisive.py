@@ -159,6 +159,7 @@ def _prompt(case: DecisiveCase, question: CheckQuestion, record: Transcript, max
         purpose="decisive",
         service=case.trace.service,
         trace_id=case.trace.trace_id,
+        tenant=case.trace.tenant,
     )
 
 

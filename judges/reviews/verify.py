@@ -143,6 +143,7 @@ def _call(
         service=service,
         trace_id=record.trace_id,
         run_id=run_id,
+        tenant=claims[0].finding.tenant,
     )
     return VerifyCall(tuple(claim.finding for claim in claims), prompt, question)
 

@@ -76,7 +76,7 @@ def measure(store: Store, now: int) -> None:
     cases: dict[str, Callable[[int], object]] = {
         "save 2,002 judgements and verdicts": lambda i: panel.save(saves[i]),
         "save one run": lambda i: panel.save(single[i]),
-        "answer by key": lambda i: panel.answer(keys[i]),
+        "answer by key": lambda i: panel.answer(keys[i], ""),
         "spend of a day": lambda _: panel.spend(now - DAY),
         "ledger of one trace": lambda i: ledger.entries(LedgerQuery(100, traces[i])),
         "ledgers of 100 traces": lambda _: panel.outcomes(traces),

@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ....judges.llm.budget import DAY, HOUR, Budget
@@ -26,6 +27,7 @@ from ....schemas.queries.ledger import JudgesStatus
 from ....schemas.spans import Span
 from ....schemas.taxonomy import Severity
 from ....schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
+from ...store.architectures import StoredArchitectures
 from ...store.client import Store
 from ...store.llm_judging import StoredLlmJudging
 from ...telemetry import Telemetry
@@ -118,7 +120,11 @@ def build_llm_judging(
     versions |= packs.panel.versions if packs else {}
     versions |= decisive_versions(config)
     metrics = LlmJudgingMetrics(telemetry)
-    describe = Descriptions(kept).of if config.architecture == "derived" else no_description
+    describe = (
+        Descriptions(partial(StoredArchitectures, store, clock=clock)).of
+        if config.architecture == "derived"
+        else no_description
+    )
 
     @asynccontextmanager
     async def open_judge(runner: LoopRunner) -> AsyncIterator[Judge[JudgeTask, JudgedSubject]]:

@@ -71,7 +71,9 @@ class CatchUp:
         budget = self._budget(now)
         # A cap that refused it in this hour may refuse it again; one of a day shows in what is spent.
         due = [
-            s for s in left if max(r.judged_at for r in s.rows) < now // HOUR * HOUR and budget.spare(s.service, now)
+            s
+            for s in left
+            if max(r.judged_at for r in s.rows) < now // HOUR * HOUR and budget.spare(s.service, now, s.rows[0].tenant)
         ]
         for subject in sorted(due, key=lambda s: (not s.risky, -s.rows[0].received_through))[:BATCH]:
             self._again(subject.rows, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -24,12 +25,12 @@ MAX_PINNED: Final = 10_000
 
 
 class ArchitectureStore(Protocol):
-    """Where descriptions are kept; it blocks."""
+    """Where descriptions of one project's services are kept; it blocks."""
 
-    def architecture(self, service: str) -> Architecture | None:
+    def current(self, service: str) -> Architecture | None:
         """The one that holds."""
 
-    def keep_architecture(self, service: str, text: str, source: Source) -> Architecture:
+    def keep(self, service: str, text: str, source: Source) -> Architecture:
         """Keep a version."""
 
 
@@ -43,16 +44,16 @@ class _Service:
 
 
 class Descriptions:
-    """Descriptions by service, bounded, least recently used out first. Any thread; blocks.
+    """Descriptions by project and service, bounded, least recently used out first. Any thread; blocks.
 
     A description changes what every prompt begins with, so all runs of a trace are shown the same, as long as it goes
     on, and a service's is derived anew only now and then. What an earlier process derived stands until this one has
     seen `ENOUGH` traces.
     """
 
-    def __init__(self, store: ArchitectureStore) -> None:
-        self._store = store
-        self._services: LRUCache[str, _Service] = LRUCache(MAX_SERVICES)
+    def __init__(self, store_of: Callable[[str], ArchitectureStore]) -> None:
+        self._store_of = store_of
+        self._services: LRUCache[tuple[str, str], _Service] = LRUCache(MAX_SERVICES)
         self._pinned: LRUCache[tuple[str, str], str] = LRUCache(MAX_PINNED)
         self._lock = threading.Lock()
 
@@ -76,29 +77,26 @@ class Descriptions:
         return text
 
     def _text(self, trace: Trace) -> str:
-        kept = self._store.architecture(trace.service)
+        kept = self._store_of(trace.tenant).current(trace.service)
         if kept is not None:
             return kept.text
         # The first trace of a service describes itself, once it is whole.
         return Derived().add(trace).text if trace.state is not TraceState.OPEN else ""
 
     def _learn(self, trace: Trace) -> None:
-        service = self._services.get(trace.service)
+        store, key = self._store_of(trace.tenant), (trace.tenant, trace.service)
+        service = self._services.get(key)
         if service is None:
-            service = _Service(new=self._store.architecture(trace.service) is None)
-            self._services[trace.service] = service
+            service = self._services[key] = _Service(new=store.current(trace.service) is None)
         if service.seen >= DERIVED_AT[-1]:
             return
         service.derived = service.derived.add(trace)
         service.seen += 1
         if service.seen in DERIVED_AT and (service.new or service.seen >= ENOUGH):
-            self._keep(trace.service, service.derived.text)
-
-    def _keep(self, service: str, text: str) -> None:
-        try:
-            self._store.keep_architecture(service, text, Source.DERIVED)
-        except TracejuryError as error:  # the next one will be
-            log.warning("the description of a service cannot be kept: %s", error)
+            try:
+                store.keep(trace.service, service.derived.text, Source.DERIVED)
+            except TracejuryError as error:  # the next one will be
+                log.warning("the description of a service cannot be kept: %s", error)
 
 
 def no_description(_trace: Trace, _run: AgentRun) -> str:

@@ -43,7 +43,7 @@ class BudgetedClient:
         price, read = self._price(), tokens_in(prompt)
         # The longest answer that it allows: what is held back is rather too much.
         usd = None if price is None else price.of(read, prompt.max_tokens)
-        reservation = await self._admitted(prompt.service, read + prompt.max_tokens, usd)
+        reservation = await self._admitted(prompt, read + prompt.max_tokens, usd)
         try:
             reply = await self._inner.complete(prompt)
         except NoAnswerError as error:
@@ -65,10 +65,10 @@ class BudgetedClient:
             cost = price.of(reply.input_tokens, reply.output_tokens, reply.cached_tokens)
         self._budget.settle(reservation, reply.input_tokens + reply.output_tokens, cost)
 
-    async def _admitted(self, service: str, tokens: int, usd: float | None) -> Reservation:
+    async def _admitted(self, prompt: Prompt, tokens: int, usd: float | None) -> Reservation:
         while True:
             try:
-                return self._budget.admit(service, tokens, usd, self._clock())
+                return self._budget.admit(prompt.service, tokens, usd, self._clock(), prompt.tenant)
             except OverBudgetError as error:
                 if not error.held:
                     raise
@@ -88,4 +88,5 @@ def caps_of(config: ServiceCaps) -> Caps:
 
 def budget_of(config: BudgetConfig) -> Budget:
     """An empty budget with these caps; `load` what was spent before."""
-    return Budget(caps_of(config), {service: caps_of(caps) for service, caps in config.per_service.items()})
+    services = {name: caps_of(caps) for name, caps in config.per_service.items()}
+    return Budget(caps_of(config), services, {name: caps_of(caps) for name, caps in config.per_project.items()})

@@ -34,15 +34,15 @@ UNSOUND_CHARACTERS: Final = 20_000
 class AnswerStore(Protocol):
     """Where answers are kept. It blocks."""
 
-    def answer(self, key: str) -> Reply | None:
-        """The answer kept under `key`, if there is one that is not too old; `known`, at no cost."""
+    def answer(self, key: str, tenant: str) -> Reply | None:
+        """The answer kept under `key` for a project, if there is one that is not too old; `known`, at no cost."""
 
     def keep(self, rows: Sequence[AnswerRow]) -> None:
         """Keep them; raises RetryableError where it may succeed later."""
 
 
 def key_of(prompt: Prompt, model: str, parameters: Mapping[str, Any]) -> str:
-    """32 hex digits of all that is asked: model, parameters, schema, length, messages, and which time."""
+    """32 hex digits of all that is asked: model, parameters, schema, length, messages, which time and project."""
     asked: tuple[Any, ...] = (
         model,
         dict(parameters),
@@ -52,6 +52,8 @@ def key_of(prompt: Prompt, model: str, parameters: Mapping[str, Any]) -> str:
     )
     if prompt.repeat:
         asked = (*asked, prompt.repeat)
+    if prompt.tenant:
+        asked = (*asked, {"project": prompt.tenant})
     return _digest(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))
 
 
@@ -128,7 +130,7 @@ class CachedClient:
         await self._keep()
 
     async def _fetched(self, prompt: Prompt, key: str) -> Reply:
-        known = None if prompt.bypass_cache else await self._known(key)
+        known = None if prompt.bypass_cache else await self._known(key, prompt.tenant)
         if known is not None:
             return known
         try:
@@ -143,9 +145,9 @@ class CachedClient:
         self._unkept.append(answer_row(prompt, reply, key, self._clock()))
         await self._keep()
 
-    async def _known(self, key: str) -> Reply | None:
+    async def _known(self, key: str, tenant: str) -> Reply | None:
         try:
-            return await asyncio.to_thread(self._answers.answer, key)
+            return await asyncio.to_thread(self._answers.answer, key, tenant)
         except (RetryableError, StoreError) as error:
             log.warning("the answer cache cannot be read: %s", error)
             return None
@@ -202,4 +204,5 @@ def answer_row(prompt: Prompt, reply: Reply, key: str, at: int) -> AnswerRow:
         trace_id=prompt.trace_id,
         run_id=prompt.run_id,
         purpose=prompt.purpose,
+        tenant=prompt.tenant,
     )

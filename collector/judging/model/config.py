@@ -124,7 +124,9 @@ class BudgetConfig(ServiceCaps):
     unpriced_tokens_per_day: Count | None = 100_000_000
     """The `tokens_per_day` of a model whose price is unknown, as dollars cannot be counted for it."""
     per_service: dict[str, ServiceCaps] = Field(default={})
-    """Caps by `service.name`; `*` is each service that is not named."""
+    """Caps by `service.name`, within each project; `*` is each service that is not named."""
+    per_project: dict[str, ServiceCaps] = Field(default={})
+    """Caps by project (docs/keys.md); `*` is each project that is not named."""
 
 
 class LlmConfig(Section):

@@ -200,7 +200,7 @@ def routes() -> list[tuple[str, str]]:
     from tracejury.collector.api.services import Services
 
     app = create_web_app(Services(MemoryReader(), lambda _ids, _hand: (), tuple, bytes))
-    return sorted({(method, r.path) for r in app.routes if isinstance(r, APIRoute) for method in r.methods})
+    return sorted({(method, r.path) for r in app.routes if isinstance(r, APIRoute) for method in r.methods or ()})
 
 
 def filled(path: str, tenant: Tenant, error_id: str) -> str:

@@ -13,6 +13,7 @@ from clickhouse_http import ClickHouseServer, clickhouse_server
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_log, a_span
 
 from tracejury.collector.store import opening
+from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import WriterConfig
 from tracejury.collector.store.judging import StoredJudging
@@ -23,7 +24,7 @@ from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import ConfigError, PermanentError, RetryableError, StoreError
-from tracejury.schemas.llm_rows import AnswerRow
+from tracejury.schemas.llm_rows import AnswerRow, Source
 from tracejury.schemas.queries.ledger import LedgerQuery
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.verdicts import Outcome
@@ -95,14 +96,15 @@ def test_what_llm_judges_keep(remote: Store) -> None:
     assert StoredLedger(remote).summary(LedgerQuery(10)) == {Outcome.DONE: 1, Outcome.PENDING: 1}
     now = time.time_ns()
     panel.keep([AnswerRow("k", "m", "it's \\ \n é😀", "stop", 5, 0, 1, None, now, "shop")])
-    reply = panel.answer("k")
+    reply = panel.answer("k", "")
     assert reply is not None
     assert reply.text == "it's \\ \n é😀"
     assert [(s.service, s.usd, s.tokens, s.unpriced) for s in panel.spend(now)] == [("shop", 0.0, 6, 6)]
-    panel.keep_architecture("it's", "a\\b", "derived")
-    assert [a.text for a in panel.architecture_versions("it's")] == ["a\\b"]
-    assert panel.architecture("it's") == panel.architecture_versions("it's")[0]
-    assert not panel.clear_edit("it's")
+    architectures = StoredArchitectures(remote)
+    architectures.keep("it's", "a\\b", Source.DERIVED)
+    assert [a.text for a in architectures.versions("it's")] == ["a\\b"]
+    assert architectures.current("it's") == architectures.versions("it's")[0]
+    assert not architectures.clear_edit("it's")
     assert panel.mark_key() == StoredLlmJudging(remote).mark_key()
 
 

@@ -172,3 +172,25 @@ def test_spare_is_what_falls_to_the_time_that_has_passed() -> None:
     assert budget.spare("shop", NOON + HOUR * 3 // 4)
     assert not budget.spare("farm", NOON - 6 * HOUR)
     assert Budget(Caps()).spare("farm", NOON)
+
+
+def test_caps_by_project() -> None:
+    """Each project has its own, and the caps of a service hold within its project; the message names whose it is."""
+    caps = {"acme": Caps(tokens_per_day=100), "*": Caps(tokens_per_day=10)}
+    budget = Budget(Caps(tokens_per_day=200), {"shop": Caps(tokens_per_day=50)}, caps)
+    budget.settle(budget.admit("shop", 50, None, NOON, "acme"), 50, None)
+    budget.admit("bank", 50, None, NOON, "acme")
+    budget.admit("shop", 10, None, NOON, "globex")
+    for project, service, named in (
+        ("acme", "post", "project 'acme'"), ("globex", "shop", "project 'globex'"), ("acme", "shop", "project 'acme'"),
+    ):  # fmt: skip
+        with pytest.raises(OverBudgetError, match=named):
+            budget.admit(service, 1, None, NOON, project)
+    assert (budget.spent(NOON, project="acme").tokens, budget.spent(NOON, project="globex").tokens) == (50, 0)
+    assert not budget.spare("shop", NOON + 1, "acme")
+    assert budget.spare("shop", NOON + 1, "globex")
+    loaded = Budget(Caps(), {}, caps)
+    loaded.load([Spend(NOON, "shop", 0.0, 10, tenant="globex")])
+    loaded.admit("shop", 100, None, NOON, "acme")
+    with pytest.raises(OverBudgetError):
+        loaded.admit("shop", 1, None, NOON, "globex")

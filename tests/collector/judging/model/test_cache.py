@@ -33,9 +33,9 @@ class Answers:
         self.rows: list[AnswerRow] = []
         self.trouble: Exception | None = None
 
-    def answer(self, key: str) -> Reply | None:
+    def answer(self, key: str, tenant: str) -> Reply | None:
         for row in self.rows:
-            if key and row.key == key:
+            if key and (row.key, row.tenant) == (key, tenant):
                 return Reply(row.text, row.model, row.input_tokens, 0, row.output_tokens, 0.0, "stop", known=True)
         return None
 
@@ -274,3 +274,13 @@ async def test_an_answer_that_says_nothing_is_kept_for_the_spend() -> None:
     with pytest.raises(LlmError, match="nothing"):
         await client.complete(ASKED)
     assert [(row.key, row.output_tokens, row.cost) for row in answers.rows] == [("", 5, 0.01)]
+
+
+async def test_projects_share_no_answer() -> None:
+    """The same prompt of another project is asked again, and what it cost is that project's."""
+    answers, inner = Answers(), ScriptedClient(lambda _: WHOLE)
+    client = CachedClient(inner, answers, {})
+    for tenant in ("", "acme", "globex", "acme"):
+        await client.complete(replace(ASKED, tenant=tenant))
+    assert [row.tenant for row in answers.rows] == ["", "acme", "globex"]
+    assert len({row.key for row in answers.rows}) == 3
