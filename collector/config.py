@@ -23,6 +23,7 @@ from .otlp.receiver.grpc_server import GrpcConfig
 from .otlp.receiver.http_config import ConnectionLimits, HttpConfig
 from .otlp.receiver.intake import IntakeConfig
 from .otlp.receiver.ports import split_endpoint
+from .otlp.redaction.config import RedactionConfig
 from .outbound.otlp.config import ExportConfig
 from .outbound.webhooks.config import WebhookConfigs
 from .store.config import StoreConfig, WriterConfig
@@ -86,6 +87,8 @@ class CollectorConfig(Section):
     """Bounds on the memory of all receivers together."""
     limits: Limits = Limits()
     """Bounds on one request and one span."""
+    redaction: RedactionConfig = RedactionConfig()
+    """What is masked, hashed or dropped before it is stored, forwarded or judged; nothing by default."""
     judging: JudgingConfig = JudgingConfig()
     """When traces are judged."""
     detectors: DetectorsConfig = DetectorsConfig()

@@ -35,6 +35,8 @@ from ..otlp.receiver.http_server import HttpReceiver
 from ..otlp.receiver.intake import Intake
 from ..otlp.receiver.metrics import ReceiverMetrics
 from ..otlp.receiver.ports import Endpoint
+from ..otlp.redaction.build import build_redactor
+from ..otlp.redaction.stage import RedactionStage
 from ..outbound.otlp.marks import installation_id
 from ..outbound.otlp.returned_spans import ReturnedSpans
 from ..store.deletion import Deletion
@@ -54,6 +56,7 @@ from .store_watch import StoreWatch
 from .watch import watch
 
 if TYPE_CHECKING:
+    from ...processors.redact.spans import Redactor
     from ..judging.llm.build import LlmJudging
     from ..store.client import Store
 
@@ -172,6 +175,7 @@ class Collector:
 
     async def _start(self) -> None:
         config = self.config
+        redactor = build_redactor(config.redaction)
         opening = asyncio.get_running_loop().run_in_executor(None, open_store, config.store)
         from ..api.security import Tokens  # meanwhile: neither needs the other
         from ..api.services import Services, no_sessions
@@ -243,7 +247,7 @@ class Collector:
 
         self._stops += await outputs.serve(services_of, self.keyring, sign_ins)
         self.api_port = outputs.api_port
-        await self._start_receivers(writer, ReturnedSpans(writer, installation_id(secret)))
+        await self._start_receivers(writer, ReturnedSpans(writer, installation_id(secret)), redactor)
         await outputs.start_sending()
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.worker.start()
@@ -276,8 +280,11 @@ class Collector:
         watch(self.telemetry, writer, inbox, judging)
         return judging
 
-    async def _start_receivers(self, writer: GroupCommitWriter, sink: Sink) -> None:
+    async def _start_receivers(self, writer: GroupCommitWriter, sink: Sink, redactor: Redactor | None) -> None:
         config = self.config
+        redaction = RedactionStage(redactor) if redactor else None
+        if redaction:
+            redaction.watch(self.telemetry)
         metrics = ReceiverMetrics()
         metrics.watch(self.telemetry)
         intake = Intake(
@@ -288,6 +295,7 @@ class Collector:
             clock=self._clock,
             dead_letter=writer.set_aside,
             keyring=self.keyring,
+            redaction=redaction,
         )
         self._stops.append(lambda _: asyncio.to_thread(intake.close))
         grpc = GrpcReceiver(config.grpc, intake)

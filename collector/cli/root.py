@@ -25,6 +25,7 @@ COMMANDS: Final = {
     "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",
     "delete": "Delete traces, a session, or what is old of a service.",
+    "redact": "Try rules of redaction on stored traces.",
     "ledger": "Show what LLM judges did, or why not, and its cost.",
     "labels": "Say what you think of findings and runs; what to label next.",
     "architecture": "Show or edit what LLM judges are told about a service.",

@@ -20,12 +20,14 @@ def validate_command(ctx: click.Context, /, *, file: Path) -> None:
     from ...auth.keyring import Keyring
     from ...config import load_config
     from ...judging.llm.build import check_judges
+    from ...otlp.redaction.build import build_redactor
     from ...outbound.otlp.backend_connection import check_exports
     from ...outbound.webhooks.build import check_webhooks
 
     try:
         config = load_config(file)
         check_loopback(config, has_keys=Keyring(Path(config.keys.file)).asks)
+        build_redactor(config.redaction)
         check_judges(config.judges)
         check_exports(config.export)
         check_webhooks(config.webhooks)

@@ -28,9 +28,12 @@ class DecodeLanes:
         self._threads = {lane: ThreadPoolExecutor(1, thread_name_prefix=f"otlp-decode-{lane}") for lane in LANES}
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
-    async def run(self, size: int, client: str, work: Callable[[], T]) -> T:
-        """The result of `work`, which decodes a body of `size` bytes from `client` (a connection)."""
-        if size <= INLINE_BYTES:
+    async def run(self, size: int, client: str, work: Callable[[], T], *, inline: bool = True) -> T:
+        """The result of `work`, which decodes a body of `size` bytes from `client` (a connection).
+
+        Small work is done at once on the event loop if it may be done `inline`.
+        """
+        if inline and size <= INLINE_BYTES:
             return work()
         lane = next(name for name, most in LANES.items() if size <= most)
         turn = self._turns.setdefault((client, lane), asyncio.Lock())

@@ -1,4 +1,4 @@
-"""The path of one request in every receiver: admit, decode, hand to the sink, count."""
+"""The path of one request in every receiver: admit, decode, redact, hand to the sink, count."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..codec.decode import Decoded, decode
 from ..codec.limits import Limits
 from ..codec.rejections import PartialSuccess
 from ..codec.signals import Encoding, Signal
+from ..redaction.stage import RedactionStage, note_of
 from .decode_lanes import DecodeLanes
 from .inflight import InFlight
 from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, ReceiverMetrics
@@ -49,7 +50,8 @@ class Intake:
     """Takes requests from all receivers of a process to the sink.
 
     `keyring` tells who may send, by default everybody; `clock` gives unix nanos; `dead_letter` keeps bodies on which
-    our own code failed `TRIES` times.
+    our own code failed `TRIES` times. With `redaction` the sink gets what it leaves; of a body that failed only a note
+    is kept: nothing in it was redacted.
     """
 
     def __init__(
@@ -62,6 +64,7 @@ class Intake:
         clock: Callable[[], int] = time.time_ns,
         dead_letter: DeadLetter | None = None,
         keyring: Keyring | None = None,
+        redaction: RedactionStage | None = None,
     ) -> None:
         config = config or IntakeConfig()
         self.limits = limits or Limits()
@@ -71,6 +74,7 @@ class Intake:
         self._metrics = metrics or ReceiverMetrics()
         self._clock = clock
         self._dead_letter = dead_letter
+        self._redaction = redaction
         self._failures = RepeatedFailures()
         self._throttle = LogThrottle(clock)
         self._lanes = DecodeLanes()
@@ -108,17 +112,22 @@ class Intake:
         self._lanes.close()
 
     async def _decode(self, signal: Signal, encoding: Encoding, body: bytes, client: str, tenant: str) -> Decoded:
-        now, limits = self._clock(), self.limits
+        now, limits, redaction = self._clock(), self.limits, self._redaction
+
+        def work() -> Decoded:
+            decoded = decode(signal, encoding, body, received_at=now, limits=limits, tenant=tenant)
+            return redaction.apply(decoded) if redaction else decoded
+
         try:
-            return await self._lanes.run(
-                len(body),
-                client,
-                lambda: decode(signal, encoding, body, received_at=now, limits=limits, tenant=tenant),
-            )
+            return await self._lanes.run(len(body), client, work, inline=redaction is None)
         except TracejuryError:
             raise
         except Exception as error:
-            log.exception("decoding a %s request of %d bytes failed", signal, len(body))
+            # The text of an error may quote the request.
+            quoted = None if redaction else error
+            log.error(  # noqa: TRY400
+                "decoding a %s request of %d bytes failed: %s", signal, len(body), type(error).__name__, exc_info=quoted
+            )
             await self._set_aside(signal, encoding, body, tenant)
             raise RetryableError("the request could not be decoded for a reason of ours: try again") from error
 
@@ -126,8 +135,9 @@ class Intake:
         """Keep a body that failed too often; only then is its client told to give up."""
         if self._failures.add(body) < TRIES or self._dead_letter is None:
             return
+        kept = (encoding, body) if self._redaction is None else (Encoding.JSON, note_of(signal, encoding, body))
         try:
-            await asyncio.to_thread(self._dead_letter, signal, encoding, body, tenant)
+            await asyncio.to_thread(self._dead_letter, signal, *kept, tenant)
         except OSError:
             log.exception("a body of %d bytes could not be set aside", len(body))
             return

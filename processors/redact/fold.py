@@ -1,0 +1,107 @@
+"""Folded text: characters that look like ASCII, invisible ones, and escapes of texts that are no JSON.
+
+It is only searched. Places are mapped back, so that what is stored keeps every character that is not redacted.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+# \p{Nd} is given without ASCII: full-width, Arabic, Indic … digits.
+FOLDABLE: Final = (
+    r"[\p{Cf}\x{a0}\x{ff01}-\x{ff5e}\x{2000}-\x{200a}\x{2010}-\x{2015}\x{202f}\x{2212}\x{3000}\x{fe00}-\x{fe0f}"
+    r"\x{660}-\x{669}\x{6f0}-\x{6f9}\x{7c0}-\x{7c9}\x{966}-\x{96f}\x{9e6}-\x{9ef}\x{a66}-\x{a6f}\x{ae6}-\x{aef}"
+    r"\x{b66}-\x{b6f}\x{be6}-\x{bef}\x{c66}-\x{c6f}\x{ce6}-\x{cef}\x{d66}-\x{d6f}\x{e50}-\x{e59}\x{ed0}-\x{ed9}"
+    r"\x{f20}-\x{f29}\x{1040}-\x{1049}\x{17e0}-\x{17e9}\x{1810}-\x{1819}\x{2460}-\x{2468}\x{1d7ce}-\x{1d7ff}"
+    r"\x{1d400}-\x{1d6a5}]|\\(?:[nrt]|u[0-9a-fA-F]{4})"
+)
+"""RE2 for what is folded."""
+
+_SPACES: Final = "\u00a0\u202f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
+_DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+
+
+@cache
+def _folded() -> re.Pattern[str]:
+    """The same as FOLDABLE for `re`, which has no classes by category; runs of them at once."""
+    invisible = "".join(chr(c) for c in range(0x80, 0x20000) if unicodedata.category(chr(c)) == "Cf")
+    tags = f"{chr(0xE0001)}{chr(0xE0020)}-{chr(0xE007F)}"
+    body = FOLDABLE[1 : FOLDABLE.index("]")].removeprefix(r"\p{Cf}")
+    plain = re.sub(r"\\x\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), body)
+    return re.compile(rf"\\+(?:[nrt]|u[0-9a-fA-F]{{4}})|[{re.escape(invisible)}{tags}{plain}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Folded text in UTF-8, and where its pieces begin there and in the text itself."""
+
+    data: bytes
+    starts: list[int]
+    origins: list[tuple[int, int, bool]]
+    """Of each piece: start and end in the text itself, and whether it is folded."""
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """The place in the text itself."""
+        return self._place(start)[0], self._place(end - 1)[1]
+
+    def _place(self, at: int) -> tuple[int, int]:
+        """The start and end of the byte at `at`."""
+        piece = bisect_right(self.starts, at) - 1
+        start, end, folded = self.origins[piece]
+        if folded:
+            return start, end
+        offset = start + at - self.starts[piece]
+        return offset, offset + 1
+
+
+def fold(text: str) -> Folded:
+    """The folded text."""
+    out: list[bytes] = []
+    starts: list[int] = []
+    origins: list[tuple[int, int, bool]] = []
+    done = length = origin = 0
+
+    def add(piece: str, replacement: str | None) -> None:
+        nonlocal length, origin
+        raw = piece.encode(errors="replace")
+        new = raw if replacement is None else replacement.encode()
+        if new:
+            starts.append(length)
+            origins.append((origin, origin + len(raw), replacement is not None))
+            out.append(new)
+        length += len(new)
+        origin += len(raw)
+
+    for match in _folded().finditer(text):
+        if match.start() > done:
+            add(text[done : match.start()], None)
+        add(match[0], _replacement(match[0]))
+        done = match.end()
+    if done < len(text):
+        add(text[done:], None)
+    return Folded(b"".join(out), starts, origins)
+
+
+@cache
+def _invisible(char: str) -> bool:
+    return unicodedata.category(char) == "Cf" or "\ufe00" <= char <= "\ufe0f"
+
+
+def _replacement(found: str) -> str:
+    if found[0] == "\\":
+        kind = found.lstrip("\\")
+        char = chr(int(kind[1:], 16)) if kind[0] == "u" else "\n"
+        return "?" if "\ud800" <= char <= "\udfff" else char
+    if _invisible(found):
+        return ""
+    if found in _SPACES:
+        return " "
+    if found in _DASHES:
+        return "-"
+    plain = unicodedata.normalize("NFKC", found)
+    return plain if plain.isascii() else str(unicodedata.digit(found, "?"))

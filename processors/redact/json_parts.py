@@ -1,0 +1,123 @@
+"""The parts of JSON text with their places, so that one can be replaced and all else stays, byte by byte."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+import orjson
+
+_TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_INTEGER: Final = re.compile(r"-?\d+")
+MOST_LEVELS: Final = 8
+"""Levels of JSON in strings of JSON that are read as JSON; deeper ones are plain text."""
+
+
+class PartKind(Enum):
+    """The kind of a part."""
+
+    KEY = "key"
+    STRING = "string"
+    INTEGER = "integer"
+    OTHER = "other"  # true, false, null, fractions
+    OPEN = "open"
+    CLOSE = "close"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A token at [start, end); `place`: the names and indexes that lead to its value, of a bracket to the container."""
+
+    kind: PartKind
+    place: tuple[str, ...]
+    start: int
+    end: int
+
+
+def parsed(text: str) -> Any | None:
+    """The object, list or string whose JSON the text is; None where it is none."""
+    if text.lstrip(" \t\r\n")[:1] not in ("{", "[", '"'):
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        pass
+    try:  # lone surrogates, NaN and numbers of any length, which others read, too
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def string_of(token: str) -> str:
+    """The text of a JSON string."""
+    return str(json.loads(token)) if "\\" in token else token[1:-1]
+
+
+def literal(text: str | None) -> str:
+    """JSON of a text, or null."""
+    return orjson.dumps(text).decode()
+
+
+def strings(value: Any, level: int = 0) -> Iterator[str]:
+    """All texts of a parsed value, keys and integers too, also in strings that are JSON themselves."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        match one:
+            case str():
+                inner = parsed(one) if "\\" in one and level < MOST_LEVELS else None
+                if inner is None:
+                    yield one
+                else:
+                    yield from strings(inner, level + 1)
+            case dict():
+                yield from one
+                waiting.extend(one.values())
+            case list():
+                waiting.extend(one)
+            case int():
+                yield str(one)
+            case _:
+                pass
+
+
+def parts(text: str) -> Iterator[Part]:
+    """The parts of valid JSON, in order."""
+    path: list[str | int] = []  # a step for each open container
+    objects: list[bool] = []
+    key_next = False
+    for token in _TOKEN.finditer(text):
+        first, start, end = token[0][0], token.start(), token.end()
+        if first == ":":
+            key_next = False
+        elif first == ",":
+            key_next = objects[-1]
+            step = path[-1]
+            if isinstance(step, int):
+                path[-1] = step + 1
+        elif first in "{[":
+            yield Part(PartKind.OPEN, _place(path), start, end)
+            objects.append(first == "{")
+            path.append("" if first == "{" else 0)
+            key_next = first == "{"
+        elif first in "}]":
+            path.pop()
+            objects.pop()
+            key_next = False
+            yield Part(PartKind.CLOSE, _place(path), start, end)
+        elif first == '"' and key_next:
+            path[-1] = string_of(token[0])
+            yield Part(PartKind.KEY, _place(path), start, end)
+        elif first == '"':
+            yield Part(PartKind.STRING, _place(path), start, end)
+        else:
+            kind = PartKind.INTEGER if _INTEGER.fullmatch(token[0]) else PartKind.OTHER
+            yield Part(kind, _place(path), start, end)
+
+
+def _place(path: list[str | int]) -> tuple[str, ...]:
+    return tuple(map(str, path))

@@ -1,0 +1,100 @@
+"""Patterns in RE2, matched first as one Set: a text without a match costs one pass, however many patterns there are.
+
+RE2 takes time in proportion to the text, whatever the pattern; what would need back-tracking it refuses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import re2
+
+from .fold import FOLDABLE
+
+Check = Callable[[bytes, int, int], int | None]
+"""See `checks`."""
+Range = tuple[int, int]
+
+_ANCHORS: Final = re.compile(r"\^|\$|\\A|\\z")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """An RE2 pattern. Its first group, or else the whole match, is redacted where `check` agrees."""
+
+    text: str
+    check: Check | None = None
+    anchored: bool = False
+    """Whether it may match a text and not a longer one that holds it."""
+
+
+def own_pattern(text: str) -> Pattern:
+    """A user's pattern.
+
+    Raises:
+        ValueError: RE2 refuses it, or it matches the empty text.
+    """
+    if compiled(text).search(b""):
+        raise ValueError("the pattern matches the empty text")
+    return Pattern(text, anchored=bool(_ANCHORS.search(text)))
+
+
+@cache
+def _options() -> Any:
+    options = re2.Options()
+    options.log_errors = False
+    return options
+
+
+def compiled(text: str) -> Any:
+    """The pattern as RE2 has it. Raises ValueError where RE2 refuses it."""
+    try:
+        return re2.compile(text.encode(), _options())
+    except (re2.error, UnicodeEncodeError) as error:
+        why = error.args[0] if error.args else ""
+        raise ValueError(f"RE2 refuses the pattern: {why.decode() if isinstance(why, bytes) else 'no UTF-8'}") from None
+
+
+class Scanner:
+    """Finds patterns, each known by its number. Safe from several threads."""
+
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        self._found = [(compiled(p.text), p.check) for p in patterns]
+        self._all = frozenset(range(len(patterns)))
+        self._set = re2.Set.SearchSet(_options())
+        for pattern in patterns:
+            self._set.Add(pattern.text.encode())
+        self._foldable = self._set.Add(FOLDABLE.encode())
+        # RE2 reports no match where a Set takes more memory than it may have: then this one is missing.
+        self._witness = self._set.Add(rb"\z")
+        self._set.Compile()
+
+    def hits(self, text: str) -> tuple[frozenset[int], bool]:
+        """The patterns that the text holds, before checks; and whether it holds characters to fold."""
+        found = self._set.Match(text.encode(errors="replace")) or ()
+        if self._witness not in found:
+            return self._all, True
+        return self._all.intersection(found), self._foldable in found
+
+    def find(self, number: int, data: bytes, gaps: Collection[Range], go_on: Callable[[], None]) -> Iterator[Range]:
+        """The places of a pattern in the gaps; `go_on` is called before each and may raise."""
+        pattern, check = self._found[number]
+        group = min(pattern.groups, 1)
+        for first, last in gaps:
+            at = first
+            while at < last:
+                go_on()
+                match = pattern.search(data, at, last)
+                if match is None:
+                    break
+                start, end = match.span(group) if match[group] is not None else match.span()
+                right = check(data, start, end) if check else end
+                if right is None or right <= start:
+                    at = match.start() + 1
+                else:
+                    yield start, right
+                    at = max(right, match.start() + 1)

@@ -1,0 +1,291 @@
+"""Redaction of one value: whole by its key, at a path of its JSON, or where a pattern matches."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple, Protocol
+
+from .fold import fold
+from .json_parts import MOST_LEVELS, PartKind, literal, parsed, parts, string_of, strings
+from .paths import covers
+from .patterns import Scanner
+from .rules import FAILED, FAILED_MARK, Action, Marks, Rule
+
+log = logging.getLogger(__name__)
+
+SECONDS: Final = 1.0
+"""How long one value may take; RE2 is linear, but a value may hold a million matches."""
+_KEYS: Final = 4096
+_AFTER: Final = 16
+"""Matches between two looks at the clock."""
+
+
+class Entity(NamedTuple):
+    """Something that an analyser found: a rule, and the place in characters."""
+
+    rule: Rule
+    start: int
+    end: int
+
+
+class Analyzer(Protocol):
+    """Finds what no pattern describes, such as names of people."""
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """The rules of its entities."""
+
+    def find(self, text: str) -> Iterable[Entity]:
+        """The entities in a text. May raise anything: the text is then dropped."""
+
+
+class TooSlowError(Exception):
+    """A value took longer than it may."""
+
+
+class _Match(NamedTuple):
+    start: int
+    end: int
+    rule: Rule
+    value: bytes
+
+    @property
+    def rank(self) -> tuple[tuple[int, str], int]:
+        return self.rule.rank, self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The rules for the values of one key."""
+
+    whole: Rule | None
+    paths: tuple[Rule, ...]
+    patterns: tuple[Rule, ...]
+    within: tuple[Rule, ...]
+    """Patterns that look at a path alone."""
+
+
+class TextRedactor:
+    """Redacts values by rules; safe from several threads. `clock` gives seconds."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        key: bytes = b"",
+        *,
+        analyzer: Analyzer | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.rules = rules
+        self._analyzer, self._clock = analyzer, clock
+        everything = [*rules, *(analyzer.rules if analyzer else ())]
+        self.names = {FAILED, *(rule.name for rule in everything)}
+        self._marks = Marks(everything, key)
+        owned = [(rule, pattern) for rule in rules for pattern in rule.patterns]
+        self._owners = [rule for rule, _ in owned]
+        self._scanner = Scanner([pattern for _, pattern in owned])
+        self._joinable = analyzer is None and not any(pattern.anchored for _, pattern in owned)
+        self._keyed = any(rule.path or not rule.patterns for rule in rules)
+        self._plan = lru_cache(_KEYS)(self._planned)
+
+    def may_touch(self, keys: Iterable[str], texts: Iterable[str]) -> bool:
+        """Whether any of these values might be redacted: one pass over all of them."""
+        if self._keyed and any(plan.whole or plan.paths for plan in map(self._plan, keys)):
+            return True
+        if not self._owners or not self._joinable:
+            return bool(self._owners or self._analyzer)
+        return bool(self._hits(pieces(texts)))
+
+    def value(self, key: str, text: str, found: list[str], *, patterns: bool = True) -> str | None:
+        """The text that is stored, None where it is dropped; `found` gains the name of a rule for each place.
+
+        Without `patterns` only a rule for the whole value applies.
+        """
+        plan = self._plan(key)
+        before = len(found)
+        try:
+            if plan.whole is not None:
+                return self._whole(plan.whole, text, found)
+            if not patterns:
+                return text
+            new = self._text(text, plan, (), 0, found)
+        except Exception as error:  # noqa: BLE001  a fault of a rule, of an analyser or of ours must not store what it looked at
+            log.warning("a rule of redaction failed, its value was dropped: %s", type(error).__name__)
+            found[before:] = [FAILED]
+            return FAILED_MARK
+        return None if new == "" and text else new
+
+    def _planned(self, key: str) -> _Plan:
+        rules = [rule for rule in self.rules if rule.is_for(key)]
+        whole = [rule for rule in rules if rule.takes_whole(key)]
+        return _Plan(
+            max(whole, key=lambda rule: rule.rank, default=None),
+            tuple(rule for rule in rules if rule.path and not rule.patterns),
+            tuple(rule for rule in rules if rule.patterns and not rule.path),
+            tuple(rule for rule in rules if rule.patterns and rule.path),
+        )
+
+    def _whole(self, rule: Rule, text: str, found: list[str]) -> str | None:
+        if not text or self._marks.is_mark(text):
+            return text
+        found.append(rule.name)
+        return self._marks.of(rule, text.encode()) or None
+
+    def _text(self, text: str, plan: _Plan, place: tuple[str, ...], level: int, found: list[str]) -> str:
+        """A text that may be JSON; `place` and `level` of JSON in JSON."""
+        value = parsed(text) if level < MOST_LEVELS else None
+        if value is None:
+            return self._plain(text, self._patterns_at(plan, place), found)
+        if not plan.paths and self._joinable and not self._hits(strings(value) if "\\" in text else (text,)):
+            return text
+        return self._json(text, plan, place, level, found)
+
+    def _patterns_at(self, plan: _Plan, place: tuple[str, ...]) -> frozenset[str]:
+        within = (rule.name for rule in plan.within if covers(rule.path, place))
+        return frozenset((*(rule.name for rule in plan.patterns), *within))
+
+    def _hits(self, texts: Iterable[str]) -> bool:
+        """Whether a pattern may match in one of them, checks aside."""
+        joined = "\n".join(texts)
+        hits, foldable = self._scanner.hits(joined)
+        if foldable and not hits:
+            hits, _ = self._scanner.hits(fold(joined.encode(errors="replace").decode()).data.decode())
+        return bool(hits)
+
+    def _json(self, text: str, plan: _Plan, base: tuple[str, ...], level: int, found: list[str]) -> str:
+        """JSON with other values and the same structure."""
+        out: list[str] = []
+        done = 0
+        inside: tuple[int, int, Rule] | None = None  # a container that is redacted whole: its level, start, rule
+        for part in parts(text):
+            if inside is not None:
+                depth, start, rule = inside
+                if part.kind is PartKind.CLOSE and len(part.place) == depth:
+                    new, inside = self._marked(rule, text[start : part.end], found), None
+                    out += text[done:start], new
+                    done = part.end
+                continue
+            if part.kind is PartKind.CLOSE:
+                continue
+            place = (*base, *part.place)
+            rule_here = self._rule_at(plan, place) if part.kind is not PartKind.KEY else None
+            if part.kind is PartKind.OPEN:
+                inside = (len(part.place), part.start, rule_here) if rule_here else None
+                continue
+            token = text[part.start : part.end]
+            if rule_here is not None:
+                if token in ("null", '""') or (token[0] == '"' and self._marks.is_mark(string_of(token))):
+                    continue
+                new = self._marked(rule_here, string_of(token) if token[0] == '"' else token, found)
+            else:
+                new = self._token(part.kind, token, plan, place, level, found)
+            if new != token:
+                out += text[done : part.start], new
+                done = part.end
+        return "".join((*out, text[done:])) if out else text
+
+    def _rule_at(self, plan: _Plan, place: tuple[str, ...]) -> Rule | None:
+        here = (rule for rule in plan.paths if len(rule.path) == len(place) and covers(rule.path, place))
+        return max(here, key=lambda rule: rule.rank, default=None) if plan.paths else None
+
+    def _marked(self, rule: Rule, value: str, found: list[str]) -> str:
+        found.append(rule.name)
+        return literal(self._marks.of(rule, value.encode()) or None)
+
+    def _token(
+        self, kind: PartKind, token: str, plan: _Plan, place: tuple[str, ...], level: int, found: list[str]
+    ) -> str:
+        """The JSON of one text or integer, the same where nothing is redacted."""
+        if kind is PartKind.OTHER:
+            return token
+        if kind is PartKind.INTEGER:
+            new = self._plain(token, self._patterns_at(plan, place), found)
+            return token if new == token else literal(new or None)
+        text = string_of(token)
+        if kind is PartKind.KEY:
+            new = self._plain(text, self._patterns_at(plan, place), found)
+        else:
+            new = self._text(text, plan, place, level + 1, found)
+        return token if new == text else literal(new)
+
+    def _plain(self, text: str, names: frozenset[str], found: list[str]) -> str:
+        """A text without structure."""
+        if not self._owners and self._analyzer is None:
+            return text
+        hits, foldable = self._owned(text, names)
+        folded = fold(text) if foldable else None
+        folded_hits = self._owned(folded.data.decode(), names)[0] if folded else ()
+        if not hits and not folded_hits and self._analyzer is None:
+            return text
+        data = text.encode()  # a lone surrogate raises
+        gaps = self._marks.gaps(data)
+        matches = self._matches(hits, data, gaps)
+        if folded:
+            in_folded = self._matches(folded_hits, folded.data, self._marks.gaps(folded.data))
+            matches += [_Match(*folded.origin(m.start, m.end), m.rule, m.value) for m in in_folded]
+        if self._analyzer is not None and " " in text.strip():
+            for entity in self._analyzer.find(text):
+                start, end = len(text[: entity.start].encode()), len(text[: entity.end].encode())
+                matches.append(_Match(start, end, entity.rule, data[start:end]))
+        within = [m for m in matches if any(a <= m.start < m.end <= b for a, b in gaps)]
+        return self._replaced(data, within, found) if within else text
+
+    def _owned(self, text: str, names: frozenset[str]) -> tuple[list[int], bool]:
+        """The patterns of these rules that the text holds; and whether it holds characters to fold."""
+        hits, foldable = self._scanner.hits(text)
+        return [hit for hit in sorted(hits) if self._owners[hit].name in names], foldable
+
+    def _matches(self, hits: Iterable[int], data: bytes, gaps: Sequence[tuple[int, int]]) -> list[_Match]:
+        last = self._clock() + SECONDS
+        calls = 0
+
+        def go_on() -> None:
+            nonlocal calls
+            calls += 1
+            if calls % _AFTER == 0 and self._clock() > last:
+                raise TooSlowError
+
+        return [
+            _Match(start, end, self._owners[hit], data[start:end])
+            for hit in hits
+            for start, end in self._scanner.find(hit, data, gaps, go_on)
+        ]
+
+    def _replaced(self, data: bytes, matches: list[_Match], found: list[str]) -> str:
+        """Ranges that meet are one, under the strongest of their rules."""
+        out = bytearray()
+        done = 0
+        for group in _groups(matches):
+            best = max(group, key=lambda match: match.rank)
+            found.append(best.rule.name)
+            if best.rule.action is Action.DROP:
+                return ""
+            out += data[done : group[0].start] + self._marks.of(best.rule, best.value).encode()
+            done = max(match.end for match in group)
+        return (out + data[done:]).decode()
+
+
+def pieces(texts: Iterable[str]) -> Iterable[str]:
+    """Texts as they are searched: JSON with escapes is read, since an escape may hide a letter."""
+    for text in texts:
+        value = parsed(text) if "\\" in text else None
+        if value is None:
+            yield text
+        else:
+            yield from strings(value)
+
+
+def _groups(matches: list[_Match]) -> list[list[_Match]]:
+    groups: list[list[_Match]] = []
+    end = -1
+    for match in sorted(matches):
+        if match.start < end:
+            groups[-1].append(match)
+        else:
+            groups.append([match])
+        end = max(end, match.end)
+    return groups
