@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from ....processors.assemble import TraceKey
 from ....schemas.queries.reader import Confidence
 from ....schemas.trajectory import TraceState
 from ....schemas.verdicts import JudgedSubject, JudgedTrace
@@ -31,32 +32,33 @@ SECOND: Final = 1_000_000_000
 class Forwarding:
     """All backends: a listener to judging. Made in the running loop; safe to stop without start, and twice."""
 
-    def __init__(self, forwarders: Sequence[Forwarder] = (), clients: Sequence[OtlpClient] = ()) -> None:
+    def __init__(self, forwarders: Sequence[tuple[str, Forwarder]] = (), clients: Sequence[OtlpClient] = ()) -> None:
+        """`forwarders`: each with the project whose traces it sends."""
         self._forwarders, self._clients = forwarders, clients
 
     def start(self) -> None:
         """Begin with what an earlier process left."""
-        for forwarder in self._forwarders:
+        for _, forwarder in self._forwarders:
             forwarder.worker.start()
 
     async def stop(self, deadline: float) -> None:
         """Send what is due, within `deadline` seconds; the rest is sent after the next start."""
-        await asyncio.gather(*(f.stop(deadline) for f in self._forwarders))
+        await asyncio.gather(*(forwarder.stop(deadline) for _, forwarder in self._forwarders))
         for client in self._clients:
             await client.close()
 
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """See `Listener`."""
-        self._tell([j.trace.trace_id for j in traces if j.trace.state is not TraceState.OPEN])
+        self._tell([(j.trace.tenant, j.trace.trace_id) for j in traces if j.trace.state is not TraceState.OPEN])
 
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """See `Listener`."""
-        traces = (j.subject.trace_id for s in subjects if s.state is not TraceState.OPEN for j in s.judgements)
-        self._tell(list(dict.fromkeys(traces)))
+        said = (j.subject for s in subjects if s.state is not TraceState.OPEN for j in s.judgements)
+        self._tell(list(dict.fromkeys((subject.tenant, subject.trace_id) for subject in said)))
 
-    def _tell(self, trace_ids: Sequence[str]) -> None:
-        if trace_ids:
-            for forwarder in self._forwarders:
+    def _tell(self, keys: Sequence[TraceKey]) -> None:
+        for project, forwarder in self._forwarders:
+            if trace_ids := [trace_id for tenant, trace_id in keys if tenant == project]:
                 forwarder.queue.put_keys(trace_ids)
 
 
@@ -90,7 +92,7 @@ def build_exports(
     limits = WaitLimits(round(config.judges_wait_seconds * SECOND), round(config.max_age_seconds * SECOND))
     longest = config.retry_longest_seconds
     retry = RetryPolicy(config.retry_first_seconds, longest, 5 * longest)
-    forwarders: list[Forwarder] = []
+    forwarders: list[tuple[str, Forwarder]] = []
     clients: list[OtlpClient] = []
     for number, backend in enumerate(config.otlp):
         connection = connection_of(backend, number)
@@ -108,7 +110,7 @@ def build_exports(
         )
         forwarder = Forwarder(
             backend.name,
-            StoredExports(store, backend.name, clock=clock),
+            StoredExports(store, backend.name, backend.project, clock=clock),
             Delivery(backend.name, client, counts, retry, connection.secrets),
             options,
             limits,
@@ -120,8 +122,8 @@ def build_exports(
             clock=clock,
         )
         clients.append(client)
-        forwarders.append(forwarder)
-    watch_export(telemetry, forwarders)
+        forwarders.append((backend.project, forwarder))
+    watch_export(telemetry, [forwarder for _, forwarder in forwarders])
     exports = Forwarding(forwarders, clients)
     listeners.add(exports)
     return exports

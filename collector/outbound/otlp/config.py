@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from ....schemas.config_base import MIB, Profile, Seconds, Section
+from ...auth.key_file import Project
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 Annotations = Literal["attributes", "events", "carriers", "phoenix"]
@@ -69,6 +70,8 @@ class BackendConfig(Section):
     annotations: tuple[Annotations, ...] = ("attributes", "events", "carriers")
     """The form of annotations: `attributes` on spans with findings, `events` (`gen_ai.evaluation.result` log
     records), `carriers` (OpenInference EVALUATOR spans with a link), `phoenix` (annotations over Phoenix's own API)."""
+    project: Project = ""
+    """The project whose traces it gets; "" is the default one."""
     logs: bool = True
     """Pass on the log records of a trace, too: GenAI content may stand in them."""
     own_judges: bool = False

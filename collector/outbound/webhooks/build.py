@@ -8,6 +8,7 @@ import ssl
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from functools import partial
 from urllib.parse import urlsplit
 
 from ....processors.assemble import TraceKey
@@ -30,12 +31,15 @@ NANOS = 1e9
 
 
 class Webhooks:
-    """All webhooks: a listener to judging; started once the API's address is known."""
+    """All webhooks: a listener to judging; started once the API's address is known.
+
+    `store_of`: the deliveries of a project; each webhook belongs to one.
+    """
 
     def __init__(
         self,
         configs: Sequence[WebhookConfig],
-        store: DeliveryStore,
+        store_of: Callable[[str], DeliveryStore],
         metrics: WebhookMetrics,
         *,
         environ: Mapping[str, str] = os.environ,
@@ -43,8 +47,9 @@ class Webhooks:
     ) -> None:
         self._wanted = [(config, spec_of(config, environ), url_of(config, environ)) for config in configs]
         self._tls = tls_for(url for _config, _spec, url in self._wanted)
-        self._store, self._metrics, self._clock = store, metrics, clock
+        self._store_of, self._metrics, self._clock = store_of, metrics, clock
         self._webhooks: dict[str, Webhook] = {}
+        self._projects = {config.name: config.project for config in configs}
         self._posters = AsyncExitStack()
         for config in configs:
             metrics.declare(config.name)
@@ -56,17 +61,16 @@ class Webhooks:
 
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """See `Listener`."""
-        self._hint([t.trace.trace_id for t in traces if t.changed or t.retracted])
+        self._hint([(t.trace.tenant, t.trace.trace_id) for t in traces if t.changed or t.retracted])
 
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """See `Listener`."""
-        self._hint([f.trace_id for s in subjects for f in (*s.changed, *s.retracted)])
+        self._hint([(f.tenant, f.trace_id) for s in subjects for f in (*s.changed, *s.retracted)])
 
     def drop(self, keys: Collection[TraceKey]) -> None:
         """These traces are being deleted; from any thread, returns at once."""
-        trace_ids = frozenset(trace_id for _tenant, trace_id in keys)
-        for webhook in self._webhooks.values():
-            webhook.drop(trace_ids)
+        for name, webhook in self._webhooks.items():
+            webhook.drop(frozenset(trace_id for tenant, trace_id in keys if tenant == self._projects[name]))
 
     async def start(self, base: str) -> None:
         """Begin to send; `base`: the address of API and pages, for links. First what an earlier process left."""
@@ -80,7 +84,9 @@ class Webhooks:
                 tls=self._tls,
             )
             await self._posters.enter_async_context(poster)
-            made[config.name] = Webhook(spec(base), self._store, poster, self._metrics, clock=self._clock)
+            made[config.name] = Webhook(
+                spec(base), self._store_of(config.project), poster, self._metrics, clock=self._clock
+            )
         self._webhooks = made
         for webhook in made.values():
             webhook.start()
@@ -91,9 +97,9 @@ class Webhooks:
         await asyncio.gather(*(webhook.stop(deadline) for webhook in webhooks.values()))
         await self._posters.aclose()
 
-    def _hint(self, trace_ids: Sequence[str]) -> None:
-        if trace_ids:
-            for webhook in self._webhooks.values():
+    def _hint(self, keys: Sequence[TraceKey]) -> None:
+        for name, webhook in self._webhooks.items():
+            if trace_ids := [trace_id for tenant, trace_id in keys if tenant == self._projects[name]]:
                 webhook.hint(trace_ids)
 
 
@@ -105,7 +111,8 @@ def build_webhooks(
     Raises:
         ConfigError: a variable is missing, or holds no secret, URL or certificates.
     """
-    return Webhooks(configs, StoredDeliveries(store, clock=clock), WebhookMetrics(telemetry), clock=clock)
+    deliveries = partial(StoredDeliveries, store, clock=clock)
+    return Webhooks(configs, deliveries, WebhookMetrics(telemetry), clock=clock)
 
 
 def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] = os.environ) -> None:

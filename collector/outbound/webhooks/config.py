@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from ....schemas.config_base import VARIABLE, Profile, Seconds, Section
+from ...auth.key_file import Project
 from .urls import checked_url
 
 
@@ -44,6 +45,8 @@ class WebhookConfig(Section):
     """`${NAME}`: the variable with the signing secret, `whsec_` and base64 of 24 to 64 bytes."""
     old_secret: Variable = ""
     """The variable with the secret before, while receivers change over: both sign."""
+    project: Project = ""
+    """The project that it is told of; "" is the default one."""
     severity: Literal["LOW", "MEDIUM", "HIGH"] = "LOW"
     """The least severity."""
     profile: Profile = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import httpx
 import pytest
 from fastapi.routing import APIRoute
 from google.protobuf.message import Message
+from hook_server import SECRET, HookServer, answer, hook_server
 from otlp_clients import METHODS
 from otlp_parts import span, text, traces
 
@@ -98,6 +100,7 @@ class Town:
     globex: Tenant
     tokens: dict[str, str]
     http: httpx.AsyncClient
+    hook: HookServer
 
     async def get(self, path: str, tenant: Tenant | None = None, **more: Any) -> httpx.Response:
         return await self.http.get(path, headers=(tenant.headers() if tenant else {}) | more.pop("headers", {}), **more)
@@ -107,7 +110,7 @@ class Town:
 
 
 @pytest.fixture
-async def town(served_dsn: str, tmp_path: Path) -> AsyncIterator[Town]:
+async def town(served_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Town]:
     keys, tokens = tmp_path / "keys.json", dict[str, str]()
     with changing(keys) as held:
         for name, project, scopes in (
@@ -118,15 +121,25 @@ async def town(served_dsn: str, tmp_path: Path) -> AsyncIterator[Town]:
             held.append(key)
     judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
     store, own = {"dsn": served_dsn}, {"file": str(keys)}
-    config = load_config(
-        None, {"store": store, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging, "keys": own}
-    )
-    async with Collector(config) as collector:
+    monkeypatch.setenv("HOOK", SECRET)
+    with hook_server(answer(204)) as hook:
+        hooks = [
+            {"name": name, "url": f"{hook.url}/{name}", "secret": "${HOOK}", "project": project}
+            for name, project in (("default", ""), ("acme", "acme"))
+        ]
+        given = {"store": store, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging, "keys": own}
+        async with opened(given | {"webhooks": hooks}, tokens, hook) as made:
+            yield made
+
+
+@asynccontextmanager
+async def opened(config: dict[str, Any], tokens: dict[str, str], hook: HookServer) -> AsyncIterator[Town]:
+    async with Collector(load_config(None, config)) as collector:
         url = f"http://127.0.0.1:{collector.api_port}"
         async with httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as http:
             # One trace id in both: ids are the clients' own.
             acme, globex = (Tenant(name, tokens[name], bytes([n]) * 16) for n, name in ((1, "acme"), (2, "globex")))
-            made = Town(collector, acme, globex, tokens, http)
+            made = Town(collector, acme, globex, tokens, http, hook)
             for tenant in (acme, globex):
                 assert (await sent(made, tenant, tenant.headers())).status_code == 200
                 await settled(made, tenant)
@@ -355,3 +368,11 @@ async def test_a_revoked_key_is_refused_and_its_streams_end(town: Town) -> None:
                 pass
     assert (await town.get("/api/traces", town.acme)).status_code == 401
     assert (await town.get("/api/traces", town.globex)).status_code == 200
+
+
+async def test_a_webhook_is_told_of_its_project_alone(town: Town) -> None:
+    """Neither that of the default project nor that of another one hears a word."""
+    await asyncio.to_thread(town.hook.wait, 1)
+    await settled(town, town.globex)
+    assert {request.path for request in town.hook.received} == {"/hook/acme"}
+    assert not [request for request in town.hook.received if b"globex" in request.body]
