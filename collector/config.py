@@ -23,6 +23,7 @@ from .otlp.receiver.grpc_server import GrpcConfig
 from .otlp.receiver.http_config import ConnectionLimits, HttpConfig
 from .otlp.receiver.intake import IntakeConfig
 from .otlp.receiver.ports import split_endpoint
+from .otlp.receiver.tls_config import TlsConfig
 from .otlp.redaction.config import RedactionConfig
 from .outbound.otlp.config import ExportConfig
 from .outbound.webhooks.config import WebhookConfigs
@@ -35,6 +36,8 @@ class ApiConfig(ConnectionLimits):
 
     endpoint: str = "127.0.0.1:8321"
     """HOST:PORT; port 0 picks a free one."""
+    tls: TlsConfig | None = None
+    """The certificate to serve https:// with; null serves http://."""
     public_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#]+)?$")] = ""
     """Where people reach pages and API, for links that leave the collector; "" is the endpoint."""
 

@@ -42,7 +42,7 @@ from ...schemas.wire.traces import (
     TraceJson,
     TraceRowJson,
 )
-from .client_connection import DEFAULT_URL, opened
+from .client_connection import DEFAULT_URL, opened, tls_problem
 from .client_requests import PAGE, in_path, of_errors, of_page, refuse_unknown, sayable
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
@@ -54,6 +54,7 @@ _LABELS: Mapping[str, type[WireModel]] = {
     "annotations": AnnotationJson, "scores": HumanScoreJson, "reviews": ReviewJson,
 }  # fmt: skip
 _NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
+_NO_ANSWER = "without sending a response"  # httpcore's, of a connection that was closed at once
 _NOT_FOUND, _BUSY, _BAD = 404, frozenset({429, 503}), frozenset({400, 422})
 
 
@@ -337,6 +338,8 @@ class ApiClient:
             with sayable():
                 yield
         except httpx.ConnectError as error:
+            if problem := tls_problem(error, self.url):
+                raise PermanentError(problem) from error
             raise UnreachableError(
                 f"no collector answers at {self.url}: start one with `tracejury serve`, or name another with --url"
             ) from error
@@ -348,7 +351,11 @@ class ApiClient:
                     f"what answers at {self.url} is not tracejury's API: it may be the port of OTLP/gRPC "
                     f"(by default the API is at {DEFAULT_URL})"
                 ) from error
-            raise RetryableError(f"the collector at {self.url} broke off: {error}") from error
+            if problem := tls_problem(error, self.url):
+                raise PermanentError(problem) from error
+            is_closed = self.url.startswith("http:") and _NO_ANSWER in str(error)
+            hint = " Perhaps it takes https:// only." if is_closed else ""
+            raise RetryableError(f"the collector at {self.url} broke off: {error}{hint}") from error
 
     def _read(self, answer: httpx.Response) -> Any:
         try:

@@ -10,9 +10,12 @@ from typing import Final
 import httpx
 
 from ...schemas.errors import ConfigError
+from ...schemas.text.terminal import one_line
+from ..otlp.client.client_tls import ClientTls
 
 DEFAULT_URL: Final = "http://127.0.0.1:8321"
 _MAX_PORT: Final = 65_535
+_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
 
 
 KEY_VARIABLE: Final = "TRACEJURY_KEY"
@@ -22,8 +25,10 @@ KEY_VARIABLE: Final = "TRACEJURY_KEY"
 def opened(url: str, timeout: float, transport: httpx.BaseTransport | None) -> httpx.Client:
     """A client for the API at `url`, with the key of the environment; `timeout` in seconds, for each read.
 
+    For https:// the environment may name certificates, too (see `ClientTls`).
+
     Raises:
-        ConfigError: it is no address of a collector.
+        ConfigError: it is no address of a collector, or a certificate cannot be used.
     """
     try:
         base = httpx.URL(url)
@@ -34,12 +39,34 @@ def opened(url: str, timeout: float, transport: httpx.BaseTransport | None) -> h
     # A proxy that the environment names is for the outside world, not for a collector on this machine.
     local = _is_loopback(base.host)
     # Reading the certificates that are trusted takes longer than most answers.
-    verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local and base.scheme == "http" else True
+    verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local and base.scheme == "http" else _verified()
     key = os.environ.get(KEY_VARIABLE, "").strip()
     headers = {"authorization": f"Bearer {key}"} if key else {}
     return httpx.Client(
         base_url=base, timeout=timeout, transport=transport, trust_env=not local, verify=verify, headers=headers
     )
+
+
+def tls_problem(error: BaseException, url: str) -> str:
+    """The failure of a TLS handshake at `url` in one line, with what to do; "" where it is another error."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ssl.SSLError):
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return (
+            f"the certificate of the collector at {url} is not trusted ({cause.verify_message}): "
+            "name the file of its authority with --tls-ca, and a host that stands in the certificate with --url"
+        )
+    if isinstance(cause, ssl.SSLError) and cause.reason in _NO_TLS:
+        return f"what answers at {url} does not speak TLS: use http://"
+    if isinstance(cause, ssl.SSLError) and "CERTIFICATE" in (cause.reason or ""):
+        return f"the collector at {url} refuses us without a certificate that it knows: use --tls-cert and --tls-key"
+    return f"TLS with the collector at {url} failed: {one_line(str(cause))}" if cause is not None else ""
+
+
+def _verified() -> ssl.SSLContext | bool:
+    tls = ClientTls.of_environment()
+    return tls.context() if tls.ca or tls.cert else True
 
 
 def _is_loopback(host: str) -> bool:

@@ -18,6 +18,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..otlp.receiver.origins import is_local
+
 COOKIE: Final = "tracejury_csrf"
 FIELD: Final = "csrf"
 HEADER: Final = "x-csrf-token"
@@ -38,22 +40,28 @@ SECURE: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 """Headers of every response."""
+STRICT: Final = "max-age=31536000"
+"""Of responses over TLS: for a year the browser uses https:// alone (RFC 6797)."""
 
 
 class SecureHeaders:
-    """ASGI middleware: every response carries `SECURE`, whoever made it."""
+    """ASGI middleware: every response carries `SECURE` and, over TLS, `STRICT`, whoever made it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on, and add to the response's start."""
+        # It holds for every port of a host: on localhost other programs would be asked for https://, too.
+        is_strict = scope.get("scheme") == "https" and not is_local(Headers(scope=scope).get("host", ""))
 
         async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURE.items():
                     headers.setdefault(name, value)
+                if is_strict:
+                    headers.setdefault("Strict-Transport-Security", STRICT)
             await send(message)
 
         await self.app(scope, receive, secured if scope["type"] == "http" else send)

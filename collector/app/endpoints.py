@@ -7,13 +7,18 @@ from collections.abc import Sequence
 
 from ...schemas.errors import ConfigError
 from ..config import CollectorConfig
-from ..otlp.receiver.ports import Endpoint, split_endpoint
+from ..otlp.receiver.ports import Endpoint, split_endpoint, url_of
+from ..otlp.receiver.tls import ListenerTls
 
 
 def bound_receivers(config: CollectorConfig, grpc_port: int, http_port: int) -> Sequence[Endpoint]:
     """Receivers that listen, by their bound ports (0: not yet)."""
-    bound = (("OTLP/gRPC", config.grpc.endpoint, grpc_port), ("OTLP/HTTP", config.http.endpoint, http_port))
-    return [Endpoint(name, f"http://{split_endpoint(at)[0]}:{port}") for name, at, port in bound if port]
+    bound = (("OTLP/gRPC", config.grpc, grpc_port), ("OTLP/HTTP", config.http, http_port))
+    return [
+        Endpoint(name, url_of(section.endpoint, port, secure=section.tls is not None))
+        for name, section, port in bound
+        if port
+    ]
 
 
 def check_loopback(config: CollectorConfig, *, has_keys: bool) -> None:
@@ -33,6 +38,17 @@ def check_loopback(config: CollectorConfig, *, has_keys: bool) -> None:
                 f"{name} endpoint {endpoint} can be reached from other machines and there are no keys yet: "
                 "make one with `tracejury keys create`, use 127.0.0.1, or --insecure if the network is yours alone"
             )
+
+
+def check_certificates(config: CollectorConfig) -> None:
+    """Read the certificates of all listeners, as these do when they start.
+
+    Raises:
+        ConfigError: a file cannot be used.
+    """
+    for name, section in (("grpc", config.grpc), ("http", config.http), ("api", config.api)):
+        if section.tls is not None:
+            ListenerTls(section.tls, f"{name}.tls")
 
 
 def is_loopback(host: str) -> bool:

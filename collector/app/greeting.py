@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ... import __version__
 from ..config import CollectorConfig
 from ..judging.model.config import LlmConfig
-from ..otlp.receiver.ports import split_endpoint
+from ..otlp.receiver.ports import url_of
 
 
 def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) -> str:
@@ -15,12 +15,15 @@ def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) ->
 
     `ports`: the bound ones of `grpc`, `http` and `api`.
     """
-    host = {name: split_endpoint(getattr(config, name).endpoint)[0] for name in ("grpc", "http", "api")}
+    url = {
+        name: url_of(section.endpoint, ports[name], secure=section.tls is not None)
+        for name, section in (("grpc", config.grpc), ("http", config.http), ("api", config.api))
+    }
     return (
         f"tracejury {__version__} ready\n"
-        f"  OTLP/gRPC  {host['grpc']}:{ports['grpc']}\n"
-        f"  OTLP/HTTP  http://{host['http']}:{ports['http']}\n"
-        f"  API        http://{host['api']}:{ports['api']}\n"
+        f"  OTLP/gRPC  {url['grpc'].removeprefix('http://')}\n"
+        f"  OTLP/HTTP  {url['http']}\n"
+        f"  API        {url['api']}\n"
         f"  store      {store}\n"
         f"  judges     {judges_text(config.judges)}\n"
     )

@@ -19,7 +19,8 @@ from ..auth.sign_in import SignIns
 from ..config import CollectorConfig
 from ..judging.detect.texts import TextWriter
 from ..labels.stored_labels import StoredLabels
-from ..otlp.receiver.ports import split_endpoint
+from ..otlp.receiver.ports import url_of
+from ..otlp.receiver.tls import ListenerTls
 from ..otlp.receiver.web_server import WebServer
 from ..outbound.otlp.build import build_exports
 from ..outbound.webhooks.build import build_webhooks
@@ -62,6 +63,7 @@ class OutputServices:
         clock: Callable[[], int],
     ) -> None:
         self.api_port = 0
+        self._tls = ListenerTls(config.api.tls, "api.tls") if config.api.tls else None
         self._calibrations = calibrations
         self._store, self._config, self._telemetry, self._listeners = store, config, telemetry, listeners
         self._busy, self._clock = busy, clock
@@ -128,7 +130,7 @@ class OutputServices:
         apps = ProjectApps(lambda project: create_web_app(services_of(project)))
         await apps.of("")
         access = Access(keyring, sign_ins, apps.of, self._config.keys.proxy)
-        server = WebServer(access, self._config.api.endpoint, "api", self._config.api)
+        server = WebServer(access, self._config.api.endpoint, "api", self._config.api, tls=self._tls)
         self.api_port = await server.start()
         return [server.stop, apps.stop_streams]  # streams end first: the server waits for them
 
@@ -138,7 +140,7 @@ class OutputServices:
 
     async def start_sending(self) -> None:
         """Start webhooks and forwarding, with what an earlier process left; the API is served by now."""
-        host, _ = split_endpoint(self._config.api.endpoint)
-        url = self._config.api.public_url.rstrip("/") or f"http://{host}:{self.api_port}"
+        api = self._config.api
+        url = api.public_url.rstrip("/") or url_of(api.endpoint, self.api_port, secure=api.tls is not None)
         await self._webhooks.start(url)
         self._exports.start()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -18,9 +19,39 @@ DEFAULT_URL = "http://127.0.0.1:8321"
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-url_option: Decorator = click.option(
-    "--url", default=DEFAULT_URL, show_default=True, envvar="TRACEJURY_URL", help="The running collector's API."
-)
+
+def _hand_on(_ctx: click.Context, option: click.Parameter, path: str) -> None:
+    """Put the path where the clients of this process look for it."""
+    if path:
+        os.environ[str(option.envvar)] = path
+
+
+def tls_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add options of the certificates for https://; clients find them in the environment."""
+    for name, text in (
+        ("key", "The key of --tls-cert."),
+        ("cert", "PEM file with a certificate of your own, for a collector that asks for one."),
+        ("ca", "PEM file with authorities to trust with https:// (default: the usual ones)."),
+    ):
+        command = click.option(
+            f"--tls-{name}",
+            envvar=f"TRACEJURY_TLS_{name.upper()}",
+            default="",
+            metavar="FILE",
+            help=text,
+            expose_value=False,
+            callback=_hand_on,
+        )(command)
+    return command
+
+
+def url_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--url`, with the options of its certificates."""
+    return click.option(
+        "--url", default=DEFAULT_URL, show_default=True, envvar="TRACEJURY_URL", help="The running collector's API."
+    )(tls_options(command))
+
+
 format_option: Decorator = click.option(
     "--format",
     "style",

@@ -90,6 +90,7 @@ class Store:
         config = config or StoreConfig(dsn=dsn)
         _prepare_driver()
         if target.path is None:
+            target.check_certificates()
             store = cls(target, config)
             store._check_server()
             return store

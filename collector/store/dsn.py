@@ -9,11 +9,14 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from ...schemas.errors import ConfigError
+from ..otlp.client.client_tls import ClientTls
 
 DEFAULT_DATABASE: Final = "tracejury"
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
 _TLS = {"chdb": False, "clickhouse": False, "clickhouses": True, "http": False, "https": True}
+_CERTIFI: Final = "certifi"
+"""The driver's name for the authorities that the package of that name ships."""
 _NATIVE_PORTS: Final = (9000, 9440)
 
 
@@ -33,6 +36,19 @@ class Target:
     def embedded(self) -> bool:
         """Whether the engine runs in this process."""
         return self.path is not None
+
+    def check_certificates(self) -> None:
+        """Read the files that `ca_cert`, `client_cert` and `client_cert_key` name: the driver's errors name none.
+
+        Raises:
+            ConfigError: a file cannot be used.
+        """
+        ca, cert = (str(self.options.get(name, "")) for name in ("ca_cert", "client_cert"))
+        key = str(self.options.get("client_cert_key", cert))  # a key may stand in the certificate's file
+        if ca or cert or key:
+            place = f"store {self.shown.partition('?')[0]}"
+            settings = (f"{place}: ca_cert", f"{place}: client_cert", f"{place}: client_cert_key")
+            ClientTls.named(("" if ca == _CERTIFI else ca, cert, key), settings).context()
 
 
 def parse_dsn(dsn: str) -> Target:

@@ -81,7 +81,8 @@ class Site:
         )
         response = HTMLResponse(text, status_code=status, headers={"Cache-Control": "private, no-cache"})
         if cookie != cookie_of(request.headers):
-            response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/")
+            is_secure = request.url.scheme == "https"
+            response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/", secure=is_secure)
         return response
 
 

@@ -8,6 +8,7 @@ their code.
 from __future__ import annotations
 
 import re
+import ssl
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -34,8 +35,10 @@ class ClickHouseServer(ThreadingHTTPServer):
 
     away = False
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.folder = folder
         self.requests: list[tuple[dict[str, str], dict[str, str]]] = []
 
@@ -46,9 +49,9 @@ class ClickHouseServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def clickhouse_server(folder: Path) -> Iterator[ClickHouseServer]:
-    """A server on a free port, closed at the end."""
-    with ClickHouseServer(folder) as server:
+def clickhouse_server(folder: Path, tls: ssl.SSLContext | None = None) -> Iterator[ClickHouseServer]:
+    """A server on a free port, closed at the end; with `tls` it is https."""
+    with ClickHouseServer(folder, tls) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield server

@@ -10,7 +10,7 @@ import click
 from ....schemas.text.counting import counted
 from ....schemas.text.terminal import one_line
 from ..failures import EXIT_ERROR
-from ..options import format_option
+from ..options import format_option, tls_options
 
 if TYPE_CHECKING:
     from ...otlp.client import ReplayResult
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="OTLP over gRPC, as protobuf over HTTP, or as JSON over HTTP.",
 )
+@tls_options
 @format_option
 @click.pass_context
 def replay_command(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 
 import click
@@ -24,6 +25,8 @@ def serve_command(
 ) -> None:
     """Receive spans over OTLP, store them, and judge traces as they come in, until Ctrl-C or SIGTERM."""
     gc.disable()  # until it is ready, see `run_serve`
+    # Before gRPC is imported, which reads it then: else it logs a line for every client that comes without TLS.
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
         from ...app.service import run_serve
         from ...config import load_config

@@ -16,7 +16,7 @@ from ..failures import EXIT_ERROR
 def validate_command(ctx: click.Context, /, *, file: Path) -> None:
     """Check a configuration file: prints ok, or a line a problem with its place in the file."""
     from ....schemas.errors import ConfigError
-    from ...app.endpoints import check_loopback
+    from ...app.endpoints import check_certificates, check_loopback
     from ...auth.keyring import Keyring
     from ...config import load_config
     from ...judging.llm.build import check_judges
@@ -28,6 +28,7 @@ def validate_command(ctx: click.Context, /, *, file: Path) -> None:
         config = load_config(file)
         check_loopback(config, has_keys=Keyring(Path(config.keys.file)).asks)
         build_redactor(config.redaction)
+        check_certificates(config)
         check_judges(config.judges)
         check_exports(config.export)
         check_webhooks(config.webhooks)

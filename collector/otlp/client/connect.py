@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 from ....schemas.errors import ConfigError, RetryableError
 from .backend_connection import BackendConnection
 from .client import OtlpClient
+from .client_tls import ClientTls
 
 PROTOCOLS: Final = {"grpc": "http://127.0.0.1:4317", "http": "http://127.0.0.1:4318", "json": "http://127.0.0.1:4318"}
 """Each protocol with its default endpoint; `http` is protobuf over HTTP, `json` is JSON over HTTP."""
@@ -19,12 +20,25 @@ _TIMEOUT: Final = 30.0
 def connect(endpoint: str, protocol: str) -> OtlpClient:
     """A client of an endpoint: "host:port", "http://host:port" or, with TLS, "https://host:port".
 
+    For https:// the environment may name certificates (see `ClientTls`).
+
     Raises:
-        ConfigError: no such protocol, or not an endpoint.
+        ConfigError: no such protocol, not an endpoint, or a certificate cannot be used.
     """
     secure, host, port = _address(endpoint, protocol)
     url = f"{'https' if secure else 'http'}://{host}:{port}"
-    return client_of(BackendConnection(url, gzip=False, timeout=_TIMEOUT), grpc=protocol == "grpc")
+    tls = ClientTls()
+    if secure:
+        tls = ClientTls.of_environment()
+        tls.context()  # its errors name the file
+    connection = BackendConnection(
+        url,
+        gzip=False,
+        timeout=_TIMEOUT,
+        ca=tls.ca.read() if tls.ca else None,
+        certificate=(tls.cert.path, tls.key.path) if tls.cert and tls.key else None,
+    )
+    return client_of(connection, grpc=protocol == "grpc")
 
 
 def client_of(connection: BackendConnection, *, grpc: bool) -> OtlpClient:

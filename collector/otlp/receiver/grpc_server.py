@@ -20,6 +20,8 @@ from .http_config import bounded_connections
 from .intake import Intake
 from .ports import bind, split_endpoint, unusable
 from .status import refusal, success
+from .tls import ListenerTls
+from .tls_config import TlsConfig
 
 TRANSPORT: Final = "grpc"
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
@@ -37,10 +39,12 @@ class GrpcConfig(Section):
 
     endpoint: str = "127.0.0.1:4317"
     """HOST:PORT; port 0 picks a free one."""
+    tls: TlsConfig | None = None
+    """The certificate to serve with TLS; null serves without."""
     concurrent_streams: int = Field(default=128, ge=1)
     """Requests of one connection at a time; HTTP/2 makes the client wait with more."""
     handshake_seconds: Seconds = 10.0
-    """The longest a new connection may take until it speaks HTTP/2."""
+    """The longest a new connection may take until it speaks HTTP/2, its TLS handshake included."""
     idle_seconds: Seconds = 300.0
     """How long a connection without requests is kept open; clients connect again by themselves."""
     connections: int = Field(default=4096, ge=1)
@@ -55,6 +59,7 @@ class GrpcReceiver:
         self._intake = intake
         self._exports = _Exports(intake)
         self._health = health.HealthServicer()
+        self._tls = ListenerTls(config.tls, "grpc.tls") if config.tls else None
         self._server: grpc.aio.Server | None = None
 
     async def start(self) -> int:
@@ -70,7 +75,10 @@ class GrpcReceiver:
         server.add_generic_rpc_handlers((self._exports,))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
         try:
-            port = server.add_insecure_port(self._config.endpoint)
+            at = self._config.endpoint
+            port = (
+                server.add_secure_port(at, self._tls.grpc_credentials()) if self._tls else server.add_insecure_port(at)
+            )
         except RuntimeError as error:
             raise ConfigError(unusable(self._config.endpoint, str(error))) from None
         await server.start()

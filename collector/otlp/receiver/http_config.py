@@ -7,6 +7,7 @@ import resource
 from pydantic import Field
 
 from ....schemas.config_base import Seconds, Section
+from .tls_config import TlsConfig
 
 _SHARE_OF_FILES = 4  # three listeners share the process's files with the store
 
@@ -28,6 +29,8 @@ class HttpConfig(ConnectionLimits):
 
     endpoint: str = "127.0.0.1:4318"
     """HOST:PORT; port 0 picks a free one."""
+    tls: TlsConfig | None = None
+    """The certificate to serve https:// with; null serves http://."""
     read_seconds: Seconds = 60.0
     """The longest a request body may take to arrive."""
     min_bytes_per_second: int = Field(default=1024, ge=1)

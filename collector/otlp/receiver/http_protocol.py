@@ -12,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 
 from .crowd import Crowd
 from .http_config import ConnectionLimits
+from .stray_clients import TLS_OPENING, StrayClients
 
 HEAD_BYTES: Final = 64 * 1024
 """The longest request line and headers together; h11, uvicorn's other parser, has such a bound itself.
@@ -35,6 +36,7 @@ class ConnectionContext:
 
     limits: ConnectionLimits
     crowd: Crowd
+    strays: StrayClients
     on_http2: Callable[[], None]
 
 
@@ -53,6 +55,17 @@ class BoundedProtocol(HttpToolsProtocol):
         self._got_on = False
         self._deadline: asyncio.TimerHandle | None = None
 
+    def handshake_began(self, transport: asyncio.Transport) -> None:
+        """A TLS handshake comes first: the connection is open, and waits with the others."""
+        self.transport = transport
+        self.connections.add(self)
+        self._shared.crowd.enter(self)
+
+    def handshake_lost(self) -> None:
+        """The connection is closed; whether its handshake was complete does not matter."""
+        self._shared.crowd.leave(self)
+        self.connections.discard(self)
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         """Expect a request."""
         super().connection_made(transport)
@@ -69,6 +82,10 @@ class BoundedProtocol(HttpToolsProtocol):
         """Parse, unless it is HTTP/2 or there is no end to a head."""
         if data.startswith(_HTTP2):
             self._shared.on_http2()
+            self.transport.close()
+            return
+        if data.startswith(TLS_OPENING):
+            self._shared.strays.with_tls(self.transport.get_extra_info("peername"))
             self.transport.close()
             return
         if self._deadline is None:

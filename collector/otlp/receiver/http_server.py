@@ -7,6 +7,7 @@ import logging
 from .http_app import otlp_app
 from .http_config import HttpConfig
 from .intake import Intake
+from .tls import ListenerTls
 from .web_server import WebServer
 
 log = logging.getLogger(__name__)
@@ -33,6 +34,7 @@ class HttpReceiver:
             "otlp-http",
             config.model_copy(update={"read_seconds": config.read_seconds + _ANSWER_SECONDS}),
             on_http2=self._tell_grpc_client,
+            tls=ListenerTls(config.tls, "http.tls") if config.tls else None,
             timeout_keep_alive=config.idle_seconds,
         )
 

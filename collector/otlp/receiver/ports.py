@@ -25,6 +25,11 @@ def split_endpoint(endpoint: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
+def url_of(endpoint: str, port: int, *, secure: bool) -> str:
+    """The URL of a listener by its endpoint and its bound port; `secure`: it has a certificate."""
+    return f"{'https' if secure else 'http'}://{endpoint.rpartition(':')[0]}:{port}"
+
+
 def bind(endpoint: str) -> socket.socket:
     """A bound TCP socket.
 

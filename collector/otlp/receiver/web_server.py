@@ -17,6 +17,9 @@ from .crowd import Crowd
 from .http_config import ConnectionLimits, bounded_connections
 from .http_protocol import BoundedProtocol, ConnectionContext
 from .ports import bind
+from .stray_clients import StrayClients
+from .tls import ListenerTls
+from .tls_protocol import TlsProtocol
 
 _ANSWER_SECONDS = 1.0
 _ACCEPTED_AT_ONCE = 128
@@ -28,7 +31,7 @@ _WAITING = 4096
 class WebServer:
     """Serves `app` at HOST:PORT within `limits`; signals are left to the caller. `options` are uvicorn's.
 
-    `on_http2` is called for every connection that speaks HTTP/2, and closed.
+    `on_http2` is called for every connection that speaks HTTP/2, and closed. With `tls` all are https.
     """
 
     def __init__(
@@ -39,11 +42,19 @@ class WebServer:
         limits: ConnectionLimits,
         *,
         on_http2: Callable[[], None] = lambda: None,
+        tls: ListenerTls | None = None,
         **options: Any,
     ) -> None:
         self._app, self._endpoint, self._name = _until_gone(app), endpoint, name
-        shared = ConnectionContext(limits, Crowd(name, bounded_connections(limits.connections)), on_http2)
-        self._options = {"http": partial(BoundedProtocol, shared), **options}
+        crowd, strays = Crowd(name, bounded_connections(limits.connections)), StrayClients(name)
+        plain = partial(BoundedProtocol, ConnectionContext(limits, crowd, strays, on_http2))
+        context = tls.context() if tls else None
+
+        def secured(**of_uvicorn: Any) -> TlsProtocol:
+            assert context is not None  # noqa: S101
+            return TlsProtocol(plain(**of_uvicorn), context, strays, limits.head_seconds)
+
+        self._options = {"http": secured if context else plain, **options}
         self._server: _UvicornServer | None = None
         self._serving: asyncio.Task[None] | None = None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -14,6 +13,7 @@ from pydantic import SecretStr
 from ....schemas.config_base import VARIABLE
 from ....schemas.errors import ConfigError
 from ...otlp.client.backend_connection import BINARY, BackendConnection, metadata
+from ...otlp.client.client_tls import ClientTls
 from .config import BackendConfig, ExportConfig
 
 HEADER: Final = re.compile(r"[A-Za-z0-9_.-]+")
@@ -65,17 +65,11 @@ def _problems(backend: BackendConfig, number: int, environ: Mapping[str, str] = 
             yield f"{place}.headers.{key}: its value holds what a header cannot: use printable ASCII"
         elif not missing and backend.protocol == "grpc" and not _is_sendable(key, _filled(value, environ)):
             yield f"{place}.headers.{key}: over gRPC its value must be base64, since its name ends in {BINARY}"
-    for key in ("ca_file", "cert_file", "key_file"):
-        path = getattr(backend, key)
-        if path and not Path(path).is_file():
-            yield f"{place}.{key}: there is no file {path}"
-            return
+    paths = backend.ca_file, backend.cert_file, backend.key_file
     try:
-        context = ssl.create_default_context(cafile=backend.ca_file or None)
-        if backend.cert_file:
-            context.load_cert_chain(backend.cert_file, backend.key_file)
-    except (ssl.SSLError, OSError) as error:
-        yield f"{place}: its certificates cannot be used: {getattr(error, 'reason', None) or error}"
+        ClientTls.named(paths, (f"{place}.ca_file", f"{place}.cert_file", f"{place}.key_file")).context()
+    except ConfigError as error:
+        yield str(error)
 
 
 def _is_sendable(key: str, value: str) -> bool:

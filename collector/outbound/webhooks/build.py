@@ -15,6 +15,7 @@ from ....processors.assemble import TraceKey
 from ....schemas.config_base import VARIABLE
 from ....schemas.errors import ConfigError
 from ....schemas.verdicts import JudgedSubject, JudgedTrace
+from ...otlp.client.client_tls import ClientTls
 from ...store.client import Store
 from ...store.deliveries import StoredDeliveries
 from ...telemetry import Telemetry
@@ -46,7 +47,7 @@ class Webhooks:
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._wanted = [(config, spec_of(config, environ), url_of(config, environ)) for config in configs]
-        self._tls = tls_for(url for _config, _spec, url in self._wanted)
+        self._tls = tls_for((config, url) for config, _spec, url in self._wanted)
         self._store_of, self._metrics, self._clock = store_of, metrics, clock
         self._webhooks: dict[str, Webhook] = {}
         self._projects = {config.name: config.project for config in configs}
@@ -81,7 +82,7 @@ class Webhooks:
                 timeout=config.timeout_seconds,
                 connections=config.concurrency,
                 any_address=config.allow_link_local,
-                tls=self._tls,
+                tls=self._tls[config.name],
             )
             await self._posters.enter_async_context(poster)
             made[config.name] = Webhook(
@@ -123,7 +124,7 @@ def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] 
     """
     for config in configs:
         spec_of(config, environ)
-    tls_for([url_of(config, environ) for config in configs])
+    tls_for((config, url_of(config, environ)) for config in configs)
 
 
 def spec_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str], WebhookSpec]:
@@ -153,15 +154,31 @@ def url_of(config: WebhookConfig, environ: Mapping[str, str]) -> str:
         raise ConfigError(f"webhook {config.name}: {config.url}: {error}") from None
 
 
-def tls_for(urls: Iterable[str]) -> ssl.SSLContext:
-    """The trusted certificates, none where no URL needs them: SSL_CERT_FILE or SSL_CERT_DIR, else certifi's.
+def tls_for(webhooks: Iterable[tuple[WebhookConfig, str]]) -> dict[str, ssl.SSLContext]:
+    """The certificates of each webhook with its URL, by its name: its own files, else those that are usually trusted.
 
     Raises:
-        ConfigError: one of the URLs needs it, and it cannot be read.
+        ConfigError: a file cannot be used.
     """
-    if not any(urlsplit(url).scheme == "https" for url in urls):
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # never used: reading certificates takes a tenth of a second
-    import httpx  # takes as long
+    found: dict[str, ssl.SSLContext] = {}
+    unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # of http://: reading certificates takes a tenth of a second
+    usual: ssl.SSLContext | None = None
+    for config, url in webhooks:
+        place = f"webhook {config.name}"
+        paths = config.ca_file, config.cert_file, config.key_file
+        if any(paths):
+            tls = ClientTls.named(paths, (f"{place}: ca_file", f"{place}: cert_file", f"{place}: key_file"))
+            found[config.name] = tls.context()
+        elif urlsplit(url).scheme == "https":
+            found[config.name] = usual = usual or _usual()
+        else:
+            found[config.name] = unused
+    return found
+
+
+def _usual() -> ssl.SSLContext:
+    """With the certificates of SSL_CERT_FILE or SSL_CERT_DIR, else certifi's."""
+    import httpx  # takes as long as reading them
 
     try:
         return httpx.create_ssl_context()

@@ -71,6 +71,12 @@ class WebhookConfig(Section):
     """How long a finding is tried; then it is given up, and counted."""
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     """Requests in flight, at most."""
+    ca_file: str = ""
+    """PEM file with the authorities that its certificate is checked against; "" is the usual ones."""
+    cert_file: str = ""
+    """PEM file with a certificate of our own, for receivers that ask for one."""
+    key_file: str = ""
+    """PEM file with its key."""
     allow_link_local: bool = False
     """Also send to link-local and other addresses at which clouds keep their credentials."""
 
