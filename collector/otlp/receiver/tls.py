@@ -114,6 +114,9 @@ class ListenerTls:
         if self._client_ca is not None:
             trust(context, self._client_ca)
             context.verify_mode = ssl.CERT_REQUIRED
+            # Who resumes a session shows no certificate: one that has expired since would still get in.
+            context.options |= ssl.OP_NO_TICKET
+            context.num_tickets = 0
         authorities = self._client_ca.read() if self._client_ca else None
         return LoadedCertificate(context, self._cert.read(), self._key.read(), authorities, expires, complaint)
 

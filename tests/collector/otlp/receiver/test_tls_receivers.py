@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,7 +14,7 @@ import httpx
 import pytest
 from otlp_clients import MEDIA, METHODS
 from otlp_parts import RecordingSink, spans, traces
-from papers import Pair, Papers
+from papers import Pair, Papers, replace
 
 from tracejury.collector.otlp.receiver.grpc_server import GrpcConfig, GrpcReceiver
 from tracejury.collector.otlp.receiver.http_config import HttpConfig
@@ -204,6 +205,61 @@ async def test_a_client_with_tls_at_a_plain_port_is_closed_with_a_line(
             await asyncio.open_connection("127.0.0.1", http_port, ssl=ssl.create_default_context())
     (line,) = (record.getMessage() for record in caplog.records)
     assert line.startswith("otlp-http: a client at 127.0.0.1 came with TLS: this port takes http:// only")
+
+
+@pytest.mark.parametrize("secure", [False, True])
+async def test_a_body_may_begin_as_a_handshake_does(intake: Intake, papers: Papers, *, secure: bool) -> None:
+    """It is a body: a bad one is answered."""
+    tls = TlsConfig(**papers.issue().paths) if secure else None
+    receiver = HttpReceiver(HttpConfig(endpoint="127.0.0.1:0", tls=tls), intake)
+    port = await receiver.start()
+    reader, writer = await asyncio.open_connection("localhost", port, ssl=papers.client() if secure else None)
+    head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nexpect: 100-continue\r\n"
+    writer.write(f"{head}content-length: 4\r\n\r\n".encode())
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 100")  # so the body comes by itself
+    writer.write(b"\x16\x03\x01\x02")
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 400")
+    writer.close()
+    await receiver.stop(5)
+
+
+@pytest.mark.parametrize("protocol", ["grpc", "http"])
+async def test_clients_of_a_removed_authority_do_not_get_in(
+    protocol: str, intake: Intake, sink: RecordingSink, papers: Papers, tmp_path: Path
+) -> None:
+    """From the next connection on."""
+    other = Papers(tmp_path, "other")
+    trusted = tmp_path / "clients.pem"
+    replace(trusted, papers.ca.read_bytes() + other.ca.read_bytes())
+    client = other.issue("client")
+    tls = TlsConfig(**papers.issue().paths, client_ca=str(trusted))
+    async with served(protocol, intake, papers, tls) as receiver:
+        await receiver.send(client)
+        replace(trusted, papers.ca.read_bytes())
+        with pytest.raises(REFUSED):
+            await receiver.send(client)
+    assert len(sink.spans) == 1
+
+
+async def test_a_session_is_not_resumed_without_a_certificate(intake: Intake, papers: Papers) -> None:
+    """Who resumes one shows no certificate, so one that has expired since would still get in."""
+    context = papers.client(papers.issue("client"))
+
+    def reused(port: int, session: ssl.SSLSession | None) -> tuple[bool | None, ssl.SSLSession | None]:
+        with (
+            socket.create_connection(("localhost", port)) as plain,
+            context.wrap_socket(plain, server_hostname="localhost", session=session) as secured,
+        ):
+            secured.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+            secured.recv(1)  # by now a ticket would have come
+            return secured.session_reused, secured.session
+
+    async with served("http", intake, papers, mutual(papers)) as receiver:
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            context.minimum_version = context.maximum_version = version
+            _, session = await asyncio.to_thread(reused, receiver.port, None)
+            again, _ = await asyncio.to_thread(reused, receiver.port, session)
+            assert again is False, version
 
 
 @pytest.mark.parametrize(
