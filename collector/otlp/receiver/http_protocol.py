@@ -84,7 +84,8 @@ class BoundedProtocol(HttpToolsProtocol):
             self._shared.on_http2()
             self.transport.close()
             return
-        is_first = self.cycle is None and not self._idle_bytes  # later such bytes may be those of a body
+        cycle: RequestResponseCycle | None = self.cycle
+        is_first = cycle is None and not self._idle_bytes  # later such bytes may be those of a body
         if is_first and data.startswith(TLS_OPENING):
             self._shared.strays.with_tls(self.transport.get_extra_info("peername"))
             self.transport.close()

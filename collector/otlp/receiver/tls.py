@@ -84,8 +84,8 @@ class ListenerTls:
         def renewed() -> Any:
             nonlocal given
             loaded = self.current()
-            if loaded is given:
-                return None
+            if loaded is given and self._client_ca is None:
+                return None  # with client certificates each is given anew: else sessions could be resumed, as above
             given = loaded
             return configuration(loaded)
 
@@ -114,7 +114,8 @@ class ListenerTls:
         if self._client_ca is not None:
             trust(context, self._client_ca)
             context.verify_mode = ssl.CERT_REQUIRED
-            # Who resumes a session shows no certificate: one that has expired since would still get in.
+            # Who resumes a session shows no certificate: one that has expired since would still get in. The cache of
+            # TLS 1.2 has no switch in the standard library.
             context.options |= ssl.OP_NO_TICKET
             context.num_tickets = 0
         authorities = self._client_ca.read() if self._client_ca else None

@@ -19,6 +19,9 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter
 from papers import Pair, Papers
 from processes import Serving, serving, tracejury
 
+from tracejury.collector.app.endpoints import bound_receivers
+from tracejury.collector.config import load_config
+
 pytestmark = pytest.mark.store
 
 
@@ -139,3 +142,10 @@ def test_validate_reads_the_certificates(world: World) -> None:
     refused = world.ask("validate", str(config))
     assert refused.returncode != 0
     assert refused.stderr == "tracejury: api.tls.cert: nowhere.pem cannot be read: No such file or directory\n"
+
+
+def test_pages_name_receivers_by_https() -> None:
+    """The page of an empty store shows where to send to; an address of IPv6 keeps its brackets."""
+    tls = {"cert": "a.pem", "key": "b.pem"}
+    config = load_config(None, {"grpc": {"endpoint": "[::1]:0", "tls": tls}})
+    assert [one.url for one in bound_receivers(config, 1, 2)] == ["https://[::1]:1", "http://127.0.0.1:2"]
