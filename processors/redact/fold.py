@@ -9,8 +9,10 @@ import re
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import cache
-from typing import Final
+from functools import cache, lru_cache
+from typing import Any, Final
+
+import re2
 
 # \p{Nd} is given without ASCII: full-width, Arabic, Indic … digits.
 FOLDABLE: Final = (
@@ -18,22 +20,33 @@ FOLDABLE: Final = (
     r"\x{660}-\x{669}\x{6f0}-\x{6f9}\x{7c0}-\x{7c9}\x{966}-\x{96f}\x{9e6}-\x{9ef}\x{a66}-\x{a6f}\x{ae6}-\x{aef}"
     r"\x{b66}-\x{b6f}\x{be6}-\x{bef}\x{c66}-\x{c6f}\x{ce6}-\x{cef}\x{d66}-\x{d6f}\x{e50}-\x{e59}\x{ed0}-\x{ed9}"
     r"\x{f20}-\x{f29}\x{1040}-\x{1049}\x{17e0}-\x{17e9}\x{1810}-\x{1819}\x{2460}-\x{2468}\x{1d7ce}-\x{1d7ff}"
-    r"\x{1d400}-\x{1d6a5}]|\\(?:[nrt]|u[0-9a-fA-F]{4})"
+    r"\x{1d400}-\x{1d6a5}]"
 )
-"""RE2 for what is folded."""
+"""RE2 for the characters that are folded."""
 
 _SPACES: Final = "\u00a0\u202f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 
+ESCAPES: Final = r"\\+(?:[nrtbf/]|u[0-9a-fA-F]{4})"
+"""RE2 for escapes of JSON, of any level."""
+_UNICODE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
 @cache
-def _folded() -> re.Pattern[str]:
-    """The same as FOLDABLE for `re`, which has no classes by category; runs of them at once."""
-    invisible = "".join(chr(c) for c in range(0x80, 0x20000) if unicodedata.category(chr(c)) == "Cf")
-    tags = f"{chr(0xE0001)}{chr(0xE0020)}-{chr(0xE007F)}"
-    body = FOLDABLE[1 : FOLDABLE.index("]")].removeprefix(r"\p{Cf}")
-    plain = re.sub(r"\\x\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), body)
-    return re.compile(rf"\\+(?:[nrt]|u[0-9a-fA-F]{{4}})|[{re.escape(invisible)}{tags}{plain}]")
+def _places() -> Any:
+    # Runs of what is invisible are one place; it has no text of its own.
+    return re2.compile(rf"\p{{Cf}}+|{FOLDABLE}|{ESCAPES}".encode())
+
+
+def unescaped(text: str) -> str:
+    """The text with escapes resolved, where no places are asked for."""
+    while "\\\\" in text:
+        text = text.replace("\\\\", "\\")
+    for blank in "nrtbf":
+        text = text.replace(f"\\{blank}", "\n")
+    text = text.replace("\\/", "/")
+    return _UNICODE.sub(lambda match: _replacement(match[0]), text) if "\\u" in text else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,48 +73,47 @@ class Folded:
 
 
 def fold(text: str) -> Folded:
-    """The folded text."""
+    """The folded text; lone surrogates are replaced."""
+    data = text.encode(errors="replace")
     out: list[bytes] = []
     starts: list[int] = []
     origins: list[tuple[int, int, bool]] = []
-    done = length = origin = 0
+    done = length = 0
 
-    def add(piece: str, replacement: str | None) -> None:
-        nonlocal length, origin
-        raw = piece.encode(errors="replace")
-        new = raw if replacement is None else replacement.encode()
-        if new:
+    def add(piece: bytes, start: int, end: int, *, folded: bool) -> None:
+        nonlocal length
+        if piece:
             starts.append(length)
-            origins.append((origin, origin + len(raw), replacement is not None))
-            out.append(new)
-        length += len(new)
-        origin += len(raw)
+            origins.append((start, end, folded))
+            out.append(piece)
+            length += len(piece)
 
-    for match in _folded().finditer(text):
-        if match.start() > done:
-            add(text[done : match.start()], None)
-        add(match[0], _replacement(match[0]))
-        done = match.end()
-    if done < len(text):
-        add(text[done:], None)
+    for match in _places().finditer(data):
+        start, end = match.span()
+        add(data[done:start], done, start, folded=False)
+        add(_replacement(data[start:end].decode()).encode(), start, end, folded=True)
+        done = end
+    add(data[done:], done, len(data), folded=False)
     return Folded(b"".join(out), starts, origins)
 
 
-@cache
-def _invisible(char: str) -> bool:
-    return unicodedata.category(char) == "Cf" or "\ufe00" <= char <= "\ufe0f"
-
-
 def _replacement(found: str) -> str:
-    if found[0] == "\\":
-        kind = found.lstrip("\\")
-        char = chr(int(kind[1:], 16)) if kind[0] == "u" else "\n"
-        return "?" if "\ud800" <= char <= "\udfff" else char
-    if _invisible(found):
+    if found[0] != "\\":
+        return _folded(found[0])  # of a run all are invisible
+    kind = found.lstrip("\\")
+    if kind[0] != "u":
+        return "/" if kind == "/" else "\n"
+    char = chr(int(kind[1:], 16))
+    return "?" if "\ud800" <= char <= "\udfff" else _folded(char)
+
+
+@lru_cache(4096)
+def _folded(char: str) -> str:
+    if unicodedata.category(char) == "Cf" or "\ufe00" <= char <= "\ufe0f":
         return ""
-    if found in _SPACES:
+    if char in _SPACES:
         return " "
-    if found in _DASHES:
+    if char in _DASHES:
         return "-"
-    plain = unicodedata.normalize("NFKC", found)
-    return plain if plain.isascii() else str(unicodedata.digit(found, "?"))
+    plain = unicodedata.normalize("NFKC", char)
+    return plain if plain.isascii() else str(unicodedata.digit(char, char))

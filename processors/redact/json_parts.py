@@ -62,23 +62,32 @@ def literal(text: str | None) -> str:
     return orjson.dumps(text).decode()
 
 
-def strings(value: Any, level: int = 0) -> Iterator[str]:
+def searched(text: str) -> Iterator[str]:
+    """The texts in which patterns are searched at first: JSON with escapes is read, as an escape may hide a letter."""
+    value = parsed(text) if "\\" in text else None
+    if value is None:
+        yield text
+    else:
+        yield from _strings(value)
+
+
+def _strings(value: Any) -> Iterator[str]:
     """All texts of a parsed value, keys and integers too, also in strings that are JSON themselves."""
-    waiting = [value]
+    waiting = [(value, 0)]
     while waiting:
-        one = waiting.pop()
+        one, level = waiting.pop()
         match one:
             case str():
                 inner = parsed(one) if "\\" in one and level < MOST_LEVELS else None
                 if inner is None:
                     yield one
                 else:
-                    yield from strings(inner, level + 1)
+                    waiting.append((inner, level + 1))
             case dict():
                 yield from one
-                waiting.extend(one.values())
+                waiting.extend((inner, level) for inner in one.values())
             case list():
-                waiting.extend(one)
+                waiting.extend((inner, level) for inner in one)
             case int():
                 yield str(one)
             case _:

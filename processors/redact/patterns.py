@@ -13,13 +13,14 @@ from typing import Any, Final
 
 import re2
 
-from .fold import FOLDABLE
+from .fold import ESCAPES, FOLDABLE, fold, unescaped
 
 Check = Callable[[bytes, int, int], int | None]
 """See `checks`."""
 Range = tuple[int, int]
 
-_ANCHORS: Final = re.compile(r"\^|\$|\\A|\\z")
+# Also a backslash: texts are searched with their escapes resolved.
+_ALONE: Final = re.compile(r"\^|\$|\\A|\\z|\\\\")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class Pattern:
 
     text: str
     check: Check | None = None
-    anchored: bool = False
-    """Whether it may match a text and not a longer one that holds it."""
+    alone: bool = False
+    """Whether it may match a text and not a longer one that holds it, so that each text must be searched alone."""
 
 
 def own_pattern(text: str) -> Pattern:
@@ -40,7 +41,7 @@ def own_pattern(text: str) -> Pattern:
     """
     if compiled(text).search(b""):
         raise ValueError("the pattern matches the empty text")
-    return Pattern(text, anchored=bool(_ANCHORS.search(text)))
+    return Pattern(text, alone=bool(_ALONE.search(text)))
 
 
 @cache
@@ -69,16 +70,39 @@ class Scanner:
         for pattern in patterns:
             self._set.Add(pattern.text.encode())
         self._foldable = self._set.Add(FOLDABLE.encode())
+        self._escapes = self._set.Add(ESCAPES.encode())
         # RE2 reports no match where a Set takes more memory than it may have: then this one is missing.
         self._witness = self._set.Add(rb"\z")
         self._set.Compile()
 
     def hits(self, text: str) -> tuple[frozenset[int], bool]:
-        """The patterns that the text holds, before checks; and whether it holds characters to fold."""
+        """The patterns that the text holds, before checks; and whether it holds anything to fold."""
+        found = self._in(text)
+        return self._all.intersection(found), not found.isdisjoint((self._foldable, self._escapes))
+
+    def _in(self, text: str) -> frozenset[int]:
         found = self._set.Match(text.encode(errors="replace")) or ()
-        if self._witness not in found:
-            return self._all, True
-        return self._all.intersection(found), self._foldable in found
+        return frozenset(found) if self._witness in found else self._all | {self._foldable, self._escapes}
+
+    def holds(self, text: str, go_on: Callable[[], None]) -> bool:
+        """Whether a pattern matches in the text or in its folded form, checks included."""
+        found = self._in(text)
+        if self._any(found, text, go_on):
+            return True
+        if self._escapes in found:
+            text = unescaped(text)
+            found = self._in(text)
+            if self._any(found, text, go_on):
+                return True
+        if self._foldable not in found:
+            return False
+        text = fold(text).data.decode()
+        return self._any(self._in(text), text, go_on)
+
+    def _any(self, found: Collection[int], text: str, go_on: Callable[[], None]) -> bool:
+        numbers = self._all.intersection(found)
+        data = text.encode(errors="replace") if numbers else b""
+        return any(True for number in numbers for _ in self.find(number, data, [(0, len(data))], go_on))
 
     def find(self, number: int, data: bytes, gaps: Collection[Range], go_on: Callable[[], None]) -> Iterator[Range]:
         """The places of a pattern in the gaps; `go_on` is called before each and may raise."""

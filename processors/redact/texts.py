@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Protocol
 
 from .fold import fold
-from .json_parts import MOST_LEVELS, PartKind, literal, parsed, parts, string_of, strings
+from .json_parts import MOST_LEVELS, PartKind, literal, parsed, parts, searched, string_of
 from .paths import covers
 from .patterns import Scanner
 from .rules import FAILED, FAILED_MARK, Action, Marks, Rule
@@ -19,7 +19,10 @@ log = logging.getLogger(__name__)
 
 SECONDS: Final = 1.0
 """How long one value may take; RE2 is linear, but a value may hold a million matches."""
+BETWEEN: Final = "\n\n"
+"""Between texts that are searched at once; no ready-made pattern matches across it."""
 _KEYS: Final = 4096
+_ROUNDS: Final = 4
 _AFTER: Final = 16
 """Matches between two looks at the clock."""
 
@@ -88,7 +91,7 @@ class TextRedactor:
         owned = [(rule, pattern) for rule in rules for pattern in rule.patterns]
         self._owners = [rule for rule, _ in owned]
         self._scanner = Scanner([pattern for _, pattern in owned])
-        self._joinable = analyzer is None and not any(pattern.anchored for _, pattern in owned)
+        self._joinable = analyzer is None and not any(pattern.alone for _, pattern in owned)
         self._keyed = any(rule.path or not rule.patterns for rule in rules)
         self._plan = lru_cache(_KEYS)(self._planned)
 
@@ -98,7 +101,7 @@ class TextRedactor:
             return True
         if not self._owners or not self._joinable:
             return bool(self._owners or self._analyzer)
-        return bool(self._hits(pieces(texts)))
+        return self._holds(texts)
 
     def value(self, key: str, text: str, found: list[str], *, patterns: bool = True) -> str | None:
         """The text that is stored, None where it is dropped; `found` gains the name of a rule for each place.
@@ -140,7 +143,7 @@ class TextRedactor:
         value = parsed(text) if level < MOST_LEVELS else None
         if value is None:
             return self._plain(text, self._patterns_at(plan, place), found)
-        if not plan.paths and self._joinable and not self._hits(strings(value) if "\\" in text else (text,)):
+        if not plan.paths and self._joinable and not self._holds((text,)):
             return text
         return self._json(text, plan, place, level, found)
 
@@ -148,13 +151,13 @@ class TextRedactor:
         within = (rule.name for rule in plan.within if covers(rule.path, place))
         return frozenset((*(rule.name for rule in plan.patterns), *within))
 
-    def _hits(self, texts: Iterable[str]) -> bool:
-        """Whether a pattern may match in one of them, checks aside."""
-        joined = "\n".join(texts)
-        hits, foldable = self._scanner.hits(joined)
-        if foldable and not hits:
-            hits, _ = self._scanner.hits(fold(joined.encode(errors="replace").decode()).data.decode())
-        return bool(hits)
+    def _holds(self, texts: Iterable[str]) -> bool:
+        """Whether a pattern matches in one of them."""
+        joined = BETWEEN.join(piece for text in texts for piece in searched(text))
+        try:
+            return self._scanner.holds(joined, self._patience())
+        except TooSlowError:
+            return True
 
     def _json(self, text: str, plan: _Plan, base: tuple[str, ...], level: int, found: list[str]) -> str:
         """JSON with other values and the same structure."""
@@ -213,7 +216,15 @@ class TextRedactor:
         return token if new == text else literal(new)
 
     def _plain(self, text: str, names: frozenset[str], found: list[str]) -> str:
-        """A text without structure."""
+        """A text without structure. A mark may stand where a letter kept a pattern from matching: hence the rounds."""
+        for _ in range(_ROUNDS):
+            new = self._once(text, names, found)
+            if new == text:
+                break
+            text = new
+        return text
+
+    def _once(self, text: str, names: frozenset[str], found: list[str]) -> str:
         if not self._owners and self._analyzer is None:
             return text
         hits, foldable = self._owned(text, names)
@@ -239,7 +250,8 @@ class TextRedactor:
         hits, foldable = self._scanner.hits(text)
         return [hit for hit in sorted(hits) if self._owners[hit].name in names], foldable
 
-    def _matches(self, hits: Iterable[int], data: bytes, gaps: Sequence[tuple[int, int]]) -> list[_Match]:
+    def _patience(self) -> Callable[[], None]:
+        """To be called before each match; raises TooSlowError once a value takes too long."""
         last = self._clock() + SECONDS
         calls = 0
 
@@ -249,6 +261,10 @@ class TextRedactor:
             if calls % _AFTER == 0 and self._clock() > last:
                 raise TooSlowError
 
+        return go_on
+
+    def _matches(self, hits: Iterable[int], data: bytes, gaps: Sequence[tuple[int, int]]) -> list[_Match]:
+        go_on = self._patience()
         return [
             _Match(start, end, self._owners[hit], data[start:end])
             for hit in hits
@@ -267,16 +283,6 @@ class TextRedactor:
             out += data[done : group[0].start] + self._marks.of(best.rule, best.value).encode()
             done = max(match.end for match in group)
         return (out + data[done:]).decode()
-
-
-def pieces(texts: Iterable[str]) -> Iterable[str]:
-    """Texts as they are searched: JSON with escapes is read, since an escape may hide a letter."""
-    for text in texts:
-        value = parsed(text) if "\\" in text else None
-        if value is None:
-            yield text
-        else:
-            yield from strings(value)
 
 
 def _groups(matches: list[_Match]) -> list[list[_Match]]:
