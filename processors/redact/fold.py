@@ -30,6 +30,25 @@ _DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 ESCAPES: Final = r"\\+(?:[nrtbf/]|u[0-9a-fA-F]{4})"
 """RE2 for escapes of JSON, of any level."""
+BLANK: Final = (
+    r"(?:[\x{a0}\x{2000}-\x{200a}\x{2010}-\x{2015}\x{202f}\x{2212}\x{3000}]"
+    r"|\\+u(?:00[aA]0|20(?:0[0-9aA]|1[0-5]|2[fF])|2212|3000))"
+)
+_INVISIBLE: Final = (
+    r"(?:\p{Cf}|[\x{fe00}-\x{fe0f}]|\\+u(?:00[aA][dD]|20(?:0[b-fB-F]|2[a-eA-E]|6[0-9a-fA-F])|[fF][eE](?:0.|[fF]{2})))+"
+)
+_GROUP: Final = "[0-9A-Z]{2,}"
+SUSPECT: Final = (
+    # Letters and digits of other forms, as they are and as escapes; escapes of ASCII.
+    r"[\x{ff0b}\x{ff0d}\x{ff0e}\x{ff10}-\x{ff19}\x{ff20}\x{ff21}-\x{ff3a}\x{ff41}-\x{ff5a}"
+    + FOLDABLE[FOLDABLE.index(r"\x{660}") :]
+    + r"|\\u(?:00[2-7][0-9a-fA-F]|0[6-9a-eA-E][0-9a-fA-F]{2}|[fF]{2}[0-5][0-9a-fA-F]|[dD]835)"
+    rf"|[!-~]{_INVISIBLE}[!-~]"
+    # One blank or dash of another form among three groups or more: two are years and pages.
+    rf"|{_GROUP}\)?{BLANK}\(?{_GROUP}(?:[ -]|{BLANK}){_GROUP}|{_GROUP}\)?[ -]{_GROUP}{BLANK}{_GROUP}"
+    rf"|\+[0-9]{{1,3}}{BLANK}"
+)
+"""RE2 for what may hide a match from a search that does not fold: far less than what is folded, which is common."""
 _UNICODE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 

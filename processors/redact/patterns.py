@@ -13,11 +13,27 @@ from typing import Any, Final
 
 import re2
 
-from .fold import ESCAPES, FOLDABLE, fold, unescaped
+from .fold import BLANK, ESCAPES, FOLDABLE, SUSPECT, fold, unescaped
 
 Check = Callable[[bytes, int, int], int | None]
 """See `checks`."""
 Range = tuple[int, int]
+
+START: Final = r"(?:\b|\\[nrtbf]|\\u[0-9a-fA-F]{4})"
+"""A word's boundary, also after an escape."""
+SPACE: Final = rf"(?:\s|\\[nrtf]|{BLANK})"
+"""White space, also as an escape."""
+_IN_CLASS: Final = re.compile(r"\[[^\]]*\]|\\s|\\?[ /-]")
+_DASH: Final = f"(?:-|{BLANK})"
+_RELAXED: Final = {
+    r"\s": SPACE, " ": f"(?: |{BLANK})", r"\ ": f"(?: |{BLANK})", "-": _DASH, r"\-": _DASH,
+    "/": r"\\*/", r"\/": r"\\*/",
+}  # fmt: skip
+# Literals, simple classes, groups and counts: nothing that an escape, a quote or a line break could stand for.
+_PLAIN: Final = re.compile(
+    r"(?:\(\?i\))?(?:\\b)?(?:[\w@:=,;#%&!~<> /-]|\\[dwSs.+*?(){}|-]|\[(?:[\w.@+%=:;,-]|\\[dw.-])+\]|\(\?:|[()|*+?]"
+    r"|\{\d+(?:,\d*)?\})+(?:\\b)?"
+)
 
 # Also a backslash: texts are searched with their escapes resolved.
 _ALONE: Final = re.compile(r"\^|\$|\\A|\\z|\\\\")
@@ -29,6 +45,8 @@ class Pattern:
 
     text: str
     check: Check | None = None
+    early: str = ""
+    """The same for texts of JSON as they are, with escapes in them: it matches where the pattern does, or more."""
     alone: bool = False
     """Whether it may match a text and not a longer one that holds it, so that each text must be searched alone."""
 
@@ -41,7 +59,27 @@ def own_pattern(text: str) -> Pattern:
     """
     if compiled(text).search(b""):
         raise ValueError("the pattern matches the empty text")
-    return Pattern(text, alone=bool(_ALONE.search(text)))
+    return Pattern(text, early=_early(text), alone=bool(_ALONE.search(text)))
+
+
+def _early(text: str) -> str:
+    """The pattern for texts with escapes; "" where it holds more than is understood here."""
+    if not _PLAIN.fullmatch(text):
+        return ""
+    head = "(?i)" if text.startswith("(?i)") else ""
+    rest = text.removeprefix(head)
+    start = START if rest.startswith(r"\b") else ""
+    early = head + start + relaxed(rest.removeprefix(r"\b"))
+    try:
+        compiled(early)
+    except ValueError:  # it has become too large
+        return ""
+    return early
+
+
+def relaxed(text: str) -> str:
+    """The pattern with what may stand for white space, dashes and slashes in texts with escapes; classes stay."""
+    return _IN_CLASS.sub(lambda match: match[0] if match[0][0] == "[" else _RELAXED[match[0]], text)
 
 
 @cache
@@ -74,6 +112,19 @@ class Scanner:
         # RE2 reports no match where a Set takes more memory than it may have: then this one is missing.
         self._witness = self._set.Add(rb"\z")
         self._set.Compile()
+        self._early = re2.Set.SearchSet(_options()) if all(pattern.early for pattern in patterns) else None
+        if self._early is not None:
+            for text in (*(pattern.early for pattern in patterns), SUSPECT):
+                self._early.Add(text.encode())
+            self._early_witness = self._early.Add(rb"\z")
+            self._early.Compile()
+
+    def suspects(self, text: str) -> bool:
+        """Whether a pattern may match in a text that is JSON or none: one pass, without reading it."""
+        if self._early is None:
+            return True
+        found: list[int] = self._early.Match(text.encode(errors="replace")) or []
+        return found != [self._early_witness]
 
     def hits(self, text: str) -> tuple[frozenset[int], bool]:
         """The patterns that the text holds, before checks; and whether it holds anything to fold."""

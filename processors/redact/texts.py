@@ -153,6 +153,9 @@ class TextRedactor:
 
     def _holds(self, texts: Iterable[str]) -> bool:
         """Whether a pattern matches in one of them."""
+        texts = list(texts)
+        if not self._scanner.suspects(BETWEEN.join(texts)):
+            return False
         joined = BETWEEN.join(piece for text in texts for piece in searched(text))
         try:
             return self._scanner.holds(joined, self._patience())

@@ -44,6 +44,7 @@ LEFT = [
     "1e+12345678901 x+12345678901",
     "DE89 3704 0044 0532 0130 01",  # wrong check digits
     "AB12 CDEF GHIJ KLMN OPQR",
+    "de89370400440532013000",  # hexadecimal digits are lower case, IBANs are not
     "sk-learn-contrib-for-everyone task-sk-nothing",
     "the bearer of responsibilities-and-duties",
     "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
