@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import FastAPI, Query, Response
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
@@ -17,6 +17,7 @@ from ...schemas.wire.traces import PartedTraceJson, TraceJson
 from ..queries.present import present_trace
 from ..queries.reader import Reader
 from ..queries.trace.parts import PARTED, part_of, present_part
+from .access import KEY
 from .addresses import Heads, Slashes
 from .answers import documented, json_answer, on_error, problem
 from .dataset import add_export
@@ -112,14 +113,17 @@ def _add_watching(app: FastAPI, services: Services) -> None:
         return json_answer({"status": "ok", "version": __version__})
 
     @app.get("/readyz")
-    async def ready() -> Response:
+    async def ready(request: Request) -> Response:
         """200 once the store is open and the receivers listen, else 503 with what is missing.
 
         The status is `degraded` while stored rows are known to be lost: the collector takes spans all the same.
         """
+        known = KEY in request.scope or not services.keyring.asks
         if missing := services.problems():
-            return problem(503, "; ".join(missing))
+            return problem(503, "; ".join(missing) if known else "not ready")
         losses = services.losses()
+        if losses and not known:
+            return json_answer({"status": "degraded"})
         return json_answer({"status": "degraded", "losses": losses} if losses else {"status": "ready"})
 
     @app.get("/metrics")

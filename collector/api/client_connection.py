@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import ssl
 from typing import Final
 
@@ -19,7 +20,8 @@ _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNK
 
 
 KEY_VARIABLE: Final = "TRACEJURY_KEY"
-"""The environment variable with the key for a collector that asks for one."""
+"""The environment variable with the key for a collector that asks for one; `_` and a project behind it: its key."""
+PROJECT_VARIABLE: Final = "TRACEJURY_PROJECT"
 
 
 def opened(url: str, timeout: float, transport: httpx.BaseTransport | None) -> httpx.Client:
@@ -40,7 +42,7 @@ def opened(url: str, timeout: float, transport: httpx.BaseTransport | None) -> h
     local = _is_loopback(base.host)
     # Reading the certificates that are trusted takes longer than most answers.
     verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local and base.scheme == "http" else _verified()
-    key = os.environ.get(KEY_VARIABLE, "").strip()
+    key = _key()
     headers = {"authorization": f"Bearer {key}"} if key else {}
     return httpx.Client(
         base_url=base, timeout=timeout, transport=transport, trust_env=not local, verify=verify, headers=headers
@@ -67,6 +69,16 @@ def tls_problem(error: BaseException, url: str) -> str:
 def _verified() -> ssl.SSLContext | bool:
     tls = ClientTls.of_environment()
     return tls.context() if tls.ca or tls.cert else True
+
+
+def _key() -> str:
+    """The key of the environment, "" for none. Raises ConfigError: there is none for the project that is asked for."""
+    project = os.environ.get(PROJECT_VARIABLE, "").strip()
+    variable = f"{KEY_VARIABLE}_{re.sub(r'[^A-Z0-9]', '_', project.upper())}" if project else KEY_VARIABLE
+    key = os.environ.get(variable, "").strip()
+    if project and not key:
+        raise ConfigError(f"there is no key for the project {project[:64]!r}: set {variable}")
+    return key
 
 
 def _is_loopback(host: str) -> bool:

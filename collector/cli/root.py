@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any, Final
 
 import click
@@ -39,6 +40,9 @@ COMMANDS: Final = {
     "store": "Check a store, and repair one that lost data parts.",
 }
 """Each subcommand with its help; module `commands/<name>.py` holds it as `<name>_command`."""
+
+
+PROJECT: Final = "TRACEJURY_PROJECT"
 
 
 class Root(click.Group):
@@ -98,9 +102,12 @@ tracejury errors --follow   watch what goes wrong
 
 @click.group(cls=Root, help=ABOUT, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--debug", is_flag=True, envvar="TRACEJURY_DEBUG", help="Show a traceback on errors.")
+@click.option("--project", default="", envvar=PROJECT, help="Ask with the key in TRACEJURY_KEY_<PROJECT>.")
 @click.version_option(__version__, prog_name="tracejury")
-def root(*, debug: bool) -> None:
+def root(*, debug: bool, project: str) -> None:  # noqa: ARG001  Root reads it
     """Hold the subcommands."""
+    if project:  # for the client of the API, which most commands do not make
+        os.environ[PROJECT] = project
 
 
 def main() -> None:
