@@ -69,18 +69,20 @@ class GrpcReceiver:
             ConfigError: the endpoint cannot be bound.
         """
         _, port = split_endpoint(self._config.endpoint)
-        if port:
+        if port or self._tls:
             bind(self._config.endpoint).close()  # grpcio's core has many lines for a taken port, and no pid
         server = grpc.aio.server(options=self._options())
         server.add_generic_rpc_handlers((self._exports,))
         health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        at = self._config.endpoint
         try:
-            at = self._config.endpoint
             port = (
                 server.add_secure_port(at, self._tls.grpc_credentials()) if self._tls else server.add_insecure_port(at)
             )
         except RuntimeError as error:
-            raise ConfigError(unusable(self._config.endpoint, str(error))) from None
+            if self._tls:  # the address was tried above
+                raise self._tls.unusable_for_grpc() from None
+            raise ConfigError(unusable(at, str(error))) from None
         await server.start()
         for service in SERVICES:
             await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)

@@ -91,6 +91,10 @@ class ListenerTls:
 
         return grpc.dynamic_ssl_server_credentials(configuration(given), renewed, self._client_ca is not None)
 
+    def unusable_for_grpc(self) -> ConfigError:
+        """The error of a certificate that OpenSSL knows, and gRPC's own library (BoringSSL) does not."""
+        return self._cert.problem("has a key that gRPC does not know: use RSA, or ECDSA on P-256 or P-384")
+
     def _renew(self, stamp: _Stamp) -> None:
         try:
             loaded = self._load()

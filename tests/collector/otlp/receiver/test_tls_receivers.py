@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -12,6 +13,9 @@ from pathlib import Path
 import grpc
 import httpx
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric.ed448 import Ed448PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from otlp_clients import MEDIA, METHODS
 from otlp_parts import RecordingSink, spans, traces
 from papers import Pair, Papers, replace
@@ -21,6 +25,7 @@ from tracejury.collector.otlp.receiver.http_config import HttpConfig
 from tracejury.collector.otlp.receiver.http_server import HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
 from tracejury.collector.otlp.receiver.tls_config import TlsConfig
+from tracejury.schemas.errors import ConfigError
 
 BODY = traces(*spans(1)).SerializeToString()
 PATIENCE = 60.0
@@ -318,3 +323,17 @@ async def closed(reader: asyncio.StreamReader) -> None:
             await reader.read()
         except ConnectionError:
             return
+
+
+async def test_a_key_that_grpc_does_not_know_is_told(intake: Intake, tmp_path: Path) -> None:
+    """OpenSSL takes it, BoringSSL does not: the line says which kinds both take."""
+    key, name = Ed448PrivateKey.generate(), x509.Name([])
+    now = dt.datetime.now(dt.UTC)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, now, now + dt.timedelta(days=1))
+    (tmp_path / "cert.pem").write_bytes(builder.sign(key, None).public_bytes(Encoding.PEM))
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    replace(tmp_path / "key.pem", private)
+    tls = TlsConfig(cert=str(tmp_path / "cert.pem"), key=str(tmp_path / "key.pem"))
+    receiver = GrpcReceiver(GrpcConfig(endpoint="127.0.0.1:0", tls=tls), intake)
+    with pytest.raises(ConfigError, match="key that gRPC does not know: use RSA, or ECDSA on P-256 or P-384"):
+        await receiver.start()
