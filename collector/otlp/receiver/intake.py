@@ -23,6 +23,7 @@ from ..redaction.stage import RedactionStage, note_of
 from .decode_lanes import DecodeLanes
 from .inflight import InFlight
 from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, ReceiverMetrics
+from .project_quotas import ProjectQuota, ProjectQuotas
 from .repeated_failures import RepeatedFailures
 
 log = logging.getLogger(__name__)
@@ -44,6 +45,8 @@ class IntakeConfig(Section):
     client_share: float = Field(default=0.5, gt=0, le=1)
     """The share of both that requests of one address may have while their bodies arrive over HTTP; beyond it the one
     that has been read longest is refused retryably."""
+    per_project: dict[str, ProjectQuota] = Field(default={})
+    """Bytes that a project may send (docs/keys.md); `*` is each project that is not named."""
 
 
 class Intake:
@@ -70,6 +73,7 @@ class Intake:
         self.limits = limits or Limits()
         self.keyring = keyring or Keyring(environment={})
         self.inflight = InFlight(config.inflight_requests, config.inflight_bytes, config.client_share)
+        self._quotas = ProjectQuotas(config.per_project)
         self._sink = sink
         self._metrics = metrics or ReceiverMetrics()
         self._clock = clock
@@ -90,6 +94,7 @@ class Intake:
             PermanentError: the request is wrong as a whole.
             RetryableError: it can be tried again.
         """
+        self._quotas.admit(tenant, len(body), self._clock())
         decoded = await self._decode(signal, encoding, body, client, tenant)
         await self._submit(decoded, transport, signal)
         items = ITEMS[signal]
