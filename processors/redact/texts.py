@@ -67,9 +67,10 @@ class _Plan:
 
     whole: Rule | None
     paths: tuple[Rule, ...]
-    patterns: tuple[Rule, ...]
+    names: frozenset[str]
+    """Of the rules of patterns."""
     within: tuple[Rule, ...]
-    """Patterns that look at a path alone."""
+    """Rules of patterns that look at a path alone."""
 
 
 class TextRedactor:
@@ -128,7 +129,7 @@ class TextRedactor:
         return _Plan(
             max(whole, key=lambda rule: rule.rank, default=None),
             tuple(rule for rule in rules if rule.path and not rule.patterns),
-            tuple(rule for rule in rules if rule.patterns and not rule.path),
+            frozenset(rule.name for rule in rules if rule.patterns and not rule.path),
             tuple(rule for rule in rules if rule.patterns and rule.path),
         )
 
@@ -148,8 +149,7 @@ class TextRedactor:
         return self._json(text, plan, place, level, found)
 
     def _patterns_at(self, plan: _Plan, place: tuple[str, ...]) -> frozenset[str]:
-        within = (rule.name for rule in plan.within if covers(rule.path, place))
-        return frozenset((*(rule.name for rule in plan.patterns), *within))
+        return plan.names.union(rule.name for rule in plan.within if covers(rule.path, place))
 
     def _holds(self, texts: Iterable[str]) -> bool:
         """Whether a pattern matches in one of them."""
@@ -228,7 +228,7 @@ class TextRedactor:
         return text
 
     def _once(self, text: str, names: frozenset[str], found: list[str]) -> str:
-        if not self._owners and self._analyzer is None:
+        if self._analyzer is None and (not self._owners or not self._scanner.suspects(text)):
             return text
         hits, foldable = self._owned(text, names)
         folded = fold(text) if foldable else None
