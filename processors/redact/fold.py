@@ -10,9 +10,7 @@ import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, Final
-
-import re2
+from typing import Final
 
 # \p{Nd} is given without ASCII: full-width, Arabic, Indic … digits.
 FOLDABLE: Final = (
@@ -49,23 +47,19 @@ SUSPECT: Final = (
     rf"|\+[0-9]{{1,3}}{BLANK}"
 )
 """RE2 for what may hide a match from a search that does not fold: far less than what is folded, which is common."""
-_UNICODE: Final = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
+# `re` here, which keeps the interpreter's lock: waiting for it again after each of many places takes longer.
+_ESCAPES: Final = re.compile(r"\\\\{0,254}(?:[nrtbf/]|u[0-9a-fA-F]{4})")
 
 
 @cache
-def _places() -> Any:
-    # Runs of what is invisible are one place; it has no text of its own.
-    return re2.compile(rf"\p{{Cf}}+|{FOLDABLE}|{ESCAPES}".encode())
-
-
-def unescaped(text: str) -> str:
-    """The text with escapes resolved, where no places are asked for."""
-    while "\\\\" in text:
-        text = text.replace("\\\\", "\\")
-    for blank in "nrtbf":
-        text = text.replace(f"\\{blank}", "\n")
-    text = text.replace("\\/", "/")
-    return _UNICODE.sub(lambda match: _replacement(match[0]), text) if "\\u" in text else text
+def _places() -> re.Pattern[str]:
+    """Escapes and FOLDABLE for `re`, which has no classes by category."""
+    invisible = "".join(chr(c) for c in range(0x80, 0x20000) if unicodedata.category(chr(c)) == "Cf")
+    tags = f"{chr(0xE0001)}{chr(0xE0020)}-{chr(0xE007F)}"
+    listed = re.sub(r"\\x\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), FOLDABLE[1:-1].removeprefix(r"\p{Cf}"))
+    return re.compile(rf"{_ESCAPES.pattern}|[{re.escape(invisible)}{tags}]+|[{listed}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,26 +87,27 @@ class Folded:
 
 def fold(text: str) -> Folded:
     """The folded text; lone surrogates are replaced."""
-    data = text.encode(errors="replace")
     out: list[bytes] = []
     starts: list[int] = []
     origins: list[tuple[int, int, bool]] = []
-    done = length = 0
+    done = length = origin = 0
 
-    def add(piece: bytes, start: int, end: int, *, folded: bool) -> None:
-        nonlocal length
-        if piece:
+    def add(piece: str, replacement: str | None) -> None:
+        nonlocal length, origin
+        raw = piece.encode(errors="replace")
+        new = raw if replacement is None else replacement.encode()
+        if new:
             starts.append(length)
-            origins.append((start, end, folded))
-            out.append(piece)
-            length += len(piece)
+            origins.append((origin, origin + len(raw), replacement is not None))
+            out.append(new)
+        length += len(new)
+        origin += len(raw)
 
-    for match in _places().finditer(data):
-        start, end = match.span()
-        add(data[done:start], done, start, folded=False)
-        add(_replacement(data[start:end].decode()).encode(), start, end, folded=True)
-        done = end
-    add(data[done:], done, len(data), folded=False)
+    for match in (_ESCAPES if text.isascii() else _places()).finditer(text):
+        add(text[done : match.start()], None)
+        add(match[0], _replacement(match[0]))
+        done = match.end()
+    add(text[done:], None)
     return Folded(b"".join(out), starts, origins)
 
 

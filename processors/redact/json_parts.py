@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -12,6 +12,8 @@ from typing import Any, Final
 import orjson
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|[{}\[\],:]|[^\s{}\[\],:"]+', re.DOTALL)
+_VALUE: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|(?<![\w.+-])-?\d++(?![.eE])', re.DOTALL)
+_COLON: Final = re.compile(r"\s*:")
 _INTEGER: Final = re.compile(r"-?\d+")
 MOST_LEVELS: Final = 8
 """Levels of JSON in strings of JSON that are read as JSON; deeper ones are plain text."""
@@ -62,36 +64,21 @@ def literal(text: str | None) -> str:
     return orjson.dumps(text).decode()
 
 
-def searched(text: str) -> Iterator[str]:
-    """The texts in which patterns are searched at first: JSON with escapes is read, as an escape may hide a letter."""
-    value = parsed(text) if "\\" in text else None
-    if value is None:
-        yield text
-    else:
-        yield from _strings(value)
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """All texts of a parsed value, keys and integers too, also in strings that are JSON themselves."""
-    waiting = [(value, 0)]
-    while waiting:
-        one, level = waiting.pop()
-        match one:
-            case str():
-                inner = parsed(one) if "\\" in one and level < MOST_LEVELS else None
-                if inner is None:
-                    yield one
-                else:
-                    waiting.append((inner, level + 1))
-            case dict():
-                yield from one
-                waiting.extend((inner, level) for inner in one.values())
-            case list():
-                waiting.extend((inner, level) for inner in one)
-            case int():
-                yield str(one)
-            case _:
-                pass
+def values_at(text: str, places: Sequence[tuple[int, int]]) -> Iterator[Part]:
+    """The keys, texts and integers of valid JSON that meet one of the places, which are in order of their starts."""
+    waiting = iter(places)
+    place = next(waiting, None)
+    for token in _VALUE.finditer(text):
+        start, end = token.span()
+        while place is not None and place[1] <= start:
+            place = next(waiting, None)
+        if place is None:
+            return
+        if place[0] < end:
+            kind = (
+                PartKind.INTEGER if text[start] != '"' else PartKind.KEY if _COLON.match(text, end) else PartKind.STRING
+            )
+            yield Part(kind, (), start, end)
 
 
 def parts(text: str) -> Iterator[Part]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import re2
 
-from .fold import BLANK, ESCAPES, FOLDABLE, SUSPECT, fold, unescaped
+from .fold import BLANK, ESCAPES, FOLDABLE, SUSPECT
 
 Check = Callable[[bytes, int, int], int | None]
 """See `checks`."""
@@ -114,17 +114,25 @@ class Scanner:
         self._set.Compile()
         self._early = re2.Set.SearchSet(_options()) if all(pattern.early for pattern in patterns) else None
         if self._early is not None:
-            for text in (*(pattern.early for pattern in patterns), SUSPECT):
+            early = [*(pattern.early for pattern in patterns), SUSPECT]
+            self._early_found = [compiled(text) for text in early]
+            for text in early:
                 self._early.Add(text.encode())
             self._early_witness = self._early.Add(rb"\z")
             self._early.Compile()
 
-    def suspects(self, text: str) -> bool:
-        """Whether a pattern may match in a text that is JSON or none: one pass, without reading it."""
-        if self._early is None:
-            return True
-        found: list[int] = self._early.Match(text.encode(errors="replace")) or []
-        return found != [self._early_witness]
+    def suspects(self, text: str) -> list[Range] | None:
+        """Where a pattern may match in a text that is JSON or none, in characters and in order; None: anywhere.
+
+        One pass where nothing may; each pattern that may match takes one more. Calls into RE2 are few, as after each
+        the interpreter's lock has to be waited for.
+        """
+        data = text.encode(errors="replace")
+        found = self._early.Match(data) or [] if self._early is not None else []
+        if self._early is None or self._early_witness not in found:
+            return None
+        places = {m.span() for n in found if n != self._early_witness for m in self._early_found[n].finditer(data)}
+        return _in_characters(text, data, sorted(places))
 
     def hits(self, text: str) -> tuple[frozenset[int], bool]:
         """The patterns that the text holds, before checks; and whether it holds anything to fold."""
@@ -134,26 +142,6 @@ class Scanner:
     def _in(self, text: str) -> frozenset[int]:
         found = self._set.Match(text.encode(errors="replace")) or ()
         return frozenset(found) if self._witness in found else self._all | {self._foldable, self._escapes}
-
-    def holds(self, text: str, go_on: Callable[[], None]) -> bool:
-        """Whether a pattern matches in the text or in its folded form, checks included."""
-        found = self._in(text)
-        if self._any(found, text, go_on):
-            return True
-        if self._escapes in found:
-            text = unescaped(text)
-            found = self._in(text)
-            if self._any(found, text, go_on):
-                return True
-        if self._foldable not in found:
-            return False
-        text = fold(text).data.decode()
-        return self._any(self._in(text), text, go_on)
-
-    def _any(self, found: Collection[int], text: str, go_on: Callable[[], None]) -> bool:
-        numbers = self._all.intersection(found)
-        data = text.encode(errors="replace") if numbers else b""
-        return any(True for number in numbers for _ in self.find(number, data, [(0, len(data))], go_on))
 
     def find(self, number: int, data: bytes, gaps: Collection[Range], go_on: Callable[[], None]) -> Iterator[Range]:
         """The places of a pattern in the gaps; `go_on` is called before each and may raise."""
@@ -173,3 +161,16 @@ class Scanner:
                 else:
                     yield start, right
                     at = max(right, match.start() + 1)
+
+
+def _in_characters(text: str, data: bytes, places: list[Range]) -> list[Range]:
+    """Places in UTF-8 as places in the text; each may reach a little further."""
+    if len(data) == len(text):
+        return places
+    out = []
+    byte = character = 0
+    for start, end in places:
+        character += len(data[byte:start].decode(errors="ignore"))
+        byte = start
+        out.append((character, character + end - start))
+    return out

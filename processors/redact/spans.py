@@ -9,8 +9,9 @@ in which a pattern matches is left out, as a mark would not be valid there. What
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
@@ -60,7 +61,8 @@ class Redactor:
 
     def batch(self, batch: Batch, redacted: Redacted) -> Batch:
         """The batch as it may be stored; itself where nothing is redacted."""
-        one = _OneBatch(self._texts, redacted)
+        texts = chain.from_iterable(chain(map(_texts_of_span, batch.spans), map(_texts_of_log, batch.logs)))
+        one = _OneBatch(self._texts, self._texts.candidates(texts), redacted)
         spans, logs = [one.span(span) for span in batch.spans], [one.log(record) for record in batch.logs]
         return replace(batch, spans=spans, logs=logs) if redacted.counts else batch
 
@@ -68,13 +70,13 @@ class Redactor:
 class _OneBatch:
     """Its spans share resources, which are redacted once."""
 
-    def __init__(self, texts: TextRedactor, redacted: Redacted) -> None:
-        self._texts, self._redacted = texts, redacted
+    def __init__(self, texts: TextRedactor, candidates: Container[str], redacted: Redacted) -> None:
+        self._texts, self._candidates, self._redacted = texts, candidates, redacted
         self._resources: dict[int, tuple[_Attributes, list[str]]] = {}
 
     def span(self, span: Span) -> Span:
         resource, names = self._resource(span.resource_attributes, span.resource_attribute_types)
-        if not self._texts.may_touch(_keys_of_span(span), _texts_of_span(span)):
+        if not self._touches(_keys_of_span(span), _texts_of_span(span)):
             return self._finish(span, span.attributes, span.attribute_types, resource, names) if names else span
         found = list(names)
         plain = self._plain(span, _SPAN_TEXTS, found)
@@ -89,7 +91,7 @@ class _OneBatch:
 
     def log(self, record: LogRecord) -> LogRecord:
         resource, names = self._resource(record.resource_attributes, {})
-        if not self._texts.may_touch((*record.attributes, *_LOG_TEXTS), _texts_of_log(record)):
+        if not self._touches((*record.attributes, *_LOG_TEXTS), _texts_of_log(record)):
             return self._finish(record, record.attributes, record.attribute_types, resource, names) if names else record
         found = list(names)
         plain = self._plain(record, _LOG_TEXTS, found, unread=record.body_type in _UNREAD)
@@ -99,6 +101,9 @@ class _OneBatch:
         if plain.get("body", record.body) != record.body and not _is_json(plain["body"], record.body_type):
             plain["body_type"] = "string"
         return self._finish(replace(record, **plain), *attributes, resource, found)
+
+    def _touches(self, keys: Iterable[str], texts: Iterable[str]) -> bool:
+        return any(map(self._candidates.__contains__, texts)) or any(map(self._texts.takes, keys))
 
     def _finish(
         self, item: Item, texts: StoredAttributes, types: Mapping[str, str], resource: _Attributes, found: list[str]
@@ -120,7 +125,7 @@ class _OneBatch:
         if known is None:
             names: list[str] = []
             new = _Attributes(texts, types)
-            if texts and self._texts.may_touch(texts, texts.values()):
+            if self._touches(texts, texts.values()):
                 new = self._attributes(texts, types, names)
             known = self._resources[id(texts)] = (new, names)
         return known
@@ -139,6 +144,8 @@ class _OneBatch:
         return _Attributes(out, out_types)
 
     def _value(self, key: str, text: str, found: list[str], *, read: bool = True) -> str | None:
+        if text not in self._candidates and not self._texts.takes(key):
+            return text
         here: list[str] = []
         new = self._texts.value(key, text, here, patterns=read)
         for name in here:
@@ -218,6 +225,7 @@ def _texts_of_span(span: Span) -> Iterator[str]:
     yield span.scope_version
     yield span.trace_state
     yield from span.attributes.values()
+    yield from span.resource_attributes.values()
     for event in span.events:
         yield event.name
         yield from event.attributes.values()
@@ -229,3 +237,4 @@ def _texts_of_span(span: Span) -> Iterator[str]:
 def _texts_of_log(record: LogRecord) -> Iterator[str]:
     yield from (record.event_name, record.body, record.severity_text, record.scope_name, record.scope_version)
     yield from record.attributes.values()
+    yield from record.resource_attributes.values()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Final, NamedTuple, Protocol
 
 from .fold import fold
-from .json_parts import MOST_LEVELS, PartKind, literal, parsed, parts, searched, string_of
+from .json_parts import MOST_LEVELS, PartKind, literal, parsed, parts, string_of, values_at
 from .paths import covers
-from .patterns import Scanner
+from .patterns import Range, Scanner
 from .rules import FAILED, FAILED_MARK, Action, Marks, Rule
 
 log = logging.getLogger(__name__)
@@ -21,6 +23,7 @@ SECONDS: Final = 1.0
 """How long one value may take; RE2 is linear, but a value may hold a million matches."""
 BETWEEN: Final = "\n\n"
 """Between texts that are searched at once; no ready-made pattern matches across it."""
+CHUNK: Final = 1 << 20
 _KEYS: Final = 4096
 _ROUNDS: Final = 4
 _AFTER: Final = 16
@@ -96,13 +99,26 @@ class TextRedactor:
         self._keyed = any(rule.path or not rule.patterns for rule in rules)
         self._plan = lru_cache(_KEYS)(self._planned)
 
-    def may_touch(self, keys: Iterable[str], texts: Iterable[str]) -> bool:
-        """Whether any of these values might be redacted: one pass over all of them."""
-        if self._keyed and any(plan.whole or plan.paths for plan in map(self._plan, keys)):
-            return True
-        if not self._owners or not self._joinable:
-            return bool(self._owners or self._analyzer)
-        return self._holds(texts)
+    def takes(self, key: str) -> bool:
+        """Whether a rule looks at values of this key whatever they are."""
+        plan = self._plan(key) if self._keyed else None
+        return plan is not None and bool(plan.whole or plan.paths)
+
+    def candidates(self, texts: Iterable[str]) -> Container[str]:
+        """Those of the texts in which a pattern may match: one pass over each that differs from the others."""
+        if not self._owners and self._analyzer is None:
+            return ()
+        if not self._joinable:
+            return Everything()
+        found: set[str] = set()
+        for chunk in _chunks(dict.fromkeys(texts)):
+            places = self._scanner.suspects(BETWEEN.join(chunk))
+            if places is None:
+                return Everything()
+            ends = list(accumulate(len(text) + len(BETWEEN) for text in chunk))
+            for start, end in places:
+                found.update(chunk[bisect_right(ends, start) : bisect_right(ends, end) + 1])
+        return found
 
     def value(self, key: str, text: str, found: list[str], *, patterns: bool = True) -> str | None:
         """The text that is stored, None where it is dropped; `found` gains the name of a rule for each place.
@@ -144,26 +160,29 @@ class TextRedactor:
         value = parsed(text) if level < MOST_LEVELS else None
         if value is None:
             return self._plain(text, self._patterns_at(plan, place), found)
-        if not plan.paths and self._joinable and not self._holds((text,)):
-            return text
-        return self._json(text, plan, place, level, found)
+        places = self._scanner.suspects(text) if self._joinable else None
+        if plan.paths or plan.within or places is None:
+            return self._json(text, plan, (place, level), found)
+        return self._json_at(text, plan, level, places, found)
+
+    def _json_at(self, text: str, plan: _Plan, level: int, places: list[Range], found: list[str]) -> str:
+        """JSON with other values at some places: of all else not even the structure matters."""
+        out: list[str] = []
+        done = 0
+        for part in values_at(text, places):
+            token = text[part.start : part.end]
+            new = self._token(part.kind, token, plan, (), level, found)
+            if new != token:
+                out += text[done : part.start], new
+                done = part.end
+        return "".join((*out, text[done:])) if out else text
 
     def _patterns_at(self, plan: _Plan, place: tuple[str, ...]) -> frozenset[str]:
         return plan.names.union(rule.name for rule in plan.within if covers(rule.path, place))
 
-    def _holds(self, texts: Iterable[str]) -> bool:
-        """Whether a pattern matches in one of them."""
-        texts = list(texts)
-        if not self._scanner.suspects(BETWEEN.join(texts)):
-            return False
-        joined = BETWEEN.join(piece for text in texts for piece in searched(text))
-        try:
-            return self._scanner.holds(joined, self._patience())
-        except TooSlowError:
-            return True
-
-    def _json(self, text: str, plan: _Plan, base: tuple[str, ...], level: int, found: list[str]) -> str:
+    def _json(self, text: str, plan: _Plan, at: tuple[tuple[str, ...], int], found: list[str]) -> str:
         """JSON with other values and the same structure."""
+        base, level = at
         out: list[str] = []
         done = 0
         inside: tuple[int, int, Rule] | None = None  # a container that is redacted whole: its level, start, rule
@@ -228,7 +247,7 @@ class TextRedactor:
         return text
 
     def _once(self, text: str, names: frozenset[str], found: list[str]) -> str:
-        if self._analyzer is None and (not self._owners or not self._scanner.suspects(text)):
+        if self._analyzer is None and (not self._owners or self._scanner.suspects(text) == []):
             return text
         hits, foldable = self._owned(text, names)
         folded = fold(text) if foldable else None
@@ -286,6 +305,27 @@ class TextRedactor:
             out += data[done : group[0].start] + self._marks.of(best.rule, best.value).encode()
             done = max(match.end for match in group)
         return (out + data[done:]).decode()
+
+
+class Everything:
+    """Holds every text."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
+
+
+def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The texts in lists of about so many characters that they can be joined."""
+    chunk: list[str] = []
+    size = 0
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if size > CHUNK:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 def _groups(matches: list[_Match]) -> list[list[_Match]]:

@@ -54,7 +54,7 @@ def clean_text() -> None:
     ready = TextRedactor([Rule(name, patterns=patterns) for name, patterns in READY.items()])
     singly = [compiled(pattern.text) for patterns in READY.values() for pattern in patterns]
     data = text.encode()
-    as_set = fastest(lambda: ready.may_touch(["k"], [text]), PASSES)
+    as_set = fastest(lambda: ready.candidates([text]), PASSES)
     one_by_one = fastest(lambda: [pattern.search(data) for pattern in singly], PASSES)
     out(f"25 kB, {len(singly)} patterns: {1000 * as_set:.3f} ms as a Set, {1000 * one_by_one:.3f} ms one by one")
 

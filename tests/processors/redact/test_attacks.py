@@ -117,4 +117,4 @@ def test_anchors_see_each_text_alone() -> None:
     """The joint pass over many texts must not keep `^` and `$` from matching one of them."""
     rules = [own("code", r"^\d{6}$")]
     assert redacted('{"a": ["123456", "1234567"]}', rules) == '{"a": ["[redacted:code]", "1234567"]}'
-    assert TextRedactor(rules).may_touch(["a", "b"], ["x", "123456"])
+    assert "123456" in TextRedactor(rules).candidates(["x", "123456"])

@@ -19,6 +19,7 @@ RULES = [
     Rule("secret", path=("secret",)),
 ]
 REDACTOR = TextRedactor(RULES, KEY)
+PATTERNS = TextRedactor(RULES[:-1], KEY)
 words = st.one_of(
     st.text(max_size=12),
     st.sampled_from([*SECRETS.values(), "T-123", "[redacted:email]", "4111", "@", "+1", "\\n", "\u200b", "Bearer "]),
@@ -68,9 +69,9 @@ def shape(value: Any) -> Any:
 def test_what_has_no_match_is_the_same_text(text: str) -> None:
     """Byte by byte; and what may not be touched has no match."""
     found: list[str] = []
-    new = REDACTOR.value("k", text, found)
+    new = PATTERNS.value("k", text, found)
     assert bool(found) == (new != text)
-    assert not found or REDACTOR.may_touch(["k"], [text])
+    assert not found or text in PATTERNS.candidates([text])
 
 
 @given(

@@ -66,7 +66,7 @@ async def test_of_a_body_that_could_not_be_decoded_a_note_is_kept(
 async def test_a_fault_of_redaction_stores_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its client may try again."""
     sink, redaction = RecordingSink(), stage()
-    monkeypatch.setattr(TextRedactor, "may_touch", lambda *_: 1 / 0)
+    monkeypatch.setattr(TextRedactor, "candidates", lambda *_: 1 / 0)
     with pytest.raises(RetryableError):
         await Intake(sink, redaction=redaction).take(
             "grpc", Signal.TRACES, Encoding.PROTOBUF, SPANS.SerializeToString()
