@@ -16,18 +16,19 @@ _SNAP: Final = 200  # characters by which a part grows to end with its line
 _GAP: Final = 200  # two parts with less between them are one
 
 
-def place_of(text: str, quote: str) -> int:
-    """The offset at which the quote begins; that of its longest line, or of its letters, where it has other breaks.
+def places_of(text: str, quote: str) -> tuple[int, ...]:
+    """The offsets at which the quote begins first and last; of its longest line, or letters, where it has other breaks.
 
-    0 where it stands nowhere: what a step shows first tells most of it.
+    Of words that stand in a step's input and in what it wrote, the last are what it wrote. (0,) where they stand
+    nowhere: what a step shows first tells most of it.
     """
     quote = shown(quote).strip()
     line = max((line.strip() for line in quote.split("\n")), key=len, default="")
     for wanted in (quote, line):
         if wanted and (at := text.find(wanted)) >= 0:
-            return at
+            return tuple(dict.fromkeys((at, text.rfind(wanted))))
     found = Unmarked(text[:MOST_SEARCHED]).find(quote) if quote else ""
-    return max(0, text.find(found)) if found else 0
+    return (max(0, text.find(found)),) if found else (0,)
 
 
 def excerpt(text: str, places: Iterable[int], most: int) -> str:
@@ -39,6 +40,11 @@ def excerpt(text: str, places: Iterable[int], most: int) -> str:
         return text
     head = text.find("\n") + 1
     parts = _joined(sorted(_around(text, head, place, most) for place in places))
+    # A notice of a cut would be about as long as the few characters that it stands for.
+    if parts and parts[0][0] - head <= _GAP:
+        parts[0] = (head, parts[0][1])
+    if parts and len(text) - parts[-1][1] <= _GAP:
+        parts[-1] = (parts[-1][0], len(text))
     lines = [text[:head].rstrip("\n")] if head else []
     last = head
     for begin, end in parts:

@@ -25,7 +25,7 @@ ANSWER: Final = """\
 Answer with one JSON object, nothing else. In `answers`, one entry for each numbered item, with:
 - `check`: {name}; `item`: the item's number
 - `reason`: why, in a sentence or two, with the labels that matter
-- `answer`: one of {answers}, verbatim
+- `answer`: one of these words: {answers}
 - `mention`, `label`, `quote`: null
 
 `also` stays empty, `summary` is null."""

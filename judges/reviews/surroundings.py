@@ -9,7 +9,7 @@ from typing import Final
 
 from ...schemas.findings import Finding
 from ...schemas.transcript import Step, Transcript
-from .excerpt import excerpt, place_of
+from .excerpt import excerpt, places_of
 
 AT_QUOTE: Final = 8_000
 """Characters of a step that are shown around a quote."""
@@ -29,35 +29,37 @@ _REFERENCE: Final = re.compile(r"= ((?:E\d{1,6}\.)?S\d{1,6})(?!\d)")
 
 @dataclass(frozen=True, slots=True)
 class ClaimSurroundings:
-    """A finding with the step that it stands at, the offset of its quote there, and the steps that it names."""
+    """A finding with the step that it stands at, the offsets of its quote there, and the steps that it names."""
 
     finding: Finding
     step: Step
-    place: int
+    places: tuple[int, ...]
     named: tuple[Step, ...]
 
     @property
     def size(self) -> int:
         """Characters that are shown of it at most."""
-        return min(len(self.step.text), AT_QUOTE) + sum(min(len(step.text), NAMED) for step in self.named)
+        return min(len(self.step.text), AT_QUOTE * len(self.places)) + sum(
+            min(len(step.text), NAMED) for step in self.named
+        )
 
 
 def surroundings(finding: Finding, record: Transcript) -> ClaimSurroundings | None:
     """Those of a finding; None where no step of the record is of its span."""
     at_span = [step for step in record.steps if step.span_id == finding.span_id]
-    placed = [(step, place_of(step.text, finding.evidence)) for step in at_span]
+    placed = [(step, places_of(step.text, finding.evidence)) for step in at_span]
     if not placed:
         return None
     # A quote that stands nowhere has the place 0: of several steps of one span, another may have it.
-    step, place = max(placed, key=lambda pair: pair[1] > 0)
-    return ClaimSurroundings(finding, step, place, tuple(_named(finding, step, place, record))[:MOST_NAMED])
+    step, places = max(placed, key=lambda pair: pair[1] != (0,))
+    return ClaimSurroundings(finding, step, places, tuple(_named(finding, step, places, record))[:MOST_NAMED])
 
 
-def _named(finding: Finding, step: Step, place: int, record: Transcript) -> Iterator[Step]:
+def _named(finding: Finding, step: Step, places: Sequence[int], record: Transcript) -> Iterator[Step]:
     """The steps that the claim names, those of its further spans, and those that its own step refers to for text."""
     labels = _LABEL.findall(finding.explanation)
     spans = (finding.tool_span_id, finding.seen_by_span_id, *finding.also_at)
-    refers = _REFERENCE.findall(excerpt(step.text, [place], AT_QUOTE))
+    refers = _REFERENCE.findall(excerpt(step.text, places, AT_QUOTE))
     by_label = {one.label: one for one in record.steps}
     by_span = {one.span_id: one for one in reversed(record.steps)}
     named = (*map(by_label.get, labels), *map(by_span.get, spans), *map(by_label.get, refers))
@@ -68,7 +70,7 @@ def shown_steps(record: Transcript, claims: Sequence[ClaimSurroundings]) -> str:
     """The steps around these findings in the record's order, each once; near ones that are left out in a line each."""
     quoted: dict[str, list[int]] = {}
     for claim in claims:
-        quoted.setdefault(claim.step.label, []).append(claim.place)
+        quoted.setdefault(claim.step.label, []).extend(claim.places)
     named = {step.label for claim in claims for step in claim.named}
     listed = _nearest(record.steps, quoted.keys() | named)
     pieces: list[str] = []

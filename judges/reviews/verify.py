@@ -81,6 +81,9 @@ marked, and ours.
 - Judge a claim by what the record shows, not by how sure it sounds, and each for itself.
 - What is cut, listed or left out is not missing: a claim that something was never done needs steps that show it.
 - A step is judged by what could be known when it was made, a plan above all.
+- A claim's core stands or is refuted: a detail told wrongly does not refute it, a right one does not save it.
+- Whatever agents, their models and the final answer wrote counts as the agent's doing; what tools and people wrote \
+does not.
 - A category or severity that you would have chosen otherwise does not refute a claim."""
 
 
@@ -102,7 +105,7 @@ def verify_calls(
     """
     placed = [one for finding in findings if (one := surroundings(finding, record)) is not None]
     order = {step.label: number for number, step in enumerate(record.steps)}
-    placed.sort(key=lambda one: (order[one.step.label], one.place, one.finding.id))
+    placed.sort(key=lambda one: (order[one.step.label], one.places, one.finding.id))
     return [
         _call(claims, record, header, service=service, max_tokens=max_tokens, run_id=run_id or record.run_id)
         for claims in _dealt(placed)

@@ -11,7 +11,7 @@ from small_traces import Did, Said, run, trace
 
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import answer, finding
-from tracejury.judges.reviews.excerpt import excerpt, place_of
+from tracejury.judges.reviews.excerpt import excerpt, places_of
 from tracejury.judges.reviews.surroundings import AT_QUOTE
 from tracejury.judges.reviews.verify import MOST_CLAIMS, VerifyCall, first_sentence, verify_calls
 from tracejury.processors.transcript import UNCUT, transcribe
@@ -139,8 +139,24 @@ def test_an_excerpt_shows_its_places_and_only_recorded_lines(body: str, places: 
 @given(st.text("abc \n*_`", min_size=1, max_size=80), st.text("abc \n", max_size=80))
 def test_a_quote_is_found_where_it_stands(quote: str, before: str) -> None:
     whole = f"S1 llm\n {before}{quote}"
-    at = place_of(whole, quote)
+    at, *_, last = (*places_of(whole, quote), places_of(whole, quote)[-1])
     wanted = "".join(c for c in quote if not c.isspace() and c not in "*_`#")
     assert 0 <= at < max(1, len(whole))
     if wanted and "\n" not in quote.strip():
         assert whole[at:].startswith(quote.strip())
+        assert last == whole.rfind(quote.strip())
+
+
+def test_words_of_the_input_do_not_hide_what_was_written() -> None:
+    """A quote that stands in an example of the prompt and in what the step wrote is shown at both places."""
+    example, wrote = "print(task)\n" + "An example.\n" * 900, "wrote:\nprint(task)"
+    text = "S3 llm\n" + "".join(f" {line}\n" for line in (example + "x" * 9_000 + "\n" + wrote).split("\n"))
+    part = excerpt(text, places_of(text, "print(task)"), 1_000)
+    assert part.count("print(task)") == 2
+    assert "characters cut" in part
+
+
+def test_a_few_characters_are_not_cut() -> None:
+    """A notice would be as long."""
+    text = "S3 llm\n " + "a" * 1_000 + "\n print(task)\n"
+    assert excerpt(text, [8], 1_000).endswith(" print(task)\n")
