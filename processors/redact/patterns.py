@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import re2
 
-from .fold import BLANK, ESCAPES, FOLDABLE, SUSPECT
+from .fold import BLANK, ESCAPES, SUSPECT
 
 Check = Callable[[bytes, int, int], int | None]
 """See `checks`."""
@@ -107,7 +107,7 @@ class Scanner:
         self._set = re2.Set.SearchSet(_options())
         for pattern in patterns:
             self._set.Add(pattern.text.encode())
-        self._foldable = self._set.Add(FOLDABLE.encode())
+        self._suspect = self._set.Add(SUSPECT.encode())
         self._escapes = self._set.Add(ESCAPES.encode())
         # RE2 reports no match where a Set takes more memory than it may have: then this one is missing.
         self._witness = self._set.Add(rb"\z")
@@ -135,13 +135,13 @@ class Scanner:
         return _in_characters(text, data, sorted(places))
 
     def hits(self, text: str) -> tuple[frozenset[int], bool]:
-        """The patterns that the text holds, before checks; and whether it holds anything to fold."""
+        """The patterns that the text holds, before checks; and whether others may stand in its folded form."""
         found = self._in(text)
-        return self._all.intersection(found), not found.isdisjoint((self._foldable, self._escapes))
+        return self._all.intersection(found), not found.isdisjoint((self._suspect, self._escapes))
 
     def _in(self, text: str) -> frozenset[int]:
         found = self._set.Match(text.encode(errors="replace")) or ()
-        return frozenset(found) if self._witness in found else self._all | {self._foldable, self._escapes}
+        return frozenset(found) if self._witness in found else self._all | {self._suspect, self._escapes}
 
     def find(self, number: int, data: bytes, gaps: Collection[Range], go_on: Callable[[], None]) -> Iterator[Range]:
         """The places of a pattern in the gaps; `go_on` is called before each and may raise."""
