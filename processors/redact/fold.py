@@ -26,8 +26,8 @@ _SPACES: Final = "\u00a0\u202f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 _DASHES: Final = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
 
-ESCAPES: Final = r"\\+(?:[nrtbf/]|u[0-9a-fA-F]{4})"
-"""RE2 for escapes of JSON, of any level."""
+BLANK_ESCAPES: Final = r"\\[nrtbf]"
+"""RE2 for the escapes of white space."""
 BLANK: Final = (
     r"(?:[\x{a0}\x{2000}-\x{200a}\x{2010}-\x{2015}\x{202f}\x{2212}\x{3000}]"
     r"|\\+u(?:00[aA]0|20(?:0[0-9aA]|1[0-5]|2[fF])|2212|3000))"
@@ -60,6 +60,13 @@ def _places() -> re.Pattern[str]:
     tags = f"{chr(0xE0001)}{chr(0xE0020)}-{chr(0xE007F)}"
     listed = re.sub(r"\\x\{([0-9a-f]+)\}", lambda m: chr(int(m[1], 16)), FOLDABLE[1:-1].removeprefix(r"\p{Cf}"))
     return re.compile(rf"{_ESCAPES.pattern}|[{re.escape(invisible)}{tags}]+|[{listed}]")
+
+
+def blanked(text: str) -> str:
+    """The text with white space in place of its escapes; all else keeps its place."""
+    for escape in ("\\n", "\\r", "\\t", "\\b", "\\f"):
+        text = text.replace(escape, "\n\n")
+    return text
 
 
 @dataclass(frozen=True, slots=True)

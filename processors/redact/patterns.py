@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import re2
 
-from .fold import BLANK, ESCAPES, SUSPECT
+from .fold import BLANK, BLANK_ESCAPES, SUSPECT
 
 Check = Callable[[bytes, int, int], int | None]
 """See `checks`."""
@@ -108,7 +108,7 @@ class Scanner:
         for pattern in patterns:
             self._set.Add(pattern.text.encode())
         self._suspect = self._set.Add(SUSPECT.encode())
-        self._escapes = self._set.Add(ESCAPES.encode())
+        self._escapes = self._set.Add(BLANK_ESCAPES.encode())
         # RE2 reports no match where a Set takes more memory than it may have: then this one is missing.
         self._witness = self._set.Add(rb"\z")
         self._set.Compile()
@@ -134,10 +134,10 @@ class Scanner:
         places = {m.span() for n in found if n != self._early_witness for m in self._early_found[n].finditer(data)}
         return _in_characters(text, data, sorted(places))
 
-    def hits(self, text: str) -> tuple[frozenset[int], bool]:
-        """The patterns that the text holds, before checks; and whether others may stand in its folded form."""
+    def hits(self, text: str) -> tuple[frozenset[int], bool, bool]:
+        """The patterns that a text holds, before checks; whether it holds escapes of white space, and what to fold."""
         found = self._in(text)
-        return self._all.intersection(found), not found.isdisjoint((self._suspect, self._escapes))
+        return self._all.intersection(found), self._escapes in found, self._suspect in found
 
     def _in(self, text: str) -> frozenset[int]:
         found = self._set.Match(text.encode(errors="replace")) or ()

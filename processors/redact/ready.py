@@ -40,8 +40,8 @@ READY: Final[Mapping[str, tuple[Pattern, ...]]] = {
     "card": (Pattern(rf"\b{_CARD}", card, early=rf"(?:\A|\D|\\u[0-9a-fA-F]{{4}}){_CARD}"),),
     "iban": (
         Pattern(
-            r"\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9]){11,30}", iban,
-            early=rf"(?:\A|[^A-Z0-9]|\\u[0-9a-fA-F]{{4}})[A-Z]{{2}}\d{{2}}(?:{SPACE}?[A-Z0-9]){{11}}",
+            r"\b[A-Z]{2}\d{2}(?:\s{0,2}[A-Z0-9]){11,30}", iban,
+            early=rf"(?:\A|[^A-Z0-9]|\\u[0-9a-fA-F]{{4}})[A-Z]{{2}}\d{{2}}(?:{SPACE}{{0,2}}[A-Z0-9]){{11}}",
         ),
     ),
     "api-keys": (
@@ -59,7 +59,7 @@ READY: Final[Mapping[str, tuple[Pattern, ...]]] = {
     ),
     "bearer": (
         Pattern(
-            r"(?i)\bbearer[ \t]+([a-z0-9._~+/=-]{16,})", has_digit,
+            r"(?i)\bbearer[ \t]+([a-z0-9._~+/=\\-]{16,})", has_digit,
             early=rf"(?i){START}bearer(?:[ \t]|\\t|{BLANK})+\S{{16}}",
         ),
         Pattern(

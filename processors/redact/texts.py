@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple, Protocol
 
-from .fold import fold
+from .fold import blanked, fold
 from .json_parts import MOST_LEVELS, PartKind, literal, parsed, parts, string_of, values_at
 from .paths import covers
 from .patterns import Range, Scanner
@@ -249,28 +249,29 @@ class TextRedactor:
     def _once(self, text: str, names: frozenset[str], found: list[str]) -> str:
         if self._analyzer is None and not self._owners:
             return text
-        hits, foldable = self._owned(text, names)
+        hits, escapes, foldable = self._scanner.hits(text) if self._owners else (frozenset[int](), False, False)
+        forms = [] if not escapes else [blanked(text)]
         folded = fold(text) if foldable else None
-        folded_hits = self._owned(folded.data.decode(), names)[0] if folded else ()
-        if not hits and not folded_hits and self._analyzer is None:
+        if not (hits or forms or folded or self._analyzer):
             return text
-        data = text.encode()  # a lone surrogate raises
+        data = text.encode(errors="replace")
         gaps = self._marks.gaps(data)
-        matches = self._matches(hits, data, gaps)
+        matches = self._matches(hits, names, data, gaps)
+        for form in forms:
+            matches += self._matches(self._scanner.hits(form)[0], names, form.encode(errors="replace"), gaps)
         if folded:
-            in_folded = self._matches(folded_hits, folded.data, self._marks.gaps(folded.data))
+            hits, _, _ = self._scanner.hits(folded.data.decode())
+            in_folded = self._matches(hits, names, folded.data, self._marks.gaps(folded.data))
             matches += [_Match(*folded.origin(m.start, m.end), m.rule, m.value) for m in in_folded]
         if self._analyzer is not None and " " in text.strip():
             for entity in self._analyzer.find(text):
                 start, end = len(text[: entity.start].encode()), len(text[: entity.end].encode())
                 matches.append(_Match(start, end, entity.rule, data[start:end]))
         within = [m for m in matches if any(a <= m.start < m.end <= b for a, b in gaps)]
-        return self._replaced(data, within, found) if within else text
-
-    def _owned(self, text: str, names: frozenset[str]) -> tuple[list[int], bool]:
-        """The patterns of these rules that the text holds; and whether it holds characters to fold."""
-        hits, foldable = self._scanner.hits(text)
-        return [hit for hit in sorted(hits) if self._owners[hit].name in names], foldable
+        if not within:
+            return text
+        text.encode()  # a lone surrogate raises
+        return self._replaced(data, within, found)
 
     def _patience(self) -> Callable[[], None]:
         """To be called before each match; raises TooSlowError once a value takes too long."""
@@ -285,11 +286,14 @@ class TextRedactor:
 
         return go_on
 
-    def _matches(self, hits: Iterable[int], data: bytes, gaps: Sequence[tuple[int, int]]) -> list[_Match]:
+    def _matches(
+        self, hits: Iterable[int], names: frozenset[str], data: bytes, gaps: Sequence[tuple[int, int]]
+    ) -> list[_Match]:
         go_on = self._patience()
         return [
             _Match(start, end, self._owners[hit], data[start:end])
-            for hit in hits
+            for hit in sorted(hits)
+            if self._owners[hit].name in names
             for start, end in self._scanner.find(hit, data, gaps, go_on)
         ]
 
