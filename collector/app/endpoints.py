@@ -51,6 +51,12 @@ def check_certificates(config: CollectorConfig) -> None:
             ListenerTls(section.tls, f"{name}.tls")
 
 
+def unencrypted(config: CollectorConfig) -> Sequence[str]:
+    """Listeners that other machines can reach without TLS: keys would cross the network in clear text."""
+    listeners = (("grpc", config.grpc), ("http", config.http), ("api", config.api))
+    return [name for name, one in listeners if one.tls is None and not is_loopback(split_endpoint(one.endpoint)[0])]
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host name or address is this machine's own loopback."""
     if host == "localhost":

@@ -49,7 +49,7 @@ from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
 from ..worker.steady_clock import SteadyClock
-from .endpoints import bound_receivers, check_loopback
+from .endpoints import bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text
 from .logs import set_up
 from .store_watch import StoreWatch
@@ -88,6 +88,8 @@ class Collector:
         self.keyring = Keyring(Path(config.keys.file) if config.keys.file else None)
         check_loopback(config, has_keys=self.keyring.asks)
         self.config = config
+        if self.keyring.asks and (names := unencrypted(config)):
+            log.warning("%s without TLS: keys cross the network in clear text (docs/tls.md)", ", ".join(names))
         self.grpc_port = self.http_port = self.api_port = 0
         self._store_shown = config.store.dsn
         self.telemetry = Telemetry(__version__)
