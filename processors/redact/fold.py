@@ -70,7 +70,7 @@ def blanked(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Folded:
+class FoldedText:
     """Folded text in UTF-8, and where its pieces begin there and in the text itself."""
 
     data: bytes
@@ -92,7 +92,7 @@ class Folded:
         return offset, offset + 1
 
 
-def fold(text: str) -> Folded:
+def fold(text: str) -> FoldedText:
     """The folded text; lone surrogates are replaced."""
     out: list[bytes] = []
     starts: list[int] = []
@@ -115,7 +115,7 @@ def fold(text: str) -> Folded:
         add(match[0], _replacement(match[0]))
         done = match.end()
     add(text[done:], None)
-    return Folded(b"".join(out), starts, origins)
+    return FoldedText(b"".join(out), starts, origins)
 
 
 def _replacement(found: str) -> str:

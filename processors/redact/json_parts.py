@@ -31,7 +31,7 @@ class PartKind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JsonPart:
     """A token at [start, end); `place`: the names and indexes that lead to its value, of a bracket to the container."""
 
     kind: PartKind
@@ -64,7 +64,7 @@ def literal(text: str | None) -> str:
     return orjson.dumps(text).decode()
 
 
-def values_at(text: str, places: Sequence[tuple[int, int]]) -> Iterator[Part]:
+def values_at(text: str, places: Sequence[tuple[int, int]]) -> Iterator[JsonPart]:
     """The keys, texts and integers of valid JSON that meet one of the places, which are in order of their starts."""
     waiting = iter(places)
     place = next(waiting, None)
@@ -78,10 +78,10 @@ def values_at(text: str, places: Sequence[tuple[int, int]]) -> Iterator[Part]:
             kind = (
                 PartKind.INTEGER if text[start] != '"' else PartKind.KEY if _COLON.match(text, end) else PartKind.STRING
             )
-            yield Part(kind, (), start, end)
+            yield JsonPart(kind, (), start, end)
 
 
-def parts(text: str) -> Iterator[Part]:
+def parts(text: str) -> Iterator[JsonPart]:
     """The parts of valid JSON, in order."""
     path: list[str | int] = []  # a step for each open container
     objects: list[bool] = []
@@ -96,7 +96,7 @@ def parts(text: str) -> Iterator[Part]:
             if isinstance(step, int):
                 path[-1] = step + 1
         elif first in "{[":
-            yield Part(PartKind.OPEN, _place(path), start, end)
+            yield JsonPart(PartKind.OPEN, _place(path), start, end)
             objects.append(first == "{")
             path.append("" if first == "{" else 0)
             key_next = first == "{"
@@ -104,15 +104,15 @@ def parts(text: str) -> Iterator[Part]:
             path.pop()
             objects.pop()
             key_next = False
-            yield Part(PartKind.CLOSE, _place(path), start, end)
+            yield JsonPart(PartKind.CLOSE, _place(path), start, end)
         elif first == '"' and key_next:
             path[-1] = string_of(token[0])
-            yield Part(PartKind.KEY, _place(path), start, end)
+            yield JsonPart(PartKind.KEY, _place(path), start, end)
         elif first == '"':
-            yield Part(PartKind.STRING, _place(path), start, end)
+            yield JsonPart(PartKind.STRING, _place(path), start, end)
         else:
             kind = PartKind.INTEGER if _INTEGER.fullmatch(token[0]) else PartKind.OTHER
-            yield Part(kind, _place(path), start, end)
+            yield JsonPart(kind, _place(path), start, end)
 
 
 def _place(path: list[str | int]) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ _STRENGTH: Final = {action: -number for number, action in enumerate(Action)}
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RedactionRule:
     """A rule. Key, path and patterns each narrow it; without patterns it takes whole values."""
 
     name: str
@@ -59,17 +59,17 @@ class Rule:
         return _STRENGTH[self.action], self.name
 
 
-class Marks:
+class RedactionMarks:
     """The texts that stand where something was redacted."""
 
-    def __init__(self, rules: Sequence[Rule], key: bytes) -> None:
+    def __init__(self, rules: Sequence[RedactionRule], key: bytes) -> None:
         """`key`: of the hashes."""
         self._key = key
         names = "|".join([FAILED, *(re.escape(rule.name) for rule in rules)])
         hashes = "|".join(re.escape(rule.name) for rule in rules if rule.action is Action.HASH) or FAILED
         self._marks = re.compile(rf"\[(?:redacted:(?:{names})|(?:{hashes}):[0-9a-f]{{{_HASH_DIGITS}}})\]".encode())
 
-    def of(self, rule: Rule, value: bytes) -> str:
+    def of(self, rule: RedactionRule, value: bytes) -> str:
         """The mark in place of a value; nothing where it is dropped."""
         match rule.action:
             case Action.MASK:

@@ -15,7 +15,7 @@ from .fold import blanked, fold
 from .json_parts import MOST_LEVELS, PartKind, literal, parsed, parts, string_of, values_at
 from .paths import covers
 from .patterns import Range, Scanner
-from .rules import FAILED, FAILED_MARK, Action, Marks, Rule
+from .rules import FAILED, FAILED_MARK, Action, RedactionMarks, RedactionRule
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ _AFTER: Final = 16
 class Entity(NamedTuple):
     """Something that an analyser found: a rule, and the place in characters."""
 
-    rule: Rule
+    rule: RedactionRule
     start: int
     end: int
 
@@ -42,7 +42,7 @@ class Analyzer(Protocol):
     """Finds what no pattern describes, such as names of people."""
 
     @property
-    def rules(self) -> Sequence[Rule]:
+    def rules(self) -> Sequence[RedactionRule]:
         """The rules of its entities."""
 
     def find(self, text: str) -> Iterable[Entity]:
@@ -56,7 +56,7 @@ class TooSlowError(Exception):
 class _Match(NamedTuple):
     start: int
     end: int
-    rule: Rule
+    rule: RedactionRule
     value: bytes
 
     @property
@@ -68,11 +68,11 @@ class _Match(NamedTuple):
 class _Plan:
     """The rules for the values of one key."""
 
-    whole: Rule | None
-    paths: tuple[Rule, ...]
+    whole: RedactionRule | None
+    paths: tuple[RedactionRule, ...]
     names: frozenset[str]
     """Of the rules of patterns."""
-    within: tuple[Rule, ...]
+    within: tuple[RedactionRule, ...]
     """Rules of patterns that look at a path alone."""
 
 
@@ -81,7 +81,7 @@ class TextRedactor:
 
     def __init__(
         self,
-        rules: Sequence[Rule],
+        rules: Sequence[RedactionRule],
         key: bytes = b"",
         *,
         analyzer: Analyzer | None = None,
@@ -91,7 +91,7 @@ class TextRedactor:
         self._analyzer, self._clock = analyzer, clock
         everything = [*rules, *(analyzer.rules if analyzer else ())]
         self.names = {FAILED, *(rule.name for rule in everything)}
-        self._marks = Marks(everything, key)
+        self._marks = RedactionMarks(everything, key)
         owned = [(rule, pattern) for rule in rules for pattern in rule.patterns]
         self._owners = [rule for rule, _ in owned]
         self._scanner = Scanner([pattern for _, pattern in owned])
@@ -149,7 +149,7 @@ class TextRedactor:
             tuple(rule for rule in rules if rule.patterns and rule.path),
         )
 
-    def _whole(self, rule: Rule, text: str, found: list[str]) -> str | None:
+    def _whole(self, rule: RedactionRule, text: str, found: list[str]) -> str | None:
         if not text or self._marks.is_mark(text):
             return text
         found.append(rule.name)
@@ -185,7 +185,9 @@ class TextRedactor:
         base, level = at
         out: list[str] = []
         done = 0
-        inside: tuple[int, int, Rule] | None = None  # a container that is redacted whole: its level, start, rule
+        inside: tuple[int, int, RedactionRule] | None = (
+            None  # a container that is redacted whole: its level, start, rule
+        )
         for part in parts(text):
             if inside is not None:
                 depth, start, rule = inside
@@ -213,11 +215,11 @@ class TextRedactor:
                 done = part.end
         return "".join((*out, text[done:])) if out else text
 
-    def _rule_at(self, plan: _Plan, place: tuple[str, ...]) -> Rule | None:
+    def _rule_at(self, plan: _Plan, place: tuple[str, ...]) -> RedactionRule | None:
         here = (rule for rule in plan.paths if len(rule.path) == len(place) and covers(rule.path, place))
         return max(here, key=lambda rule: rule.rank, default=None) if plan.paths else None
 
-    def _marked(self, rule: Rule, value: str, found: list[str]) -> str:
+    def _marked(self, rule: RedactionRule, value: str, found: list[str]) -> str:
         found.append(rule.name)
         return literal(self._marks.of(rule, value.encode()) or None)
 

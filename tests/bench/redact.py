@@ -24,7 +24,7 @@ from tracejury.collector.otlp.files import read
 from tracejury.judges.registry import default_suite
 from tracejury.processors.redact.patterns import compiled, own_pattern
 from tracejury.processors.redact.ready import READY
-from tracejury.processors.redact.rules import Rule
+from tracejury.processors.redact.rules import RedactionRule
 from tracejury.processors.redact.spans import Redacted, Redactor
 from tracejury.processors.redact.texts import TextRedactor
 from tracejury.schemas.batch import Batch
@@ -51,7 +51,7 @@ def main() -> None:
 def clean_text() -> None:
     """A text without a match."""
     text = (SENTENCE * 400)[:25_000]
-    ready = TextRedactor([Rule(name, patterns=patterns) for name, patterns in READY.items()])
+    ready = TextRedactor([RedactionRule(name, patterns=patterns) for name, patterns in READY.items()])
     singly = [compiled(pattern.text) for patterns in READY.values() for pattern in patterns]
     data = text.encode()
     as_set = fastest(lambda: ready.candidates([text]), PASSES)
@@ -61,10 +61,10 @@ def clean_text() -> None:
 
 def ten_rules() -> Redactor:
     """The six sets, and four rules of one's own."""
-    rules = [Rule(name, patterns=patterns) for name, patterns in READY.items()]
-    rules += [Rule("ticket", patterns=(own_pattern(r"\bTICKET-\d{6}\b"),))]
-    rules += [Rule("password", patterns=(own_pattern(r"(?i)password\s*[:=]\s*(\S+)"),))]
-    rules += [Rule("headers", key="http.request.header.*"), Rule("user", key="enduser.id")]
+    rules = [RedactionRule(name, patterns=patterns) for name, patterns in READY.items()]
+    rules += [RedactionRule("ticket", patterns=(own_pattern(r"\bTICKET-\d{6}\b"),))]
+    rules += [RedactionRule("password", patterns=(own_pattern(r"(?i)password\s*[:=]\s*(\S+)"),))]
+    rules += [RedactionRule("headers", key="http.request.header.*"), RedactionRule("user", key="enduser.id")]
     return Redactor(TextRedactor(rules))
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from tracejury.processors.redact.patterns import own_pattern
 from tracejury.processors.redact.ready import READY
-from tracejury.processors.redact.rules import Action, Rule
+from tracejury.processors.redact.rules import Action, RedactionRule
 from tracejury.processors.redact.texts import TextRedactor
 
 KEY: Final = b"a key for tests alone"
@@ -22,16 +22,16 @@ SECRETS: Final = {
 """One for each ready-made set."""
 
 
-def ready(*names: str, action: Action = Action.MASK) -> list[Rule]:
+def ready(*names: str, action: Action = Action.MASK) -> list[RedactionRule]:
     """Rules of ready-made sets, all of them by default."""
-    return [Rule(name, action, patterns=READY[name]) for name in names or READY]
+    return [RedactionRule(name, action, patterns=READY[name]) for name in names or READY]
 
 
-def own(name: str, pattern: str, action: Action = Action.MASK, key: str = "*") -> Rule:
+def own(name: str, pattern: str, action: Action = Action.MASK, key: str = "*") -> RedactionRule:
     """A rule of a pattern."""
-    return Rule(name, action, key, patterns=(own_pattern(pattern),))
+    return RedactionRule(name, action, key, patterns=(own_pattern(pattern),))
 
 
-def redacted(text: str, rules: Sequence[Rule] | None = None, key: str = "input.value") -> str | None:
+def redacted(text: str, rules: Sequence[RedactionRule] | None = None, key: str = "input.value") -> str | None:
     """The text after redaction, by default with all ready-made sets."""
     return TextRedactor(ready() if rules is None else rules, KEY).value(key, text, [])

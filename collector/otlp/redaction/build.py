@@ -11,7 +11,7 @@ from ....schemas.errors import ConfigError
 from .config import RedactionConfig
 
 if TYPE_CHECKING:
-    from ....processors.redact.rules import Rule
+    from ....processors.redact.rules import RedactionRule
     from ....processors.redact.spans import Redactor
 
 SHORTEST_KEY: Final = 16
@@ -44,18 +44,18 @@ def _made(config: RedactionConfig, key: bytes) -> Redactor:
     return Redactor(TextRedactor(rules_of(config), key, analyzer=analyzer))
 
 
-def rules_of(config: RedactionConfig) -> list[Rule]:
+def rules_of(config: RedactionConfig) -> list[RedactionRule]:
     """The rules of the sets and of the file."""
     from ....processors.redact.paths import parse_path
     from ....processors.redact.patterns import own_pattern
     from ....processors.redact.ready import READY
-    from ....processors.redact.rules import Rule
+    from ....processors.redact.rules import RedactionRule
 
-    rules = [Rule(name, patterns=READY[name]) for name in config.sets]
+    rules = [RedactionRule(name, patterns=READY[name]) for name in config.sets]
     for rule in config.rules:
         patterns = READY[rule.set] if rule.set else (own_pattern(rule.pattern),) if rule.pattern else ()
         path = parse_path(rule.path) if rule.path else ()
-        rules.append(Rule(rule.name, rule.action, rule.key, path, patterns))
+        rules.append(RedactionRule(rule.name, rule.action, rule.key, path, patterns))
     return rules
 
 

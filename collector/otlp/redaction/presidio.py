@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ....processors.redact.rules import Rule
+from ....processors.redact.rules import RedactionRule
 from ....processors.redact.texts import Entity
 from ....schemas.errors import ConfigError
 from .config import RedactionConfig, entity_rule
@@ -55,7 +55,7 @@ class PresidioAnalyzer:
 
     def __init__(self, presidio: AnalyzerEngine, config: RedactionConfig) -> None:
         self._presidio, self._config = presidio, config
-        self._by_entity = {entity: Rule(entity_rule(entity)) for entity in config.presidio_entities}
+        self._by_entity = {entity: RedactionRule(entity_rule(entity)) for entity in config.presidio_entities}
         self.rules = tuple(self._by_entity.values())
 
     def find(self, text: str) -> Iterator[Entity]:

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from redacting import KEY, SECRETS, own, ready
 
-from tracejury.processors.redact.rules import Action, Rule
+from tracejury.processors.redact.rules import Action, RedactionRule
 from tracejury.processors.redact.texts import TextRedactor
 
 RULES = [
     *ready("email", "phone", "card", "api-keys", "bearer"),
     *ready("iban", action=Action.HASH),
     own("ticket", r"T-\d{3}", Action.HASH),
-    Rule("secret", path=("secret",)),
+    RedactionRule("secret", path=("secret",)),
 ]
 REDACTOR = TextRedactor(RULES, KEY)
 PATTERNS = TextRedactor(RULES[:-1], KEY)

@@ -10,7 +10,7 @@ from redacting import KEY, own, ready, redacted
 
 from tracejury.processors.redact.paths import covers, parse_path
 from tracejury.processors.redact.ready import READY
-from tracejury.processors.redact.rules import Action, Rule
+from tracejury.processors.redact.rules import Action, RedactionRule
 from tracejury.processors.redact.texts import Analyzer, Entity, TextRedactor
 
 CHAT = '{"messages": [{"role": "user", "content": "hi"}, {"content": [1, {"a": 2}]}, {"content": null}], "n": 1e5}'
@@ -18,7 +18,7 @@ CHAT = '{"messages": [{"role": "user", "content": "hi"}, {"content": [1, {"a": 2
 
 def test_a_path_takes_values_of_any_kind_and_nothing_else() -> None:
     """Texts and containers are marked, null has nothing, all other bytes stay."""
-    rules = [Rule("prompt", path=parse_path("$.messages[*].content"))]
+    rules = [RedactionRule("prompt", path=parse_path("$.messages[*].content"))]
     assert redacted(CHAT, rules) == (
         '{"messages": [{"role": "user", "content": "[redacted:prompt]"}, {"content": "[redacted:prompt]"}, '
         '{"content": null}], "n": 1e5}'
@@ -27,13 +27,13 @@ def test_a_path_takes_values_of_any_kind_and_nothing_else() -> None:
 
 def test_a_path_goes_on_in_a_string_of_json() -> None:
     """As `input.value` often holds a request as text."""
-    rules = [Rule("b", Action.DROP, path=parse_path("a.b"))]
+    rules = [RedactionRule("b", Action.DROP, path=parse_path("a.b"))]
     assert redacted('{"a": "{\\"b\\": \\"x\\", \\"c\\": 1}"}', rules) == '{"a": "{\\"b\\": null, \\"c\\": 1}"}'
 
 
 def test_a_pattern_may_be_narrowed_to_a_path_and_a_key() -> None:
     """All that a rule names must hold."""
-    rules = [Rule("mail", key="input.*", path=parse_path("a"), patterns=READY["email"])]
+    rules = [RedactionRule("mail", key="input.*", path=parse_path("a"), patterns=READY["email"])]
     text = '{"a": ["ada@example.org"], "b": "ada@example.org"}'
     assert redacted(text, rules) == '{"a": ["[redacted:mail]"], "b": "ada@example.org"}'
     assert redacted(text, rules, key="output.value") == text
@@ -78,16 +78,16 @@ def test_hashes_tell_equal_values() -> None:
 
 def test_drop() -> None:
     """An attribute by key; the text that holds a match; a text in JSON."""
-    assert redacted("x", [Rule("d", Action.DROP, "input.value")]) is None
+    assert redacted("x", [RedactionRule("d", Action.DROP, "input.value")]) is None
     assert redacted("a u-1", [own("d", r"u-\d", Action.DROP)]) is None
     assert redacted('{"a": "a u-1", "b": 2}', [own("d", r"u-\d", Action.DROP)]) == '{"a": "", "b": 2}'
 
 
 def test_a_rule_for_all_keys_leaves_names() -> None:
     """Only a rule that names `span.name` takes it whole."""
-    assert redacted("chat", [Rule("all", key="*")], key="span.name") == "chat"
-    assert redacted("chat", [Rule("all", key="span.name")], key="span.name") == "[redacted:all]"
-    assert redacted("chat", [Rule("all", key="*")]) == "[redacted:all]"
+    assert redacted("chat", [RedactionRule("all", key="*")], key="span.name") == "chat"
+    assert redacted("chat", [RedactionRule("all", key="span.name")], key="span.name") == "[redacted:all]"
+    assert redacted("chat", [RedactionRule("all", key="*")]) == "[redacted:all]"
 
 
 def test_the_order_of_rules_means_nothing() -> None:
@@ -96,8 +96,8 @@ def test_the_order_of_rules_means_nothing() -> None:
         own("a", "abc", Action.HASH),
         own("b", "cd+", Action.HASH),
         own("m", "de", Action.MASK),
-        Rule("p", Action.HASH, path=("x",)),
-        Rule("q", path=("x",)),
+        RedactionRule("p", Action.HASH, path=("x",)),
+        RedactionRule("q", path=("x",)),
     ]
     cases = {"abcde": "[redacted:m]", '{"x": 1}': '{"x": "[redacted:q]"}'}
     for text, expected in cases.items():
@@ -107,7 +107,7 @@ def test_the_order_of_rules_means_nothing() -> None:
 class Names:
     """An analyser that knows one name."""
 
-    rules = (Rule("person"),)
+    rules = (RedactionRule("person"),)
 
     def find(self, text: str) -> list[Entity]:
         """Every place of the name; it breaks on another."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from redacting import KEY, SECRETS, own, ready
 
-from tracejury.processors.redact.rules import Action, Rule
+from tracejury.processors.redact.rules import Action, RedactionRule
 from tracejury.processors.redact.spans import MARK_KEY, Redacted, Redactor
 from tracejury.processors.redact.texts import TextRedactor
 from tracejury.schemas.batch import Batch
@@ -30,7 +30,7 @@ LOG = LogRecord(
 )  # fmt: skip
 
 
-def redact(batch: Batch, rules: list[Rule] | None = None) -> tuple[Batch, Redacted]:
+def redact(batch: Batch, rules: list[RedactionRule] | None = None) -> tuple[Batch, Redacted]:
     redacted = Redacted()
     return Redactor(TextRedactor(rules or ready(), KEY)).batch(batch, redacted), redacted
 
@@ -87,14 +87,14 @@ def test_twice_is_once() -> None:
 def test_a_service_that_is_redacted_is_so_everywhere() -> None:
     """The column is the attribute; dropped it is empty."""
     for action, expected in ((Action.MASK, "[redacted:s]"), (Action.DROP, "")):
-        after, _ = redact(Batch([SPAN]), [Rule("s", action, "service.name")])
+        after, _ = redact(Batch([SPAN]), [RedactionRule("s", action, "service.name")])
         assert after.spans[0].service == expected
         assert after.spans[0].resource_attributes.get("service.name", "") == expected
 
 
 def test_a_body_is_named_by_a_key() -> None:
     """Masked whole it is a string."""
-    after, _ = redact(Batch(logs=[LOG]), [Rule("body", key="log.body")])
+    after, _ = redact(Batch(logs=[LOG]), [RedactionRule("body", key="log.body")])
     assert (after.logs[0].body, after.logs[0].body_type) == ("[redacted:body]", "string")
 
 
