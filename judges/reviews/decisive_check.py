@@ -10,7 +10,7 @@ from typing import Final
 from ...schemas.decisive import DECISIVE
 from ..checks.check_types import Check, ItemSource
 
-DECISIVE_PROMPT_VERSION: Final = 1
+DECISIVE_PROMPT_VERSION: Final = 2
 """Counts changes of these texts and of what is shown."""
 
 YES: Final = "decisive"

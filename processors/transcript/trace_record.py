@@ -36,13 +36,10 @@ def trace_record(trace: Trace, limits: TranscriptLimits = LIMITS) -> Transcript:
     """The record of all runs of the trace as far as their turns are closed: steps "R1.S1" …, R1 the first run."""
     memory = Memory(limits)
     placed: list[tuple[int, int, int, Step]] = []
-    heads: list[str] = []
+    heads = [*header(trace.runs[0], memory)] if trace.runs else []
+    heads += [_introduced(number, run) for number, run in enumerate(trace.runs[:_MOST_RUNS], 1)]
     closings: list[str] = []
-    for number, run in enumerate(trace.runs, 1):
-        if number == 1:
-            heads += header(run, memory)
-        if number <= _MOST_RUNS:
-            heads.append(_introduced(number, run))
+    for number, run in _inner_first(trace.runs):
         writer = Writer(trace, memory, f"R{number}.")
         write_turns(writer, run.turns)
         for span in calls_outside(trace, run):
@@ -60,6 +57,25 @@ def trace_record(trace: Trace, limits: TranscriptLimits = LIMITS) -> Transcript:
         steps=tuple(step for *_, step in sorted(placed, key=lambda one: one[:3])),
         closing="".join(closings[-3:]),
     )
+
+
+def _inner_first(runs: Sequence[AgentRun]) -> Iterator[tuple[int, AgentRun]]:
+    """Runs with their numbers from 1, each after those that it called: what an agent wrote stands whole in its own run.
+
+    Where it returns to the caller, a reference stands for it.
+    """
+    children: dict[str, list[tuple[int, AgentRun]]] = {}
+    ids = {run.id for run in runs}
+    for number, run in enumerate(runs, 1):
+        children.setdefault(run.parent_id if run.parent_id in ids else "", []).append((number, run))
+    waiting = [(False, one) for one in reversed(children.get("", []))]
+    while waiting:
+        is_left, one = waiting.pop()
+        if is_left:
+            yield one
+        else:
+            waiting.append((True, one))
+            waiting += [(False, child) for child in reversed(children.get(one[1].id, []))]
 
 
 def near(record: Transcript, labels: Collection[str], room: int, count: Callable[[str], int]) -> Transcript:

@@ -35,6 +35,19 @@ def test_steps_of_all_runs_stand_in_order_of_time() -> None:
     assert "11 hens" in record.closing
 
 
+def test_what_a_called_agent_wrote_stands_once_in_its_own_run() -> None:
+    """Where it comes back to the caller, and to its later calls, a reference stands for it."""
+    long = "\n".join(f"{n} hens of Rome are counted each spring by the keepers of the hill." for n in range(6))
+    inner = run("inner", Said("s1", long), role="sub-agent", parent_id="boss", name="counter", goal="Rome", answer=long)
+    call = Did("ask", {"city": "Rome"}, long, span_id="t1", sub_run_id="inner")
+    record = trace_record(trace(run("boss", Said("m1", "I ask.", [call]), answer="done"), inner))
+    text = "".join(step.text for step in record.steps)
+    assert text.count("3 hens of Rome") == 1
+    (own,) = [step for step in record.steps if step.label == "R2.S1"]
+    assert "3 hens of Rome" in own.text
+    assert "reply of R2.S1" in text
+
+
 def test_a_record_that_fits_is_whole() -> None:
     record = trace_record(WHOLE)
     assert near(record, {"R1.S9"}, 100_000, count) == record
