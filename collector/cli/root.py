@@ -22,7 +22,7 @@ COMMANDS: Final = {
     "trace": "Show one trace: agent runs, turns, errors at their spans.",
     "sessions": "List sessions: traces of one conversation.",
     "session": "Show one session: what was said, with errors at their place.",
-    "keys": "Make, list and revoke keys: who may send, read, label and administer.",
+    "keys": "Make, list, rotate and revoke keys.",
     "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",
     "delete": "Delete traces, a session, or what is old of a service.",
