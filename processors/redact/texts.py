@@ -337,7 +337,7 @@ def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:
 def _groups(matches: list[_Match]) -> list[list[_Match]]:
     groups: list[list[_Match]] = []
     end = -1
-    for match in sorted(matches):
+    for match in sorted(matches, key=lambda match: (match.start, match.end, match.rank)):
         if match.start < end:
             groups[-1].append(match)
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from redacting import KEY, SECRETS, own, ready
 
@@ -47,6 +47,7 @@ def test_what_is_redacted_is_not_redacted_again(text: str) -> None:
 
 
 @given(json_texts)
+@example('"BEARER sk-proj-T3stT3stT3stT3stT3stT3st"')  # two rules match the same range
 def test_json_stays_json_of_the_same_structure(text: str) -> None:
     """Keys may become marks, integers texts; lists and objects keep their places."""
     new = REDACTOR.value("k", text, [])
