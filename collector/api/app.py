@@ -66,7 +66,7 @@ def create_app(services: Services) -> FastAPI:
     add_measures(app, reader, clock)
     add_received(app, reader)
     if services.delete is not None:
-        add_deletion(app, services.delete, clock)
+        add_deletion(app, services.delete, reader.receipts, clock)
     _add_watching(app, services)
     return app
 

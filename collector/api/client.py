@@ -30,11 +30,11 @@ from ...schemas.wire.labels import (
 from ...schemas.wire.lists import SessionJson, SessionRowJson
 from ...schemas.wire.measures import MeasuresJson
 from ...schemas.wire.rates import RatesComparisonJson, RatesJson
+from ...schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
 from ...schemas.wire.traces import (
     ArchitectureJson,
     ArchitecturePage,
     ClearedJson,
-    DeletedJson,
     JudgedJson,
     JudgedPage,
     LedgerPage,
@@ -99,15 +99,21 @@ class ApiClient:
         """The spans and logs of a trace as OTLP/JSON, in pieces. Raises NotFoundError."""
         return self.stream(f"/api/traces/{in_path(trace_id)}/otlp", {})
 
-    def delete_trace(self, trace_id: str, *, labels: bool = False) -> int:
-        """Delete one trace; the number of traces that went with it. Raises NotFoundError for an unknown id."""
+    def delete_trace(self, trace_id: str, *, labels: bool = False) -> DeletedJson:
+        """Delete one trace with those that are one run with it. Raises NotFoundError for an unknown id."""
         params = {"labels": "true"} if labels else {}
-        return self._send(DeletedJson, "DELETE", f"/api/traces/{in_path(trace_id)}", {}, params).deleted
+        return self._send(DeletedJson, "DELETE", f"/api/traces/{in_path(trace_id)}", {}, params)
 
-    def delete_traces(self, *, session: str = "", service: str = "", before: str = "", labels: bool = False) -> int:
-        """Delete a session, or what arrived of a service before then (ISO 8601); the number of traces."""
-        body = {"session": session, "service": service, "before": before, "labels": labels}
-        return self._send(DeletedJson, "POST", "/api/delete", body).deleted
+    def delete_traces(
+        self, *, user: str = "", session: str = "", service: str = "", before: str = "", labels: bool = False
+    ) -> DeletedJson:
+        """Delete what is a user's or a session's, or arrived of a service before then (ISO 8601)."""
+        body = {"user": user, "session": session, "service": service, "before": before, "labels": labels}
+        return self._send(DeletedJson, "POST", "/api/delete", body)
+
+    def receipts(self, limit: int) -> list[ReceiptJson]:
+        """The latest receipts of deletions."""
+        return self._get(ReceiptPage, "/api/receipts", {"limit": str(limit)}).items
 
     def traces(self, filters: Mapping[str, str], limit: int) -> tuple[list[TraceRowJson], bool]:
         """Traces, in the asked order, and whether there are more than `limit`."""

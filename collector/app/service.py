@@ -44,6 +44,7 @@ from ..store.health import StoreHealth
 from ..store.judging import StoredJudging
 from ..store.llm_judging import StoredLlmJudging
 from ..store.opening import open_store
+from ..store.retention_sweep import RetentionSweep
 from ..store.rule_calibrations import RuleCalibrations
 from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
@@ -52,6 +53,7 @@ from ..worker.steady_clock import SteadyClock
 from .endpoints import bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text
 from .logs import set_up
+from .retention_watch import RetentionWatch
 from .store_watch import StoreWatch
 from .watch import watch
 
@@ -227,6 +229,21 @@ class Collector:
         close_session = self._llm.close_session if self._llm else no_sessions
         tokens, sign_ins, deleted = Tokens(), SignIns(secret), self._health.record
 
+        names = self._stored_names(redactor)
+
+        def deletion_of(tenant: str) -> Deletion:
+            return Deletion(
+                store,
+                judging,
+                drops,
+                self._clock,
+                deleted,
+                close_session,
+                tenant,
+                dead_letters=writer.dead_letters,
+                stored_names=names,
+            )
+
         def services_of(tenant: str) -> Services:
             return Services(
                 outputs.reader_of(tenant),
@@ -236,7 +253,7 @@ class Collector:
                 judges=self.judges,
                 any_host=config.insecure or self.keyring.asks,
                 clock=self._clock,
-                delete=Deletion(store, judging, drops, self._clock, deleted, close_session, tenant).delete,
+                delete=deletion_of(tenant).delete,
                 tokens=tokens,
                 listeners=self._listeners,
                 endpoints=self._receivers,
@@ -251,6 +268,9 @@ class Collector:
         self.api_port = outputs.api_port
         await self._start_receivers(writer, ReturnedSpans(writer, installation_id(secret)), redactor)
         await outputs.start_sending()
+        retention = RetentionWatch(RetentionSweep(store, deletion_of, writer.dead_letters, self._clock), self._clock)
+        await retention.start()
+        self._stops.append(retention.stop)
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.worker.start()
 
@@ -306,6 +326,13 @@ class Collector:
         http = HttpReceiver(config.http, intake, any_host=config.insecure, grpc_port=self.grpc_port)
         self.http_port = await http.start()
         self._stops.append(http.stop)
+
+    def _stored_names(self, redactor: Redactor | None) -> Callable[[str], Sequence[str]]:
+        if redactor is None:
+            return lambda user: (user,)
+        from ...processors.redact.stored_names import stored_names
+
+        return partial(stored_names, redactor, self.config.store.user_attributes)
 
     def _receivers(self) -> Sequence[Endpoint]:
         return bound_receivers(self.config, self.grpc_port, self.http_port)

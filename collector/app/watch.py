@@ -21,6 +21,7 @@ def watch(telemetry: Telemetry, writer: GroupCommitWriter, inbox: Inbox, judging
     counter("tracejury_store_refused_requests", "Requests told to try again", lambda: counts.refused_batches)
     counter("tracejury_store_failed_requests", "Requests that can never be stored", lambda: counts.failed_batches)
     counter("tracejury_store_dead_letters", "Requests kept in the dead-letter folder", lambda: counts.dead_lettered)
+    counter("tracejury_store_left_out_items", "Spans and log records of deleted traces", lambda: counts.left_out)
     gauge("otelcol_exporter_queue_size", "Requests that wait for the store", lambda: writer.queue_batches)
     gauge("tracejury_store_queue_bytes", "Bytes that wait for the store", lambda: writer.queue_bytes, "By")
     gauge("tracejury_judge_inbox_bytes", "Committed bytes that wait for judging", lambda: inbox.queued_bytes, "By")

@@ -25,6 +25,7 @@ from ...schemas.queries.reader import (
     TraceView,
 )
 from ...schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
+from ...schemas.receipts import DeletionReceipt
 from ...schemas.verdicts import Outcome
 from .calibrations import Calibrations
 from .measures import Measures
@@ -161,6 +162,9 @@ class Reader(Protocol):
 
     def received(self, trace_id: str) -> Received | None:
         """The spans and logs of a trace and of the traces joined with it, None where there is none."""
+
+    def receipts(self, limit: int) -> Sequence[DeletionReceipt]:
+        """Up to `limit` receipts of deletions, latest first."""
 
     def knows(self, trace_id: str, span_id: str) -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""

@@ -22,6 +22,7 @@ from ...schemas.queries.reader import (
     TraceRow,
     TraceView,
 )
+from ...schemas.receipts import DeletionReceipt
 from ..store.architectures import StoredArchitectures
 from ..store.client import Store
 from ..store.errors import StoredErrors
@@ -31,6 +32,7 @@ from ..store.lists import SessionLists, TraceLists
 from ..store.lists.prefixes import session_ids_from, trace_ids_from
 from ..store.pipeline_stats import StoredPipelineStats
 from ..store.reading import StoredReading
+from ..store.receipts import StoredReceipts
 from ..store.scope import Scope
 from ..store.stored_trace import stored_trace
 from .calibrations import Calibrations
@@ -191,6 +193,10 @@ class StoredReader:
             return None
         spans = [span for own, _ in rows.values() for span in own]
         return Received(spans, [record for _, own in rows.values() for record in own])
+
+    def receipts(self, limit: int) -> Sequence[DeletionReceipt]:
+        """Up to `limit` receipts of deletions, latest first."""
+        return StoredReceipts(self._store, self.tenant).latest(limit)
 
     def knows(self, trace_id: str, span_id: str) -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""

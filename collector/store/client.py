@@ -22,6 +22,7 @@ from .failures import damaged_part, is_transient, one_line, root_cause
 from .folder_identity import FolderIdentity
 from .given_opinions import GivenOpinions
 from .pending_traces import PendingTraces
+from .tombstones import Tombstones
 
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
@@ -68,6 +69,7 @@ class Store:
         self.changes = Changes()
         self.opinions = GivenOpinions(self.changes)
         self.pending = PendingTraces()
+        self.tombstones = Tombstones()
         self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
         self._slots = threading.BoundedSemaphore(config.clients)
         self._types: dict[tuple[str, tuple[str, ...]], list[ClickHouseType]] = {}

@@ -29,13 +29,15 @@ class WriterCounters:
     failed_batches: int = 0  # permanently
     dead_lettered: int = 0
     not_handed_on: int = 0  # stored, but on_commit raised
+    left_out: int = 0  # spans and log records of deleted traces
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The batch is stored; `received_at` (unix nanos) is the arrival time of its rows."""
+    """`stored` is committed: the batch without deleted traces. `received_at`: the arrival of its rows (unix nanos)."""
 
     received_at: int
+    stored: Batch
 
 
 Outcome = Committed | TracejuryError
@@ -69,7 +71,7 @@ class Committer:
         """Insert the batches; returns an outcome for each. A failure is an outcome, too: nothing is raised."""
         self._counters.groups += 1
         try:
-            return [self._insert(batches)] * len(batches)
+            return list(self._insert(batches))
         except Exception as error:  # noqa: BLE001 - what it means is decided by its kind, and it becomes the outcome
             self._counters.failed_groups += 1
             log.warning("an insert of %d requests failed: %s", len(batches), one_line(error))
@@ -79,18 +81,21 @@ class Committer:
                 return [self._alone(batches[0], error)]
             return [self._alone(batch, None) for batch in batches]
 
-    def _insert(self, batches: Sequence[Batch]) -> Committed:
+    def _insert(self, batches: Sequence[Batch]) -> Sequence[Committed]:
         """One insert a table, logs first: a trace is judged again when spans arrive, with the logs that are there.
 
         A failure between the two acknowledges nothing, and what is sent again is stored once.
         """
         self._last = max(self._clock(), self._last + 1)
-        logs = [record for batch in batches for record in batch.logs]
-        spans = [span for batch in batches for span in batch.spans]
-        self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last))
-        self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last))
-        self._store.pending.arrived({(span.tenant, span.trace_id) for span in spans}, self._last)
-        return Committed(self._last)
+        with self._store.changes.writing():  # a deletion waits for it
+            kept = [self._store.tombstones.left_of(batch, self._last) for batch in batches]
+            logs = [record for batch in kept for record in batch.logs]
+            spans = [span for batch in kept for span in batch.spans]
+            self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last))
+            self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last))
+            self._store.pending.arrived({(span.tenant, span.trace_id) for span in spans}, self._last)
+        self._counters.left_out += sum(map(len, batches)) - sum(map(len, kept))
+        return [Committed(self._last, batch) for batch in kept]
 
     def _alone(self, batch: Batch, failure: Exception | None) -> Outcome:
         """Try the batch by itself; `failure`: how its first attempt ended, None where it has had none."""
@@ -102,14 +107,14 @@ class Committer:
                 return self._bury(batch, failure)
             left -= 1
             try:
-                return self._insert([batch])
+                return self._insert([batch])[0]
             except Exception as error:  # noqa: BLE001 - as in commit
                 failure = error
 
     def _bury(self, batch: Batch, failure: Exception) -> TracejuryError:
         reason = f"{type(failure).__name__}: {one_line(failure)}"
         try:
-            file = self._dead.keep_batch(batch, reason)
+            file = self._dead.keep_batch(self._store.tombstones.left_of(batch, self._last), reason)
         except OSError as error:
             return RetryableError(f"the dead-letter folder cannot be written: {error.strerror}", retry_after=30.0)
         self._counters.dead_lettered += file is not None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ...schemas.config_base import MIB, Section
 
@@ -12,13 +12,55 @@ MAX_RETENTION_DAYS: Final = 10_000
 """The engine counts expiry in 32-bit seconds: what would expire after 2106 it drops at once."""
 
 
+USER_ATTRIBUTES: Final = (
+    "user.id",
+    "enduser.id",
+    "enduser.pseudo.id",
+    "langfuse.user.id",
+    "langsmith.metadata.user_id",
+    "traceloop.association.properties.user_id",
+    "ai.telemetry.metadata.userId",
+    "metadata.user_id",
+    "user_id",
+)
+
+Days = Annotated[float, Field(gt=0, le=MAX_RETENTION_DAYS)]
+ANY: Final = "*"
+
+
+class RetentionRule(Section):
+    """How long traces of a project, of a service, or of a service of a project are kept."""
+
+    project: str = ANY
+    """The project; `*` is any, "" that without a name."""
+    service: Annotated[str, Field(min_length=1)] = ANY
+    """The service; `*` is any."""
+    days: Days | None
+    """Days after its arrival; null keeps them."""
+
+    @model_validator(mode="after")
+    def _of_some(self) -> Self:
+        if self.project == ANY and self.service == ANY:
+            raise ValueError("name a project or a service; store.retention_days is for all others")
+        if "'" in self.project or "\\" in self.project:
+            raise ValueError("no project has a name with quotes or backslashes")
+        return self
+
+
 class StoreConfig(Section):
     """Where spans and findings are kept, and for how long."""
 
     dsn: str = "chdb:///./.tracejury/db"
     """`chdb:///folder` (embedded) or `clickhouse[s]://user:password@host:port/database` (ClickHouse's HTTP port)."""
-    retention_days: Annotated[float, Field(gt=0, le=MAX_RETENTION_DAYS)] | None = 30.0
+    retention_days: Days | None = 30.0
     """Days (at most 10,000) after its arrival at which a span, and what was found in it, is dropped; null keeps all."""
+    retention: tuple[RetentionRule, ...] = ()
+    """Other times for projects and services. Of several rules the one that names both holds, then one that names the
+    service, then one that names the project."""
+    tombstone_days: Annotated[float, Field(ge=0, le=MAX_RETENTION_DAYS)] = 30.0
+    """Days for which spans of a deleted trace are left out when they are sent again; 0: they begin the trace anew."""
+    user_attributes: tuple[str, ...] = USER_ATTRIBUTES
+    """Attributes of spans, resources and log records that name a user, for `tracejury delete --user`."""
     fsync: bool = False
     """An acknowledged span also survives power loss, at a cost (docs/storage.md)."""
     migrate: bool = False

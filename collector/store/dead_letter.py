@@ -7,13 +7,16 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+
 from ...schemas.batch import Batch
 
+_IS_HEX: Final = re.compile(r"(?:[0-9a-f]{2})+").fullmatch
 _SUFFIX: Final = {"protobuf": "pb", "json": "json"}
 
 
@@ -38,7 +41,9 @@ class DeadLetterFolder:
         lines = list(_lines(batch))
         digest = _digest("\n".join(lines).encode())
         head = {"reason": reason, "failed_at": time.time_ns(), "spans": len(batch.spans), "logs": len(batch.logs)}
-        return self._keep(f"batch-{digest}.jsonl", "\n".join([json.dumps(head), *lines, ""]).encode())
+        tenant = next((item.tenant for items in (batch.spans, batch.logs) for item in items), "")
+        data = "\n".join([json.dumps(head), *lines, ""]).encode()
+        return self._keep(f"{_of_project(tenant)}batch-{digest}.jsonl", data)
 
     def keep_body(self, signal: str, encoding: str, body: bytes, tenant: str = "") -> Path | None:
         """Write a request as it came (`.pb` or `.json`); None where it alone exceeds `max_bytes`. Raises OSError.
@@ -46,9 +51,35 @@ class DeadLetterFolder:
         The name of the file begins with that of the project.
         """
         kind = re.sub(r"[^a-z]", "", signal) or "body"
-        project = re.sub(r"[^a-z0-9._-]", "", tenant).lstrip(".")
-        kind = f"{project}+{kind}" if project else kind
-        return self._keep(f"{kind}-{_digest(body)}.{_SUFFIX.get(encoding, 'bin')}", body)
+        return self._keep(f"{_of_project(tenant)}{kind}-{_digest(body)}.{_SUFFIX.get(encoding, 'bin')}", body)
+
+    def forget(self, tenant: str, trace_ids: Collection[str], texts: Collection[str]) -> int:
+        """Remove what a project sent of these traces, or with one of these values; returns how many files changed.
+
+        A batch loses those of its spans and log records, a body is removed. One that is compressed cannot be searched.
+        Raises OSError.
+        """
+        held = {form for an_id in trace_ids for form in _forms_of_id(an_id)}
+        held |= {form for text in texts for form in _forms_of_text(text)}
+        with self._lock:
+            return sum(_without(file, held) for file in self._files(tenant)) if held else 0
+
+    def expire(self, tenant: str, before: int) -> int:
+        """Remove files of a project that are older than this (unix nanos); returns how many. Raises OSError."""
+        with self._lock:
+            old = [file for file in self._files(tenant) if file.stat().st_mtime_ns < before]
+            for file in old:
+                file.unlink(missing_ok=True)
+            return len(old)
+
+    def projects(self) -> set[str]:
+        """The projects of the files."""
+        names = (file.name for file in self._path.glob("*"))
+        return {name.rpartition("+")[0] for name in names}
+
+    def _files(self, tenant: str) -> list[Path]:
+        prefix = _of_project(tenant)
+        return [f for f in self._path.glob("*") if f.name.rpartition("+")[0] == prefix.rstrip("+") and f.is_file()]
 
     def _keep(self, name: str, data: bytes) -> Path | None:
         if len(data) > self._max_bytes:
@@ -70,6 +101,42 @@ class DeadLetterFolder:
                 return
             file.unlink(missing_ok=True)
             used -= size
+
+
+def _of_project(tenant: str) -> str:
+    """The beginning of the names of a project's files; "" of the default one."""
+    project = re.sub(r"[^a-z0-9._-]", "", tenant).lstrip(".")
+    return f"{project}+" if project else ""
+
+
+def _forms_of_id(trace_id: str) -> Iterator[bytes]:
+    yield trace_id.encode()
+    if _IS_HEX(trace_id):
+        yield bytes.fromhex(trace_id)
+        yield trace_id.upper().encode()
+
+
+def _forms_of_text(text: str) -> Iterator[bytes]:
+    """A whole value as JSON and protobuf (field 1 of `AnyValue`) have it."""
+    yield json.dumps(text).encode()
+    yield json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    yield AnyValue(string_value=text.encode("utf-8", "replace").decode()).SerializeToString()
+
+
+def _without(file: Path, held: Collection[bytes]) -> bool:
+    """Remove the lines, of a body the file, that hold any of these; whether any did."""
+    data = file.read_bytes()
+    if not any(one in data for one in held):
+        return False
+    lines = data.split(b"\n") if file.suffix == ".jsonl" else [data]
+    kept = [line for line in lines if not any(one in line for one in held)]
+    if kept[:1] == lines[:1] and len([line for line in kept if line]) > 1:  # the first says why
+        draft = file.with_suffix(".draft")
+        draft.write_bytes(b"\n".join(kept))
+        draft.replace(file)
+    else:
+        file.unlink(missing_ok=True)
+    return True
 
 
 def _lines(batch: Batch) -> Iterator[str]:

@@ -9,8 +9,8 @@ from typing import Final
 from ...schemas.verdicts import DETECTORS
 from .client import Store
 from .damage import LostSpans, lost_spans
-from .deletion import PAGE, TraceDeleter
 from .repair import drop_detached
+from .trace_deleter import PAGE, TraceDeleter
 
 _JUDGED: Final = f"""
 DELETE FROM judgements WHERE SubjectKind = 'trace' AND Judge = '{DETECTORS}'

@@ -28,6 +28,7 @@ from .parts import (
     with_rows_left,
 )
 from .repair import is_readable
+from .retention import Retention
 
 log = logging.getLogger(__name__)
 
@@ -155,10 +156,10 @@ class StoreHealth:
                 self._recheck_at = self._clock() + RECHECK_PAUSE * (self._clock() - began)
 
     def _expired(self, table: str, name: str) -> bool:
-        days, week = self._store.config.retention_days, partition_of(name)
-        if table not in RETAINED or days is None or not _WEEK.match(week):
+        kept, week = Retention(self._store.config).shortest(), partition_of(name)
+        if table not in RETAINED or kept is None or not _WEEK.match(week):
             return False
-        return datetime.strptime(week, "%Y%m%d").replace(tzinfo=UTC) + timedelta(days=days) < datetime.now(UTC)
+        return datetime.strptime(week, "%Y%m%d").replace(tzinfo=UTC) + timedelta(seconds=kept) < datetime.now(UTC)
 
 
 def lost_text(lost: Sequence[LostSpans]) -> str:

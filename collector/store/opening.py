@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import Final
 
 from .client import Store
 from .config import StoreConfig
 from .migrate import ensure
+from .retention import DAY, Retention
 
 RETAINED: Final = (
     "spans",
@@ -30,8 +32,8 @@ RETAINED: Final = (
 )
 """Tables whose rows expire by `ReceivedAt`."""
 
-KEPT: Final = ("annotations", "human_scores", "reviews", "rule_calibrations", "architectures", "install")
-"""Tables whose rows never expire: what people said, what follows from it, and facts of the installation."""
+KEPT: Final = ("annotations", "human_scores", "reviews", "rule_calibrations", "architectures", "install", "receipts")
+"""Tables whose rows never expire: what people said and did, what follows from it, and facts of the installation."""
 
 _TTL = re.compile(r" TTL (.+?)(?: SETTINGS |$)")
 
@@ -51,6 +53,7 @@ def open_store(config: StoreConfig) -> Store:
     try:
         ensure(store, allowed=config.migrate)
         apply_settings(store)
+        store.tombstones.load(store, time.time_ns())
     except BaseException:
         store.close()
         raise
@@ -67,13 +70,12 @@ def apply_settings(store: Store) -> None:
 
 def _retention(store: Store, table: str, engine: str) -> None:
     found = _TTL.search(engine)
-    days = store.config.retention_days
-    if days is None:
+    least = round(store.config.tombstone_days * DAY) if table == "deletions" else 0
+    wanted = Retention(store.config).ttl(least)
+    if not wanted:
         if found:
             store.command(f"ALTER TABLE {table} REMOVE TTL")
-        return
-    wanted = f"toDateTime(ReceivedAt) + toIntervalSecond({max(round(days * 86400), 1)})"
-    if not found or found.group(1) != wanted:
+    elif not found or found.group(1) != wanted:
         store.command(f"ALTER TABLE {table} MODIFY TTL {wanted}")
 
 

@@ -34,7 +34,7 @@ _DISK_RETRY_SECONDS = 30.0
 @dataclass(slots=True)
 class _Waiting:
     batch: Batch
-    done: asyncio.Future[None]
+    done: asyncio.Future[int]
 
 
 class GroupCommitWriter:
@@ -58,8 +58,8 @@ class GroupCommitWriter:
         self._config = config = config or WriterConfig()
         self.counters = WriterCounters()
         folder = Path(config.dead_letter) if config.dead_letter else store.data_folder / "dead-letter"
-        self._dead = DeadLetterFolder(folder, config.max_dead_letter_bytes)
-        self._committer = Committer(store, self._dead, self.counters, attempts=config.attempts, clock=clock)
+        self.dead_letters = DeadLetterFolder(folder, config.max_dead_letter_bytes)
+        self._committer = Committer(store, self.dead_letters, self.counters, attempts=config.attempts, clock=clock)
         self._on_commit = on_commit
         self._free_bytes = free_bytes or store.free_bytes
         self._queue: deque[_Waiting] = deque()
@@ -82,7 +82,7 @@ class GroupCommitWriter:
 
     def set_aside(self, signal: str, encoding: str, body: bytes, tenant: str = "") -> None:
         """Keep the body of a request that could not even be decoded. Blocks; safe from any thread. Raises OSError."""
-        file = self._dead.keep_body(signal, encoding, body, tenant)
+        file = self.dead_letters.keep_body(signal, encoding, body, tenant)
         self.counters.dead_lettered += file is not None
 
     async def start(self) -> None:
@@ -115,10 +115,10 @@ class GroupCommitWriter:
         if self._worker is not None:
             self._worker.shutdown(wait=not late, cancel_futures=True)
 
-    async def submit(self, batch: Batch) -> None:
-        """Return once the batch is committed; an empty batch is at once. Raises what `Sink.submit` says."""
-        if not batch.spans and not batch.logs:
-            return
+    async def submit(self, batch: Batch) -> int:
+        """See `Sink.submit`; an empty batch is committed at once."""
+        if not batch:
+            return 0
         try:
             self._admit(batch)
         except RetryableError:
@@ -129,7 +129,7 @@ class GroupCommitWriter:
         self._bytes += batch.size
         self._batches += 1
         self._arrived.set()
-        await waiting.done
+        return await waiting.done
 
     def _admit(self, batch: Batch) -> None:
         config = self._config
@@ -179,10 +179,10 @@ class GroupCommitWriter:
 
     def _take_group(self) -> list[_Waiting]:
         group = [self._queue.popleft()]
-        size, items = group[0].batch.size, _items(group[0].batch)
+        size, items = group[0].batch.size, len(group[0].batch)
         while self._queue:
             batch = self._queue[0].batch
-            size, items = size + batch.size, items + _items(batch)
+            size, items = size + batch.size, items + len(batch)
             if size > self._config.max_group_bytes or items > self._config.max_group_items:
                 break
             group.append(self._queue.popleft())
@@ -193,17 +193,18 @@ class GroupCommitWriter:
             self._refuse(waiting, outcome)
             return
         self._release(waiting)
-        self.counters.committed_spans += len(waiting.batch.spans)
-        self.counters.committed_logs += len(waiting.batch.logs)
-        if self._on_commit is not None:
+        stored = outcome.stored
+        self.counters.committed_spans += len(stored.spans)
+        self.counters.committed_logs += len(stored.logs)
+        if self._on_commit is not None and stored:
             try:
-                self._on_commit(waiting.batch, outcome.received_at)
+                self._on_commit(stored, outcome.received_at)
             except Exception:
                 # It is stored, and that is what its sender asked; judging catches up from the store.
                 self.counters.not_handed_on += 1
                 log.exception("a committed batch could not be handed on")
         if not waiting.done.done():  # its sender may have gone
-            waiting.done.set_result(None)
+            waiting.done.set_result(len(waiting.batch) - len(stored))
 
     def _refuse(self, waiting: _Waiting, error: Exception) -> None:
         self._release(waiting)
@@ -217,7 +218,3 @@ class GroupCommitWriter:
     def _release(self, waiting: _Waiting) -> None:
         self._bytes -= waiting.batch.size
         self._batches -= 1
-
-
-def _items(batch: Batch) -> int:
-    return len(batch.spans) + len(batch.logs)

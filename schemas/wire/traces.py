@@ -205,12 +205,6 @@ class JudgedJson(WireModel):
     pending_judges: int
 
 
-class DeletedJson(WireModel):
-    """How many traces were deleted."""
-
-    deleted: int
-
-
 class LedgerSubjectJson(SubjectJson):
     """The subject of a verdict with the agent whose run it is, or the session that it is where no trace is named."""
 

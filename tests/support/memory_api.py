@@ -40,6 +40,7 @@ from tracejury.schemas.queries.reader import (
     TraceRow,
     TraceView,
 )
+from tracejury.schemas.receipts import DeletionKind, DeletionReceipt
 from tracejury.schemas.rule_calibrations import RuleCalibration
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace, TraceState
@@ -103,6 +104,10 @@ class MemoryCalibrations:
     def history(self, service: str, rule: str) -> Sequence[RuleCalibration]:
         """All of a rule."""
         return [one for one in self.kept if (one.service, one.rule) == (service, rule)]
+
+
+RECEIPT = DeletionReceipt("", "e" * 32, NOW, DeletionKind.USER, 2, {"spans": 3}, 0, 1, 0, ("pager",))
+"""The one receipt."""
 
 
 @dataclass
@@ -271,6 +276,10 @@ class MemoryReader:
     def received(self, trace_id: str) -> Received | None:
         """What was put in."""
         return self.kept.get(trace_id)
+
+    def receipts(self, limit: int) -> Sequence[DeletionReceipt]:
+        """One receipt."""
+        return [RECEIPT][:limit]
 
     def knows(self, trace_id: str, span_id: str) -> bool:
         """Two traces and two spans."""

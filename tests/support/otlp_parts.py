@@ -131,7 +131,7 @@ class RecordingSink:
         self._open = asyncio.Event()
         self._open.set()
 
-    async def submit(self, batch: Batch) -> None:
+    async def submit(self, batch: Batch) -> int:
         """Keep a batch."""
         async with self._arrived:
             self.waiting += 1
@@ -143,6 +143,7 @@ class RecordingSink:
         if self.errors:
             raise self.errors.pop(0)
         self.batches.append(batch)
+        return 0
 
     def hold(self) -> None:
         """Let calls wait from now on."""

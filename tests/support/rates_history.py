@@ -15,9 +15,9 @@ from tracejury.collector.judging.pipeline import compare
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.findings import Finding, FindingState

@@ -11,12 +11,15 @@ from ..options import Moment, format_option, url_option
 if TYPE_CHECKING:
     from ...api.client import ApiClient
 
+SECONDS: Final = 600.0
+"""How long a deletion may take."""
 ID_DIGITS: Final = 32
 """Hexadecimal digits of a whole trace id."""
 
 
 @click.command("delete")
 @click.option("--trace", "trace_id", default="", metavar="ID", help="This trace, and those that are one run with it.")
+@click.option("--user", default="", metavar="ID", help="All that names this user, labels included.")
 @click.option("--session", default="", metavar="ID", help="All traces of this session.")
 @click.option("--service", default="", help="With --before: of this service.")
 @click.option("--before", type=Moment(), default="", help="What arrived before: a length back from now, or ISO 8601.")
@@ -25,22 +28,26 @@ ID_DIGITS: Final = 32
 @format_option
 @url_option
 def delete_command(
-    *, trace_id: str, session: str, service: str, before: str, labels: bool, yes: bool, style: str, url: str
+    *, trace_id: str, user: str, session: str, service: str, before: str, labels: bool, yes: bool, style: str, url: str
 ) -> None:
-    """Delete traces with all that was found in them, for good. Rates no longer count them.
+    """Delete traces with all that was found in them, for good, and show the receipt. Rates no longer count them.
 
     The beginning of an ID is enough if no other one begins so; the whole one is shown.
     """
+    from ....schemas.text.counting import counted
     from ....schemas.text.terminal import one_line
     from ...api.client import ApiClient
     from .. import output
+    from ..render.receipts import receipt_lines
 
-    if sum(map(bool, (trace_id, session, service))) != 1 or bool(service) != bool(before):
-        raise click.UsageError("name one of --trace ID, --session ID, or --service NAME with --before TIME")
-    with ApiClient(url, timeout=600.0) as client:
+    if sum(map(bool, (trace_id, user, session, service))) != 1 or bool(service) != bool(before):
+        raise click.UsageError("name one of --trace ID, --user ID, --session ID, or --service NAME with --before TIME")
+    with ApiClient(url, timeout=SECONDS) as client:
         given = trace_id or session
         trace_id, session = _whole_trace_id(client, trace_id), _whole_session_id(client, session)
-        what = f"trace {trace_id}" if trace_id else f"session {session}" if session else f"{service} before {before}"
+        whose = {"trace": trace_id, "user": user, "session": session}
+        named = [f"{kind} {an_id}" for kind, an_id in whose.items() if an_id]
+        what = named[0] if named else f"{service} before {before}"
         if (trace_id or session) != given:
             output.note(f"{one_line(given, 200)} is the beginning of {one_line(what, 200)}")
         if not yes:
@@ -48,11 +55,13 @@ def delete_command(
         if trace_id:
             deleted = client.delete_trace(trace_id, labels=labels)
         else:
-            deleted = client.delete_traces(session=session, service=service, before=before, labels=labels)
+            deleted = client.delete_traces(user=user, session=session, service=service, before=before, labels=labels)
     if style == "json":
-        output.show_json({"deleted": deleted})
+        output.show_json(deleted.model_dump())
     else:
-        output.plain(f"{deleted} trace{'s' * (deleted != 1)} deleted")
+        output.plain(f"{counted(deleted.deleted, 'trace')} deleted")
+        for line in receipt_lines(deleted.receipt):
+            output.note(line)
 
 
 def _whole_trace_id(client: ApiClient, given: str) -> str:

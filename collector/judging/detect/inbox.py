@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ....processors.assemble import TraceKey
 from ....schemas.batch import Batch
@@ -82,8 +82,8 @@ class Inbox:
         """These traces are deleted as far as they arrived by `through` (unix nanos): whatever waits of that, too."""
         with self._lock:
             self._gone.update(keys)
-            kept = [(_without(b, keys) if at <= through else b, at) for b, at in self._batches]
-            self._batches = deque((batch, at) for batch, at in kept if batch.spans or batch.logs)
+            kept = [(b.without(keys) if at <= through else b, at) for b, at in self._batches]
+            self._batches = deque((batch, at) for batch, at in kept if batch)
             self._bytes = sum(batch.size for batch, _ in self._batches)
         self.wake_event.wake()
 
@@ -106,16 +106,6 @@ class Inbox:
             gone, self._gone = frozenset(self._gone), set()
             self._in_hand = True
             return TakenBatches(batches, asked, gone)
-
-
-def _without(batch: Batch, keys: Collection[TraceKey]) -> Batch:
-    spans = [s for s in batch.spans if (s.tenant, s.trace_id) not in keys]
-    logs = [r for r in batch.logs if (r.tenant, r.trace_id) not in keys]
-    return (
-        batch
-        if len(spans) == len(batch.spans) and len(logs) == len(batch.logs)
-        else replace(batch, spans=spans, logs=logs)
-    )
 
 
 def by_trace(batch: Batch) -> dict[TraceKey, Arrivals]:

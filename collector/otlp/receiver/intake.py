@@ -18,7 +18,7 @@ from ...worker.log_throttle import LogThrottle
 from ..codec.decode import Decoded, decode
 from ..codec.limits import Limits
 from ..codec.rejections import PartialSuccess
-from ..codec.signals import Encoding, Signal
+from ..codec.signals import SCHEMAS, Encoding, Signal
 from ..redaction.stage import RedactionStage, note_of
 from .decode_lanes import DecodeLanes
 from .inflight import InFlight
@@ -96,15 +96,18 @@ class Intake:
         """
         self._quotas.admit(tenant, len(body), self._clock())
         decoded = await self._decode(signal, encoding, body, client, tenant)
-        await self._submit(decoded, transport, signal)
+        left_out = await self._submit(decoded, transport, signal)
         items = ITEMS[signal]
-        self._metrics.add(ACCEPTED + items, decoded.items, transport)
+        self._metrics.add(ACCEPTED + items, decoded.items - left_out, transport)
         if decoded.rejected:
             self._metrics.add(FAILED + items, decoded.rejected, transport)
             if self._throttle.due(f"rejected over {transport}"):
                 # Most clients keep what a partial success says to themselves.
                 log.warning("%s: %s", transport, decoded.message)
-        return PartialSuccess(decoded.rejected, decoded.message)
+        if not left_out:
+            return PartialSuccess(decoded.rejected, decoded.message)
+        of_deleted = f"{left_out} {SCHEMAS[signal].noun} of deleted traces left out"
+        return PartialSuccess(decoded.rejected + left_out, "; ".join(filter(None, (decoded.message, of_deleted))))
 
     def refused(self, transport: str, signal: Signal, error: Exception) -> None:
         """Count a request that is answered with an error; one a minute and kind of error is logged."""
@@ -149,12 +152,13 @@ class Intake:
         self._failures.clear(body)
         raise PermanentError("the request failed again and again and was set aside in the dead-letter folder")
 
-    async def _submit(self, decoded: Decoded, transport: str, signal: Signal) -> None:
+    async def _submit(self, decoded: Decoded, transport: str, signal: Signal) -> int:
+        """The number of its items that were left out, as their traces are deleted."""
         batch = decoded.batch
-        if not batch.spans and not batch.logs:
-            return
+        if not batch:
+            return 0
         try:
-            await self._sink.submit(batch)
+            left_out = await self._sink.submit(batch)
         except TracejuryError:
             self._metrics.add(REFUSED + ITEMS[signal], decoded.items, transport)
             raise
@@ -165,3 +169,4 @@ class Intake:
         cut = sum(span.cut for span in batch.spans) + sum(record.cut for record in batch.logs)
         if cut:
             self._metrics.add(CUT_VALUES, cut, transport)
+        return left_out

@@ -20,11 +20,11 @@ class ReturnedSpans:
     sink: Sink
     installation: str
 
-    async def submit(self, batch: Batch) -> None:
+    async def submit(self, batch: Batch) -> int:
         """See `Sink`."""
         if any(FORWARDED_BY in span.attributes for span in batch.spans):
             batch = replace(batch, spans=tuple(map(self._restored, batch.spans)))
-        await self.sink.submit(batch)
+        return await self.sink.submit(batch)
 
     def _restored(self, span: Span) -> Span:
         mark = span.attributes.get(FORWARDED_BY)

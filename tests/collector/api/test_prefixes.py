@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,10 +99,12 @@ def test_judging_and_deleting_by_a_beginning(tmp_path: Path) -> None:
         assert len(house.traces()) == 2
         deleted = tracejury("delete", "--trace", "a1", "--yes")
         assert (deleted.exit_code, deleted.stdout) == (0, "1 trace deleted\n")
-        assert deleted.stderr == f"a1 is the beginning of trace {first}\n"
+        assert deleted.stderr.startswith(f"a1 is the beginning of trace {first}\nrows: ")
         assert [one["trace_id"] for one in house.traces()] == [second]
         deleted = tracejury("delete", "--session", "ta", "--yes")
-        assert (deleted.stdout, deleted.stderr) == ("1 trace deleted\n", "ta is the beginning of session talk\n")
+        assert deleted.stdout == "1 trace deleted\n"
+        assert deleted.stderr.startswith("ta is the beginning of session talk\nrows: ")
+        assert re.search(r"^receipt [0-9a-f]{32}$", deleted.stderr, re.MULTILINE)
 
 
 @pytest.mark.store

@@ -32,6 +32,11 @@ LABEL = Annotation(
 )
 
 
+def begins_anew(store: Store) -> None:
+    """What is sent again of a deleted trace begins it anew from now on."""
+    store.config = store.config.model_copy(update={"tombstone_days": 0})
+
+
 def deletion(store: Store, bench: Bench) -> Deletion:
     return Deletion(store, bench.judging, clock=lambda: bench.now)
 
@@ -70,7 +75,7 @@ def test_all_of_a_trace_goes_and_nothing_of_another(store: Store) -> None:
     StoredRates(store, lambda: bench.now).ask(EVER)
     other = rows_of(store, OTHER)
     assert rows_of(store, TRACE).keys() >= {"spans", "traces", "findings", "verdicts", "judgements", "run_facts"}
-    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE)) == 1
+    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE)).traces == 1
     answer = StoredRates(store, lambda: bench.now).ask(EVER)
     assert rows_of(store, TRACE) == {"annotations": 1, "answers": 1}
     assert rows_of(store, OTHER) == other
@@ -81,6 +86,7 @@ def test_all_of_a_trace_goes_and_nothing_of_another(store: Store) -> None:
 
 def test_labels_go_only_when_told(store: Store) -> None:
     """They are somebody's work."""
+    begins_anew(store)
     bench = judged(store)
     deletion(store, bench).delete(DeleteQuery(trace_id=TRACE))
     assert StoredLabels(store).of_traces([TRACE]) == {TRACE: Labelled((LABEL,))}
@@ -93,10 +99,10 @@ def test_labels_of_a_trace_that_is_gone(store: Store) -> None:
     """They go as well when told, whether the trace was deleted or has expired."""
     bench = judged(store)
     deletion(store, bench).delete(DeleteQuery(trace_id=TRACE))
-    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE)) == 0
-    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE, labels=True)) == 1
+    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE)).traces == 0
+    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE, labels=True)).traces == 1
     assert rows_of(store, TRACE) == {"answers": 1}
-    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE, labels=True)) == 0
+    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE, labels=True)).traces == 0
 
 
 def test_an_open_trace_is_forgotten(store: Store) -> None:
@@ -123,6 +129,7 @@ def test_what_waits_to_be_judged_goes_too(store: Store) -> None:
 
 def test_what_arrives_later_begins_the_trace_anew(store: Store) -> None:
     """Of what was deleted nothing comes back, not even its findings' first sight."""
+    begins_anew(store)
     bench = judged(store)
     deletion(store, bench).delete(DeleteQuery(trace_id=TRACE))
     bench.now += SECOND
@@ -134,6 +141,7 @@ def test_what_arrives_later_begins_the_trace_anew(store: Store) -> None:
 
 def test_what_a_judge_says_of_it_afterwards_is_not_stored(store: Store) -> None:
     """A hearing that was under way looked at what is gone; one of what came later counts."""
+    begins_anew(store)
     bench = judged(store)
     run = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE)
     deletion(store, bench).delete(DeleteQuery(trace_id=TRACE))
@@ -167,7 +175,7 @@ def test_what_is_old_of_a_service_goes_judged_or_not(store: Store) -> None:
     before = bench.now
     bench.now += SECOND
     bench.commit(span("1", trace_id="d" * 32))
-    assert deletion(store, bench).delete(DeleteQuery(service="shop", before=before)) == 2
+    assert deletion(store, bench).delete(DeleteQuery(service="shop", before=before)).traces == 2
     assert {row[0] for row in store.rows("SELECT TraceId FROM spans FINAL")} == {"c" * 32, "d" * 32}
 
 
@@ -178,12 +186,12 @@ def test_a_session_goes_with_all_its_traces(store: Store) -> None:
         one = span("1", trace_id=number * 32)
         bench.commit(replace(one, attributes={**one.attributes, "session.id": session}))
     bench.wait(6)
-    assert deletion(store, bench).delete(DeleteQuery(session="s1")) == 2
+    assert deletion(store, bench).delete(DeleteQuery(session="s1")).traces == 2
     assert [row[0] for row in store.rows("SELECT TraceId FROM traces FINAL")] == ["3" * 32]
 
 
 def test_an_unknown_trace_is_none(store: Store) -> None:
     """Nothing is deleted, and it says so."""
     bench = Bench(store)
-    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE)) == 0
+    assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE)).traces == 0
     assert bench.judging.assembler.get(KEY) is None

@@ -17,9 +17,9 @@ from tracejury.collector.rates.question import MAX_POINTS, exact
 from tracejury.collector.rates.reading import FEW, MOST
 from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
 from tracejury.schemas.trajectory import TraceState

@@ -19,11 +19,11 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.dead_letter import DeadLetterFolder
-from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists import SessionLists, TraceLists
 from tracejury.collector.store.lists.pending import SESSION_VALUES
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import StoreError

@@ -14,7 +14,6 @@ from store_parts import a_judged_trace, a_span
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.damage import detached_parts, lost_spans
-from tracejury.collector.store.deletion import TraceDeleter
 from tracejury.collector.store.give_up import give_up
 from tracejury.collector.store.health import StoreHealth
 from tracejury.collector.store.judging import StoredJudging
@@ -22,6 +21,7 @@ from tracejury.collector.store.lists import TraceLists
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.parts import active_parts, partition_of, record_file
 from tracejury.collector.store.repair import Repaired, damaged_parts, repair
+from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns

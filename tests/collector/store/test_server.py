@@ -69,7 +69,7 @@ async def test_commit_judge_and_read(remote: Store, tmp_path: Path) -> None:
         writer.submit(Batch(spans, [a_log()], 1)), writer.submit(Batch([a_span(name="\ud800")], (), 1)),
         return_exceptions=True,
     )  # fmt: skip
-    assert outcomes[0] is None
+    assert outcomes[0] == 0
     assert isinstance(outcomes[1], PermanentError)
     await writer.stop(10)
     judging = StoredJudging(remote)

@@ -9,9 +9,10 @@ import pytest
 from store_parts import a_judged_trace
 
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.deletion import Deletion, TraceDeleter
+from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import StoreError

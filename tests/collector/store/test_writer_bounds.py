@@ -119,4 +119,4 @@ async def test_an_unwritable_dead_letter_folder_refuses_retryably(watched: Watch
 def test_the_dead_letter_folder_is_beside_the_store(store: Store) -> None:
     """By default it stands in the data folder, not inside the engine's."""
     assert store.folder is not None
-    assert GroupCommitWriter(store)._dead._path == store.folder.parent / "dead-letter"
+    assert GroupCommitWriter(store).dead_letters._path == store.folder.parent / "dead-letter"

@@ -11,7 +11,7 @@ from llm_bench import LlmBench, agent
 from tracejury.collector.judging.llm import catch_up
 from tracejury.collector.judging.llm.catch_up import CatchUp
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.deletion import TraceDeleter
+from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.judges.llm.budget import DAY, HOUR, Budget, Caps
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.scripted import answer

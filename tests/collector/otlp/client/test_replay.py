@@ -52,7 +52,7 @@ class RecordingSink:
         self.sizes: list[int] = []
         self.asked = 0
 
-    async def submit(self, batch: Batch) -> None:
+    async def submit(self, batch: Batch) -> int:
         """Raise what the script says, else keep the batch."""
         self.asked += 1
         if self.script:
@@ -60,6 +60,7 @@ class RecordingSink:
         self.spans += batch.spans
         self.logs += batch.logs
         self.sizes.append(len(batch.spans))
+        return 0
 
 
 Receive = Callable[..., Awaitable[tuple[RecordingSink, str]]]

@@ -59,8 +59,9 @@ async def test_a_request_beyond_the_cap_is_not_stored() -> None:
     stored: list[Batch] = []
 
     class Sink:
-        async def submit(self, batch: Batch) -> None:
+        async def submit(self, batch: Batch) -> int:
             stored.append(batch)
+            return 0
 
     config = IntakeConfig(per_project={"acme": ProjectQuota(bytes_per_day=len(body))})
     intake = Intake(Sink(), config, clock=lambda: NOON)

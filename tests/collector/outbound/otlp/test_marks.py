@@ -66,8 +66,9 @@ async def test_spans_are_stored_as_they_first_came() -> None:
     kept: list[Batch] = []
 
     class Kept:
-        async def submit(self, batch: Batch) -> None:
+        async def submit(self, batch: Batch) -> int:
             kept.append(batch)
+            return 0
 
     def span(name: str, mark: str) -> Span:
         return Span(

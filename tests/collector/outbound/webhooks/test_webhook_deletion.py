@@ -63,6 +63,7 @@ async def test_a_trace_that_begins_anew_after_its_deletion_is_news(at_work: Any)
     with hook_server() as server:
         server.behave = held = Held(answer(204))
         async with at_work(server.url) as bench:
+            bench.store.config = bench.store.config.model_copy(update={"tombstone_days": 0})
             bench.judge(finding)
             await asyncio.to_thread(server.wait, 1)
             await asyncio.to_thread(delete, bench, finding.trace_id, at=NOW)

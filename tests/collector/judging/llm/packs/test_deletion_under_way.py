@@ -72,7 +72,7 @@ class Scene:
     def delete_while_asked(self, name: str) -> None:
         """Delete a trace while the model is asked, then let it answer."""
         assert self.model.asked.wait(30)
-        assert self.deletion.delete(DeleteQuery(trace_id=name * 32)) == 1
+        assert self.deletion.delete(DeleteQuery(trace_id=name * 32)).traces == 1
         self.model.let_go.set()
         self.bench.settle()
 

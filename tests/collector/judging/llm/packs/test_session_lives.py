@@ -64,7 +64,7 @@ def test_of_a_trace_that_is_deleted_before_the_close_nothing_is_measured(store: 
     with bench.running():
         bench.say(FIRST, SECOND)
         deletion = Deletion(store, bench.detecting.judging, (), bench.clock)
-        assert deletion.delete(DeleteQuery(trace_id="b" * 32)) == 1
+        assert deletion.delete(DeleteQuery(trace_id="b" * 32)).traces == 1
         bench.close()
     assert bench.session()["pipa-state"].denominator == 2
     assert {finding.trace_id for finding in bench.findings("a", "b")} == {"a" * 32}
@@ -82,7 +82,7 @@ def test_a_closed_session_is_judged_again_by_what_a_deletion_leaves(store: Store
         bench.close()
         assert bench.session()["pipa-state"].denominator == 4
         deletion = Deletion(store, bench.detecting.judging, (), bench.clock, reopen=reopen)
-        assert deletion.delete(DeleteQuery(trace_id="a" * 32)) == 1
+        assert deletion.delete(DeleteQuery(trace_id="a" * 32)).traces == 1
         assert bench.session() == {}
         bench.close()
     assert bench.session()["pipa-state"].denominator == 2

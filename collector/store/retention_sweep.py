@@ -1,0 +1,61 @@
+"""Deletion of what is kept no longer, where the engine does not do it by itself."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Final
+
+from .client import Store
+from .dead_letter import DeadLetterFolder
+from .deletion import Deletion
+from .retention import NANOS, Retention, expired
+
+log = logging.getLogger(__name__)
+
+# What rates are made of is replaced by an empty row; the former one, with the name of its session, stays until a merge.
+_REPLACED: Final = """
+DELETE FROM run_facts WHERE NOT Removed AND (tenant, Unit, Hour, TraceId, RunId) IN (
+    SELECT tenant, Unit, Hour, TraceId, RunId FROM run_facts GROUP BY ALL HAVING argMax(Removed, FoldedAt) = 1)
+"""
+# Rows that were deleted are masked, and stay on disk until their part is merged, which may be never.
+_MASKED: Final = """
+SELECT DISTINCT table, partition_id FROM system.parts
+WHERE database = currentDatabase() AND active AND has_lightweight_delete ORDER BY table, partition_id
+"""
+
+
+class RetentionSweep:
+    """To be run once a day. `clock`: unix nanos."""
+
+    def __init__(
+        self,
+        store: Store,
+        deletion_of: Callable[[str], Deletion],
+        dead_letters: DeadLetterFolder,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._store, self._deletion_of, self._dead_letters, self._clock = store, deletion_of, dead_letters, clock
+        self._retention = Retention(store.config)
+
+    def run(self) -> int:
+        """Delete what is kept no longer; returns the number of traces. What was deleted leaves the disk.
+
+        Raises RetryableError, StoreError, OSError; it is safe to repeat.
+        """
+        now, traces = self._clock(), 0
+        self._store.tombstones.expire(now)
+        for found in expired(self._store, self._retention, now):
+            count = self._deletion_of(found.project).expire(found.service, found.before)
+            if count:
+                log.info("%d traces of service %r were kept for long enough and are deleted", count, found.service)
+            traces += count
+        for project in self._dead_letters.projects():
+            kept = self._retention.longest(project)
+            if kept is not None:
+                self._dead_letters.expire(project, now - kept * NANOS)
+        self._store.command(_REPLACED)
+        for table, partition in self._store.rows(_MASKED):
+            self._store.command(f"ALTER TABLE `{table}` APPLY DELETED MASK IN PARTITION ID '{partition}'")
+        return traces
