@@ -38,7 +38,7 @@ def a_variable(value: str) -> str:
     return value
 
 
-class RedactionRule(Section):
+class RedactionRuleConfig(Section):
     """A rule of your own: all that it names must hold (docs/redaction.md)."""
 
     name: Annotated[str, Field(pattern=_NAME)]
@@ -72,7 +72,7 @@ class RedactionConfig(Section):
 
     sets: tuple[SetName, ...] = ()
     """Ready-made sets that are masked everywhere: email, phone, card, iban, api-keys, bearer."""
-    rules: tuple[RedactionRule, ...] = ()
+    rules: tuple[RedactionRuleConfig, ...] = ()
     """Rules of your own."""
     hash_key: Annotated[str, AfterValidator(a_variable)] = ""
     """`${NAME}`: the variable with the key of hashes, 16 characters or more."""
