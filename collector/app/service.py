@@ -65,8 +65,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 JUDGE_AGAIN_SECONDS = 600.0
-PRESSED_REQUESTS = 2
-"""Requests waiting for the store from which on judging steps back: more than one insert is taking."""
 LAG_SECONDS = 0.2
 """How late detectors may be before passing on steps back."""
 SWITCH_SECONDS = 0.001
@@ -200,10 +198,11 @@ class Collector:
             self._llm = await asyncio.to_thread(self._build_llm, store, ours)
         calibrations = RuleCalibrations(store, self._clock)
         await asyncio.to_thread(calibrations.load)
-        judging = self._build_judging(store, writer, ours, calibrations)
+        intake = self._build_intake(writer, ReturnedSpans(writer, installation_id(secret)), redactor)
+        judging = self._build_judging(store, writer, ours, calibrations, intake)
 
         def busy() -> bool:
-            return writer.queue_batches > PRESSED_REQUESTS or judging.lag > LAG_SECONDS
+            return intake.pressed() or judging.lag > LAG_SECONDS
 
         outputs = OutputServices(
             store,
@@ -266,7 +265,7 @@ class Collector:
 
         self._stops += await outputs.serve(services_of, self.keyring, sign_ins)
         self.api_port = outputs.api_port
-        await self._start_receivers(writer, ReturnedSpans(writer, installation_id(secret)), redactor)
+        await self._start_receivers(intake)
         await outputs.start_sending()
         retention = RetentionWatch(RetentionSweep(store, deletion_of, writer.dead_letters, self._clock), self._clock)
         await retention.start()
@@ -282,7 +281,12 @@ class Collector:
         return build_llm_judging(store, config.judges, assembler, self.telemetry, ours, self._clock, self._listeners)
 
     def _build_judging(
-        self, store: Store, writer: GroupCommitWriter, ours: Callable[[Span], bool], calibrations: RuleCalibrations
+        self,
+        store: Store,
+        writer: GroupCommitWriter,
+        ours: Callable[[Span], bool],
+        calibrations: RuleCalibrations,
+        intake: Intake,
     ) -> DetectWorker:
         config = self.config
         inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
@@ -294,7 +298,7 @@ class Collector:
             JudgingMetrics(self.telemetry),
             selectors=self._llm.selectors if self._llm else (),
             ours=ours,
-            pressed=lambda: writer.queue_batches > PRESSED_REQUESTS,
+            pressed=intake.pressed,
             spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),
             listeners=self._listeners,
             clock=self._clock,
@@ -302,14 +306,14 @@ class Collector:
         watch(self.telemetry, writer, inbox, judging)
         return judging
 
-    async def _start_receivers(self, writer: GroupCommitWriter, sink: Sink, redactor: Redactor | None) -> None:
+    def _build_intake(self, writer: GroupCommitWriter, sink: Sink, redactor: Redactor | None) -> Intake:
         config = self.config
         redaction = RedactionStage(redactor) if redactor else None
         if redaction:
             redaction.watch(self.telemetry)
         metrics = ReceiverMetrics()
         metrics.watch(self.telemetry)
-        intake = Intake(
+        return Intake(
             sink,
             config.intake,
             config.limits,
@@ -319,6 +323,9 @@ class Collector:
             keyring=self.keyring,
             redaction=redaction,
         )
+
+    async def _start_receivers(self, intake: Intake) -> None:
+        config = self.config
         self._stops.append(lambda _: asyncio.to_thread(intake.close))
         grpc = GrpcReceiver(config.grpc, intake)
         self.grpc_port = await grpc.start()

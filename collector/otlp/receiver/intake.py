@@ -31,6 +31,9 @@ log = logging.getLogger(__name__)
 TRIES: Final = 3
 """After so many unforeseen failures a body is set aside."""
 
+PRESSED_REQUESTS: Final = 2
+"""More requests than one insert takes at a time wait for their answer: what nobody waits for should step back."""
+
 DeadLetter = Callable[[Signal, Encoding, bytes, str], None]
 """Stores a body of a project that cannot be handled; may block, may raise."""
 
@@ -108,6 +111,10 @@ class Intake:
             return PartialSuccess(decoded.rejected, decoded.message)
         of_deleted = f"{left_out} {SCHEMAS[signal].noun} of deleted traces left out"
         return PartialSuccess(decoded.rejected + left_out, "; ".join(filter(None, (decoded.message, of_deleted))))
+
+    def pressed(self) -> bool:
+        """Whether clients wait for decoding, redaction or the store; from any thread."""
+        return self.inflight.requests > PRESSED_REQUESTS
 
     def refused(self, transport: str, signal: Signal, error: Exception) -> None:
         """Count a request that is answered with an error; one a minute and kind of error is logged."""

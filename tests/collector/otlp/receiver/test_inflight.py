@@ -5,8 +5,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 import pytest
+from otlp_parts import RecordingSink
 
 from tracejury.collector.otlp.receiver.inflight import InFlight
+from tracejury.collector.otlp.receiver.intake import Intake
 from tracejury.collector.otlp.receiver.repeated_failures import RepeatedFailures
 from tracejury.schemas.errors import OverloadedError
 
@@ -148,3 +150,15 @@ def test_repeated_failures_forget_the_longest_unseen() -> None:
     failures.add(b"a")
     failures.add(b"c")
     assert [failures.add(b"a"), failures.add(b"b")] == [3, 1]
+
+
+def test_clients_press_while_their_requests_are_decoded() -> None:
+    """What nobody waits for steps back from the third on, before the store knows of any of them."""
+    intake = Intake(RecordingSink())
+    with ExitStack() as held:
+        pressed = []
+        for _ in range(3):
+            held.enter_context(intake.inflight.request(1))
+            pressed.append(intake.pressed())
+    assert pressed == [False, False, True]
+    assert not intake.pressed()
