@@ -42,8 +42,12 @@ def luhn(digits: bytes) -> bool:
 
 def card(data: bytes, start: int, end: int) -> int | None:
     """A number of an issuer's prefix and length with a right check digit, alone among its neighbours."""
-    digits = _DIGITS.sub(b"", data[start:end])
-    return end if _alone(data, start, end) and _CARDS.fullmatch(digits) and luhn(digits) else None
+    return end if _alone(data, start, end) and _is_card(data[start:end]) else None
+
+
+def may_be_card(data: bytes, start: int, end: int) -> int | None:
+    """The same for texts with escapes in them: see `may_be_alone`."""
+    return end if _is_card(data[start:end]) and may_be_alone(data, start, end) else None
 
 
 def iban(data: bytes, start: int, end: int) -> int | None:
@@ -68,6 +72,11 @@ def alone(data: bytes, start: int, end: int) -> int | None:
     return end if _alone(data, start, end) else None
 
 
+def may_be_alone(data: bytes, start: int, end: int) -> int | None:
+    """The same for texts with escapes in them: a letter or digit before it may be an escape's last."""
+    return end if not (start and data[start - 1] in b"+.-") and not _GOES_ON.match(data, end) else None
+
+
 def has_digit(data: bytes, start: int, end: int) -> int | None:
     """A token with a digit: without one it is a word."""
     return end if re.search(rb"\d", data[start:end]) else None
@@ -77,6 +86,11 @@ def no_remote(data: bytes, start: int, end: int) -> int | None:
     """An address that is not the user of a git remote (`git@host:path`)."""
     at = data.index(b"@", start)
     return None if data[at - 3 : at] == b"git" and data[end : end + 1] == b":" else end
+
+
+def _is_card(number: bytes) -> bool:
+    digits = _DIGITS.sub(b"", number)
+    return _CARDS.fullmatch(digits) is not None and luhn(digits)
 
 
 def _alone(data: bytes, start: int, end: int) -> bool:

@@ -6,7 +6,8 @@ RE2 takes time in proportion to the text, whatever the pattern; what would need 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -35,6 +36,8 @@ _PLAIN: Final = re.compile(
     r"|\{\d+(?:,\d*)?\})+(?:\\b)?"
 )
 
+MOST_EARLY_CHECKS: Final = 1000
+"""Checks of one pattern in one first pass: with more, every match is a place, as after each the search begins anew."""
 # Also a backslash: texts are searched with their escapes resolved.
 _ALONE: Final = re.compile(r"\^|\$|\\A|\\z|\\\\")
 
@@ -47,6 +50,8 @@ class Pattern:
     check: Check | None = None
     early: str = ""
     """The same for texts of JSON as they are, with escapes in them: it matches where the pattern does, or more."""
+    early_check: Check | None = None
+    """What of `check` holds for texts with escapes, too, where `early` matches."""
     alone: bool = False
     """Whether it may match a text and not a longer one that holds it, so that each text must be searched alone."""
 
@@ -114,25 +119,31 @@ class Scanner:
         self._set.Compile()
         self._early = re2.Set.SearchSet(_options()) if all(pattern.early for pattern in patterns) else None
         if self._early is not None:
-            early = [*(pattern.early for pattern in patterns), SUSPECT]
-            self._early_found = [compiled(text) for text in early]
-            for text in early:
+            early = [*((pattern.early, pattern.early_check) for pattern in patterns), (SUSPECT, None)]
+            self._early_found = [(compiled(text), check) for text, check in early]
+            for text, _ in early:
                 self._early.Add(text.encode())
             self._early_witness = self._early.Add(rb"\z")
             self._early.Compile()
 
-    def suspects(self, text: str) -> list[Range] | None:
-        """Where a pattern may match in a text that is JSON or none, in characters and in order; None: anywhere.
+    def suspects(self, data: bytes) -> list[Range] | None:
+        """Where a pattern may match in texts that are JSON or none, in order; None: anywhere.
 
         One pass where nothing may; each pattern that may match takes one more. Calls into RE2 are few, as after each
         the interpreter's lock has to be waited for.
         """
-        data = text.encode(errors="replace")
         found = self._early.Match(data) or [] if self._early is not None else []
         if self._early is None or self._early_witness not in found:
             return None
-        places = {m.span() for n in found if n != self._early_witness for m in self._early_found[n].finditer(data)}
-        return _in_characters(text, data, sorted(places))
+        places = {place for n in found if n != self._early_witness for place in self._early_places(n, data)}
+        return sorted(places)
+
+    def _early_places(self, number: int, data: bytes) -> Iterable[Range]:
+        pattern, check = self._early_found[number]
+        if check is not None:
+            with suppress(_TooManyError):
+                return list(_places(pattern, check, data, [(0, len(data))], _bounded(MOST_EARLY_CHECKS)))
+        return (match.span() for match in pattern.finditer(data))
 
     def hits(self, text: str) -> tuple[frozenset[int], bool, bool]:
         """The patterns that a text holds, before checks; whether it holds escapes of white space, and what to fold."""
@@ -145,28 +156,48 @@ class Scanner:
 
     def find(self, number: int, data: bytes, gaps: Collection[Range], go_on: Callable[[], None]) -> Iterator[Range]:
         """The places of a pattern in the gaps; `go_on` is called before each and may raise."""
-        pattern, check = self._found[number]
-        group = min(pattern.groups, 1)
-        for first, last in gaps:
-            at = first
-            while at < last:
-                go_on()
-                match = pattern.search(data, at, last)
-                if match is None:
-                    break
-                start, end = match.span(group) if match[group] is not None else match.span()
-                right = check(data, start, end) if check else end
-                if right is None or right <= start:
-                    at = match.start() + 1
-                else:
-                    yield start, right
-                    at = max(right, match.start() + 1)
+        return _places(*self._found[number], data, gaps, go_on)
 
 
-def _in_characters(text: str, data: bytes, places: list[Range]) -> list[Range]:
+class _TooManyError(Exception):
+    """More calls than there may be."""
+
+
+def _bounded(calls: int) -> Callable[[], None]:
+    left = iter(range(calls))
+
+    def go_on() -> None:
+        if next(left, None) is None:
+            raise _TooManyError
+
+    return go_on
+
+
+def _places(
+    pattern: Any, check: Check | None, data: bytes, gaps: Collection[Range], go_on: Callable[[], None]
+) -> Iterator[Range]:
+    group = min(pattern.groups, 1)
+    for first, last in gaps:
+        at = first
+        while at < last:
+            go_on()
+            match = pattern.search(data, at, last)
+            if match is None:
+                break
+            start, end = match.span(group) if match[group] is not None else match.span()
+            right = check(data, start, end) if check else end
+            if right is None or right <= start:
+                at = match.start() + 1
+            else:
+                yield start, right
+                at = max(right, match.start() + 1)
+
+
+def in_characters(text: str, places: list[Range]) -> list[Range]:
     """Places in UTF-8 as places in the text; each may reach a little further."""
-    if len(data) == len(text):
+    if text.isascii():
         return places
+    data = text.encode(errors="replace")
     out = []
     byte = character = 0
     for start, end in places:

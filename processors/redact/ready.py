@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from .checks import alone, card, has_digit, iban, no_remote
+from .checks import alone, card, has_digit, iban, may_be_alone, may_be_card, no_remote
 from .fold import BLANK
 from .patterns import SPACE, START, Check, Pattern
 
@@ -20,9 +20,9 @@ def _known(start: str, rest: str, check: Check | None = None) -> Pattern:
     return Pattern(rf"\b{start}{rest}", check, early=f"{START}(?:{start}{rest}{hidden})")
 
 
-def _same(text: str, check: Check | None = None) -> Pattern:
+def _same(text: str, check: Check | None = None, early_check: Check | None = None) -> Pattern:
     """A pattern that no escape can hide."""
-    return Pattern(text, check, early=text)
+    return Pattern(text, check, text, early_check)
 
 
 _CARD: Final = r"(?:[2-6]\d{13,18}|[2-6]\d{3}[ -]\d{4}[ -]\d{4}[ -]\d{2,4}(?:[ -]\d{3})?|3\d{3}[ -]\d{6}[ -]\d{4,5})\b"
@@ -35,9 +35,9 @@ READY: Final[Mapping[str, tuple[Pattern, ...]]] = {
     "phone": (
         # E.164 with separators; numbers without a country's code only as North America writes them.
         Pattern(r"\+[1-9](?:[ .()/-]{0,2}\d){7,14}", alone, early=r"\+[1-9](?:[ .()/\\-]{0,3}\d){7}"),
-        _same(r"(?:\([2-9]\d\d\) ?|[2-9]\d\d[-.])[2-9]\d\d[-.]\d{4}", alone),
+        _same(r"(?:\([2-9]\d\d\) ?|[2-9]\d\d[-.])[2-9]\d\d[-.]\d{4}", alone, may_be_alone),
     ),
-    "card": (Pattern(rf"\b{_CARD}", card, early=rf"(?:\A|\D|\\u[0-9a-fA-F]{{4}}){_CARD}"),),
+    "card": (Pattern(rf"\b{_CARD}", card, rf"(?:\A|\D|\\u[0-9a-fA-F]{{4}})({_CARD})", may_be_card),),
     "iban": (
         Pattern(
             r"\b[A-Z]{2}\d{2}(?:\s{0,2}[A-Z0-9]){11,30}", iban,

@@ -9,7 +9,7 @@ in which a pattern matches is left out, as a mark would not be valid there. What
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final, NamedTuple, TypeVar
@@ -18,7 +18,7 @@ import orjson
 
 from ...schemas.batch import Batch
 from ...schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
-from .texts import TextRedactor
+from .texts import Candidates, TextRedactor
 
 Item = TypeVar("Item", Span, LogRecord)
 MARK_KEY: Final = "tracejury.redacted"
@@ -61,17 +61,25 @@ class Redactor:
 
     def batch(self, batch: Batch, redacted: Redacted) -> Batch:
         """The batch as it may be stored; itself where nothing is redacted."""
-        texts = chain.from_iterable(chain(map(_texts_of_span, batch.spans), map(_texts_of_log, batch.logs)))
-        one = _OneBatch(self._texts, self._texts.candidates(texts), redacted)
+        items: Iterable[Span | LogRecord] = chain(batch.spans, batch.logs)
+        resources = {id(item.resource_attributes): item.resource_attributes for item in items}
+        texts = chain(map(_texts_of_span, batch.spans), map(_texts_of_log, batch.logs))
+        values = (resource.values() for resource in resources.values())
+        candidates = self._texts.candidates(_all(chain(_all(texts), values)))
+        keys = chain(map(_keys_of_span, batch.spans), map(_keys_of_log, batch.logs), [resources.values()])
+        taken = frozenset(filter(self._texts.takes, set(_all(_all(keys)))))
+        if not candidates and not taken:
+            return batch
+        one = _OneBatch(self._texts, candidates, taken, redacted)
         spans, logs = [one.span(span) for span in batch.spans], [one.log(record) for record in batch.logs]
         return replace(batch, spans=spans, logs=logs) if redacted.counts else batch
 
 
 class _OneBatch:
-    """Its spans share resources, which are redacted once."""
+    """Its spans share resources, which are redacted once. `taken`: the keys of which a rule takes values."""
 
-    def __init__(self, texts: TextRedactor, candidates: Container[str], redacted: Redacted) -> None:
-        self._texts, self._candidates, self._redacted = texts, candidates, redacted
+    def __init__(self, texts: TextRedactor, candidates: Candidates, taken: frozenset[str], redacted: Redacted) -> None:
+        self._texts, self._candidates, self._taken, self._redacted = texts, candidates, taken, redacted
         self._resources: dict[int, tuple[_Attributes, list[str]]] = {}
 
     def span(self, span: Span) -> Span:
@@ -91,7 +99,7 @@ class _OneBatch:
 
     def log(self, record: LogRecord) -> LogRecord:
         resource, names = self._resource(record.resource_attributes, {})
-        if not self._touches((*record.attributes, *_LOG_TEXTS), _texts_of_log(record)):
+        if not self._touches(_keys_of_log(record), _texts_of_log(record)):
             return self._finish(record, record.attributes, record.attribute_types, resource, names) if names else record
         found = list(names)
         plain = self._plain(record, _LOG_TEXTS, found, unread=record.body_type in _UNREAD)
@@ -102,8 +110,9 @@ class _OneBatch:
             plain["body_type"] = "string"
         return self._finish(replace(record, **plain), *attributes, resource, found)
 
-    def _touches(self, keys: Iterable[str], texts: Iterable[str]) -> bool:
-        return any(map(self._candidates.__contains__, texts)) or any(map(self._texts.takes, keys))
+    def _touches(self, keys: Iterable[Collection[str]], texts: Iterable[Collection[str]]) -> bool:
+        untouched = all(map(self._candidates.keys().isdisjoint, texts)) and all(map(self._taken.isdisjoint, keys))
+        return not untouched
 
     def _finish(
         self, item: Item, texts: StoredAttributes, types: Mapping[str, str], resource: _Attributes, found: list[str]
@@ -125,7 +134,7 @@ class _OneBatch:
         if known is None:
             names: list[str] = []
             new = _Attributes(texts, types)
-            if self._touches(texts, texts.values()):
+            if self._touches([texts], [texts.values()]):
                 new = self._attributes(texts, types, names)
             known = self._resources[id(texts)] = (new, names)
         return known
@@ -144,10 +153,10 @@ class _OneBatch:
         return _Attributes(out, out_types)
 
     def _value(self, key: str, text: str, found: list[str], *, read: bool = True) -> str | None:
-        if text not in self._candidates and not self._texts.takes(key):
+        if text not in self._candidates and key not in self._taken:
             return text
         here: list[str] = []
-        new = self._texts.value(key, text, here, patterns=read)
+        new = self._texts.value(key, text, here, patterns=read, places=self._candidates.get(text))
         for name in here:
             self._redacted.counts[name, key] += 1
         found += here
@@ -205,36 +214,39 @@ def _loads(text: str) -> bool:
     return True
 
 
-def _keys_of_span(span: Span) -> Iterator[str]:
-    yield from span.attributes
-    yield from _SPAN_TEXTS
+# Groups, so that sets go through them at once: a request has many thousand keys and texts.
+_all: Final = chain.from_iterable
+
+
+def _keys_of_span(span: Span) -> Iterator[Collection[str]]:
+    yield span.attributes
+    yield _SPAN_TEXTS
     for event in span.events:
-        yield from event.attributes
+        yield event.attributes
     for link in span.links:
-        yield from link.attributes
+        yield link.attributes
     if span.events:
-        yield "event.name"
+        yield ("event.name",)
     if span.trace_state or span.links:
-        yield "span.trace_state"
+        yield ("span.trace_state",)
 
 
-def _texts_of_span(span: Span) -> Iterator[str]:
-    yield span.name
-    yield span.status_message
-    yield span.scope_name
-    yield span.scope_version
-    yield span.trace_state
-    yield from span.attributes.values()
-    yield from span.resource_attributes.values()
+def _keys_of_log(record: LogRecord) -> Iterator[Collection[str]]:
+    yield record.attributes
+    yield _LOG_TEXTS
+
+
+def _texts_of_span(span: Span) -> Iterator[Collection[str]]:
+    yield span.name, span.status_message, span.scope_name, span.scope_version, span.trace_state
+    yield span.attributes.values()
     for event in span.events:
-        yield event.name
-        yield from event.attributes.values()
+        yield (event.name,)
+        yield event.attributes.values()
     for link in span.links:
-        yield link.trace_state
-        yield from link.attributes.values()
+        yield (link.trace_state,)
+        yield link.attributes.values()
 
 
-def _texts_of_log(record: LogRecord) -> Iterator[str]:
-    yield from (record.event_name, record.body, record.severity_text, record.scope_name, record.scope_version)
-    yield from record.attributes.values()
-    yield from record.resource_attributes.values()
+def _texts_of_log(record: LogRecord) -> Iterator[Collection[str]]:
+    yield record.event_name, record.body, record.severity_text, record.scope_name, record.scope_version
+    yield record.attributes.values()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -14,20 +14,24 @@ from typing import Final, NamedTuple, Protocol
 from .fold import blanked, fold
 from .json_parts import MOST_LEVELS, PartKind, literal, parsed, parts, string_of, values_at
 from .paths import covers
-from .patterns import Range, Scanner
+from .patterns import Range, Scanner, in_characters
 from .rules import FAILED, FAILED_MARK, Action, RedactionMarks, RedactionRule
 
 log = logging.getLogger(__name__)
 
 SECONDS: Final = 1.0
 """How long one value may take; RE2 is linear, but a value may hold a million matches."""
-BETWEEN: Final = "\n\n"
-"""Between texts that are searched at once; no ready-made pattern matches across it."""
+BETWEEN: Final = b"\n\n"
+"""Between texts that are searched at once: it begins and ends words, and few patterns match across it."""
 CHUNK: Final = 1 << 20
 _KEYS: Final = 4096
 _ROUNDS: Final = 4
 _AFTER: Final = 16
 """Matches between two looks at the clock."""
+
+
+Candidates = dict[str, list[Range] | None]
+"""Texts in which a pattern may match, and the places in bytes of their UTF-8 where; None: anywhere."""
 
 
 class Entity(NamedTuple):
@@ -104,26 +108,41 @@ class TextRedactor:
         plan = self._plan(key) if self._keyed else None
         return plan is not None and bool(plan.whole or plan.paths)
 
-    def candidates(self, texts: Iterable[str]) -> Container[str]:
+    def candidates(self, texts: Iterable[str]) -> Candidates:
         """Those of the texts in which a pattern may match: one pass over each that differs from the others."""
         if not self._owners and self._analyzer is None:
-            return ()
+            return {}
+        different = dict.fromkeys(texts)
         if not self._joinable:
-            return Everything()
-        found: set[str] = set()
-        for chunk in _chunks(dict.fromkeys(texts)):
-            places = self._scanner.suspects(BETWEEN.join(chunk))
-            if places is None:
-                return Everything()
-            ends = list(accumulate(len(text) + len(BETWEEN) for text in chunk))
-            for start, end in places:
-                found.update(chunk[bisect_right(ends, start) : bisect_right(ends, end) + 1])
+            return dict[str, list[Range] | None](different)
+        found: Candidates = {}
+        for chunk in _chunks(different):
+            self._search(chunk, found)
         return found
 
-    def value(self, key: str, text: str, found: list[str], *, patterns: bool = True) -> str | None:
+    def _search(self, texts: Sequence[str], found: Candidates) -> None:
+        """Add those in which a pattern may match to `found`."""
+        encoded = [text.encode(errors="replace") for text in texts]
+        places = self._scanner.suspects(BETWEEN.join(encoded))
+        if places is None:
+            found.update(dict.fromkeys(texts))
+            return
+        starts = [0, *accumulate(len(data) + len(BETWEEN) for data in encoded)]
+        for start, end in places:
+            first, last = bisect_right(starts, start) - 1, bisect_right(starts, end - 1) - 1
+            if first < last and start >= starts[first + 1] - len(BETWEEN):  # what follows is what it found
+                first += 1
+            if first < last:  # by themselves they may match elsewhere
+                found.update(dict.fromkeys(texts[first : last + 1]))
+            elif (within := found.setdefault(texts[first], [])) is not None:
+                within.append((max(start - starts[first], 0), end - starts[first]))
+
+    def value(
+        self, key: str, text: str, found: list[str], *, patterns: bool = True, places: list[Range] | None = None
+    ) -> str | None:
         """The text that is stored, None where it is dropped; `found` gains the name of a rule for each place.
 
-        Without `patterns` only a rule for the whole value applies.
+        Without `patterns` only a rule for the whole value applies. `places`: those of `candidates`, if they are known.
         """
         plan = self._plan(key)
         before = len(found)
@@ -132,7 +151,7 @@ class TextRedactor:
                 return self._whole(plan.whole, text, found)
             if not patterns:
                 return text
-            new = self._text(text, plan, (), 0, found)
+            new = self._text(text, plan, ((), 0), found, places)
         except Exception as error:  # noqa: BLE001  a fault of a rule, of an analyser or of ours must not store what it looked at
             log.warning("a rule of redaction failed, its value was dropped: %s", type(error).__name__)
             found[before:] = [FAILED]
@@ -155,15 +174,21 @@ class TextRedactor:
         found.append(rule.name)
         return self._marks.of(rule, text.encode()) or None
 
-    def _text(self, text: str, plan: _Plan, place: tuple[str, ...], level: int, found: list[str]) -> str:
-        """A text that may be JSON; `place` and `level` of JSON in JSON."""
+    def _text(
+        self, text: str, plan: _Plan, at: tuple[tuple[str, ...], int], found: list[str], places: list[Range] | None
+    ) -> str:
+        """A text that may be JSON; `at`: path and level of JSON in JSON; `places`: where a pattern may match."""
+        path, level = at
         value = parsed(text) if level < MOST_LEVELS else None
         if value is None:
-            return self._plain(text, self._patterns_at(plan, place), found)
-        places = self._scanner.suspects(text) if self._joinable else None
-        if plan.paths or plan.within or places is None:
-            return self._json(text, plan, (place, level), found)
-        return self._json_at(text, plan, level, places, found)
+            return self._plain(text, self._patterns_at(plan, path), found)
+        if plan.paths or plan.within:
+            return self._json(text, plan, at, found)
+        if places is None and self._joinable:
+            places = self._scanner.suspects(text.encode(errors="replace"))
+        if places is None:
+            return self._json(text, plan, at, found)
+        return self._json_at(text, plan, level, in_characters(text, places), found)
 
     def _json_at(self, text: str, plan: _Plan, level: int, places: list[Range], found: list[str]) -> str:
         """JSON with other values at some places: of all else not even the structure matters."""
@@ -236,7 +261,7 @@ class TextRedactor:
         if kind is PartKind.KEY:
             new = self._plain(text, self._patterns_at(plan, place), found)
         else:
-            new = self._text(text, plan, place, level + 1, found)
+            new = self._text(text, plan, (place, level + 1), found, None)
         return token if new == text else literal(new)
 
     def _plain(self, text: str, names: frozenset[str], found: list[str]) -> str:
@@ -311,13 +336,6 @@ class TextRedactor:
             out += data[done : group[0].start] + self._marks.of(best.rule, best.value).encode()
             done = max(match.end for match in group)
         return (out + data[done:]).decode()
-
-
-class Everything:
-    """Holds every text."""
-
-    def __contains__(self, _: object) -> bool:
-        return True
 
 
 def _chunks(texts: Iterable[str]) -> Iterator[list[str]]:

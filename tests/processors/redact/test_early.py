@@ -59,3 +59,21 @@ def test_whatever_stands_beside_it(pair: tuple[str, str], wrapping: str, before:
     found: list[str] = []
     REDACTOR.value("k", text, found)
     assert not found or text in REDACTOR.candidates([text])
+
+
+def test_many_numbers_that_are_no_cards_hide_none() -> None:
+    """Check digits are looked at in the first pass only while it stays quick."""
+    wrong = "4111 1111 1111 1112, "
+    assert not REDACTOR.candidates([wrong * 10])
+    assert REDACTOR.candidates([wrong * 10 + SECRETS["card"]])
+    assert REDACTOR.candidates([wrong * 2_000 + SECRETS["card"]])
+
+
+@given(st.lists(st.sampled_from([*SECRETS.values(), "DE89", "password", ":", "nothing", "", "é"]), max_size=6))
+def test_texts_that_are_searched_together_have_the_places_of_each_alone(texts: list[str]) -> None:
+    """In whatever order they come: also where a pattern matches across two of them."""
+    together = REDACTOR.candidates(texts)
+    for text in texts:
+        alone = REDACTOR.candidates([text])
+        assert together.get(text) in (alone.get(text), None)
+        assert text in together or text not in alone
