@@ -66,19 +66,29 @@ def literal(text: str | None) -> str:
 
 def values_at(text: str, places: Sequence[tuple[int, int]]) -> Iterator[JsonPart]:
     """The keys, texts and integers of valid JSON that meet one of the places, which are in order of their starts."""
-    waiting = iter(places)
-    place = next(waiting, None)
-    for token in _VALUE.finditer(text):
-        start, end = token.span()
-        while place is not None and place[1] <= start:
-            place = next(waiting, None)
-        if place is None:
+    token: re.Match[str] | None = None
+    for first, last in places:
+        if token is None or token.end() <= first:
+            token = _VALUE.search(text, _value_start(text, token.end() if token else 0, first))
+        while token is not None and token.start() < last:
+            start, end = token.span()
+            if end > first:
+                other = PartKind.KEY if _COLON.match(text, end) else PartKind.STRING
+                yield JsonPart(other if text[start] == '"' else PartKind.INTEGER, (), start, end)
+            token = _VALUE.search(text, end)
+        if token is None:
             return
-        if place[0] < end:
-            kind = (
-                PartKind.INTEGER if text[start] != '"' else PartKind.KEY if _COLON.match(text, end) else PartKind.STRING
-            )
-            yield JsonPart(kind, (), start, end)
+
+
+def _value_start(text: str, outside: int, place: int) -> int:
+    """Where the value begins that holds the place, else the place; `outside`: a place before it that is in no value.
+
+    A string holds it if quotes that are not escaped are odd in number before it.
+    """
+    before = text[outside:place].replace("\\\\", "  ").replace('\\"', "  ")
+    if before.count('"') % 2:
+        return outside + before.rindex('"')
+    return outside + len(before.rstrip("+-.0123456789eE"))
 
 
 def parts(text: str) -> Iterator[JsonPart]:

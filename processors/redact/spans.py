@@ -18,7 +18,8 @@ import orjson
 
 from ...schemas.batch import Batch
 from ...schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
-from .texts import Candidates, TextRedactor
+from .candidates import Candidates
+from .texts import KnownTexts, TextRedactor
 
 Item = TypeVar("Item", Span, LogRecord)
 MARK_KEY: Final = "tracejury.redacted"
@@ -80,6 +81,7 @@ class _OneBatch:
 
     def __init__(self, texts: TextRedactor, candidates: Candidates, taken: frozenset[str], redacted: Redacted) -> None:
         self._texts, self._candidates, self._taken, self._redacted = texts, candidates, taken, redacted
+        self._known: KnownTexts = {}
         self._resources: dict[int, tuple[_Attributes, list[str]]] = {}
 
     def span(self, span: Span) -> Span:
@@ -156,7 +158,7 @@ class _OneBatch:
         if text not in self._candidates and key not in self._taken:
             return text
         here: list[str] = []
-        new = self._texts.value(key, text, here, patterns=read, places=self._candidates.get(text))
+        new = self._texts.value(key, text, here, patterns=read, places=self._candidates.get(text), known=self._known)
         for name in here:
             self._redacted.counts[name, key] += 1
         found += here

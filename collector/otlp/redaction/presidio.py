@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from ....processors.redact.plain_texts import Entity
 from ....processors.redact.rules import RedactionRule
-from ....processors.redact.texts import Entity
 from ....schemas.errors import ConfigError
 from .config import RedactionConfig, entity_rule
 

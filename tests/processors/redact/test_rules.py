@@ -9,9 +9,10 @@ import pytest
 from redacting import KEY, own, ready, redacted
 
 from tracejury.processors.redact.paths import covers, parse_path
+from tracejury.processors.redact.plain_texts import Analyzer, Entity
 from tracejury.processors.redact.ready import READY
 from tracejury.processors.redact.rules import Action, RedactionRule
-from tracejury.processors.redact.texts import Analyzer, Entity, TextRedactor
+from tracejury.processors.redact.texts import TextRedactor
 
 CHAT = '{"messages": [{"role": "user", "content": "hi"}, {"content": [1, {"a": 2}]}, {"content": null}], "n": 1e5}'
 
