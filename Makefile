@@ -69,7 +69,7 @@ bench: setup
 	$(BIN)/python tests/bench/ingest.py --passes 30
 	$(BIN)/python tests/bench/ingest.py --passes 30 --protocol http
 	$(BIN)/python tests/bench/ingest.py --passes 20 --spans 32
-	$(BIN)/python tests/bench/tls.py
+	$(BIN)/python tests/bench/secured.py --passes 10 --rounds 5
 	$(BIN)/python tests/bench/commit.py
 	$(BIN)/python tests/bench/latency.py
 	$(BIN)/python tests/bench/webhook.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from pathlib import Path
@@ -38,3 +39,9 @@ def resident(collector: Serving) -> int:
     text = Path(f"/proc/{collector.process.pid}/status").read_text()
     found = re.search(r"VmRSS:\s+(\d+)", text)
     return int(found[1]) * 1024 if found else 0
+
+
+def cpu_seconds(collector: Serving) -> float:
+    """CPU time that the process has taken, over all its threads."""
+    fields = Path(f"/proc/{collector.process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
