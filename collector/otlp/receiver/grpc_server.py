@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 import grpc
-from grpc_health.v1 import health_pb2, health_pb2_grpc
-from grpc_health.v1.health import aio as health  # type: ignore[attr-defined]  # the stubs leave it out
 from pydantic import Field
 
 from ....schemas.config_base import Seconds, Section
@@ -16,6 +14,8 @@ from ....schemas.errors import ConfigError, RetryableError, TracejuryError
 from ...auth.key import KeyScope
 from ...auth.tokens_sent import token_sent
 from ..codec.signals import SCHEMAS, Encoding, Signal
+from .grpc_health import HealthHandler
+from .grpc_message import Context, MessageReader, host_of
 from .http_config import bounded_connections
 from .intake import Intake
 from .ports import bind, split_endpoint, unusable
@@ -24,7 +24,6 @@ from .tls import ListenerTls
 from .tls_config import TlsConfig
 
 TRANSPORT: Final = "grpc"
-Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 if TYPE_CHECKING:
     _GenericHandler = grpc.GenericRpcHandler[Any, Any]
 else:
@@ -45,6 +44,8 @@ class GrpcConfig(Section):
     """Requests of one connection at a time; HTTP/2 makes the client wait with more."""
     handshake_seconds: Seconds = 10.0
     """The longest a new connection may take until it speaks HTTP/2, its TLS handshake included."""
+    read_seconds: Seconds = 60.0
+    """The longest a request may take to arrive."""
     idle_seconds: Seconds = 300.0
     """How long a connection without requests is kept open; clients connect again by themselves."""
     connections: int = Field(default=4096, ge=1)
@@ -57,8 +58,9 @@ class GrpcReceiver:
     def __init__(self, config: GrpcConfig, intake: Intake) -> None:
         self._config = config
         self._intake = intake
-        self._exports = _Exports(intake)
-        self._health = health.HealthServicer()
+        reader = MessageReader(intake.inflight, intake.limits.request_bytes, config.read_seconds)
+        self._exports = _Exports(intake, reader)
+        self._health = HealthHandler(SERVICES, reader)
         self._tls = ListenerTls(config.tls, "grpc.tls") if config.tls else None
         self._server: grpc.aio.Server | None = None
 
@@ -72,8 +74,7 @@ class GrpcReceiver:
         if port or self._tls:
             bind(self._config.endpoint).close()  # grpcio's core has many lines for a taken port, and no pid
         server = grpc.aio.server(options=self._options())
-        server.add_generic_rpc_handlers((self._exports,))
-        health_pb2_grpc.add_HealthServicer_to_server(self._health, server)
+        server.add_generic_rpc_handlers((self._exports, self._health))
         at = self._config.endpoint
         try:
             port = (
@@ -84,8 +85,6 @@ class GrpcReceiver:
                 raise self._tls.unusable_for_grpc() from None
             raise ConfigError(unusable(at, str(error))) from None
         await server.start()
-        for service in SERVICES:
-            await self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
         self._server = server
         return port
 
@@ -94,7 +93,7 @@ class GrpcReceiver:
         server, self._server = self._server, None
         if server is None:
             return
-        await self._health.enter_graceful_shutdown()
+        await self._health.stop()
         stopping = asyncio.create_task(server.stop(deadline))
         # Those who watch our health stay connected for as long as they may; exports are what is worth waiting for.
         finished = asyncio.create_task(self._exports.finished())
@@ -114,11 +113,6 @@ class GrpcReceiver:
         ]
 
 
-def host_of(peer: str) -> str:
-    """The host in a peer of grpc: "ipv4:127.0.0.1:4711", "ipv6:[::1]:4711"."""
-    return peer.partition(":")[2].rpartition(":")[0] or peer
-
-
 def _milliseconds(seconds: float) -> int:
     return min(round(seconds * 1000), _LONGEST)
 
@@ -126,8 +120,8 @@ def _milliseconds(seconds: float) -> int:
 class _Exports(_GenericHandler):
     """The Export methods, and which of their calls are under way."""
 
-    def __init__(self, intake: Intake) -> None:
-        self._intake = intake
+    def __init__(self, intake: Intake, reader: MessageReader) -> None:
+        self._intake, self._reader = intake, reader
         self._calls: set[asyncio.Task[Any]] = set()
 
     def service(self, handler_call_details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler[Any, Any] | None:
@@ -139,8 +133,9 @@ class _Exports(_GenericHandler):
         key = self._intake.keyring.valid(token)
         if key is None or not key.allows(KeyScope.INGEST):
             return grpc.stream_unary_rpc_method_handler(self._refused(signal, token))
-        # Without a deserialiser the bytes are ours, and so is what to answer when they are no protobuf.
-        return grpc.unary_unary_rpc_method_handler(self._method(signal, key.project))
+        # As a stream of one, so that the request is read when we say so; without a deserialiser the bytes are ours, and
+        # so is what to answer when they are no protobuf.
+        return grpc.stream_unary_rpc_method_handler(self._method(signal, key.project))
 
     def _refused(self, signal: Signal, token: str) -> Callable[[Any, Context], Awaitable[bytes]]:
         async def refuse(_: Any, context: Context) -> bytes:
@@ -154,15 +149,16 @@ class _Exports(_GenericHandler):
 
         return refuse
 
-    def _method(self, signal: Signal, tenant: str) -> Callable[[bytes, Context], Awaitable[bytes]]:
+    def _method(self, signal: Signal, tenant: str) -> Callable[[Any, Context], Awaitable[bytes]]:
         """The Export method of one signal for a project; every error is answered from the table."""
 
-        async def export(body: bytes, context: Context) -> bytes:
+        async def export(_: Any, context: Context) -> bytes:
             call = asyncio.current_task()
             if call:
                 self._calls.add(call)
                 call.add_done_callback(self._calls.discard)
             try:
+                body = await self._reader.read(context)
                 with self._intake.inflight.request(len(body)):
                     receipt = await self._intake.take(
                         TRANSPORT, signal, Encoding.PROTOBUF, body, context.peer(), tenant

@@ -46,8 +46,8 @@ class IntakeConfig(Section):
     inflight_bytes: int = Field(default=256 * MIB, ge=MIB)
     """Bytes of their decompressed bodies; beyond it they are refused retryably."""
     client_share: float = Field(default=0.5, gt=0, le=1)
-    """The share of both that requests of one address may have while their bodies arrive over HTTP; beyond it the one
-    that has been read longest is refused retryably."""
+    """The share of both that requests of one address may have while their bodies arrive; beyond it the one that has
+    been read longest is refused retryably. Over gRPC one that takes longer than half a second counts as the largest."""
     per_project: dict[str, ProjectQuota] = Field(default={})
     """Bytes that a project may send (docs/keys.md); `*` is each project that is not named."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import struct
 from typing import Any
 
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from http2_frames import PREFACE, call, message, opening
 from otlp_clients import METHODS, Answer, Client
 from otlp_parts import RecordingSink, span, spans, traces
 
@@ -17,7 +17,6 @@ from tracejury.collector.otlp.receiver.grpc_server import SERVICES, GrpcConfig, 
 from tracejury.collector.otlp.receiver.intake import Intake
 
 Status = health_pb2.HealthCheckResponse
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
 async def started(intake: Intake, **config: float) -> tuple[GrpcReceiver, int]:
@@ -95,8 +94,7 @@ async def test_truncated_gzip_is_answered_by_the_core(grpc_port: int, sink: Reco
     """INTERNAL, before our code sees anything; the server lives on. Spoken frame by frame: no client sends that."""
     body = gzip.compress(bytes(1000))[:-9]
     reader, writer = await asyncio.open_connection("127.0.0.1", grpc_port)
-    writer.write(PREFACE + _frame(4, 0, 0, b"") + _frame(1, 4, 1, _headers()))
-    writer.write(_frame(0, 1, 1, b"\1" + struct.pack(">I", len(body)) + body))
+    writer.write(opening() + call(1, encoding="gzip") + message(1, body, compressed=True, last=True))
     heard = b""
     while b"grpc-status" not in heard:
         piece = await reader.read(65_536)
@@ -107,27 +105,6 @@ async def test_truncated_gzip_is_answered_by_the_core(grpc_port: int, sink: Reco
     await writer.wait_closed()
     assert sink.batches == []
     assert await Client("grpc", grpc_port).send(traces(span())) == Answer("OK")
-
-
-def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
-    """An HTTP/2 frame (RFC 9113, section 4.1)."""
-    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
-
-
-def _headers() -> bytes:
-    """The head of an Export call, every field a literal (RFC 7541, section 6.2.2)."""
-    fields = {
-        ":method": "POST",
-        ":scheme": "http",
-        ":authority": "test",
-        ":path": "/opentelemetry.proto.collector.trace.v1.TraceService/Export",
-        "content-type": "application/grpc",
-        "te": "trailers",
-        "grpc-encoding": "gzip",
-    }
-    pieces = (text.encode() for field in fields.items() for text in field)
-    literals = [bytes([len(piece)]) + piece for piece in pieces]
-    return b"".join(b"\0" + name + value for name, value in zip(literals[::2], literals[1::2], strict=True))
 
 
 @pytest.mark.parametrize("first", [b"", PREFACE[:10], PREFACE], ids=["nothing", "half a preface", "a preface"])
