@@ -6,7 +6,7 @@ its dashboards work; all others begin with `tracejury_`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
@@ -19,6 +19,9 @@ from prometheus_client.registry import Collector
 NANOS: Final = 1e9
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Bucket boundaries of durations."""
+
+OWNED: Final = frozenset({"service", "webhook", "backend"})
+"""Labels that name something of a project."""
 
 
 class Telemetry:
@@ -40,7 +43,7 @@ class Telemetry:
         self.meter.create_observable_counter(name, callbacks=[observe(read)], description=description, unit=unit)
 
     def prometheus(self, project: str = "") -> bytes:
-        """The metrics as Prometheus text, without those that bear the name of another project."""
+        """The metrics as Prometheus text, without those of another project."""
         return generate_latest(_OfProject(self._registry, project))
 
     def shutdown(self) -> None:
@@ -48,8 +51,13 @@ class Telemetry:
         self._provider.shutdown()
 
 
+def of_project(project: str) -> Mapping[str, str]:
+    """The label of a project; the default one has none."""
+    return {"project": project} if project else {}
+
+
 class _OfProject(Collector):
-    """What a registry collects, without samples whose label `project` names another one."""
+    """What a registry collects, without the samples of other projects."""
 
     def __init__(self, registry: CollectorRegistry, project: str) -> None:
         self._registry, self._project = registry, project
@@ -57,8 +65,12 @@ class _OfProject(Collector):
     def collect(self) -> Iterator[Metric]:
         """The metrics of the project, and those of the whole process."""
         for metric in self._registry.collect():
-            metric.samples = [s for s in metric.samples if s.labels.get("project", self._project) == self._project]
+            metric.samples = [s for s in metric.samples if self._is_shown(s.labels)]
             yield metric
+
+    def _is_shown(self, labels: Mapping[str, str]) -> bool:
+        # What is of a project and names none is of the default one; all else is of the process.
+        return labels.get("project", "" if OWNED & labels.keys() else self._project) == self._project
 
 
 def observe(read: Callable[[], float]) -> Callable[[CallbackOptions], Iterable[Observation]]:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import quote
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -18,8 +18,9 @@ from ..auth.key import AccessKey, KeyScope
 from ..auth.keyring import MISSING, Keyring
 from ..auth.sign_in import COOKIE, SignIns
 from ..auth.tokens_sent import token_sent
-from .answers import Refusal, refusal_of, refuse, wants_page
+from .answers import refusal_of, refuse, wants_page
 from .guard import READING
+from .security import SecureHeaders
 
 KEY: Final = "tracejury.key"
 """The entry of an ASGI scope with the key of whoever asks; absent where a key is needed and none was sent."""
@@ -46,11 +47,15 @@ class Access:
         self._keyring, self._sign_ins, self._app_of = keyring, sign_ins, app_of
         self._proxy = proxy or ProxyConfig()
         self._proxies = [ipaddress.ip_network(address) for address in self._proxy.addresses]
+        self._secured = SecureHeaders(self._answer)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand a request to the application of its project, or refuse it."""
-        if scope["type"] != "http":
-            return
+        if scope["type"] == "http":
+            is_kept = not self._keyring.asks or scope["path"].startswith(STATIC)
+            await self._secured(scope, receive, send if is_kept else _unstored(send))
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
         client = scope["client"][0] if scope.get("client") else ""
         try:
@@ -101,6 +106,17 @@ class Access:
         return any(address in network for network in self._proxies)
 
 
+def _unstored(send: Send) -> Send:
+    """Answers that no cache may store: what one key is told is not for whoever asks next."""
+
+    async def unstored(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message)["Cache-Control"] = "no-store"
+        await send(message)
+
+    return unstored
+
+
 class _WhileHeld:
     """The channels of a request that end when its key is revoked: live pages stream for as long as they are open."""
 
@@ -139,9 +155,8 @@ def _refused(scope: Scope, headers: Headers, error: TracejuryError) -> Response:
     if not isinstance(error, UnauthorizedError | ForbiddenError | OverloadedError):
         return refuse(scope, refusal_of(error))
     if isinstance(error, UnauthorizedError) and "hx-request" in headers:
-        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN, "Cache-Control": "no-store"})
+        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN})
     if isinstance(error, UnauthorizedError) and scope["method"] in READING and wants_page(scope):
         here = scope["path"] + (f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else "")
-        return RedirectResponse(f"{SIGN_IN}?next={quote(here, safe='')}", 303, {"Cache-Control": "no-store"})
-    refusal = refusal_of(error)
-    return refuse(scope, Refusal(refusal.status, refusal.detail, {**refusal.headers, "Cache-Control": "no-store"}))
+        return RedirectResponse(f"{SIGN_IN}?next={quote(here, safe='')}", 303)
+    return refuse(scope, refusal_of(error))

@@ -67,6 +67,15 @@ class SecureHeaders:
         await self.app(scope, receive, secured if scope["type"] == "http" else send)
 
 
+def is_https(scope: Scope) -> bool:
+    """Whether the browser speaks TLS, with us or with a proxy that says so: then cookies are for TLS alone.
+
+    Anybody may say so, as that only makes their own cookies stricter.
+    """
+    forwarded = Headers(scope=scope).get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+    return "https" in (scope.get("scheme"), forwarded)
+
+
 class Tokens:
     """Tokens for forms: what a form holds is the signature of a cookie that no other site's request carries.
 

@@ -85,7 +85,9 @@ class Collector:
 
     def __init__(self, config: CollectorConfig, *, clock: Callable[[], int] | None = None) -> None:
         """`clock`: unix nanos, by default a `SteadyClock`."""
-        self.keyring = Keyring(Path(config.keys.file) if config.keys.file else None)
+        self.keyring = Keyring(
+            Path(config.keys.file) if config.keys.file else None, closed=bool(config.keys.proxy.header)
+        )
         check_loopback(config, has_keys=self.keyring.asks)
         self.config = config
         if self.keyring.asks and (names := unencrypted(config)):

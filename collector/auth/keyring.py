@@ -34,8 +34,8 @@ WRONG: Final = "this key is not known here, or it has expired or was revoked"
 class Keyring:
     """The keys of a file and of the environment; for one thread.
 
-    Without any key nobody is asked for one (`asks` is false). Once it has seen a key, it asks for one until the
-    process ends, also when the file is emptied or removed. `clock`: unix nanos; `timer`: seconds.
+    Without any key nobody is asked for one (`asks` is false), unless it is `closed`. Once it has seen one, it asks
+    until the process ends, also when the file is emptied or removed. `clock`: unix nanos; `timer`: seconds.
     """
 
     def __init__(
@@ -44,8 +44,10 @@ class Keyring:
         environment: Mapping[str, str] = os.environ,
         clock: Callable[[], int] = time.time_ns,
         timer: Callable[[], float] = time.monotonic,
+        *,
+        closed: bool = False,
     ) -> None:
-        """Read the keys.
+        """Read the keys. `closed`: ask for one also while there is none.
 
         Raises:
             ConfigError: they cannot be read.
@@ -55,7 +57,7 @@ class Keyring:
         self._given = parse_keys(given, f"the environment variable {VARIABLE}") if given else ()
         self._seen, self._next = self._stamp(), clock() + LOOK_EVERY
         self._keys = self._read()
-        self.asks = bool(self._keys)
+        self.asks = closed or bool(self._keys)
         self._throttle = LogThrottle(clock)
         self._failures: TTLCache[str, int] = TTLCache(MOST_ADDRESSES, MINUTE, timer)
 

@@ -56,12 +56,16 @@ GROUP BY TraceId
 
 
 class StoredJudging:
-    """The store as the judging thread sees it."""
+    """The store as the judging thread sees it: reads of one tenant; `unjudged`, `save` and `stays` are of all."""
 
     def __init__(self, store: Store, tenant: str = "") -> None:
         self._store = store
         self._scope = Scope(store, tenant)
         self._joins = StoredJoins(store, tenant)
+
+    def of(self, tenant: str) -> StoredJudging:
+        """The same of another tenant."""
+        return StoredJudging(self._store, tenant)
 
     def known_rows(self, trace_ids: Sequence[str]) -> dict[str, int]:
         """Distinct spans and log records stored of each trace, one more where it was judged; absent: nothing is."""

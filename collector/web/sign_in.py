@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 
 from ...schemas.errors import TracejuryError
 from ..api.access import SIGN_IN
+from ..api.security import is_https
 from ..auth.key import KeyScope
 from ..auth.sign_in import COOKIE, LASTS
 from .site import Form, Site, action, page
@@ -62,6 +63,6 @@ def _remembered(site: Site, request: Request, ids: list[str], target: str) -> Re
     """Lead there, with the cookie of these keys, the current one first."""
     response = RedirectResponse(target, 303, _NO_STORE)
     value = site.services.sign_ins.value(list(dict.fromkeys(ids)))
-    is_secure = request.url.scheme == "https"
+    is_secure = is_https(request.scope)
     response.set_cookie(COOKIE, value, max_age=LASTS, httponly=True, samesite="lax", secure=is_secure, path="/")
     return response

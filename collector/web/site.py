@@ -22,7 +22,7 @@ from starlette.datastructures import Headers
 
 from ...schemas.errors import ConfigError
 from ..api.access import KEY
-from ..api.security import COOKIE, cookie_of, parse_form
+from ..api.security import COOKIE, cookie_of, is_https, parse_form
 from ..api.services import Services
 from ..auth.key import AccessKey
 from ..auth.sign_in import COOKIE as SESSION
@@ -81,7 +81,7 @@ class Site:
         )
         response = HTMLResponse(text, status_code=status, headers={"Cache-Control": "private, no-cache"})
         if cookie != cookie_of(request.headers):
-            is_secure = request.url.scheme == "https"
+            is_secure = is_https(request.scope)
             response.set_cookie(COOKIE, cookie, httponly=True, samesite="strict", path="/", secure=is_secure)
         return response
 

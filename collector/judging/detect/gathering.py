@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -31,19 +31,23 @@ class Gathering:
 
     def __init__(self, store: StoredJudging, assembler: Assembler, *, reads_ledger: bool) -> None:
         self._store, self._assembler, self._reads_ledger = store, assembler, reads_ledger
-        self._joins: bool | None = None
-        self._tied: set[str] = set()
+        self._joins: dict[str, bool] = {}
+        self._tied: set[TraceKey] = set()
 
     def read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, StoredTraceRows]:
         """Stored rows of the traces that are not held, up to about `LOAD_ROWS` rows."""
         cold = [t for t in due if not t.held]
         if not cold:
             return {}
-        counts = self._store.known_rows([t.key[1] for t in cold])
+        counts = {
+            (tenant, trace_id): count
+            for tenant, ids in _by_tenant(t.key for t in cold).items()
+            for trace_id, count in self._store.of(tenant).known_rows(ids).items()
+        }
         keys: list[TraceKey] = []
         rows = 0
         for trace in cold:
-            count = counts.get(trace.key[1], 0)
+            count = counts.get(trace.key, 0)
             if not trace.forced and count <= trace.rows:
                 trace.stored, trace.ledger = {}, {}
                 self._assembler.mark_complete(trace.key)
@@ -60,17 +64,22 @@ class Gathering:
 
     def save_join_keys(self, traces: Sequence[OpenTrace]) -> None:
         """Keep the keys of these traces, which are held, where they lead to others."""
-        keys = {t.key[1]: own for t in traces if (own := _leading(t))}
-        if keys:
-            self._store.keep_joins(keys, max(t.received_through for t in traces))
-            self._joins = True
-            self._tied |= keys.keys()
+        keys = {t.key: own for t in traces if (own := _leading(t))}
+        for tenant, ids in _by_tenant(keys).items():
+            leading = {trace_id: keys[tenant, trace_id] for trace_id in ids}
+            self._store.of(tenant).keep_joins(leading, max(t.received_through for t in traces))
+            self._joins[tenant] = True
+        self._tied |= keys.keys()
 
     def find_tied(self, due: Sequence[OpenTrace]) -> None:
         """Find the traces of this step that are tied to others at all: in most stores none is."""
-        if self._joins is None:
-            self._joins = self._store.any_joins()
-        self._tied = self._store.tied([t.key[1] for t in due]) if self._joins and due else set()
+        self._tied = set()
+        for tenant, ids in _by_tenant(t.key for t in due).items():
+            store = self._store.of(tenant)
+            if tenant not in self._joins:
+                self._joins[tenant] = store.any_joins()
+            if self._joins[tenant]:
+                self._tied |= {(tenant, trace_id) for trace_id in store.tied(ids)}
 
     def reviewed(self, trace: OpenTrace) -> Mapping[str, Finding]:
         """The stored findings of a trace with what LLM judges said of them meanwhile."""
@@ -83,34 +92,43 @@ class Gathering:
     def group_of(self, trace: OpenTrace) -> tuple[OpenTrace, ...]:
         """The trace with those that may be one with it, which are read where they are not held here."""
         tenant, trace_id = trace.key
-        together = self._store.joined([trace_id]).get(trace_id) if trace_id in self._tied else None
+        store = self._store.of(tenant)
+        together = store.joined([trace_id]).get(trace_id) if trace.key in self._tied else None
         if together is None:
             return (trace,)
         open_here = [self._assembler.get((tenant, t)) for t in sorted(together - {trace_id})]
         members = [trace, *(t for t in open_here if t is not None and t.held and t.stored is not None)]
         missing = self._load([(tenant, t) for t in sorted(together - {t.key[1] for t in members})])
-        told = self._store.joined_to(sorted(together))
+        told = store.joined_to(sorted(together))
         members += [_closed(key, stored, told.get(key[1])) for key, stored in missing.items() if stored.spans]
         return tuple(members)
 
     def refresh(self, group: Sequence[OpenTrace]) -> None:
-        """Read the ledger of these traces again: LLM judges write to it meanwhile."""
-        if not self._reads_ledger:
+        """Read the ledger of these traces, of one tenant, again: LLM judges write to it meanwhile."""
+        if not self._reads_ledger or not group:
             return
-        ledgers = self._store.load_ledger([t.key[1] for t in group])
+        ledgers = self._store.of(group[0].key[0]).load_ledger([t.key[1] for t in group])
         for trace in group:
             trace.ledger = dict(ledgers.get(trace.key[1], {}))
 
     def _load(self, keys: Sequence[TraceKey]) -> dict[TraceKey, StoredTraceRows]:
-        ids = [key[1] for key in keys]
-        if not ids:
-            return {}
-        rows_of, findings = self._store.load_spans(ids), self._store.load_findings(ids)
-        ledgers = self._store.load_ledger(ids) if self._reads_ledger else {}
-        return {
-            k: StoredTraceRows(*rows_of.get(k[1], ([], [])), findings.get(k[1], []), ledgers.get(k[1], {}))
-            for k in keys
-        }
+        found: dict[TraceKey, StoredTraceRows] = {}
+        for tenant, ids in _by_tenant(keys).items():
+            store = self._store.of(tenant)
+            rows_of, findings = store.load_spans(ids), store.load_findings(ids)
+            ledgers = store.load_ledger(ids) if self._reads_ledger else {}
+            for i in ids:
+                rows = rows_of.get(i, ([], []))
+                found[tenant, i] = StoredTraceRows(*rows, findings.get(i, []), ledgers.get(i, {}))
+        return found
+
+
+def _by_tenant(keys: Iterable[TraceKey]) -> Mapping[str, list[str]]:
+    """Trace ids by their tenant: what is read of one must be no other's."""
+    found: dict[str, list[str]] = {}
+    for tenant, trace_id in keys:
+        found.setdefault(tenant, []).append(trace_id)
+    return found
 
 
 def _leading(trace: OpenTrace) -> frozenset[str]:

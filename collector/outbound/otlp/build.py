@@ -123,7 +123,7 @@ def build_exports(
         )
         clients.append(client)
         forwarders.append((backend.project, forwarder))
-    watch_export(telemetry, [forwarder for _, forwarder in forwarders])
+    watch_export(telemetry, forwarders)
     exports = Forwarding(forwarders, clients)
     listeners.add(exports)
     return exports

@@ -6,15 +6,17 @@ from collections.abc import Callable, Iterable, Sequence
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from ...telemetry import Telemetry
+from ...telemetry import Telemetry, of_project
 from .forwarder import Forwarder
 
 
-def watch_export(telemetry: Telemetry, forwarders: Sequence[Forwarder]) -> None:
-    """Counters and gauges with the label `backend`, read when someone asks."""
+def watch_export(telemetry: Telemetry, forwarders: Sequence[tuple[str, Forwarder]]) -> None:
+    """Counters and gauges with the label `backend`, read when someone asks. `forwarders`: each with its project."""
 
     def observe(read: Callable[[Forwarder], float]) -> Callable[[CallbackOptions], Iterable[Observation]]:
-        return lambda _options: [Observation(read(f), {"backend": f.name}) for f in forwarders]
+        return lambda _options: [
+            Observation(read(f), {"backend": f.name, **of_project(project)}) for project, f in forwarders
+        ]
 
     for name, description, read in (
         ("sent_spans", "Spans taken by a backend, carriers included", lambda f: f.counts.sent_spans),

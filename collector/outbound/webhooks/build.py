@@ -113,7 +113,8 @@ def build_webhooks(
         ConfigError: a variable is missing, or holds no secret, URL or certificates.
     """
     deliveries = partial(StoredDeliveries, store, clock=clock)
-    return Webhooks(configs, deliveries, WebhookMetrics(telemetry), clock=clock)
+    projects = {config.name: config.project for config in configs}
+    return Webhooks(configs, deliveries, WebhookMetrics(telemetry, projects), clock=clock)
 
 
 def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] = os.environ) -> None:

@@ -15,11 +15,11 @@ from ....schemas.queries.ledger import JudgesStatus
 from ...queries.present_llm import day_start, present_spend
 from ...queries.reader import Reader
 from ...store.client import Store
-from ...telemetry import Telemetry
+from ...telemetry import Telemetry, of_project
 from ...worker.outage_log import OutageLog
 from ...worker.worker import Task, Worker
 from .findings import FindingCounts
-from .rates import RateFigures, of_project, rate_figures
+from .rates import RateFigures, rate_figures
 
 EVERY: Final = 30.0
 """Seconds between two refreshes."""

@@ -10,8 +10,8 @@ from ....schemas.findings import Finding
 from ....schemas.profiles import DEFAULT_PROFILE, threshold
 from ....schemas.text.naming import shortened
 from ....schemas.verdicts import JudgedSubject, JudgedTrace
-from ...telemetry import Telemetry
-from .rates import OTHER, UNNAMED, of_project
+from ...telemetry import Telemetry, of_project
+from .rates import OTHER, UNNAMED
 
 SERVICES, CATEGORIES, TRACES = 50, 40, 10_000
 

@@ -33,11 +33,6 @@ class RateFigures:
     high: Mapping[Labels, float]
 
 
-def of_project(tenant: str) -> Mapping[str, str]:
-    """The label of a project; the default one has none."""
-    return {"project": tenant} if tenant else {}
-
-
 def rate_figures(rates: Rates, now: int) -> RateFigures:
     """The figures at `now` (unix nanos); asks the store, so it blocks.
 

@@ -52,6 +52,10 @@ class Unreadable(StoredJudging):
         super().__init__(store)
         self.traces = traces
 
+    def of(self, tenant: str) -> StoredJudging:
+        assert tenant == ""
+        return self
+
     def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
         if self.traces.intersection(trace_ids):
             raise RetryableError("too much memory")
