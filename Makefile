@@ -10,50 +10,55 @@ STAMP := $(VENV)/.installed
 FRAMEWORKS := .venv-frameworks
 PHOENIX := .venv-phoenix
 
-.PHONY: setup frameworks phoenix demo test check bench soak docs screenshots clean
+.PHONY: setup frameworks phoenix lock demo test check bench soak docs screenshots clean
+
+# $(call locked,FOLDER,NAME): an environment of what requirements/NAME.txt lists; each file is checked by its hash.
+define locked
+	@if command -v uv >/dev/null 2>&1; then \
+		uv venv --quiet --allow-existing --python $(PYTHON) $(1) && \
+		uv pip install --quiet --python $(1)/bin/python --no-deps --require-hashes -r requirements/$(2).txt; \
+	else \
+		$(PYTHON) -m venv $(1) && \
+		$(1)/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/$(2).txt; \
+	fi
+endef
 
 setup: $(STAMP)
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tracejury needs Python 3.11 or newer: make PYTHON=python3.12 ...")'
 	@echo 'Installing into $(VENV): about 300 MB to download; half a minute with uv, more than a minute with pip ...'
+	$(call locked,$(VENV),dev)
 	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --allow-existing --python $(PYTHON) $(VENV) && \
-		uv pip install --quiet --python $(BIN)/python -c constraints.txt -e '.[embedded,llm]' --group dev; \
+		uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .; \
 	else \
-		$(PYTHON) -m venv $(VENV) && \
-		$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-		$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[embedded,llm]' --group dev; \
+		$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .; \
 	fi
 	@touch $@
 
 frameworks: $(FRAMEWORKS)/.installed
 
 # Agent frameworks with versions of their own, for tests/sdk/frameworks: a quarter of a gigabyte.
-$(FRAMEWORKS)/.installed: pyproject.toml constraints-frameworks.txt
-	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --allow-existing --python $(PYTHON) $(FRAMEWORKS) && \
-		uv pip install --quiet --python $(FRAMEWORKS)/bin/python -c constraints-frameworks.txt --group frameworks; \
-	else \
-		$(PYTHON) -m venv $(FRAMEWORKS) && \
-		$(FRAMEWORKS)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-		$(FRAMEWORKS)/bin/python -m pip install --quiet -c constraints-frameworks.txt --group frameworks; \
-	fi
+$(FRAMEWORKS)/.installed: requirements/frameworks.txt
+	$(call locked,$(FRAMEWORKS),frameworks)
 	@touch $@
 
 phoenix: $(PHOENIX)/.installed
 
 # Arize Phoenix, a backend of others, for tests/collector/outbound/otlp/test_phoenix.py: 0.9 gigabytes.
-$(PHOENIX)/.installed: pyproject.toml constraints-phoenix.txt
-	@if command -v uv >/dev/null 2>&1; then \
-		uv venv --quiet --allow-existing --python $(PYTHON) $(PHOENIX) && \
-		uv pip install --quiet --python $(PHOENIX)/bin/python -c constraints-phoenix.txt --group phoenix; \
-	else \
-		$(PYTHON) -m venv $(PHOENIX) && \
-		$(PHOENIX)/bin/python -m pip install --quiet --upgrade 'pip>=25.1' && \
-		$(PHOENIX)/bin/python -m pip install --quiet -c constraints-phoenix.txt --group phoenix; \
-	fi
+$(PHOENIX)/.installed: requirements/phoenix.txt
+	$(call locked,$(PHOENIX),phoenix)
 	@touch $@
+
+# Renews the locks after a change of dependencies (with LOCK_ARGS=--upgrade all versions), by uv. One version for each
+# Python and platform, wheels alone, so that no unchecked tool is downloaded for a build.
+LOCK := uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
+	--only-binary :all: --emit-build-options --no-annotate --custom-compile-command 'make lock' $(LOCK_ARGS)
+lock:
+	$(LOCK) pyproject.toml --extra embedded --extra llm --group build -o requirements/runtime.txt
+	$(LOCK) pyproject.toml --extra embedded --extra llm --group dev -c requirements/runtime.txt -o requirements/dev.txt
+	$(LOCK) --group frameworks -o requirements/frameworks.txt
+	$(LOCK) --group phoenix -o requirements/phoenix.txt
 
 demo: setup
 	$(BIN)/tracejury demo $(DEMO_ARGS)

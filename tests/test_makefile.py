@@ -22,7 +22,7 @@ def test_the_installation_says_what_it_does_before_it_is_silent(tmp_path: Path) 
     (tools / "uv").write_text('#!/bin/sh\necho "uv $1"\n')
     (tools / "uv").chmod(0o755)
     told = [_make("setup", f"VENV={venv}", tools=tools).splitlines() for _ in range(2)]
-    assert [line.split()[0] for line in told[0]] == ["Installing", "uv", "uv"]
+    assert [line.split()[0] for line in told[0]] == ["Installing", "uv", "uv", "uv"]
     assert str(venv) in told[0][0]
     assert [line for line in told[1] if "Installing" in line] == []
 

@@ -39,7 +39,8 @@ def test_the_image_runs_as_a_fixed_user_without_secrets() -> None:
     assert f"\nUSER {UID}:{UID}\n" in FINAL_STAGE
     assert "\nSTOPSIGNAL SIGTERM\n" in FINAL_STAGE
     assert "HEALTHCHECK" in FINAL_STAGE
-    assert "-c constraints.txt" in DOCKERFILE
+    installs = re.findall(r"pip install (.*)", DOCKERFILE)
+    assert installs == ["--no-deps --require-hashes -r requirements/runtime.txt", "--no-deps --no-build-isolation ."]
     assert "pip install" not in FINAL_STAGE
     assert not re.search(r"TRACEJURY_KEYS|_API_KEY|curl|ADD |sudo|:latest", DOCKERFILE)
 
