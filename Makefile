@@ -99,6 +99,8 @@ soak: setup
 docs: setup
 	$(BIN)/python -m tracejury.collector.cli.config_docs > docs/.configuration.md
 	mv docs/.configuration.md docs/configuration.md
+	$(BIN)/python tests/support/licences.py > docs/.licences.md
+	mv docs/.licences.md docs/licences.md
 
 screenshots: setup
 	$(BIN)/python tests/screenshots.py
