@@ -154,7 +154,10 @@ class _Draft:
             return
         raw = next((function[k] for k in ("arguments", "input", "args") if k in function), None)
         arguments = parse_arguments(raw) if isinstance(raw, str) else unwrap(raw)
-        self.requests.append(ToolRequest(name, arguments, first(_texts(body), *_ID_KEYS)))
+        call_id = first(_texts(body), *_ID_KEYS)
+        # ADK writes name and place for a call that Gemini gave no id; the tool's span has another, of ADK's own.
+        placed = call_id.removeprefix(f"{name}_")
+        self.requests.append(ToolRequest(name, arguments, "" if placed != call_id and placed.isdecimal() else call_id))
 
     def add_reasoning(self, body: Any) -> None:
         """Take in what the model thought."""

@@ -152,6 +152,14 @@ def test_a_long_message_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> No
     assert parse_messages([{"role": "user", "content": "x" * 4000}]) == (Message("user", "x" * 4000),)
 
 
+@pytest.mark.parametrize(("given", "read"), [("search_0", ""), ("search_x", "search_x"), ("call_0", "call_0")])
+def test_the_place_of_a_call_is_no_id(given: str, read: str) -> None:
+    """ADK numbers the calls that Gemini gave no id, by name; their spans have other ids."""
+    part = {"type": "tool_call", "id": given, "name": "search", "arguments": {"q": "x"}}
+    (message,) = parse_messages([{"role": "assistant", "parts": [part]}])
+    assert message.tool_requests == (ToolRequest("search", {"q": "x"}, read),)
+
+
 ANY: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.sampled_from([0, 1, 0.0, 1.0, True, False, 10**30, "\ud800"]) | st.floats() | st.text(),
     lambda inner: (
