@@ -9,8 +9,9 @@ STAMP := $(VENV)/.installed
 
 FRAMEWORKS := .venv-frameworks
 PHOENIX := .venv-phoenix
+QUICKSTARTS := .venv-quickstarts
 
-.PHONY: setup frameworks phoenix lock demo test check bench soak docs screenshots clean
+.PHONY: setup frameworks phoenix quickstarts lock demo test check bench soak docs screenshots clean
 
 # $(call locked,FOLDER,NAME): an environment of what requirements/NAME.txt lists; each file is checked by its hash.
 define locked
@@ -49,6 +50,11 @@ phoenix: $(PHOENIX)/.installed
 $(PHOENIX)/.installed: requirements/phoenix.txt
 	$(call locked,$(PHOENIX),phoenix)
 	@touch $@
+
+# Runs the programs of docs/quickstart, also those that no lock holds: CrewAI, Google ADK, AutoGen and the Vercel AI SDK,
+# 1.2 gigabytes at the versions that the pages name.
+quickstarts: setup frameworks
+	TRACEJURY_QUICKSTARTS=$(CURDIR)/$(QUICKSTARTS) $(BIN)/python -m pytest -q -n 0 tests/sdk/quickstart
 
 # Renews the locks after a change of dependencies (with LOCK_ARGS=--upgrade all versions), by uv. One version for each
 # Python and platform, wheels alone, so that no unchecked tool is downloaded for a build.
@@ -106,4 +112,4 @@ screenshots: setup
 	$(BIN)/python tests/screenshots.py
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS) $(PHOENIX) .tracejury .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(FRAMEWORKS) $(PHOENIX) $(QUICKSTARTS) .tracejury .mypy_cache .ruff_cache .pytest_cache
