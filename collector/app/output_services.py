@@ -19,6 +19,7 @@ from ..auth.sign_in import SignIns
 from ..config import CollectorConfig
 from ..judging.detect.texts import TextWriter
 from ..labels.stored_labels import StoredLabels
+from ..otlp.mark import is_ours
 from ..otlp.receiver.ports import url_of
 from ..otlp.receiver.tls import ListenerTls
 from ..otlp.receiver.web_server import WebServer
@@ -71,12 +72,13 @@ class OutputServices:
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
-        self._texts = texts = TextWriter(StoredTexts(store), clock=clock)
+        ours = partial(is_ours, secret=secret)
+        self._texts = texts = TextWriter(StoredTexts(store, config.judging.assembler(), ours, clock), clock=clock)
         listeners.add(texts)
         telemetry.gauge(
             "tracejury_texts_waiting", "Traces whose text for search waits to be stored", lambda: len(texts)
         )
-        telemetry.counter("tracejury_texts_lost", "Traces not searched until judged again", lambda: texts.lost)
+        telemetry.counter("tracejury_texts_lost", "Traces whose text for search cannot be stored", lambda: texts.lost)
 
     def reader_of(self, tenant: str) -> StoredReader:
         """A reader of one tenant's data, with caches of its own."""
@@ -108,7 +110,7 @@ class OutputServices:
         `ask`: have traces judged again; `projects`: those that have series of their own.
         """
         clock = self._clock
-        self._texts.start(ask)
+        self._texts.start()
         calibrating = RuleCalibrating(
             self._store,
             partial(StoredLabels, self._store),

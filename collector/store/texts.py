@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...processors.assemble import SECOND, TraceKey
+from ...processors.assemble import SECOND, AssemblerConfig, TraceKey
 from ...processors.searchable import searchable
 from ...schemas.columns import Row
 from ...schemas.judged_rows import TEXT_COLUMNS, text_row
+from ...schemas.spans import Span
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import DETECTORS, JudgedTrace, Outcome
 from .client import Store
 from .inserting import insert_rows, storing
+from .judging import StoredJudging
+from .scope import TENANT, Scope
+from .stored_trace import stored_trace
 
 LOST: Final = 3600 * SECOND
 """Traces that an earlier process judged in its last hour may lack their text."""
@@ -32,6 +37,9 @@ AND (tenant, TraceId) NOT IN
 )
 ORDER BY JudgedAt DESC LIMIT {{limit:UInt64}}
 """
+
+
+_JUDGED_AT: Final = f"SELECT JudgedAt FROM traces FINAL WHERE {TENANT} AND TraceId = {{trace_id:String}}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +65,16 @@ def text_of(judged: JudgedTrace) -> TraceText | None:
 
 
 class StoredTexts:
-    """Texts of all tenants' traces."""
+    """Texts of all tenants' traces. `config`, `ours`: as in judging; `clock`: unix nanos."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(
+        self,
+        store: Store,
+        config: AssemblerConfig | None = None,
+        ours: Callable[[Span], bool] = lambda _span: False,
+        clock: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self._store, self._config, self._ours, self._clock = store, config or AssemblerConfig(), ours, clock
 
     def keep(self, texts: Sequence[TraceText]) -> None:
         """Store them, but for those of traces that were deleted since; an older one after a newer changes nothing.
@@ -73,6 +87,22 @@ class StoredTexts:
         with storing("texts for search"), changes.writing():
             rows = (text.row for text in texts if changes.stays(text.key, text.received_through))
             insert_rows(self._store, "texts", TEXT_COLUMNS, rows)
+
+    def read(self, key: TraceKey) -> TraceText | None:
+        """The text of a judged trace, made again from its spans; None where it has none any more.
+
+        Raises RetryableError, StoreError.
+        """
+        tenant, trace_id = key
+        judged = Scope(self._store, tenant).select(_JUDGED_AT, trace_id=trace_id)
+        trace = stored_trace(
+            StoredJudging(self._store, tenant), trace_id, tenant, self._config, self._clock(), self._ours
+        )
+        if not judged or trace is None or trace.trace_id != trace_id:
+            return None
+        text = searchable(trace)
+        row = (tenant, trace_id, text, judged[0][0], trace.received_through)
+        return TraceText(key, trace.received_through, row, len(text))
 
     def missing(self, before: int, limit: int) -> list[TraceKey]:
         """Complete traces whose text a process that ended before then (unix nanos) did not store.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory_api import MemoryReader
+from memory_api import RECEIPT, MemoryReader
 from starlette.routing import Route
 from two_projects import AGENT, TOOL, Tenant
 
@@ -14,7 +14,7 @@ from tracejury.collector.app.web_app import create_web_app
 
 def routes() -> list[tuple[str, str]]:
     """Method and path of every endpoint."""
-    app = create_web_app(Services(MemoryReader(), lambda _ids, _hand: (), tuple, bytes, delete=lambda _query: 0))
+    app = create_web_app(Services(MemoryReader(), lambda _ids, _hand: (), tuple, bytes, delete=lambda _query: RECEIPT))
     found = set()
     for route in app.routes:
         assert isinstance(route, Route), f"{route} is of a kind that the tests do not walk"

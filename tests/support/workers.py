@@ -25,13 +25,16 @@ from tracejury.collector.outbound.webhooks.posting import PostAnswer
 from tracejury.collector.outbound.webhooks.rules import WebhookRules
 from tracejury.collector.outbound.webhooks.webhook import Webhook
 from tracejury.collector.outbound.webhooks.webhook_spec import WebhookSpec
+from tracejury.collector.store.texts import TraceText, text_of
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.collector.worker.worker import Task, Worker
+from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.queries.webhook_events import Delivered, Found, Looked
+from tracejury.schemas.verdicts import JudgedTrace
 
 QUICK = RetryPolicy(first=0.001, longest=0.004, longest_asked=0.004)
 DAY = 24 * 3600 * 10**9
@@ -101,6 +104,9 @@ def texts() -> Rig:
             faults.meet("keep", [text.key[1] for text in found])
             saved.extend(text.key[1] for text in found)
 
+        def read(self, key: TraceKey) -> TraceText | None:
+            return text_of(of(key[1]))
+
         def missing(self, _before: int, _limit: int) -> list[Any]:
             faults.meet("missing")
             return []
@@ -110,11 +116,14 @@ def texts() -> Rig:
     writer = TextWriter(Store(), max_characters=bound * size, every=0.001)
     quick(writer.worker)
 
+    def of(name: str) -> JudgedTrace:
+        return a_judged_trace(trace_id=name, runs=(a_run(goal="x" * size),))
+
     def judged(names: Sequence[str]) -> None:
-        writer.traces_judged([a_judged_trace(trace_id=n, runs=(a_run(goal="x" * size),)) for n in names])
+        writer.traces_judged(list(map(of, names)))
 
     return Rig(
-        start=lambda: writer.start(lambda keys: judged([trace_id for _, trace_id in keys])),
+        start=writer.start,
         stop=lambda deadline: asyncio.to_thread(writer.stop, deadline),
         is_alive=lambda: writer.worker.is_alive,
         faults=faults,

@@ -26,17 +26,20 @@ MAX_CHARACTERS: Final = 64_000_000
 """Characters that wait; whoever brings more stores them first."""
 MAX_TEXTS: Final = 1_000_000
 MAX_UNREAD: Final = 100_000
-"""Traces without room for their text that are remembered, to be judged again once the store works."""
+"""Traces without room for their text that are remembered, to be read again once the store works."""
+READ_AT_ONCE: Final = 200
+"""Traces whose spans are read between two inserts: what an earlier process left is not worth a load."""
 SWEEP_LIMIT: Final = 10_000
-
-Ask = Callable[[Sequence[TraceKey]], object]
 
 
 class TextStore(Protocol):
-    """Stores texts; both methods block and raise RetryableError, StoreError."""
+    """Stores texts; its methods block and raise RetryableError, StoreError."""
 
     def keep(self, texts: Sequence[TraceText]) -> None:
         """Store them."""
+
+    def read(self, key: TraceKey) -> TraceText | None:
+        """The text of a stored trace, made from its spans; None where it has none."""
 
     def missing(self, before: int, limit: int) -> list[TraceKey]:
         """Complete traces without a text that an earlier process left."""
@@ -62,17 +65,16 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
         self._store, self._max_characters = store, max_characters
         self._before = clock()
         self._unread: KeyedQueue[TraceKey, None] = KeyedQueue(MAX_UNREAD)
-        self._ask: Ask | None = None
-        self._is_swept = False
+        self._is_swept = self._is_started = False
         outage = OutageLog("texts for search", "wait for the store", "are stored again", clock)
         self.worker = Worker("texts", self, outage, tries=1, every=every, delay=every, drains=True, clock=clock)
 
     def __len__(self) -> int:
         return len(self.queue) + self.queue.in_flight + len(self._unread)
 
-    def start(self, ask: Ask) -> None:
-        """Start the worker; `ask` has traces judged again: first those that an earlier process left without a text."""
-        self._ask = ask
+    def start(self) -> None:
+        """Start the worker; it first makes the texts that an earlier process left out."""
+        self._is_started = True
         self.worker.start()
 
     def stop(self, deadline: float) -> None:
@@ -99,14 +101,12 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
             pass
 
     def due(self, now: int) -> Sequence[Item[TraceKey, TraceText]]:
-        """See `Work`; traces whose text is missing are asked for first, while the store works."""
-        if self._ask is not None and not self.worker.stopping.is_set():
+        """See `Work`; missing texts are made while the store works."""
+        if self._is_started and not self.worker.stopping.is_set():
             if not self._is_swept:
-                self._sweep(self._ask)
-            if len(self._unread) and not self.worker.outage.failures:
-                items = self._unread.take(now)
-                self._unread.done(items)
-                self._ask([item.key for item in items])
+                self._sweep()
+            if not self.worker.outage.failures:
+                self._read(now)
         return super().due(now)
 
     def process(self, batch: Sequence[Item[TraceKey, TraceText]]) -> Sequence[TraceText]:
@@ -128,7 +128,7 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
         except Exception as error:  # noqa: BLE001  it waits on, and the log tells it
             self.worker.pause(error)
 
-    def _sweep(self, ask: Ask) -> None:
+    def _sweep(self) -> None:
         try:
             keys = self._store.missing(self._before, SWEEP_LIMIT)
         except RetryableError:
@@ -137,5 +137,20 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
             log.exception("what an earlier process left without a text for search is not known")
             keys = []
         self._is_swept = True
-        if keys:
-            ask(keys)
+        self._unread.put_keys(keys)
+
+    def _read(self, now: int) -> None:
+        items = self._unread.take(now, READ_AT_ONCE)
+        for number, item in enumerate(items):
+            try:
+                text = self._store.read(item.key)
+            except RetryableError:
+                self._unread.put_back(items[number:])
+                raise
+            except Exception:
+                log.exception("trace %s cannot be searched", item.key[1])
+                self.lost, text = self.lost + 1, None
+            self._unread.done([item])
+            # What is judged meanwhile brings a newer text, and waits under the same key.
+            if text is not None and item.key not in self.queue and not self.queue.put(item.key, text):
+                self._unread.put(item.key, None)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import threading
 from collections.abc import Sequence
 
 import pytest
-from store_parts import a_judged_trace, a_run
+from store_parts import a_judged_trace, a_run, a_span
 
 from tracejury.collector.judging.detect.texts import TextWriter
 from tracejury.collector.store.client import Store
@@ -15,6 +15,7 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.texts import LOST, StoredTexts, TraceText
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.errors import RetryableError, StoreError
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedTrace, Outcome
 
@@ -97,6 +98,9 @@ class Failing:
             raise StoreError("never")
         self.stored.keep(told)
 
+    def read(self, key: TraceKey) -> TraceText | None:
+        return self.stored.read(key)
+
     def missing(self, before: int, limit: int) -> list[TraceKey]:
         return self.stored.missing(before, limit)
 
@@ -113,26 +117,32 @@ def test_a_passing_failure_loses_nothing(store: Store, stored: StoredTexts) -> N
     assert "hotel" in texts(store)[IDS[0]]
 
 
-def test_more_than_may_wait_for_a_store_that_is_away_is_judged_again(store: Store, stored: StoredTexts) -> None:
-    """Memory holds so many texts; of the others the names, until the store works; then judging brings their texts."""
-    judged = {i: a_trace(i) for i in IDS}
+def stored_traces(store: Store, *names: str) -> None:
+    """Traces with a span each, judged long ago; their text is lost."""
+    spans = [a_span(trace_id=name, name=f"book {name}", start=1, end=2) for name in names]
+    store.insert("spans", SPAN_COLUMNS, span_columns(spans, 5))
+    StoredJudging(store).save([a_trace(name, judged_at=LATE, received=5) for name in names])
+
+
+async def until_stored(store: Store, names: Sequence[str]) -> None:
+    async with asyncio.timeout(60):
+        while list(texts(store)) != list(names):  # noqa: ASYNC110  the store tells nobody
+            await asyncio.sleep(0.02)
+
+
+async def test_more_than_may_wait_for_a_store_that_is_away_is_read_again(store: Store, stored: StoredTexts) -> None:
+    """Memory holds so many texts; of the others the names, until the store works; then they are made of the spans."""
+    stored_traces(store, *IDS)
     failing = Failing(stored, *(RetryableError("away") for _ in range(20)))
-    writer = TextWriter(failing, max_characters=1, every=0.01)
-    writer.traces_judged(list(judged.values()))
+    writer = TextWriter(failing, max_characters=1, every=0.01, clock=lambda: LATE)
+    writer.traces_judged([a_trace(i, judged_at=LATE, received=5) for i in IDS])
     assert (len(writer), texts(store)) == (len(IDS), {})
     failing.errors.clear()
-    asked, done = list[TraceKey](), threading.Event()
-
-    def ask(keys: Sequence[TraceKey]) -> None:
-        asked.extend(keys)
-        writer.traces_judged([judged[trace_id] for _, trace_id in keys])
-        done.set()
-
-    writer.start(ask)
-    assert done.wait(60)
+    writer.start()
+    await until_stored(store, IDS)
     writer.stop(60)
-    assert list(texts(store)) == IDS
-    assert {trace_id for _, trace_id in asked} == set(IDS[1:]), "the first one waits in memory"
+    assert "book a flight" in texts(store)[IDS[0]], "the first one waits in memory"
+    assert all(f"book {name}" in texts(store)[name] for name in IDS[1:])
     assert (len(writer), writer.lost) == (0, 0)
 
 
@@ -190,28 +200,47 @@ def test_nothing_is_missing_in_an_empty_store(stored: StoredTexts) -> None:
     assert stored.missing(NOW, 10) == []
 
 
-def test_a_start_has_those_judged_again(store: Store, stored: StoredTexts) -> None:
-    """Judging tells of them, and so their texts come."""
-    lost = a_trace()
-    StoredJudging(store).save([lost])
-    asked = threading.Event()
-    writer = TextWriter(stored, every=0.01, clock=lambda: NOW)
+async def test_a_start_makes_them_of_the_stored_spans(store: Store, stored: StoredTexts) -> None:
+    """Without judging anything again; a store that is away for a moment is tried again."""
+    stored_traces(store, *IDS)
+    judgements = store.rows("SELECT count() FROM judgements")
 
-    def ask(keys: Sequence[TraceKey]) -> None:
-        assert keys == [("", lost.trace.trace_id)]
-        writer.traces_judged([lost])
-        asked.set()
+    class Away(Failing):
+        """The first question finds no store."""
 
-    writer.start(ask)
-    assert asked.wait(60)
+        def missing(self, before: int, limit: int) -> list[TraceKey]:
+            if self.errors:
+                raise self.errors.pop(0)
+            return super().missing(before, limit)
+
+    writer = TextWriter(Away(stored, RetryableError("away")), every=0.01, clock=lambda: NOW)
+    writer.start()
+    await until_stored(store, IDS)
     writer.stop(60)
-    assert list(texts(store)) == IDS[:1]
+    assert all(f"book {name}" in text for name, text in texts(store).items())
+    assert store.rows("SELECT count() FROM judgements") == judgements
+    assert stored.missing(NOW, 10) == []
+
+
+def test_a_text_made_again_gives_way_to_a_later_judging(store: Store, stored: StoredTexts) -> None:
+    """It bears the time of the judging that it was lost with."""
+    stored_traces(store, IDS[0])
+    again = stored.read(("", IDS[0]))
+    assert again
+    stored.keep([again])
+    writer = TextWriter(stored)
+    writer.traces_judged([a_trace(goal="Book a HOTEL", judged_at=LATE + 1)])
+    writer.flush()
+    stored.keep([again])
+    assert "book a hotel" in texts(store)[IDS[0]]
+    assert stored.read(("", IDS[1])) is None
+    assert stored.read(("other", IDS[0])) is None
 
 
 def test_stopping_stores_what_waits(store: Store, stored: StoredTexts) -> None:
     """A collector that is stopped leaves nothing without text."""
     writer = TextWriter(stored)
-    writer.start(lambda _keys: None)
+    writer.start()
     writer.traces_judged([a_trace()])
     writer.stop(60)
     assert list(texts(store)) == IDS[:1]
