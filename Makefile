@@ -97,6 +97,7 @@ bench: setup
 soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4
 	$(BIN)/python tests/bench/damage.py
+	$(BIN)/python tests/bench/backup.py
 	$(BIN)/python tests/bench/overload.py
 	$(BIN)/python tests/bench/panel.py
 	$(BIN)/python tests/bench/attacks.py

@@ -20,6 +20,7 @@ from ..queries.trace.parts import PARTED, part_of, present_part
 from .access import KEY
 from .addresses import Heads, Slashes
 from .answers import documented, json_answer, on_error, problem
+from .backups import add_backups
 from .dataset import add_export
 from .deletion import add_deletion
 from .doctor import add_doctor
@@ -67,6 +68,7 @@ def create_app(services: Services) -> FastAPI:
     add_received(app, reader)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)
+    add_backups(app, services.backup)
     _add_watching(app, services)
     return app
 

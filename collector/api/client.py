@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from ...schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
 from ...schemas.filters import an_id
 from ...schemas.text.naming import CUT
+from ...schemas.wire.backups import BackupJson
 from ...schemas.wire.base import Model, WireModel
 from ...schemas.wire.doctor import DiagnosisJson, DoctorPage
 from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson
@@ -46,8 +47,7 @@ from .client_connection import DEFAULT_URL, KEY_VARIABLE, opened, tls_problem
 from .client_requests import PAGE, in_path, of_errors, of_page, refuse_unknown, sayable
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
-MAX_QUEUE = 500
-"""Runs of the label queue that can be asked for at once."""
+MAX_QUEUE = 500  # runs of the label queue that can be asked for at once
 MAX_FILTER = 1_000
 """Characters of a value that the API filters by."""
 _LABELS: Mapping[str, type[WireModel]] = {
@@ -114,6 +114,10 @@ class ApiClient:
     def receipts(self, limit: int) -> list[ReceiptJson]:
         """The latest receipts of deletions."""
         return self._get(ReceiptPage, "/api/receipts", {"limit": str(limit)}).items
+
+    def backup(self, name: str = "") -> BackupJson:
+        """Have the collector make a backup in its own folder. Raises RetryableError: it cannot now."""
+        return self._send(BackupJson, "POST", "/api/backups", {"name": name})
 
     def traces(self, filters: Mapping[str, str], limit: int) -> tuple[list[TraceRowJson], bool]:
         """Traces, in the asked order, and whether there are more than `limit`."""

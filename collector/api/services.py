@@ -16,6 +16,7 @@ from ..auth.sign_in import SignIns
 from ..otlp.receiver.ports import Endpoint
 from ..queries.reader import Reader
 from ..worker.listeners import Listeners
+from .backups import MakeBackup
 from .deletion import Delete
 from .security import Tokens
 
@@ -43,6 +44,7 @@ class Services:
         any_host: lifts the check that requests are for a loopback name.
         clock: unix nanos.
         delete: deletes traces; None: nobody can.
+        backup: makes a backup of the whole store; None for all projects but the default one.
         tokens: of the pages' forms.
         listeners: told of every judgement, for live pages.
         endpoints: bound receivers; empty until they listen.
@@ -61,6 +63,7 @@ class Services:
     any_host: bool = False
     clock: Callable[[], int] = time.time_ns
     delete: Delete | None = None
+    backup: MakeBackup | None = None
     tokens: Tokens = field(default_factory=Tokens)
     listeners: Listeners = field(default_factory=Listeners)
     endpoints: Callable[[], Sequence[Endpoint]] = tuple

@@ -39,6 +39,7 @@ from ..otlp.redaction.build import build_redactor
 from ..otlp.redaction.stage import RedactionStage
 from ..outbound.otlp.marks import installation_id
 from ..outbound.otlp.returned_spans import ReturnedSpans
+from ..store.backup import Backups
 from ..store.deletion import Deletion
 from ..store.health import StoreHealth
 from ..store.judging import StoredJudging
@@ -229,8 +230,7 @@ class Collector:
         drops = (outputs.stop_sending, self._llm.drop) if self._llm else (outputs.stop_sending,)
         close_session = self._llm.close_session if self._llm else no_sessions
         tokens, sign_ins, deleted = Tokens(), SignIns(secret), self._health.record
-
-        names = self._stored_names(redactor)
+        backups, names = Backups(store, config.writer.min_free_bytes, self._clock), self._stored_names(redactor)
 
         def deletion_of(tenant: str) -> Deletion:
             return Deletion(
@@ -255,6 +255,7 @@ class Collector:
                 any_host=config.insecure or self.keyring.asks,
                 clock=self._clock,
                 delete=deletion_of(tenant).delete,
+                backup=None if tenant else backups.make,
                 tokens=tokens,
                 listeners=self._listeners,
                 endpoints=self._receivers,
@@ -271,7 +272,7 @@ class Collector:
         await outputs.start_sending()
         retention = RetentionWatch(RetentionSweep(store, deletion_of, writer.dead_letters, self._clock), self._clock)
         await retention.start()
-        self._stops.append(retention.stop)
+        self._stops += [retention.stop, backups.stop]  # that of backups first: the API waits for its requests
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.worker.start()
 

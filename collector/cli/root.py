@@ -38,7 +38,7 @@ COMMANDS: Final = {
     "evaluate": "Measure agreement with human annotations.",
     "validate": "Check a configuration file.",
     "migrate": "Bring a store's tables up to date.",
-    "store": "Check a store, and repair one that lost data parts.",
+    "store": "Back up, restore, check and repair the store.",
 }
 """Each subcommand with its help; module `commands/<name>.py` holds it as `<name>_command`."""
 

@@ -23,6 +23,7 @@ from .folder_identity import FolderIdentity
 from .given_opinions import GivenOpinions
 from .pending_traces import PendingTraces
 from .tombstones import Tombstones
+from .write_gate import WriteGate
 
 if TYPE_CHECKING:
     from clickhouse_connect.datatypes.base import ClickHouseType
@@ -70,6 +71,7 @@ class Store:
         self.opinions = GivenOpinions(self.changes)
         self.pending = PendingTraces()
         self.tombstones = Tombstones()
+        self.write_gate = WriteGate()
         self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
         self._slots = threading.BoundedSemaphore(config.clients)
         self._types: dict[tuple[str, tuple[str, ...]], list[ClickHouseType]] = {}
@@ -146,8 +148,8 @@ class Store:
             return list(client.query(sql, parameters=_clean(parameters)).result_rows)
 
     def command(self, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
-        """Run a statement without a result (DDL)."""
-        with self._client() as client:
+        """Run a statement without a result, which may write."""
+        with self.write_gate.writing(), self._client() as client:
             client.command(sql, parameters=_clean(parameters))
 
     def database_exists(self) -> bool:
@@ -173,7 +175,7 @@ class Store:
         """
         if not columns[0]:
             return
-        with self._client(mapped=False) as client:
+        with self.write_gate.writing(), self._client(mapped=False) as client:
             client.insert(
                 table,
                 columns,
@@ -321,8 +323,9 @@ def _connect_embedded(target: Target, config: StoreConfig) -> Client:
     from clickhouse_connect.driver.exceptions import ProgrammingError
 
     # Of all stores of a process the first one's options hold.
-    options = {"max_server_memory_usage": config.max_memory_bytes}
+    options: dict[str, int | str] = {"max_server_memory_usage": config.max_memory_bytes}
     options |= dict.fromkeys(_CACHES, config.max_memory_bytes // 16)
+    options["backups.allowed_path"] = "/"  # of BACKUP, which only we run; the option cannot hold every path
     try:
         return clickhouse_connect.get_client(
             interface="chdb", path=target.path, chdb_options=options, settings=dict(_SETTINGS)

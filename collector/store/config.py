@@ -65,6 +65,10 @@ class StoreConfig(Section):
     """An acknowledged span also survives power loss, at a cost (docs/storage.md)."""
     migrate: bool = False
     """Run pending migrations of a ClickHouse server at start (an embedded store is always migrated)."""
+    backups: str = ""
+    """Folder of backups (docs/backup.md); by default `backups` beside the embedded store's folder."""
+    keep_backups: Annotated[int, Field(ge=1)] | None = None
+    """Backups that stay in it when another one is made, the latest; null keeps all."""
     clients: Annotated[int, Field(ge=1)] = 8
     """Statements that run at once."""
     max_memory_bytes: Annotated[int, Field(ge=256 * MIB)] = 4096 * MIB

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
@@ -72,16 +72,19 @@ def status(store: Store, shipped: Sequence[Migration] | None = None) -> Status:
         ConfigError: an applied migration differs from the shipped one, or the store is of a newer version.
     """
     shipped = migrations() if shipped is None else shipped
-    done = _applied(store)
-    known = {m.name: m for m in shipped}
+    done = applied(store)
+    check_known(done, shipped)
+    return Status(tuple(sorted(done)), tuple(m for m in shipped if m.name not in done))
+
+
+def check_known(done: Mapping[str, str], shipped: Sequence[Migration] | None = None, what: str = "the store") -> None:
+    """Check the checksums of applied migrations, by name. Raises ConfigError as `status`."""
+    known = {m.name: m for m in (migrations() if shipped is None else shipped)}
     for name, checksum in done.items():
         if name not in known:
-            raise ConfigError(
-                f"the store has migration {name}, which this version does not know: use a newer tracejury"
-            )
+            raise ConfigError(f"{what} has migration {name}, which this version does not know: use a newer tracejury")
         if known[name].checksum != checksum:
-            raise ConfigError(f"migration {name} was changed after it had been applied to this store")
-    return Status(tuple(sorted(done)), tuple(m for m in shipped if m.name not in done))
+            raise ConfigError(f"migration {name} was changed after it had been applied to {what}")
 
 
 def migrate(store: Store, shipped: Sequence[Migration] | None = None) -> tuple[str, ...]:
@@ -124,7 +127,8 @@ def require_migrated(store: Store) -> None:
         )
 
 
-def _applied(store: Store) -> dict[str, str]:
+def applied(store: Store) -> dict[str, str]:
+    """The checksums of the migrations that a store has, by name."""
     if not store.database_exists():
         return {}
     if not store.rows("SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'"):

@@ -122,7 +122,12 @@ class PartRecord:
 
 def record_file(store: Store) -> Path | None:
     """Where the parts of a store are recorded; None for a server, which has replicas and backups of its own."""
-    return store.folder.with_name(f"{store.folder.name}.{store.database}.parts.json") if store.folder else None
+    return record_of(store.folder, store.database) if store.folder else None
+
+
+def record_of(folder: Path, database: str) -> Path:
+    """The record of an embedded store in `folder`."""
+    return folder.with_name(f"{folder.name}.{database}.parts.json")
 
 
 def _checked(rows: Rows) -> Rows:

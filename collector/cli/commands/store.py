@@ -1,4 +1,4 @@
-"""`tracejury store check` and `tracejury store repair`."""
+"""`tracejury store`: check and repair, backup and restore."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
+
+from .store_backup import backup_command, restore_command
 
 if TYPE_CHECKING:
     from ...store.client import Store
@@ -19,7 +21,11 @@ _dsn = click.option(
 
 @click.group("store")
 def store_command() -> None:
-    """Check and repair a store that no collector uses."""
+    """Back up a store, restore it; check and repair one that no collector uses."""
+
+
+store_command.add_command(backup_command)
+store_command.add_command(restore_command)
 
 
 @store_command.command("check")

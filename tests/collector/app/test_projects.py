@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -16,6 +17,8 @@ from tracejury.collector.api.access import is_open
 pytestmark = pytest.mark.store
 
 STREAMS = {"/live/events", "/live/traces/{trace_id}/events"}
+OF_ALL = {("POST", "/api/backups")}
+"""What only the default project may do, as it concerns all."""
 
 
 def told_of(others: list[Tenant], said: str, asked: str = "") -> list[str]:
@@ -158,7 +161,7 @@ async def test_no_change_reaches_another_project(world: Projects) -> None:
     page = await world.get("/sign-in", own)
     cookie = page.headers["set-cookie"].partition(";")[0]
     csrf = {"csrf": re.findall(r'name="csrf" value="([^"]+)"', page.text)[-1]}
-    changing = {(method, path) for method, path in routes() if method != "GET" and not is_open(path)}
+    changing = {(method, path) for method, path in routes() if method != "GET" and not is_open(path)} - OF_ALL
     for other in (world.globex, world.base):
         bodies = changes(other, await error_id(world, other))
         assert set(bodies) == changing, "a route that this test does not try"
@@ -216,6 +219,17 @@ async def test_a_link_to_a_trace_of_another_project_joins_nothing(world: Project
         assert (seen.json()["spans"], seen.json()["trace_ids"]) == (3, [own.trace_id])
         theirs = await world.get(f"/api/traces/{other.trace_id}", other)
         assert theirs.json()["trace_ids"] == [other.trace_id]
+
+
+async def test_a_backup_is_the_default_projects(world: Projects) -> None:
+    """It holds all projects, so no key of another one makes it, not even an admin's; and no path is taken."""
+    refused = await world.http.post("/api/backups", json={}, headers=world.acme.headers())
+    assert (refused.status_code, "needs an admin key of the default project" in refused.text) == (403, True)
+    made = await world.http.post("/api/backups", json={}, headers=world.auth("base"))
+    assert made.status_code == 200
+    assert Path(made.json()["folder"]).name == made.json()["name"]
+    path = await world.http.post("/api/backups", json={"name": "../x"}, headers=world.auth("base"))
+    assert path.status_code == 422
 
 
 async def test_a_webhook_is_told_of_its_project_alone(world: Projects) -> None:
