@@ -101,6 +101,7 @@ soak: setup
 	$(BIN)/python tests/bench/overload.py
 	$(BIN)/python tests/bench/panel.py
 	$(BIN)/python tests/bench/attacks.py
+	$(BIN)/python tests/bench/key_timing.py
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile soak --timeout 900
 
 docs: setup

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
+import re
 import sys
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, TypeVar
 
 import click
 from rich.console import Console, RenderableType
@@ -14,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 Report = TypeVar("Report")
 
+_NOT_PLAIN: Final = re.compile(r"[^\n -~]")
 PIPE_WIDTH = 1_000  # nothing is folded for programs such as grep
 
 
@@ -57,6 +60,13 @@ def show_json_line(value: object) -> None:
 def note(text: str) -> None:
     """A remark beside the result, on stderr."""
     click.echo(text, err=True)
+
+
+def for_terminal(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same JSON lines in ASCII: what controls a terminal stands in their texts as it was sent."""
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    for piece in pieces:
+        yield _NOT_PLAIN.sub(lambda found: json.dumps(found.group())[1:-1], decoder.decode(piece)).encode()
 
 
 def progress() -> Progress:

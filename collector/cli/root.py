@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from typing import Any, Final
 
 import click
@@ -107,6 +108,8 @@ tracejury errors --follow   watch what goes wrong
 @click.version_option(__version__, prog_name="tracejury")
 def root(*, debug: bool, project: str) -> None:  # noqa: ARG001  Root reads it
     """Hold the subcommands."""
+    # Python warns of odd code and literals that agents wrote, with their characters as they are, on stderr.
+    warnings.filterwarnings("ignore", module=r"<unknown>\Z")
     if project:  # for the client of the API, which most commands do not make
         os.environ[PROJECT] = project
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
-import json
 import os
-import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Final
 
@@ -22,7 +19,6 @@ from ..options import filter_options, profile_option, since_option, url_option
 
 _OF_ERRORS: Final = ("service", "agent", "judge", "category")
 _OF_TRACES: Final = ("service", "agent", "session")
-_NOT_PLAIN: Final = re.compile(r"[^\n -~]")
 
 
 @click.command("export")
@@ -86,7 +82,7 @@ def _form(file: Path) -> str:
 
 def _write(file: Path, pieces: Iterable[bytes]) -> None:
     if str(file) == "-" or _is_stdout(file):
-        _copy(for_terminal(pieces) if sys.stdout.isatty() else pieces, sys.stdout.buffer)
+        _copy(output.for_terminal(pieces) if sys.stdout.isatty() else pieces, sys.stdout.buffer)
         return
     try:
         if file.exists() and not file.is_file():  # a pipe or a device: whoever reads it has it open
@@ -96,13 +92,6 @@ def _write(file: Path, pieces: Iterable[bytes]) -> None:
             _replace(file.resolve(), pieces)
     except (OSError, RuntimeError) as error:  # the latter: links in a circle
         raise Failure(f"cannot write {file}: {getattr(error, 'strerror', None) or error}") from None
-
-
-def for_terminal(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The same JSON lines in ASCII: what controls a terminal stands in their texts as it was sent."""
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    for piece in pieces:
-        yield _NOT_PLAIN.sub(lambda found: json.dumps(found.group())[1:-1], decoder.decode(piece)).encode()
 
 
 def _is_stdout(file: Path) -> bool:

@@ -137,7 +137,8 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
         if given["service"]:  # the list of the same service refuses an unknown one; a stream could only be empty
             client.labels("annotations", {"service": given["service"]}, 1)
         reviewed = Reviewed()
-        for piece in client.export_labels(given):
+        pieces = client.export_labels(given)
+        for piece in output.for_terminal(pieces) if file.isatty() else pieces:
             file.write(piece)
             reviewed.feed(piece)
         if folder is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import stat
 from pathlib import Path
@@ -259,3 +260,23 @@ def test_guessing_is_slowed_and_named_once(path: Path, clock: Clock, caplog: pyt
 )
 def test_where_a_token_is_sent(headers: list[tuple[str, str | bytes]], token: str) -> None:
     assert token_sent(headers) == token
+
+
+def test_no_secret_is_held(path: Path, clock: Clock) -> None:
+    """Neither in the file nor in memory, also after it has opened: what is compared are hashes."""
+    key, token = put(path)
+    keyring = ring(path, clock)
+    assert keyring.check(token, KeyScope.READ, "") == key
+    secret = token.split("_", 2)[2]
+    seen, held = set[int](), list[object]([keyring])
+    while held:
+        one = held.pop()
+        if id(one) in seen or isinstance(one, type):
+            continue
+        seen.add(id(one))
+        assert secret not in (one if isinstance(one, str) else "")
+        assert secret.encode() not in (one if isinstance(one, bytes) else b"")
+        if isinstance(one, dict | list | tuple | frozenset | AccessKey | Keyring):
+            held += gc.get_referents(one)
+    assert len(key.digest) == 32
+    assert secret not in path.read_text()

@@ -63,6 +63,21 @@ def test_every_command_and_option_is_documented() -> None:
         assert (name, undocumented) == (name, set())
 
 
+def test_code_of_agents_writes_nothing_to_the_terminal(tmp_path: Path) -> None:
+    """Python's own warnings of odd literals repeat their characters, control characters among them."""
+    code = (
+        "import sys, warnings\nfrom tracejury.collector.cli.root import root\n"
+        "from tracejury.processors.normalize.literals import parse_literal\n"
+        "warnings.simplefilter('always')\n"
+        "root(['validate', sys.argv[1]], standalone_mode=False)\n"
+        "parse_literal('[\"' + chr(92) + chr(27) + '\"]'), parse_literal('[0x1for 2]')"
+    )
+    (tmp_path / "empty.yaml").write_text("{}")
+    command = [sys.executable, "-c", code, str(tmp_path / "empty.yaml")]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603  ours
+    assert result.stderr == ""
+
+
 def test_version_is_the_packages() -> None:
     """What is installed."""
     from tracejury import __version__

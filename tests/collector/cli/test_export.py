@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_api import KNOWN, Api, apart, finding, memory_api, row, served
 
-from tracejury.collector.cli.commands.export import for_terminal
+from tracejury.collector.cli.output import for_terminal
 from tracejury.collector.cli.root import root
 
 
