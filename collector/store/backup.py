@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 PARTIAL: Final = ".partial-backup"
 """The end of the name of a folder whose backup is not whole yet, or is being deleted."""
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}\Z")
+_NAME: Final = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,99}}(?<!{re.escape(PARTIAL)})\Z")
 _POLL_SECONDS: Final = 0.005
 _GATE_SECONDS: Final = 1.0
 """For how long spans may have to wait for a long statement; then they pass, and it is tried again."""
@@ -92,7 +92,7 @@ class Backups:
             )
         if not _NAME.match(name):
             raise ConfigError(
-                f"{name[:100]!r} cannot name a backup: use up to 100 letters, digits, - and _, a letter or digit first"
+                f"{name[:100]!r} cannot name a backup: use up to 100 letters, digits, dots, - and _, no dot first"
             )
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
