@@ -54,12 +54,12 @@ class NotFoundError(TracejuryError):
 class OverBudgetError(TracejuryError):
     """A cap on judge spend is reached: do without, and say so; `until` unix nanos when the cap's period ends.
 
-    `held`: only what is held back for calls in flight is in the way.
+    `held`: only what is held back for calls in flight is in the way. `project`: whose cap it is, None for that of all.
     """
 
-    def __init__(self, message: str, *, until: int = 0, held: bool = False) -> None:
+    def __init__(self, message: str, *, until: int = 0, held: bool = False, project: str | None = None) -> None:
         super().__init__(message)
-        self.until, self.held = until, held
+        self.until, self.held, self.project = until, held, project
 
 
 class LlmError(TracejuryError):

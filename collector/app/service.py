@@ -157,9 +157,9 @@ class Collector:
         """Whether everything committed is judged and every trace closed, as far as this moment tells."""
         return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.worker.idle)
 
-    def judges(self) -> JudgesStatus:
-        """The present state of LLM judges."""
-        return self._llm.status() if self._llm is not None else JudgesStatus()
+    def judges(self, project: str = "") -> JudgesStatus:
+        """The present state of LLM judges, for a project: no word of another one's caps."""
+        return self._llm.status(project) if self._llm is not None else JudgesStatus()
 
     def judge_again(self, trace_ids: Sequence[str], by_hand: bool = False, tenant: str = "") -> Sequence[Judgement]:  # noqa: FBT001, FBT002  JudgeAgain
         """Judge stored traces of a project again; blocks until the detectors are done, so call it on a thread.
@@ -251,7 +251,7 @@ class Collector:
                 partial(self.judge_again, tenant=tenant),
                 self.problems,
                 partial(self.telemetry.prometheus, tenant),
-                judges=self.judges,
+                judges=partial(self.judges, tenant),
                 any_host=config.insecure or self.keyring.asks,
                 clock=self._clock,
                 delete=deletion_of(tenant).delete,

@@ -185,6 +185,7 @@ class Budget:
             f"spent or reserved, this call may take {_shown(more, cap)}",
             until=until,
             held=spent + more <= limit,
+            project=whose.project,
         )
 
     def _sum(self, now: int, period: int, whose: _Of) -> tuple[Amount, Amount]:

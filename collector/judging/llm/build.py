@@ -74,7 +74,7 @@ class LlmJudging:
     panel: LlmJudges
     selectors: tuple[RunSelector | PackSelector | DecisiveSelector, ...]
     worker: JudgeWorker
-    status: Callable[[], JudgesStatus]
+    status: Callable[[str], JudgesStatus]
     drop: Callable[[Collection[TraceKey]], None]
     packs: PackJudging | None = None
 
@@ -170,7 +170,7 @@ def build_llm_judging(
     )
     watch_llm_judging(telemetry, queue, windows, selector, catch_up)
 
-    def status() -> JudgesStatus:
+    def status(project: str) -> JudgesStatus:
         caps = {name: cap for name, cap in config.budget.model_dump().items() if isinstance(cap, int | float)}
         return JudgesStatus(
             on=True,
@@ -181,7 +181,7 @@ def build_llm_judging(
             trouble=worker.trouble,
             failing=worker.health.problem,
             missing_keys=worker.health.missing_keys,
-            stopped=worker.health.stopped(clock()),
+            stopped=worker.health.stopped(clock(), project),
             over_budget=catch_up.waiting if catch_up else 0,
         )
 

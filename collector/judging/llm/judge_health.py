@@ -26,7 +26,7 @@ class JudgeHealth:
         self.problem = ""
         self.missing_keys = ""
         self._logged_at: int | None = None
-        self._over: OverBudgetError | None = None
+        self._over: dict[str | None, OverBudgetError] = {}
 
     def started(self, missing_keys: str) -> None:
         """The model is ready to be asked, but for these keys."""
@@ -43,12 +43,12 @@ class JudgeHealth:
 
     def over_budget(self, error: OverBudgetError) -> None:
         """A cap kept a call from being sent."""
-        self._over = error
+        self._over[error.project] = error
 
-    def stopped(self, now: int) -> str:
-        """The cap that refused the latest such call, one line; "" once its hour or day is over."""
-        over = self._over
-        return str(over) if over is not None and now < over.until else ""
+    def stopped(self, now: int, project: str = "") -> str:
+        """The cap of all or of the project that refused the latest such call, one line; "" once its period is over."""
+        found = (self._over.get(whose) for whose in (None, project))
+        return next((str(over) for over in found if over is not None and now < over.until), "")
 
     def note(self, judgements: Sequence[Judgement], now: int) -> None:
         """A case was judged: judges that scored nothing at all complain, a call that was answered ends it."""

@@ -66,3 +66,12 @@ def test_a_cap_that_stops_calls_is_told_until_its_period_ends() -> None:
     health.note(said(Outcome.DONE), 1)
     assert (health.stopped(9), health.stopped(10)) == ("tokens_per_hour until then", "")
     assert health.problem == ""
+
+
+def test_a_cap_of_one_project_is_told_to_it_alone() -> None:
+    """Its message names the project, or a service of it; that of all is for everybody."""
+    health, whose = JudgeHealth(), ("acme", "globex", "")
+    health.over_budget(OverBudgetError("usd_per_day of project 'acme'", until=10, project="acme"))
+    assert [health.stopped(9, project) for project in whose] == ["usd_per_day of project 'acme'", "", ""]
+    health.over_budget(OverBudgetError("usd_per_day", until=20))
+    assert [health.stopped(9, project) for project in whose] == ["usd_per_day"] * 3
