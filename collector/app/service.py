@@ -194,7 +194,9 @@ class Collector:
         store_watch = StoreWatch(self._health)
         await store_watch.start()
         self._stops.append(store_watch.stop)
-        writer = GroupCommitWriter(store, config.writer, self._committed, clock=self._clock)
+        writer = GroupCommitWriter(
+            store, config.writer, self._committed, in_flight=lambda: intake.inflight.requests, clock=self._clock
+        )
         secret = await asyncio.to_thread(StoredLlmJudging(store).mark_key)
         ours = partial(is_ours, secret=secret)
         if config.judges.on:

@@ -31,6 +31,10 @@ _OF_OURS = "the request could not be stored for a reason of ours: try again"
 _DISK_RETRY_SECONDS = 30.0
 
 
+LINGER_SECONDS = 0.05
+"""How long an insert waits for requests that are being decoded."""
+
+
 @dataclass(slots=True)
 class _Waiting:
     batch: Batch
@@ -43,6 +47,9 @@ class GroupCommitWriter:
     `on_commit(batch, received_at)` gets every committed batch and the arrival time of its rows (unix nanos), in the
     order of commits, on the event loop, before the submitter is answered. It must be quick; what it raises is logged
     and counted, since the batch is stored.
+
+    `in_flight`: requests that are being decoded or wait here. While more of them are being decoded than wait, an insert
+    waits for them, at most `linger` seconds: fewer, larger inserts leave the engine less to merge.
     """
 
     def __init__(
@@ -51,6 +58,8 @@ class GroupCommitWriter:
         config: WriterConfig | None = None,
         on_commit: Callable[[Batch, int], None] | None = None,
         *,
+        in_flight: Callable[[], int] = lambda: 0,
+        linger: float = LINGER_SECONDS,
         free_bytes: Callable[[], int | None] | None = None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
@@ -61,6 +70,7 @@ class GroupCommitWriter:
         self.dead_letters = DeadLetterFolder(folder, config.max_dead_letter_bytes)
         self._committer = Committer(store, self.dead_letters, self.counters, attempts=config.attempts, clock=clock)
         self._on_commit = on_commit
+        self._in_flight, self._linger = in_flight, linger
         self._free_bytes = free_bytes or store.free_bytes
         self._queue: deque[_Waiting] = deque()
         self._arrived = asyncio.Event()
@@ -155,10 +165,22 @@ class GroupCommitWriter:
     async def _run(self) -> None:
         while self._queue or self._accepting:
             if self._queue:
+                await self._gather()
                 await self._commit(self._take_group())
             else:
                 self._arrived.clear()
                 await self._arrived.wait()
+
+    async def _gather(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._linger):
+                while self._is_worth_waiting():
+                    self._arrived.clear()
+                    await self._arrived.wait()
+
+    def _is_worth_waiting(self) -> bool:
+        has_room = self._accepting and self._bytes < self._config.max_group_bytes
+        return has_room and 2 * len(self._queue) < self._in_flight()
 
     async def _commit(self, group: list[_Waiting]) -> None:
         batches = [waiting.batch for waiting in group]

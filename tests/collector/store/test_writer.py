@@ -34,6 +34,40 @@ async def test_concurrent_requests_share_one_insert(watched: WatchedStore) -> No
     await writer.stop(10)
 
 
+async def test_an_insert_waits_until_half_of_the_requests_in_flight_have_come(watched: WatchedStore) -> None:
+    """They share it; those that are being decoded meanwhile share the next one."""
+    writer = GroupCommitWriter(watched, in_flight=lambda: 4, linger=60)
+    await writer.start()
+    first = asyncio.create_task(writer.submit(batch(1)))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert (writer.queue_batches, writer.counters.groups) == (1, 0)
+    await asyncio.gather(first, writer.submit(batch(2)))
+    assert watched.inserts == [2]
+    await writer.stop(10)
+
+
+@pytest.mark.parametrize(("linger", "most"), [(0.01, 1 << 20), (60, 1)], ids=["too long", "no room for more"])
+async def test_an_insert_does_not_wait(watched: WatchedStore, linger: float, most: int) -> None:
+    """What is being decoded may take long, and may never arrive."""
+    writer = GroupCommitWriter(watched, WriterConfig(max_group_bytes=most), in_flight=lambda: 4, linger=linger)
+    await writer.start()
+    await writer.submit(batch(1))
+    assert watched.inserts == [1]
+    await writer.stop(10)
+
+
+async def test_a_writer_that_stops_waits_for_nobody(watched: WatchedStore) -> None:
+    """What it has is committed."""
+    writer = GroupCommitWriter(watched, in_flight=lambda: 4, linger=60)
+    await writer.start()
+    waiting = asyncio.create_task(writer.submit(batch(1)))
+    await until(lambda: writer.queue_batches == 1)
+    await writer.stop(30)
+    await waiting
+    assert watched.inserts == [1]
+
+
 async def test_nothing_is_acknowledged_before_its_commit(watched: WatchedStore) -> None:
     """While the insert runs the submitter waits; once it is answered the span is readable."""
     writer = GroupCommitWriter(watched)
