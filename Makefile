@@ -52,7 +52,7 @@ $(PHOENIX)/.installed: requirements/phoenix.txt
 	@touch $@
 
 # Runs the programs of docs/quickstart, also those that no lock holds: CrewAI, Google ADK, AutoGen and the Vercel AI SDK,
-# 1.2 gigabytes at the versions that the pages name.
+# 1.4 gigabytes at the versions that the pages name.
 quickstarts: setup frameworks
 	TRACEJURY_QUICKSTARTS=$(CURDIR)/$(QUICKSTARTS) $(BIN)/python -m pytest -q -n 0 tests/sdk/quickstart
 

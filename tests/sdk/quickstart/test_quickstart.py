@@ -1,7 +1,7 @@
 """docs/quickstart: the program of each page, run as it stands there, gives a whole trace of a real collector.
 
 Pages whose packages `make frameworks` installs run by default. `make quickstarts` runs all: it installs the packages of
-the others, which are large (CrewAI alone takes 840 MB) or hold OpenTelemetry at other versions, into environments of
+the others, which are large (CrewAI takes a gigabyte) or hold OpenTelemetry at other versions, into environments of
 their own.
 """
 
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from zlib import crc32
 
 import pytest
 from model_apis import ANSWER, QUERY, scripted_model
@@ -119,9 +120,10 @@ def _node_modules(page: Page) -> Path:
 
 
 def _own_folder(page: Page) -> Path:
+    """Where its versions are installed: another folder for other versions."""
     if not INSTALLS:
         pytest.skip("installed and run by: make quickstarts")
-    return Path(INSTALLS) / page.name
+    return Path(INSTALLS) / f"{page.name}-{crc32(' '.join(page.pins).encode()):08x}"
 
 
 def _install(arguments: Sequence[str | Path], base: Path) -> None:
