@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from forwarding import agent, configured, counted, figures, send, settled, trace_id
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from otlp_backend import Act, Backend, grpc_backend, http_backend
@@ -356,6 +357,7 @@ async def test_traces_that_are_one_run_go_together(served_dsn: str) -> None:
     runs, failing = 24, {3, 4}
     requests = []
     for run in range(1, runs + 1):
+        together = ExportTraceServiceRequest()  # in one request: none of them settles before the others are there
         for part in (0, 1, 2):
             request = agent(3 * run + part, fault=run in failing and part == 1)
             for found in _spans_of(request):
@@ -365,7 +367,8 @@ async def test_traces_that_are_one_run_go_together(served_dsn: str) -> None:
                 found.start_time_unix_nano += part
                 if part and not parent:
                     found.links.add(trace_id=trace_id(3 * run), span_id=b"\0gent001")
-            requests.append(request)
+            together.MergeFrom(request)
+        requests.append(together)
     async with (
         http_backend() as backend,
         Collector(configured(served_dsn, {"endpoint": backend.url}, sampling={"healthy": 0.4})) as collector,
