@@ -118,7 +118,7 @@ def _add_watching(app: FastAPI, services: Services) -> None:
     async def ready(request: Request) -> Response:
         """200 once the store is open and the receivers listen, else 503 with what is missing.
 
-        The status is `degraded` while stored rows are known to be lost: the collector takes spans all the same.
+        The status is `degraded` while stored rows are known to be lost, or the disk has no room for more.
         """
         known = KEY in request.scope or not services.keyring.asks
         if missing := services.problems():

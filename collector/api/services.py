@@ -48,7 +48,7 @@ class Services:
         tokens: of the pages' forms.
         listeners: told of every judgement, for live pages.
         endpoints: bound receivers; empty until they listen.
-        losses: lost rows of the store, a line each; empty where nothing is known to be.
+        losses: lost rows of the store, and a full disk, a line each; empty where nothing is known to be wrong.
         settings: rules of detectors that are switched off or lowered.
         close_session: has a session (service, id) closed and judged at once.
         keyring: tells who may ask.

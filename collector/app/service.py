@@ -105,6 +105,7 @@ class Collector:
         self._ready = False
         self._store: Store | None = None
         self._health: StoreHealth | None = None
+        self._writer: GroupCommitWriter | None = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -143,8 +144,9 @@ class Collector:
         return tuple(filter(None, [self._store.folder_problem()]))
 
     def losses(self) -> Sequence[str]:
-        """Losses of the store, a line each: the collector takes spans all the same."""
-        return self._health.problems() if self._health else ()
+        """Losses of the store, and a disk without room for more, a line each: what is stored is served all the same."""
+        full = self._writer.disk_problem() if self._writer else ""
+        return (*(self._health.problems() if self._health else ()), *filter(None, [full]))
 
     @property
     def ready_text(self) -> str:
@@ -194,7 +196,7 @@ class Collector:
         store_watch = StoreWatch(self._health)
         await store_watch.start()
         self._stops.append(store_watch.stop)
-        writer = GroupCommitWriter(
+        writer = self._writer = GroupCommitWriter(
             store, config.writer, self._committed, in_flight=lambda: intake.inflight.requests, clock=self._clock
         )
         secret = await asyncio.to_thread(StoredLlmJudging(store).mark_key)

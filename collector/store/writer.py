@@ -95,15 +95,20 @@ class GroupCommitWriter:
         file = self.dead_letters.keep_body(signal, encoding, body, tenant)
         self.counters.dead_lettered += file is not None
 
+    def disk_problem(self) -> str:
+        """That every request is refused until the disk has more room; "" where it is not."""
+        with suppress(OSError):  # of a folder that cannot be used others tell
+            return self._disk_full()
+        return ""
+
     async def start(self) -> None:
         """Accept batches; idempotent."""
         if self._task is not None:
             return
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="tracejury-writer")
         self._accepting = True
-        with suppress(OSError):  # a folder that cannot be used is said to whoever sends
-            if full := self._disk_full():
-                log.warning("%s: requests are refused until there is room (writer.min_free_bytes)", full)
+        if full := self.disk_problem():
+            log.warning("%s: requests are refused until there is room (writer.min_free_bytes)", full)
         self._task = asyncio.create_task(self._run(), name="tracejury-writer")
 
     async def stop(self, deadline: float) -> None:
