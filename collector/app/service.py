@@ -54,7 +54,6 @@ from ..worker.steady_clock import SteadyClock
 from .endpoints import bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text
 from .logs import set_up
-from .retention_watch import RetentionWatch
 from .store_watch import StoreWatch
 from .watch import watch
 
@@ -274,9 +273,10 @@ class Collector:
         self.api_port = outputs.api_port
         await self._start_receivers(intake)
         await outputs.start_sending()
-        retention = RetentionWatch(RetentionSweep(store, deletion_of, writer.dead_letters, self._clock), self._clock)
-        await retention.start()
-        self._stops += [retention.stop, backups.stop]  # that of backups first: the API waits for its requests
+        retention = RetentionSweep(store, deletion_of, writer.dead_letters, self._clock).worker
+        retention.start()
+        # That of backups comes first: the API waits for its requests.
+        self._stops += [lambda deadline: asyncio.to_thread(retention.stop, deadline), backups.stop]
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.worker.start()
 

@@ -7,19 +7,18 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Protocol
 
-from ...processors.assemble import TraceKey
+from ...processors.assemble import SECOND, TraceKey
 from ...schemas.queries.deletion import DeleteQuery
 from ...schemas.receipts import DeletionKind, DeletionReceipt
 from .client import Store
 from .dead_letter import DeadLetterFolder
 from .receipts import StoredReceipts
+from .retention import DAY
 from .session_deletion import SessionName
 from .trace_deleter import PAGE, TraceDeleter
 from .users import StoredUsers
-
-DAY: Final = 86_400 * 1_000_000_000
 
 
 class TraceMemory(Protocol):
@@ -79,7 +78,7 @@ class Deletion:
             StoreError: the store failed.
         """
         now = self._clock()
-        until = now + round(self._store.config.tombstone_days * DAY)
+        until = now + round(self._store.config.tombstone_days * DAY * SECOND)
         users = self._stored_names(query.user) if query.user else ()
         if query.user:
             query = replace(query, labels=True)

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from ...processors.assemble import SECOND
 from .client import Store
 from .config import ANY, MAX_RETENTION_DAYS, RetentionRule, StoreConfig
 
 DAY: Final = 86_400
-NANOS: Final = 1_000_000_000
+"""Seconds."""
 
 _ARRIVED: Final = "SELECT tenant, ServiceName, toUnixTimestamp64Nano(min(ReceivedAt)) FROM {} GROUP BY ALL"
 
@@ -75,7 +76,7 @@ def expired(store: Store, retention: Retention, now: int) -> Iterator[Expired]:
             first[project, service] = min(arrived, first.get((project, service), arrived))
     for (project, service), arrived in sorted(first.items()):
         kept = retention.of(project, service)
-        if kept is not None and kept != retention.longest(project) and arrived < (before := now - kept * NANOS):
+        if kept is not None and kept != retention.longest(project) and arrived < (before := now - kept * SECOND):
             yield Expired(project, service, before)
 
 

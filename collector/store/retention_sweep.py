@@ -7,12 +7,18 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from ...processors.assemble import SECOND
+from ..worker.outage_log import OutageLog
+from ..worker.worker import Task, Worker
 from .client import Store
 from .dead_letter import DeadLetterFolder
 from .deletion import Deletion
-from .retention import NANOS, Retention, expired
+from .retention import DAY, Retention, expired
 
 log = logging.getLogger(__name__)
+
+DELAY_SECONDS: Final = 300.0
+"""Between the start and the first sweep."""
 
 # What rates are made of is replaced by an empty row; the former one, with the name of its session, stays until a merge.
 _REPLACED: Final = """
@@ -27,7 +33,7 @@ WHERE database = currentDatabase() AND active AND has_lightweight_delete ORDER B
 
 
 class RetentionSweep:
-    """To be run once a day. `clock`: unix nanos."""
+    """Run by `worker` a while after the start, then every day. `clock`: unix nanos."""
 
     def __init__(
         self,
@@ -38,6 +44,8 @@ class RetentionSweep:
     ) -> None:
         self._store, self._deletion_of, self._dead_letters, self._clock = store, deletion_of, dead_letters, clock
         self._retention = Retention(store.config)
+        outage = OutageLog("the retention sweep", "fails", "works again", clock)
+        self.worker = Worker("retention", Task(self.run), outage, every=DAY, delay=DELAY_SECONDS, clock=clock)
 
     def run(self) -> int:
         """Delete what is kept no longer; returns the number of traces. What was deleted leaves the disk.
@@ -54,7 +62,7 @@ class RetentionSweep:
         for project in self._dead_letters.projects():
             kept = self._retention.longest(project)
             if kept is not None:
-                self._dead_letters.expire(project, now - kept * NANOS)
+                self._dead_letters.expire(project, now - kept * SECOND)
         self._store.command(_REPLACED)
         for table, partition in self._store.rows(_MASKED):
             self._store.command(f"ALTER TABLE `{table}` APPLY DELETED MASK IN PARTITION ID '{partition}'")

@@ -106,7 +106,7 @@ class QueueWork(Work[Item[K, V], R], ABC):
 class Task(Work[None, None]):
     """A call that is repeated at an interval: the worker's `every`."""
 
-    def __init__(self, call: Callable[[], None]) -> None:
+    def __init__(self, call: Callable[[], object]) -> None:
         self._call = call
 
     def due(self, _now: int) -> Sequence[None]:

@@ -13,8 +13,9 @@ from judging_bench import KEY, T0, TRACE, Bench, span
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder
-from tracejury.collector.store.deletion import DAY, Deletion
+from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.tombstones import Tombstones
+from tracejury.processors.assemble import SECOND
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.spans import LogRecord
@@ -22,6 +23,7 @@ from tracejury.schemas.spans import LogRecord
 pytestmark = pytest.mark.store
 
 OTHER = "b" * 32
+DAY = 86_400 * SECOND
 
 
 def deleted(store: Store, days: float = 2.0) -> Bench:

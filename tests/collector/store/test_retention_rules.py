@@ -18,15 +18,17 @@ from tracejury.collector.store import opening
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.dead_letter import DeadLetterFolder
-from tracejury.collector.store.deletion import DAY as NANOS_A_DAY
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.retention import DAY, Retention, expired
 from tracejury.collector.store.retention_sweep import RetentionSweep
+from tracejury.processors.assemble import SECOND
 from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.spans import Span
 
 pytestmark = pytest.mark.store
+
+NANOS_A_DAY = DAY * SECOND
 
 RULES: list[dict[str, Any]] = [
     {"project": "lab", "days": 365},
