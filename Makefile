@@ -11,7 +11,7 @@ FRAMEWORKS := .venv-frameworks
 PHOENIX := .venv-phoenix
 QUICKSTARTS := .venv-quickstarts
 
-.PHONY: setup frameworks phoenix quickstarts lock demo test check bench soak docs screenshots clean
+.PHONY: setup frameworks phoenix quickstarts lock demo test check bench bench-peers soak docs screenshots clean
 
 # $(call locked,FOLDER,NAME): an environment of what requirements/NAME.txt lists; each file is checked by its hash.
 define locked
@@ -93,6 +93,10 @@ bench: setup
 	$(BIN)/python tests/bench/panel_cost.py
 	$(BIN)/python tests/bench/ledger.py
 	$(BIN)/python tests/bench/rates.py
+
+# Beside the OpenTelemetry Collector, which Go builds from its module proxy into ~/.cache/tracejury-bench.
+bench-peers: setup
+	$(BIN)/python tests/bench/peers.py --until-judged $(BENCH_ARGS)
 
 soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4

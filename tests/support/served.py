@@ -42,6 +42,11 @@ def resident(collector: Serving) -> int:
 
 
 def cpu_seconds(collector: Serving) -> float:
-    """CPU time that the process has taken, over all its threads."""
-    fields = Path(f"/proc/{collector.process.pid}/stat").read_text().rpartition(")")[2].split()
+    """CPU time that the collector has taken, over all its threads."""
+    return process_cpu(collector.process.pid)
+
+
+def process_cpu(pid: int) -> float:
+    """CPU time that a process has taken, over all its threads (seconds)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
