@@ -123,7 +123,7 @@ def quote_executed(span: NormalizedSpan, call: ToolCall) -> str:
 def _quote_arguments(texts: tuple[str, ...], call: ToolCall) -> str:
     """The call's arguments as one of `texts` has them, with the tool's name beside them if it is there."""
     best = ""
-    for form in _forms(call.arguments):
+    for form in argument_forms(call.arguments):
         for text in texts:
             at = text.find(form)
             if at >= 0:
@@ -136,7 +136,7 @@ def _quote_arguments(texts: tuple[str, ...], call: ToolCall) -> str:
     return _cut_arguments(best)
 
 
-def _forms(arguments: Json) -> Iterator[str]:
+def argument_forms(arguments: Json) -> Iterator[str]:
     """The ways in which JSON arguments are written: spaced or not, with or without escapes, as a string in JSON."""
     if isinstance(arguments, str) and arguments.strip():
         yield arguments

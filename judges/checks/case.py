@@ -16,13 +16,15 @@ from .check_types import Check
 class AskedCheck:
     """A check with its items; those of observations are () and listed by the judge from the answer.
 
-    `pack`: its name, the taxonomy of what is found. `answers`: of a check that is answered by structure.
+    `pack`: its name, the taxonomy of what is found. `answers`: of a check that is answered by structure; `unanswered`:
+    why there are none, where that is known.
     """
 
     check: Check
     items: tuple[CheckItem, ...] = ()
     pack: str = ""
     answers: tuple[ItemAnswer, ...] = ()
+    unanswered: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ class ItemSource(StrEnum):
     POLICIES = "policies"  # of the task card and the service
     CALLS = "calls"  # attempted calls; answered by structure
     COMPLETION = "completion"  # whether the task was completed; answered by structure
+    ORACLE = "oracle"  # the outcome of the task by the oracle of its card; answered by structure
     FINDINGS = "findings"  # what was found before; asked about by reviews (`judges/reviews`), never by packs
 
 
@@ -28,7 +29,7 @@ MOST_POINTS: Final = 100
 MOST_ANSWERS: Final = 20
 """Answers of a scale of names."""
 
-ANSWERED_BY_STRUCTURE = frozenset({ItemSource.CALLS, ItemSource.COMPLETION})
+ANSWERED_BY_STRUCTURE = frozenset({ItemSource.CALLS, ItemSource.COMPLETION, ItemSource.ORACLE})
 """Sources whose items need no model."""
 
 
@@ -57,12 +58,19 @@ class Check(Data):
     dimension: Dimension | None = None
     severity: Severity = Severity.MEDIUM
     confidence: Share = 0.5
+    doubtful: dict[Name, Share] = Field(default={})
+    """Confidence of findings by answer, where it is not `confidence`."""
     explain: Text
 
     @property
     def answers(self) -> tuple[str, ...]:
         """The words of the scale, best first."""
         return tuple(map(str, range(self.scale, -1, -1))) if isinstance(self.scale, int) else self.scale
+
+    def category_of(self, answer: str) -> str:
+        """The category of a finding at an item with this answer: the one of `also` that the answer names, if any."""
+        named = answer.replace("-", " ")
+        return named if named in self.also else self.category
 
     @property
     def asks(self) -> bool:

@@ -60,6 +60,7 @@ class _Bench:
         for tally in self.tallies.values():
             asked = tally.asked
             if not asked.check.asks:
+                tally.unasked = asked.unanswered
                 found = (self.grounds.by_structure(asked, answer) for answer in asked.answers)
                 tally.found += [finding for finding in found if finding is not None]
             elif not recorded:

@@ -15,7 +15,7 @@ from typing import Final
 from ...schemas.checks import CheckItem, ItemAnswer
 from ...schemas.findings import Finding, FindingState, finding_id, fingerprint
 from ...schemas.shown import folded
-from ...schemas.transcript import Step
+from ...schemas.transcript import Step, StepKind
 from ..llm import leniency
 from ..llm.placing import ClaimLocation, QuotePlacer
 from .case import AskedCheck, CheckCase
@@ -75,9 +75,16 @@ class Grounds:
 
     def by_structure(self, asked: AskedCheck, answer: ItemAnswer) -> Finding | None:
         """The finding of an answer that was read from the trace, None for the best, or where nothing can be quoted."""
-        step = self._labels.get(answer.label)
+        step, oracle = self._labels.get(answer.label), asked.check.items is ItemSource.ORACLE
+        if step is None and oracle:  # a sub-agent's call stands in no record
+            step = Step("", StepKind.TOOL, answer.span_id, 0, "", "", answer.trace_id)
         placed = self._placer.at(step, answer.quote) if step and not answer.best else None
-        return self._finding(asked, placed, asked.check.category, answer.reason) if placed else None
+        if placed is None and step and oracle and not answer.best and self._placer.known(step):
+            placed = self._placer.told(step)
+        if placed is None:
+            return None
+        found = self._finding(asked, placed, asked.check.category_of(answer.answer), answer.reason)
+        return replace(found, confidence=asked.check.doubtful.get(answer.answer, found.confidence))
 
     def also(self, asked: AskedCheck, said: AlsoSaid) -> Finding | None:
         """The finding of a report beside the items."""

@@ -25,6 +25,7 @@ NOTHING: Final[Mapping[ItemSource, str]] = {
     ItemSource.POLICIES: "no policies",
     ItemSource.CALLS: "no calls",
     ItemSource.COMPLETION: "nothing says whether the task was completed",
+    ItemSource.ORACLE: "the task has no oracle",
 }
 """Why a check without items is not applicable."""
 

@@ -34,13 +34,17 @@ def completion(
     card: Terms | None = None,
     service: Terms | None = None,
     fulfilment: Verdict | None = None,
+    oracle: ItemAnswer | None = None,
 ) -> Completion | None:
     """The answer to `item`, which stands at the last answer of the session; None where no source decides.
 
-    Sources in order: the attribute that the card names as `done`, that of the service, the verdict of goal fulfilment
-    on the last exchange. An attribute that no span of the session has decides nothing; of several spans with it, the
-    one that ended last does.
+    Sources in order: the answer of the card's oracle, the attribute that the card names as `done`, that of the service,
+    the verdict of goal fulfilment on the last exchange. An attribute that no span of the session has decides nothing;
+    of several spans with it, the one that ended last does.
     """
+    if oracle is not None:
+        answer = "yes" if oracle.best else "no"
+        return Completion(replace(oracle, item=item.text, answer=answer), "oracle of the task card")
     ended = sorted(spans, key=lambda span: (span.end, span.span_id), reverse=True)
     for source, terms in (("task card", card), ("service settings", service)):
         if terms is not None and terms.done is not None:

@@ -13,7 +13,7 @@ from ..checks.formula import Formula
 from ..llm.data_files import model_of, read_model
 from .pack_types import Pack, PackFile
 
-BUILT_IN: Final = ("pipa",)
+BUILT_IN: Final = ("pipa", "rut")
 GROUP: Final = "tracejury.packs"
 """Entry point group: each entry is a package whose folder has pack.yaml and measures.py, under the pack's name."""
 

@@ -13,7 +13,7 @@ from ..checks.check_types import Check, ItemSource
 from ..checks.formula import Formula
 from ..llm.criteria_types import Data, Name, Text
 from ..llm.data_files import problems_of
-from .task_cards import Terms
+from .task_cards import ServiceTerms
 
 Variants = dict[str, dict[str, dict[str, dict[str, Any]]]]
 """By setting, by choice (the first is the default), by check: the keys of the check that differ."""
@@ -28,14 +28,16 @@ class PackSettings(Section):
     """Checks of one subject in one call, or each item in a call of its own."""
     policies_at: Literal["session", "exchange"] = "session"
     """When policies are judged: at the close of the session, or after each exchange, too."""
-    services: dict[str, Terms] = Field(default={})
+    services: dict[str, ServiceTerms] = Field(default={})
     """Policies and `done` by `service.name`; `*` is each service that is not named."""
 
     def asks_early(self, check: Check) -> bool:
         """Whether a check of sessions is asked of each exchange, too."""
-        return check.items is ItemSource.POLICIES and self.policies_at == "exchange"
+        return check.items is ItemSource.ORACLE or (
+            check.items is ItemSource.POLICIES and self.policies_at == "exchange"
+        )
 
-    def terms(self, service: str) -> Terms | None:
+    def terms(self, service: str) -> ServiceTerms | None:
         """What holds for sessions of a service."""
         return self.services.get(service, self.services.get("*"))
 

@@ -6,20 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    StrictBool,
-    StrictFloat,
-    StrictInt,
-    StrictStr,
-    StringConstraints,
-)
+from pydantic import BeforeValidator, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
 
 from ...schemas.errors import ConfigError
 from ..llm.criteria_types import Text
 from ..llm.data_files import model_of, read_data
+from .rut.card import Oracle
+from .task_data import TaskData
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """A larger file holds no task cards."""
@@ -29,12 +22,6 @@ _SUFFIXES: Final = (".yaml", ".yml", ".json")
 def _as_text(value: Any) -> Any:
     """Ids that are numbers in the file are text in attributes."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
-class TaskData(BaseModel):
-    """The base of what users say of tasks; errors do not repeat values."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True)
 
 
 class Done(TaskData):
@@ -55,6 +42,13 @@ class Terms(TaskData):
     """How the task shows to be done."""
 
 
+class ServiceTerms(Terms):
+    """What holds for all sessions of a service."""
+
+    writes: tuple[Text, ...] = ()
+    """Names of the tools that change something; without any, oracles guess by the verbs of names."""
+
+
 class TaskCard(Terms):
     """One task; what else packs need of a task are further keys here."""
 
@@ -62,6 +56,8 @@ class TaskCard(Terms):
     """As sessions name it in an attribute."""
     instruction: Annotated[str, StringConstraints(max_length=20_000)] = ""
     """What the user was to get done."""
+    oracle: Oracle | None = None
+    """What calls and states show that the task was done (docs/rut.md)."""
 
 
 def load_cards(paths: Iterable[str]) -> Mapping[str, TaskCard]:

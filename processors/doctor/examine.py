@@ -56,6 +56,12 @@ def diagnose(traces: Sequence[Trace], elsewhere: Iterable[ExternalRun] = ()) -> 
     )
 
 
+def without_tool_spans(traces: Sequence[Trace]) -> str:
+    """The line on tools that ran and have no spans in these traces, as `doctor` prints it; "" where they have."""
+    found = next(contents.no_tool_spans(gather(traces, ())), None)
+    return f"{kinds()[found.kind].severity} {kinds()[found.kind].title}: {found.what}" if found else ""
+
+
 def _gap(found: DetectedGap) -> Gap:
     kind = kinds()[found.kind]
     return Gap(

@@ -34,7 +34,8 @@ class JudgeTask:
     `findings`: the detectors'.
     `turns`: of a window, positions of its first turn and one past its last; `plans`: indices of the planning turns to
     judge by then. `fresh`: nothing of LLM judges is stored of this subject. `bypass_cache`: known
-    answers were of no use. `tries`: how often it was put back, not to be taken before `not_before` (unix nanos).
+    answers were of no use. `urgent`: it goes first, as it asks no model. `tries`: how often it was put back, not to be
+    taken before `not_before` (unix nanos).
     `group`: tasks of one trace and group are taken together ("": by itself), as the first one's `others`.
     """
 
@@ -53,6 +54,7 @@ class JudgeTask:
     plans: tuple[int, ...] = ()
     fresh: bool = False
     bypass_cache: bool = False
+    urgent: bool = False
     tries: int = 0
     not_before: int = 0
     group: str = ""
@@ -143,6 +145,8 @@ class JudgeQueue:
                 return False
             task = replace(task, trace=None)
         self._waiting[task.subject_key] = task
+        if task.urgent:
+            self._waiting.move_to_end(task.subject_key, last=False)
         if task.group:
             self._groups.setdefault((task.key, task.group), {})[task.subject_key] = None
         self._windows += task.stage is not Stage.CLOSING

@@ -121,7 +121,7 @@ def test_settings_of_services() -> None:
             {"pipa": {"services": {"a": {"rules": []}}}},
             "judges.pack_settings.pipa: services.a.rules: there is no such key here",
         ),
-        ({"pippa": {}}, "judges.pack_settings: there is no pack 'pippa': use pipa"),
+        ({"pippa": {}}, "judges.pack_settings: there is no pack 'pippa': use pipa, rut"),
     ],
 )
 def test_settings_that_no_pack_has(settings: dict[str, Any], told: str) -> None:
@@ -129,7 +129,7 @@ def test_settings_that_no_pack_has(settings: dict[str, Any], told: str) -> None:
 
 
 def test_an_unknown_pack_lists_those_there_are(offer: Offer) -> None:
-    assert refusal(["pip"], offered=offer()) == "judges.packs: there is no pack 'pip': use acme, pipa"
+    assert refusal(["pip"], offered=offer()) == "judges.packs: there is no pack 'pip': use acme, pipa, rut"
 
 
 def test_a_package_offers_a_pack(offer: Offer) -> None:
@@ -226,7 +226,7 @@ def test_no_package_replaces_a_built_in_pack() -> None:
 def test_all_packs_there_are_and_those_that_are_broken(offer: Offer) -> None:
     gone = EntryPoint("gone", "nowhere_at_all", GROUP)
     packs, broken = known_packs([*offer(), gone])
-    assert [pack.name for pack in packs] == ["acme", "pipa"]
+    assert [pack.name for pack in packs] == ["acme", "pipa", "rut"]
     assert [name for name, _ in broken] == ["gone"]
 
 

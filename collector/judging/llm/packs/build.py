@@ -15,7 +15,7 @@ from ...model.config import LlmConfig
 from ..judge_queue import JudgeQueue
 from ..stored import StoredCases
 from .pack_panel import PackPanel
-from .pack_selector import PackSelector
+from .pack_selector import LiveChecks, PackSelector
 from .session_closing import SessionClosing
 from .stored_sessions import StoredSessions
 
@@ -56,5 +56,6 @@ def build_packs(
     panel = PackPanel(packs, cards, config.task_key, config.model, parameters(config), config.max_answer_tokens)
     sessions = StoredSessions(store, cases)
     closing = SessionClosing(sessions, panel.versions, queue, config.session_quiet_seconds, clock)
-    selector = PackSelector(panel.of_exchanges, panel.versions, policy, queue, closing, clock)
+    live = LiveChecks(panel.live, frozenset(panel.oracles))
+    selector = PackSelector(panel.of_exchanges, panel.versions, policy, queue, closing, clock, live)
     return PackJudging(panel, selector, closing, sessions)

@@ -66,19 +66,25 @@ def asked_of(pack: Pack, check: Check, subject: RecordedSubject, policies: Seque
             items = tuple(map(CheckItem, policies))
         case ItemSource.CALLS:
             answers = tuple(_calls(check, subject, trace))
-        case ItemSource.OBSERVATIONS | ItemSource.COMPLETION | ItemSource.FINDINGS:
-            pass  # the judge lists the ones, `completed` answers the other
+        case ItemSource.OBSERVATIONS | ItemSource.COMPLETION | ItemSource.ORACLE | ItemSource.FINDINGS:
+            pass  # the judge lists the ones, `completed` and `asked_oracle` answer the others
     return AskedCheck(check, items, pack.name, answers)
 
 
 def completed(
-    pack: Pack, check: Check, subject: RecordedSubject, terms: SessionTerms, goal: Verdict | None
+    pack: Pack,
+    check: Check,
+    subject: RecordedSubject,
+    terms: SessionTerms,
+    goal: Verdict | None,
+    oracle: ItemAnswer | None = None,
 ) -> AskedCheck:
     """The check whether the task of a session is done; `goal`: the verdict on its last exchange's goal."""
     traces = {trace.trace_id: trace for trace in subject.traces.values()}
     spans = [span.raw for trace in traces.values() for span in trace.spans.values()]
     service = pack.settings.terms(terms.service)
-    found = completion(subject.answer, spans, card=terms.match.card, service=service, fulfilment=goal)
+    said = {"card": terms.match.card, "service": service}
+    found = completion(subject.answer, spans, **said, fulfilment=goal, oracle=oracle)
     return AskedCheck(check, (), pack.name, (replace(found.answer, reason=found.reason),) if found else ())
 
 

@@ -29,6 +29,7 @@ from ..run_judge import Call
 from ..run_prompts import run_prompts
 from ..verification import Evidence
 from ..watch import LlmJudgingObserver
+from .oracle_cases import asked_oracle
 from .pack_cases import RecordedSubject, asked_of, by_trace_id, completed, without_detected
 from .pack_panel import PackPanel
 from .session_closing import SessionKey
@@ -100,7 +101,12 @@ class PackJudge:
         for pack in self._panel.packs:
             policies = [policy for policy in terms.policies(pack) if policy not in violated] if terms else []
             checks = [check for check in pack.checks if check.name in task.judges]
-            asked = tuple(asked_of(pack, check, recorded, policies) for check in checks)
+            asked = tuple(
+                asked_oracle(pack, check, recorded, terms)
+                if terms and check.items is ItemSource.ORACLE
+                else asked_of(pack, check, recorded, policies)
+                for check in checks
+            )
             said.append(self._asked(task, subject, recorded, pack, asked))
         told = without_detected(joined(said), session.detected, self._panel.packs)
         stored = self._own_findings(task, trace)
@@ -123,14 +129,19 @@ class PackJudge:
         exchanges = _in_order(verdicts, session.record)
         said: list[Deliberation] = []
         before: set[tuple[str, str, str]] = set()  # judge, span and quote of what was found in exchanges
+        oracles = {n: asked_oracle(p, p.check(n), recorded, terms) for n, p in self._panel.oracles.items()}
+        outcome = next((asked.answers[0] for asked in oracles.values() if asked.answers), None)
         for pack in self._panel.packs:
-            earlier = {check.name: violated(exchanges.get(check.name, ())) for check in pack.checks}
+            # An oracle is asked of the whole session again.
+            earlier = {c.name: () if c.name in oracles else violated(exchanges.get(c.name, ())) for c in pack.checks}
             asked: list[AskedCheck] = []
             for check in pack.checks:
                 if check.subject == "exchange":
                     said.append(Deliberation((self._sum(task, pack, check, subject, session, exchanges),)))
                 elif check.items is ItemSource.COMPLETION:
-                    asked.append(completed(pack, check, recorded, terms, goal))
+                    asked.append(completed(pack, check, recorded, terms, goal, outcome))
+                elif check.items is ItemSource.ORACLE:
+                    asked.append(oracles[check.name])
                 else:
                     known = {answer.item for answer in earlier[check.name]}
                     left = [policy for policy in terms.policies(pack) if policy not in known]

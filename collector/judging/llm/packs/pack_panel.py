@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from .....judges.checks.check_types import ItemSource
 from .....judges.checks.how_asked import HowAsked, check_version
 from .....judges.packs.pack_types import Pack
 from .....judges.packs.task_cards import TaskCard, policies_of
@@ -56,6 +57,17 @@ class PackPanel:
         """The versions of the checks that are asked of exchanges, by name."""
         names = {c.name for p in self.packs for c in p.checks if c.subject == "exchange"} | self.early
         return {name: version for name, version in self.versions.items() if name in names}
+
+    @cached_property
+    def oracles(self) -> Mapping[str, Pack]:
+        """The packs of the checks that ask the oracle of a task card, by check."""
+        return {c.name: p for p in self.packs for c in p.checks if c.items is ItemSource.ORACLE}
+
+    def live(self, trace: Trace) -> Mapping[str, str]:
+        """The versions of the checks that are asked while an exchange of this trace goes on, by name."""
+        asked = self.oracles and any(card.oracle for card in self.cards.values())
+        card = self.terms([trace]).match.card if asked else None
+        return {name: self.versions[name] for name in self.oracles} if card and card.oracle else {}
 
     def how(self, pack: Pack) -> HowAsked:
         """How the checks of a pack are asked."""

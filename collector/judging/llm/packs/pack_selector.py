@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -33,6 +34,20 @@ OURS: Final = frozenset({Kind.EXCHANGE, Kind.SESSION})
 _BEYOND: Final = Decision(Outcome.FILTERED, f"beyond the first {MAX_EXCHANGES} exchanges of its trace", 0.0)
 
 
+@dataclass(frozen=True, slots=True)
+class LiveChecks:
+    """Checks that are asked while an exchange goes on, too, as they ask no model.
+
+    `of`: their versions by name, for a trace that is open; `names`: of all of them.
+    """
+
+    of: Callable[[Trace], Mapping[str, str]]
+    names: frozenset[str] = frozenset()
+
+
+NO_LIVE_CHECKS: Final = LiveChecks(lambda _: {})
+
+
 class PackSelector:
     """Keeps the ledger of the packs' judges, and queues what is pending in it. `request` from any thread.
 
@@ -48,7 +63,9 @@ class PackSelector:
         queue: JudgeQueue,
         closing: SessionClosing,
         clock: Callable[[], int] = time.time_ns,
+        live: LiveChecks = NO_LIVE_CHECKS,
     ) -> None:
+        self._live = live
         self._of_exchanges, self._of_sessions, self._policy = of_exchanges, of_sessions, policy
         self._queue, self._closing, self._clock = queue, closing, clock
         self._requested = RequestedTraces()
@@ -65,23 +82,27 @@ class PackSelector:
         now: int,
         elsewhere: Elsewhere = NOTHING,  # noqa: ARG002  all of a session is chosen, or none
     ) -> Selection:
-        """See `Selector`. An exchange is considered once it has ended, and again when it has changed."""
+        """See `Selector`. An exchange is considered while it goes on (by few), when it ends, and when it changes."""
         by_hand = self._requested.take((trace.tenant, trace.trace_id))
         rows: list[Judgement] = []
         runs = {run.id: run for run in trace.runs}
         whole = hashlib.blake2b(digest_size=16)
         ended = {exchange.id for exchange in ended_exchanges(trace)}
+        live = self._live.of(trace) if len(ended) < len(trace.exchanges) else {}
         for number, exchange in enumerate(trace.exchanges[:MAX_NOTED]):
-            if exchange.id not in ended:
+            judges = self._of_exchanges if exchange.id in ended else live
+            if not judges:
                 continue
             run = runs.get(exchange.run_id)
             content = exchange_hash(trace, run, exchange)
             whole.update(content.encode())
             subject = Subject(Kind.EXCHANGE, exchange.id, trace.trace_id, trace.tenant)
             state = WHILE_OPEN if trace.state is TraceState.OPEN else ""
+            if judges is live:  # a sub-agent's calls are no part of the content
+                state = f":{trace.received_through}{state}"
             revision = Revision(subject, f"{content}{state}", trace.received_through)
             decide = partial(self._decide, trace, run, number, by_hand=by_hand)
-            rows += new_entries(revision, self._of_exchanges, ledger, now, decide, by_hand=by_hand)
+            rows += new_entries(revision, judges, ledger, now, decide, by_hand=by_hand)
         if trace.exchanges and not trace.session_id and trace.state is not TraceState.OPEN:
             subject = Subject(Kind.SESSION, trace.trace_id, trace.trace_id, trace.tenant)
             revision = Revision(subject, whole.hexdigest(), trace.received_through)
@@ -122,6 +143,6 @@ class PackSelector:
         for one in judged:
             for kind in (Kind.EXCHANGE, Kind.SESSION):
                 for task in closing_tasks(one, kind):
-                    self._queue.put(task)
+                    self._queue.put(replace(task, urgent=self._live.names.issuperset(task.judges)))
             if one.trace.session_id and one.trace.exchanges:
                 self._closing.note(one.trace)

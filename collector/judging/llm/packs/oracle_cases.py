@@ -1,0 +1,97 @@
+"""The oracle of a task card, asked of a session, or of an exchange of one that goes on. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from .....judges.checks.case import AskedCheck
+from .....judges.checks.check_types import Check
+from .....judges.packs.pack_types import Pack
+from .....judges.packs.rut.calls import OracleCall, calls_of
+from .....judges.packs.rut.card import Oracle
+from .....judges.packs.rut.oracle_case import OracleCase
+from .....judges.packs.rut.outcome import judge
+from .....judges.packs.rut.rules import broken
+from .....judges.packs.rut.state import emitted
+from .....judges.quoting import quote as cut
+from .....processors.doctor.examine import without_tool_spans
+from .....schemas.checks import CheckItem, ItemAnswer
+from .....schemas.trajectory import Trace
+from .pack_cases import RecordedSubject
+from .pack_panel import SessionTerms
+
+
+def asked_oracle(pack: Pack, check: Check, subject: RecordedSubject, terms: SessionTerms) -> AskedCheck:
+    """The check with its answers, or why there are none.
+
+    Of a session: the outcome, and beside it each other rule that a call broke. Of an exchange: the rules that its calls
+    broke, as far as the session goes.
+    """
+    card = terms.match.card
+    if card is None or card.oracle is None:
+        return AskedCheck(check, (), pack.name)
+    traces = [*{trace.trace_id: trace for trace in subject.traces.values()}.values()]
+    if unseen := without_tool_spans(traces):
+        return AskedCheck(check, (), pack.name, (), unseen)
+    service = pack.settings.terms(terms.service)
+    case = _case(card.oracle, service.writes if service else (), subject, traces)
+    answers, why = (_outcome if subject.number is None else _so_far)(check, subject, case)
+    distinct: dict[tuple[str, ...], ItemAnswer] = {}
+    for one in answers:
+        distinct.setdefault((one.answer, one.trace_id, one.span_id), one)
+    return AskedCheck(check, (), pack.name, tuple(distinct.values()), why)
+
+
+Answers = tuple[list[ItemAnswer], str]
+"""The answers, and why there are none where there are none."""
+
+
+def _case(oracle: Oracle, writes: Sequence[str], subject: RecordedSubject, traces: Sequence[Trace]) -> OracleCase:
+    """`writes`: the tools that the service says write."""
+    exchanges = subject.record.exchanges
+    numbers = {(one.trace_id, one.exchange.id): number for number, one in enumerate(exchanges)}
+    states = emitted(span.raw for trace in traces for span in trace.spans.values())
+    answered = tuple(bool(one.exchange.answer) for one in exchanges)
+    return OracleCase(oracle, oracle.writing(writes), calls_of(traces, numbers), answered, states)
+
+
+def _outcome(check: Check, subject: RecordedSubject, case: OracleCase) -> Answers:
+    found = judge(case)
+    if found.success is None:
+        return [], found.reason
+    guessed = f" Guessed by name: {', '.join(case.guessed)}." if case.guessed else ""
+    told = f"{found.reason} {len(case.calls)} calls of {case.budget}.{guessed}"
+    if found.mode is None:
+        return [ItemAnswer(check.title, check.answers[0], best=True, reason=told)], ""
+    word = found.mode.value if found.sure else check.answers[-1]
+    mode = _answer(check, subject, word, told, found.call, found.argument)
+    return [mode, *_broken(check, subject, case, over=True)], ""
+
+
+def _so_far(check: Check, subject: RecordedSubject, case: OracleCase) -> Answers:
+    return [*_broken(check, subject, case, over=False)], "its calls break no rule of the oracle"
+
+
+def _broken(check: Check, subject: RecordedSubject, case: OracleCase, *, over: bool) -> Iterator[ItemAnswer]:
+    for one in broken(case, over=over):
+        if subject.number in (None, one.call.exchange):
+            yield _answer(check, subject, one.mode.value, one.reason, one.call)
+
+
+def _answer(
+    check: Check, subject: RecordedSubject, word: str, reason: str, call: OracleCall | None, argument: str = ""
+) -> ItemAnswer:
+    """The answer at a call, or at an argument of it; without a call at the last answer, else at the last step."""
+    steps = subject.record.transcript.steps
+    if call is not None:
+        at = (call.trace_id, call.span_id)
+        label = next((step.label for step in steps if (step.trace_id, step.span_id) == at), "")
+        item, quote = CheckItem("", label, *at), call.quote(argument)
+    else:
+        item, quote = subject.answer, cut(subject.last.exchange.answer)
+        if not item.span_id and steps:
+            item = CheckItem("", steps[-1].label, steps[-1].trace_id, steps[-1].span_id)
+            quote = subject.traces[item.trace_id].spans[item.span_id].raw.name
+    given = ItemAnswer(check.title, word.replace(" ", "-"), best=False, reason=reason)
+    return replace(given, label=item.label, trace_id=item.trace_id, span_id=item.span_id, quote=quote)

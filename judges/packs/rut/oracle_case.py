@@ -1,0 +1,48 @@
+"""What a session shows of a task with an oracle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from .calls import OracleCall
+from .card import Oracle, OracleStep
+from .matching import assign
+from .state import UNOBSERVED, States
+from .writes import Writes
+
+
+@dataclass(frozen=True)
+class OracleCase:
+    """`calls` in order. `answered`: of each exchange whether it has an answer, in order."""
+
+    oracle: Oracle
+    writes: Writes
+    calls: tuple[OracleCall, ...] = ()
+    answered: tuple[bool, ...] = ()
+    states: States = UNOBSERVED
+
+    @property
+    def budget(self) -> int:
+        """Calls that the task takes, n_t."""
+        return self.oracle.budget or len(self.oracle.steps)
+
+    @cached_property
+    def matched(self) -> dict[str, int]:
+        """The position of its call by the id of each step that has one."""
+        return assign(self.oracle.ordered, self.calls)
+
+    @cached_property
+    def missing(self) -> list[OracleStep]:
+        """The steps that have none."""
+        return [step for step in self.oracle.ordered if step.id not in self.matched]
+
+    @cached_property
+    def written(self) -> list[OracleCall]:
+        """The calls that wrote."""
+        return [call for call in self.calls if call.ran and self.writes(call.tool)]
+
+    @property
+    def guessed(self) -> list[str]:
+        """The tools of which only their names tell whether they write."""
+        return sorted({call.tool for call in self.calls if self.writes.guessed(call.tool)})

@@ -1,0 +1,85 @@
+"""Rules that calls break while a task goes on: forbidden calls, edges and exclusive pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import attrgetter
+
+from .calls import OracleCall
+from .card import OracleStep
+from .matching import matches
+from .oracle_case import OracleCase
+from .values import contains
+
+
+class Mode(StrEnum):
+    """How a task failed, in the order in which modes apply; the values are categories of findings."""
+
+    UNAUTHORISED = "unauthorised tool"  # R4
+    PREMATURE = "premature termination"  # R1a
+    PARTIAL = "partial completion"  # R1b
+    SEQUENCE = "incorrect sequence"  # R2
+    PARAMETER = "erroneous parameter"  # R3
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A rule that a call broke; `reason`: one sentence."""
+
+    mode: Mode
+    call: OracleCall
+    reason: str
+
+
+def broken(case: OracleCase, *, over: bool) -> tuple[Break, ...]:
+    """All rules that are broken, in the order of the calls that broke them.
+
+    `over`: nothing follows. Else a later call may still be the one that a step means, and mend an edge.
+    """
+    found = [*_forbidden(case), *_exclusive(case), *_edges(case, over=over)]
+    return tuple(sorted(found, key=lambda one: (one.call.order, one.mode is Mode.SEQUENCE, one.reason)))
+
+
+def _forbidden(case: OracleCase) -> Iterator[Break]:
+    """A call of a forbidden tool ran, even where it failed in the end."""
+    for call in (one for one in case.calls if one.ran):
+        patterns = (p for p in case.oracle.forbidden if p.tool == call.tool)
+        if any(contains(call.arguments or {}, p.arguments) for p in patterns):
+            yield Break(Mode.UNAUTHORISED, call, f"The task forbids this call of {call.tool}.")
+
+
+def _exclusive(case: OracleCase) -> Iterator[Break]:
+    """Both tools of a pair did what they do: one that failed may be followed by the other."""
+    for pair in case.oracle.exclusive:
+        first = [call for tool in pair for call in [c for c in case.calls if c.ok and c.tool == tool][:1]]
+        if len(first) == len(pair):
+            earlier, later = sorted(first, key=attrgetter("order"))
+            yield Break(Mode.SEQUENCE, later, f"Of {earlier.tool} and {later.tool} the task allows one.")
+
+
+def _edges(case: OracleCase, *, over: bool) -> Iterator[Break]:
+    """Calls that came before one that must come first.
+
+    Any match of a step that reads counts, at both ends. So a read that must follow a write is not too early as long as
+    it may come again.
+    """
+    used, steps = frozenset(case.matched.values()), {step.id: step for step in case.oracle.steps}
+
+    def stands(step: OracleStep) -> list[OracleCall]:
+        """The calls of a step; without a match the first unused one of its tool stands in."""
+        if step.id not in case.matched:
+            return [c for n, c in enumerate(case.calls) if c.ran and c.tool == step.tool and n not in used][:1]
+        written = case.writes(step.tool)
+        return [case.calls[case.matched[step.id]]] if written else [c for c in case.calls if matches(step, c)]
+
+    for edge in case.oracle.order:
+        before, after = (steps[name] for name in edge)
+        if not over and case.writes(before.tool) and not case.writes(after.tool):
+            continue
+        first, called = stands(before), stands(after)
+        unmatched = over and case.oracle.strict_edges and not case.matched.keys() >= {*edge}
+        if called and (unmatched or not any(one.start < other.start for one in first for other in called)):
+            reason = f"{after.tool} ({after.id}) comes before {before.tool} ({before.id})."
+            yield Break(Mode.SEQUENCE, called[0], reason)
