@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from hook_server import SECRET, hook_server
 from llm_server import LlmServer, llm_server
-from pack_bench import CHAT, SERVICE
+from pack_bench import CHAT, SERVICE, Called, exchange
 from pack_service import CONVERSATION, VALUES, judges, otlp, script
 
 from tracejury.collector.app.service import Collector
@@ -19,12 +23,11 @@ from tracejury.schemas.spans import Span
 pytestmark = pytest.mark.store
 
 
-def config(dsn: str, model: LlmServer) -> CollectorConfig:
+def config(dsn: str, model: LlmServer, **more: Any) -> CollectorConfig:
     """Free ports, quick to settle."""
     free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
-    return load_config(
-        None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, **free, "judges": judges(model.base)}
-    )
+    given: dict[str, Any] = {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, "judges": judges(model.base)}
+    return load_config(None, given | free | more)
 
 
 async def send(collector: Collector, spans: Sequence[Span]) -> None:
@@ -79,12 +82,50 @@ async def test_a_conversation_sent_over_otlp_is_measured_and_its_fault_found(ser
     assert (title, quote) == ("inconsistent state", "look_up_order")
 
 
+CARD = {
+    "id": "t1",
+    "oracle": {
+        "steps": [{"id": "look", "tool": "look_up_order"}, {"id": "pay", "tool": "refund", "write": True}],
+        "order": [["look", "pay"]],
+        "forbidden": [{"tool": "delete_account"}],
+    },
+}
+BUSY = exchange("a", "Refund it.", [Called("delete_account", "{}", "deleted")], "Done.", extra={"task_id": "t1"})
+
+
+async def test_a_forbidden_call_is_told_while_the_agent_works_and_decides_the_task(
+    served_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The root is announced, and the next LLM call has begun. After a restart the session has the same measure."""
+    monkeypatch.setenv("HOOK_SECRET", SECRET)
+    card = tmp_path / "card.json"
+    card.write_text(json.dumps(CARD))
+    root, *others = BUSY
+    begun = replace(root, end=root.start, attributes={**root.attributes, "tracejury.pending": "true"})
+    begun = replace(begun, attribute_types={"tracejury.pending": "bool"})
+    with llm_server(script) as model, hook_server() as server:
+        hook = {"name": "stop", "url": server.url, "secret": "${HOOK_SECRET}", "judges": ["rut-oracle"]}
+        more = {"judges": judges(model.base) | {"packs": ["rut"], "tasks": [str(card)]}, "webhooks": [hook]}
+        async with Collector(config(served_dsn, model, **more)) as collector:
+            await send(collector, [begun, *others])
+            ((said),) = [received.said for received in await asyncio.to_thread(server.wait, 1)]
+            await send(collector, [root])
+            await idle(collector)
+            await ask(collector, "/api/judge", {"session": CHAT, "service": SERVICE})
+            (measured,) = await closed(collector)
+        async with Collector(config(served_dsn, model, **more)) as collector:
+            await idle(collector)
+            (again,) = await closed(collector)
+    assert "unauthorised tool" in json.dumps(said)
+    assert others[1].span_id in json.dumps(said)
+    assert measured["values"] == again["values"] == {"SR": 0}
+
+
 async def closed(collector: Collector) -> list[dict[str, Any]]:
     """The measured sessions, once there are any."""
     for _ in range(600):
         await asyncio.sleep(0.05)
-        (pack,) = (await ask(collector, "/api/measures?pack=pipa"))["items"]
-        if pack["worst"]:
-            worst: list[dict[str, Any]] = pack["worst"]
+        packs = (await ask(collector, "/api/measures"))["items"]
+        if worst := [one for pack in packs for one in pack["worst"]]:
             return worst
     pytest.fail("the session is not judged")
