@@ -53,9 +53,9 @@ class JudgingConfig(Section):
     """A trace settles at the latest after this time; later spans re-open it."""
     debounce_seconds: Seconds = 0.25
     """The least time between two judgings of an open trace."""
-    max_memory_bytes: Annotated[int, Field(ge=MIB)] = 512 * MIB
-    """Bytes of open traces held; beyond it the least recent are read from the store again when they are due."""
-    max_inbox_bytes: Annotated[int, Field(ge=MIB)] = 256 * MIB
+    max_memory_bytes: Annotated[int, Field(ge=MIB)] = 192 * MIB
+    """Bytes of open traces held; beyond it the least recent wait in temporary files beside the store."""
+    max_inbox_bytes: Annotated[int, Field(ge=MIB)] = 128 * MIB
     """Bytes of committed requests that wait for judging; beyond it only their trace ids are kept."""
     max_open_traces: Annotated[int, Field(ge=1)] = 100_000
     """Open traces; beyond it the oldest is left to the next sweep of the store."""

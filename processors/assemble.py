@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import heapq
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from ..schemas.normalized import NormalizedSpan
 from ..schemas.spans import LogRecord, Span
 from ..schemas.trajectory import TraceState
 from .normalize import normalize
+from .trace_rows import Spill, Spilled, TraceRows, log_identity, log_size, span_size
 
 TraceKey = tuple[str, str]  # (tenant, trace id)
 
@@ -36,15 +37,16 @@ class AssemblerConfig:
     max_age: int = 24 * 3600 * SECOND
     coalesce: int = SECOND // 20
     debounce: int = SECOND // 4
-    max_bytes: int = 512 * 1024 * 1024
+    max_bytes: int = 192 * 1024 * 1024
     max_traces: int = 100_000
     max_spans_per_trace: int = 50_000
 
 
 @dataclass(slots=True)
 class OpenTrace:
-    """A trace that may still change. `held` is False where its spans must be loaded from the store.
+    """A trace that may still change.
 
+    `held` is False where its spans must be read first: those that are `spilled`, else all of them from the store.
     `raw`: its spans as they arrived. They are normalised when they are needed: taking in a backlog must be quick.
     `logs`: span id to its log records by identity. `stored`: its findings as they stand in the store, by id (None: not
     known). `cache`, `ledger`: what the judges want to keep between two passes over it. `joined_to`: as it is stored,
@@ -67,6 +69,7 @@ class OpenTrace:
     cache: Any = None
     ledger: Any = None
     joined_to: str | None = None
+    spilled: list[Spilled] = field(default_factory=list)
     _ended: bool | None = None
     _normalized: dict[str, NormalizedSpan] = field(default_factory=dict)
 
@@ -118,41 +121,62 @@ class OpenTrace:
             self._ended = bool(tops) and all(not s.pending and s.is_root for s in tops)
         return self._ended
 
-    def release(self) -> None:
-        """Drop the content, which is in the store. Whether the root has ended stays known."""
+    @property
+    def span_count(self) -> int:
+        """Number of its spans, as far as is known without reading them."""
+        return len(self.raw) + sum(part.spans for part in self.spilled)
+
+    def release(self, spill: Spill | None = None) -> None:
+        """Drop the content, which is in the store, and perhaps in `spill`. Whether the root has ended stays known."""
         self.root_ended()
+        is_whole = self.held or bool(self.spilled)
+        part = spill.put(list(self.raw.values()), list(self._records())) if spill and is_whole else None
         self.raw, self._normalized, self.logs, self.size, self.held = {}, {}, {}, 0, False
-        self.stored = self.cache = self.ledger = None
+        self.cache = None
+        if part is not None:
+            self.spilled.append(part)
+        else:
+            self.stored = self.ledger = None
+            self.drop_spilled()
 
+    def take_spilled(self) -> TraceRows | None:
+        """All its rows, of which nothing is left here; None where they must be read from the store."""
+        parts, self.spilled = self.spilled, []
+        try:
+            rows = [part.read() for part in parts]
+        except (OSError, ValueError, EOFError):
+            self.spilled = parts
+            self.drop_spilled()
+            self.stored = self.ledger = None
+            return None
+        if not rows:
+            return None
+        rows.append((list(self.raw.values()), list(self._records())))
+        self.raw, self._normalized, self.logs, self.size = {}, {}, {}, 0
+        return [span for spans, _ in rows for span in spans], [record for _, logs in rows for record in logs]
 
-def span_size(span: Span) -> int:
-    """Approximate bytes that a span keeps alive."""
-    events = sum(sum(map(len, e.attributes.values())) for e in span.events) if span.events else 0
-    return 1000 + sum(map(len, span.attributes.values())) + events
+    def _records(self) -> Iterator[LogRecord]:
+        for beside in self.logs.values():
+            yield from beside.values()
 
-
-def log_size(record: LogRecord) -> int:
-    """Approximate bytes that a log record keeps alive."""
-    return 1000 + len(record.body) + sum(map(len, record.attributes.values()))
-
-
-def log_identity(record: LogRecord) -> Hashable:
-    """Identity of a log record: all that its sender set, since records have no id (as in the store)."""
-    texts = (record.event_name, record.body, record.body_type, record.severity_text, record.service)
-    maps = (record.attributes, record.attribute_types, record.resource_attributes)
-    scope = (record.scope_name, record.scope_version, record.flags, record.severity_number)
-    return (record.time, record.observed_time, texts, scope, *(frozenset(m.items()) for m in maps))
+    def drop_spilled(self) -> None:
+        """Nobody will read what was spilled."""
+        for part in self.spilled:
+            part.drop()
+        self.spilled = []
 
 
 class Assembler:
     """All open traces. Not thread-safe: one judging thread owns it."""
 
-    def __init__(self, config: AssemblerConfig | None = None) -> None:
-        self.config = config or AssemblerConfig()
+    def __init__(self, config: AssemblerConfig | None = None, spill: Spill | None = None) -> None:
+        """`spill`: where the rows of traces go for which memory has no room."""
+        self.config, self._spill = config or AssemblerConfig(), spill
         self.forgotten = 0  # traces dropped at max_traces; the store's sweep finds them again
         self.forgotten_since = 0  # the same since the last sweep
         self.over_limit = 0  # how often a span was left out for `max_spans_per_trace`
         self._traces: OrderedDict[TraceKey, OpenTrace] = OrderedDict()
+        self._resident: OrderedDict[TraceKey, None] = OrderedDict()  # those with content, the latest used last
         self._later: list[tuple[int, TraceKey]] = []  # a heap
         self._waiting: deque[tuple[int, TraceKey]] = deque()  # those that have become due, in that order
         self._taken = 0
@@ -170,9 +194,24 @@ class Assembler:
         """The open trace of that key, or None."""
         return self._traces.get(key)
 
-    def add(self, key: TraceKey, spans: Iterable[Span], logs: Iterable[LogRecord], received_at: int, now: int) -> None:
-        """Take newly committed rows of one trace; marks it dirty where they change it."""
+    def add(
+        self,
+        key: TraceKey,
+        spans: Iterable[Span],
+        logs: Iterable[LogRecord],
+        received_at: int,
+        now: int,
+        *,
+        is_whole: bool = False,
+    ) -> None:
+        """Take newly committed rows of one trace; marks it dirty where they change it.
+
+        `is_whole`: the store has nothing else of it, and nothing was found in it yet.
+        """
+        is_new = key not in self._traces
         trace = self._touch(key, now)
+        if is_new and is_whole:
+            trace.held, trace.stored, trace.ledger = True, {}, {}
         trace.received_through = max(trace.received_through, received_at)
         changed = self._take(trace, spans, logs)
         if changed or not trace.held:
@@ -186,6 +225,7 @@ class Assembler:
         trace = self._touch(key, now)
         trace.dirty = trace.forced = True
         trace.held = False
+        trace.drop_spilled()
         self._schedule(trace)
         self._bound(keep=key)
 
@@ -202,6 +242,15 @@ class Assembler:
             trace.first_arrival = min(trace.first_arrival, last_arrival)
         self._schedule(trace)
         self._bound(keep=key)
+
+    def read_spilled(self, trace: OpenTrace) -> None:
+        """Have a trace held again whose rows were spilled."""
+        before = trace.size
+        rows = None if trace.held else trace.take_spilled()
+        self._bytes += trace.size - before
+        if rows is not None:
+            self._take(trace, *rows)
+            trace.held = True
 
     def mark_complete(self, key: TraceKey) -> None:
         """The store has nothing beyond what was added: the trace is complete as it is."""
@@ -241,7 +290,7 @@ class Assembler:
             ready.append(trace)
             if trace.cost >= EXPENSIVE:
                 break
-            weight += len(trace.raw) or UNREAD_SPANS
+            weight += trace.span_count or UNREAD_SPANS
         return ready
 
     def next_due(self) -> int | None:
@@ -269,6 +318,8 @@ class Assembler:
         trace = self._traces.pop(key, None)
         if trace is not None:
             self._bytes -= trace.size
+            self._resident.pop(key, None)
+            trace.drop_spilled()
 
     def _touch(self, key: TraceKey, now: int) -> OpenTrace:
         trace = self._traces.get(key)
@@ -288,6 +339,8 @@ class Assembler:
             else:
                 self.over_limit += 1
         self._bytes += trace.size - before
+        self._resident[trace.key] = None
+        self._resident.move_to_end(trace.key)
         return changed
 
     def _settles_at(self, trace: OpenTrace) -> int:
@@ -307,15 +360,16 @@ class Assembler:
         heapq.heappush(self._later, (self._due_at(trace), trace.key))
 
     def _bound(self, keep: TraceKey | None = None) -> None:
-        if self._bytes > self.config.max_bytes:
-            for trace in self._traces.values():
-                if trace.size and trace.key != keep:
-                    self._bytes -= trace.size
-                    trace.release()
-                if self._bytes <= self.config.max_bytes:
-                    break
+        while self._bytes > self.config.max_bytes and (key := self._least_recent(keep)) is not None:
+            trace = self._traces[key]
+            self._bytes -= trace.size
+            del self._resident[key]
+            trace.release(self._spill)
         while len(self._traces) > self.config.max_traces:
             unasked = (t.key for t in self._traces.values() if not t.forced and t.key != keep)
             self.discard(next(unasked, next(iter(self._traces))))
             self.forgotten += 1
             self.forgotten_since += 1
+
+    def _least_recent(self, keep: TraceKey | None) -> TraceKey | None:
+        return next((key for key in self._resident if key != keep), None)

@@ -25,6 +25,7 @@ from ..auth.keyring import Keyring
 from ..config import CollectorConfig
 from ..judging.detect.inbox import Inbox
 from ..judging.detect.metrics import JudgingMetrics
+from ..judging.detect.spill import SpillFiles
 from ..judging.detect.worker import DetectWorker
 from ..judging.prices import SpentBy
 from ..judging.prices.table import PriceTable
@@ -50,7 +51,10 @@ from ..store.rule_calibrations import RuleCalibrations
 from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
+from ..worker.outage_log import OutageLog
 from ..worker.steady_clock import SteadyClock
+from ..worker.worker import Task, Worker
+from .allocator import EVERY_SECONDS, Allocator
 from .endpoints import bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text
 from .logs import set_up
@@ -309,6 +313,7 @@ class Collector:
             spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),
             listeners=self._listeners,
             clock=self._clock,
+            spill=SpillFiles(store.data_folder),
         )
         watch(self.telemetry, writer, inbox, judging)
         return judging
@@ -366,7 +371,13 @@ def run_serve(config: CollectorConfig) -> None:
     os.umask(PRIVATE)
     sys.setswitchinterval(SWITCH_SECONDS)
     raise_file_limit()
+    allocator = Allocator()
+    allocator.tune()
+    outage = OutageLog("giving memory back", "has failed", "works again", time.time_ns)
+    trimming = Worker("memory", Task(allocator.trim), outage, every=EVERY_SECONDS, delay=EVERY_SECONDS)
+    trimming.start()
     asyncio.run(_serve(config))
+    trimming.stop(0)
 
 
 async def _serve(config: CollectorConfig) -> None:

@@ -26,7 +26,7 @@ def watch(telemetry: Telemetry, writer: GroupCommitWriter, inbox: Inbox, judging
     gauge("tracejury_store_queue_bytes", "Bytes that wait for the store", lambda: writer.queue_bytes, "By")
     gauge("tracejury_judge_inbox_bytes", "Committed bytes that wait for judging", lambda: inbox.queued_bytes, "By")
     counter("tracejury_judge_spilled_requests", "Requests to be read back for judging", lambda: inbox.spilled)
-    gauge("tracejury_judge_open_traces", "Traces that may still change", lambda: len(open_traces))
+    gauge("tracejury_judge_open_traces", "Traces that may still change", lambda: judging.open_traces)
     gauge("tracejury_judge_held_bytes", "Bytes of open traces in memory", lambda: open_traces.held_bytes, "By")
     counter("tracejury_judge_left_out_spans", "Spans beyond the limit of their trace", lambda: open_traces.over_limit)
     counter("tracejury_judge_forgotten_traces", "Open traces left to the next sweep", lambda: open_traces.forgotten)

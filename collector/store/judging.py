@@ -30,6 +30,7 @@ from . import ledger
 from .client import Store
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
+from .known_traces import KnownTraces
 from .outlines import StoredOutlines
 from .pending_traces import JUDGED
 from .scope import TENANT, Scope
@@ -71,6 +72,14 @@ class StoredJudging:
         """Distinct spans and log records stored of each trace, one more where it was judged; absent: nothing is."""
         rows = self._scope.select(_KNOWN_ROWS, trace_ids=trace_ids)
         return {row[0]: row[1] for row in rows}
+
+    def known_traces(self) -> KnownTraces | None:
+        """The traces of all tenants that have rows; None where others may write to the store as well."""
+        if not self._store.embedded:
+            return None
+        known = KnownTraces()
+        known.load(self._store)
+        return known
 
     def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
         """All spans and log records of each trace, de-duplicated, in order of time; absent: no such trace."""

@@ -17,6 +17,7 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.judges.base import Context
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
+from tracejury.processors.trace_rows import Spill
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.findings import Draft, FindingState
 from tracejury.schemas.spans import LogRecord, Span
@@ -80,6 +81,7 @@ class Bench:
         config: AssemblerConfig | None = None,
         selectors: Sequence[Selector] = (),
         ours: Callable[[Span], bool] = lambda _span: False,
+        spill: Spill | None = None,
     ) -> None:
         self.now = T0
         self.watch = Watch()
@@ -97,6 +99,7 @@ class Bench:
             ours=ours,
             clock=lambda: self.now,
             timer=lambda: 0,
+            spill=spill,
         )
 
     def commit(self, *spans: Span, logs: Sequence[LogRecord] = (), tell: bool = True) -> None:

@@ -36,6 +36,8 @@ class Gathering:
 
     def read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, StoredTraceRows]:
         """Stored rows of the traces that are not held, up to about `LOAD_ROWS` rows."""
+        for trace in due:
+            self._assembler.read_spilled(trace)
         cold = [t for t in due if not t.held]
         if not cold:
             return {}
@@ -97,6 +99,8 @@ class Gathering:
         if together is None:
             return (trace,)
         open_here = [self._assembler.get((tenant, t)) for t in sorted(together - {trace_id})]
+        for one in filter(None, open_here):
+            self._assembler.read_spilled(one)
         members = [trace, *(t for t in open_here if t is not None and t.held and t.stored is not None)]
         missing = self._load([(tenant, t) for t in sorted(together - {t.key[1] for t in members})])
         told = store.joined_to(sorted(together))

@@ -92,20 +92,14 @@ class Inbox:
         with self._lock:
             self._in_hand = False
 
-    def take(self, max_bytes: int) -> TakenBatches:
-        """The waiting batches, up to about `max_bytes`. Until `done` is called the inbox does not count as empty."""
+    def take(self) -> TakenBatches:
+        """The waiting batches. Until `done` is called the inbox does not count as empty."""
         with self._lock:
-            batches: list[tuple[Batch, int]] = []
-            size = 0
-            while self._batches and (not batches or size < max_bytes):
-                batch, received_at = self._batches.popleft()
-                size += batch.size
-                batches.append((batch, received_at))
-            self._bytes -= size
-            asked, self._asked = frozenset(self._asked), set()
-            gone, self._gone = frozenset(self._gone), set()
+            taken = TakenBatches(list(self._batches), frozenset(self._asked), frozenset(self._gone))
+            self._batches.clear()
+            self._asked, self._gone, self._bytes = set(), set(), 0
             self._in_hand = True
-            return TakenBatches(batches, asked, gone)
+            return taken
 
 
 def by_trace(batch: Batch) -> dict[TraceKey, Arrivals]:

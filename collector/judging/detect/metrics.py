@@ -57,7 +57,7 @@ class JudgingMetrics:
     def saved(self, judged: Sequence[JudgedTrace], now: int) -> None:
         """These are readable since `now` (unix nanos)."""
         for one in judged:
-            if one.trace.state is TraceState.OPEN:
+            if one.trace.state is TraceState.OPEN and one.changed:
                 self._delay.record(max(now - one.trace.received_through, 0) / NANOS)
 
     def failed_trace(self) -> None:

@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ....processors.assemble import OpenTrace, span_size
+from ....processors.assemble import OpenTrace
+from ....processors.trace_rows import span_size
 from ....schemas.findings import FindingState
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.sampling import upstream_probability

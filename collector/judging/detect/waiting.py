@@ -36,6 +36,9 @@ class WaitingRequests:
         self._lock = threading.Lock()
         self._closed = False
 
+    def __len__(self) -> int:
+        return len(self._requests)
+
     def add(self, keys: Sequence[TraceKey]) -> Future[list[Judgement]]:
         """Wait for these traces; after `dismiss` the future fails at once."""
         request = WaitingRequest(set(keys))

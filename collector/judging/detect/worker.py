@@ -6,15 +6,18 @@ import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Final
 
 from ....judges.suite import Suite
 from ....processors.assemble import SECOND, Assembler, AssemblerConfig, OpenTrace, TraceKey
+from ....processors.trace_rows import Spill
 from ....schemas.errors import TracejuryError
 from ....schemas.spans import Span
 from ....schemas.trajectory import Trace
 from ....schemas.verdicts import JudgedTrace, Judgement, TraceSpend
 from ...store.judging import StoredJudging
+from ...store.known_traces import KnownTraces
 from ...worker.listeners import Listeners
 from ...worker.outage_log import OutageLog
 from ...worker.retry import RetryPolicy
@@ -23,33 +26,41 @@ from ..pipeline import Selector, save_results
 from .gathering import Gathering
 from .inbox import Inbox, TakenBatches, by_trace
 from .judge_traces import TraceJudge, TraceTask
+from .unsaved import UnsavedResults, is_urgent
 from .waiting import WaitingRequests
 from .watch import DetectingObserver
 
 log = logging.getLogger(__name__)
 
-STEP_BYTES: Final = 64 * 1024 * 1024
 STEP_TRACES: Final = 512
 IDLE_NANOS: Final = SECOND // 2
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
 STEP_BACK: Final = 4
 REST_SECONDS: Final = 0.02
 MAX_REST_SECONDS: Final = 2.0
+MAX_LAG_SECONDS: Final = 3.0
+"""Findings are never later than this for the sake of acknowledgements alone."""
 SWEEP_LIMIT: Final = 10_000
 SWEEP_EVERY: Final = 3600 * SECOND
 SWEEP_SOON: Final = 10 * SECOND
 ALONE_AGAIN: Final = 60 * SECOND
 
-Step = tuple[Sequence[JudgedTrace], Sequence[TraceKey]]
-"""Judged traces, and the keys of all that are done with."""
+
+@dataclass(frozen=True, slots=True)
+class JudgedStep:
+    """Judged traces, and the keys of all that are done with; `joined`: some of them were judged as one."""
+
+    judged: Sequence[JudgedTrace]
+    done: Sequence[TraceKey]
+    joined: bool
 
 
-class DetectWorker(Work[OpenTrace, Step]):
+class DetectWorker(Work[OpenTrace, JudgedStep]):
     """Judges traces as they change. `ask` from any thread; one thread of its own does the work.
 
     `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
     cannot wait and a judgement can. `selectors` choose what other judges look at; `ours` and `spent`: see `TraceJudge`;
-    `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos for costs.
+    `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos for costs; `spill`: see `Assembler`.
     """
 
     def __init__(
@@ -67,8 +78,9 @@ class DetectWorker(Work[OpenTrace, Step]):
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
         timer: Callable[[], int] = time.perf_counter_ns,
+        spill: Spill | None = None,
     ) -> None:
-        self.assembler = Assembler(config)
+        self.assembler = Assembler(config, spill)
         self.judged_traces = 0
         self._store, self._version, self._inbox, self._observer = store, suite.version, inbox, observer
         self._gathering = Gathering(store, self.assembler, reads_ledger=bool(selectors))
@@ -77,7 +89,8 @@ class DetectWorker(Work[OpenTrace, Step]):
         )
         self._selectors, self._listeners = selectors, listeners or Listeners()
         self._pressed, self._clock, self._timer = pressed, clock, timer
-        self._requests = WaitingRequests()
+        self._requests, self._unsaved = WaitingRequests(), UnsavedResults()
+        self._known: KnownTraces | None = None
         self._sweeps, self._next_sweep = False, 0
         self._max_traces = STEP_TRACES
         self._began = self._now = 0
@@ -91,7 +104,8 @@ class DetectWorker(Work[OpenTrace, Step]):
 
     def stop(self, deadline: float) -> None:
         """Finish the step at hand within `deadline` seconds; what is left is judged at the next start."""
-        self.worker.stop(deadline)
+        if self.worker.stop(deadline):
+            self._try_flush()
         self.dismiss()
 
     def forget(self, keys: Collection[TraceKey], through: int) -> None:
@@ -113,7 +127,12 @@ class DetectWorker(Work[OpenTrace, Step]):
     @property
     def idle(self) -> bool:
         """Whether every trace is judged and closed, as far as this moment tells."""
-        return self._inbox.empty and not len(self.assembler)
+        return self._inbox.empty and not self.open_traces
+
+    @property
+    def open_traces(self) -> int:
+        """Traces that may still change, or whose result is still to be stored."""
+        return len(self.assembler) + len(self._unsaved)
 
     @property
     def lag(self) -> float:
@@ -145,38 +164,39 @@ class DetectWorker(Work[OpenTrace, Step]):
         """Take what waits, judge what is due, store it; returns the number of traces judged."""
         before = self.judged_traces
         self.worker.step()
+        self._flush()
         return self.judged_traces - before
 
     def due(self, now: int) -> Sequence[OpenTrace]:
         """Take what waits; the traces that are due now."""
+        self._flush_if_due(now)
+        if self._known is None:
+            self._known = self._store.known_traces()
         if self._sweeps:
             self.sweep_if_due()
-        taken = self._inbox.take(STEP_BYTES)
         self._began, self._now = self._timer(), now
-        try:
-            self._take_in(taken, now)
-            due = self.assembler.due(now, self._max_traces)
-        except Exception:
-            self._read_again(keys_of(taken))
-            raise
+        self._take(now)
+        due = self.assembler.due(now, self._max_traces)
         if not due:
-            self._rest()
+            self._inbox.done()
         return due
 
     def next_due(self) -> int:
         """At once where more waits, else when the next trace is due, or soon."""
-        now, due = self._clock(), self.assembler.next_due()
+        now = self._clock()
         if not self._inbox.empty:
             return now
-        return now + IDLE_NANOS if due is None else min(due, now + IDLE_NANOS)
+        dues = (self.assembler.next_due(), self._unsaved.next_due(), now + IDLE_NANOS)
+        return min(due for due in dues if due is not None)
 
-    def process(self, batch: Sequence[OpenTrace]) -> Step:
+    def process(self, batch: Sequence[OpenTrace]) -> JudgedStep:
         """Judge; traces for which memory has no room beside the others wait for the next step."""
         now = self._now
         missing = self._gathering.read(batch)
         self._gathering.save_join_keys([t for t in batch if t.held])
         self._gathering.find_tied(batch)
         keys = {t.key for t in batch}
+        joined = False
         judged: list[JudgedTrace] = []
         done: set[TraceKey] = set()
         for trace in batch:
@@ -185,21 +205,48 @@ class DetectWorker(Work[OpenTrace, Step]):
             if trace.key in missing:
                 self._gathering.fill(trace, missing.pop(trace.key))
                 self._gathering.save_join_keys([trace])
+            self.assembler.read_spilled(trace)
             if not trace.held:
                 self.assembler.request(trace.key, now)
                 continue
             group = self._gathering.group_of(trace)
+            joined |= len(group) > 1
+            held = {t.key for t in group if self._gathering.holds(t)}  # a settled one is not after it was judged
             judged += self._judge.ask(TraceTask(group, keys, now))
-            done |= {t.key for t in group if t is trace or (t.key in keys and self._gathering.holds(t))}
-        return judged, list(done)
+            done |= {t.key for t in group if t is trace or (t.key in keys and t.key in held)}
+        return JudgedStep(judged, list(done), joined)
 
-    def save(self, result: Step) -> None:
-        """Store and publish what was judged, and answer those who wait for it."""
-        judged, done = result
+    def save(self, result: JudgedStep) -> None:
+        """Store and publish what was judged, and answer those who wait for it.
+
+        Where it says nothing new it waits for other results. Traces that are one are read from each other's rows.
+        """
+        self.judged_traces += len(result.judged)
+        if result.joined or len(self._requests) or any(map(is_urgent, result.judged)):
+            self._save(self._unsaved.with_these(result.judged))
+            self._requests.answer(result.done, result.judged)
+        else:
+            self._unsaved.add(result.judged, self._now)
+            self._flush_if_due(self._now)
+
+    def _flush_if_due(self, now: int) -> None:
+        due = self._unsaved.next_due()
+        if due is not None and due <= now:
+            self._flush()
+
+    def _flush(self) -> None:
+        self._save(self._unsaved.with_these(()))
+
+    def _try_flush(self) -> None:
+        try:
+            self._flush()
+        except Exception as error:  # noqa: BLE001  the next start finds these traces unjudged
+            log.warning("%d judged traces are left to the next start: %s", len(self._unsaved), error)
+
+    def _save(self, judged: Sequence[JudgedTrace]) -> None:
         staying = [one for one in judged if self._store.stays(one)]
         save_results(staying, self._store.save, self._publish, self._lost)
-        self._requests.answer(done, judged)
-        self.judged_traces += len(judged)
+        self._unsaved.clear()
 
     def done(self, batch: Sequence[OpenTrace]) -> None:  # noqa: ARG002  the base's signature
         """After a success a step takes more again."""
@@ -223,21 +270,42 @@ class DetectWorker(Work[OpenTrace, Step]):
         self._max_traces = max(self._max_traces // 4, 1)
         self._inbox.done()
 
+    def _take(self, now: int) -> None:
+        taken = self._inbox.take()
+        try:
+            self._take_in(taken, now)
+        except Exception:
+            self._read_again(keys_of(taken))
+            raise
+
     def _take_in(self, taken: TakenBatches, now: int) -> None:
         for key in taken.gone:
             self.assembler.discard(key)
+        for key in taken.asked:
+            self._may_be_stored(key)
+            self.assembler.request(key, now)
         for batch, received_at in taken.batches:
             for key, rows in by_trace(batch).items():
-                self.assembler.add(key, rows.spans, rows.logs, received_at, now)
-        for key in taken.asked:
-            self.assembler.request(key, now)
+                is_whole = not self._may_be_stored(key)
+                self.assembler.add(key, rows.spans, rows.logs, received_at, now, is_whole=is_whole)
+
+    def _may_be_stored(self, key: TraceKey) -> bool:
+        """Whether the store may hold rows of a trace that have not come to this thread; from now on it does."""
+        return self._known is None or self._known.add(key)
 
     def _rest(self) -> None:
-        """Under pressure rest for several times as long as the step took, at most until the pressure is over."""
+        """Rest for several times as long as the step took, while clients wait for the store and findings are not late.
+
+        What arrives meanwhile is taken in: the assembler has a place for what memory cannot hold.
+        """
         self._inbox.done()
         rest = min(STEP_BACK * (self._timer() - self._began) / SECOND, MAX_REST_SECONDS)
-        while rest > 0 and self._pressed() and not self.worker.stopping.wait(REST_SECONDS):
+        while rest > 0 and self.lag < MAX_LAG_SECONDS and self._pressed():
+            if self.worker.stopping.wait(REST_SECONDS):
+                break
             rest -= REST_SECONDS
+            self._take(self._clock())
+            self._inbox.done()
 
     def _publish(self, judged: Sequence[JudgedTrace]) -> None:
         for selector in self._selectors:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ....judges.llm.case import Stage
-from ....processors.assemble import TraceKey, span_size
+from ....processors.assemble import TraceKey
+from ....processors.trace_rows import span_size
 from ....schemas.findings import Finding
 from ....schemas.trajectory import Trace
 from ....schemas.verdicts import SubjectKind

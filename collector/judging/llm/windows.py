@@ -13,7 +13,8 @@ from ....judges.llm.members import LlmJudges
 from ....judges.llm.schedule import RunProgress, WindowRules, closed_turns, is_over, new_plans, window_due
 from ....judges.llm.selection import Policy, decide
 from ....judges.llm.subjects import subjects
-from ....processors.assemble import TraceKey, span_size
+from ....processors.assemble import TraceKey
+from ....processors.trace_rows import span_size
 from ....schemas.findings import Finding
 from ....schemas.trajectory import AgentRun, Trace
 from ....schemas.verdicts import Outcome

@@ -9,8 +9,8 @@ from typing import Final
 
 from cachetools import LRUCache
 
-from ....processors.assemble import span_size
 from ....processors.trace_outline import outline_of
+from ....processors.trace_rows import span_size
 from ....schemas.trajectory import Trace
 from .trace_index import TraceIndex
 

@@ -8,7 +8,8 @@ from typing import Final
 
 from cachetools import LRUCache
 
-from .....processors.assemble import TraceKey, span_size
+from .....processors.assemble import TraceKey
+from .....processors.trace_rows import span_size
 from .....processors.transcript.session_record import session_record
 from .....schemas.findings import Finding
 from .....schemas.llm_rows import LedgerRow

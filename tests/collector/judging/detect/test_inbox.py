@@ -11,21 +11,21 @@ def batch(trace_id: str, size: int) -> Batch:
     return Batch([Span(trace_id, "1", "", "n", 1, 2)], [], size)
 
 
-def test_batches_come_out_in_order_up_to_a_size() -> None:
-    """One take hands over about so many bytes, at least one batch."""
+def test_batches_come_out_in_order() -> None:
+    """One take hands over all that waits."""
     inbox = Inbox(max_bytes=100)
     for name in ("a", "b", "c"):
         inbox.put(batch(name, 10), 1)
-    assert [b.spans[0].trace_id for b, _ in inbox.take(15).batches] == ["a", "b"]
-    assert [b.spans[0].trace_id for b, _ in inbox.take(1).batches] == ["c"]
+    assert [b.spans[0].trace_id for b, _ in inbox.take().batches] == ["a", "b", "c"]
     assert inbox.queued_bytes == 0
+    assert not inbox.take().batches
 
 
 def test_it_is_empty_only_when_what_was_taken_is_done() -> None:
     """Whoever waits for rest is not told so while the last batch is still being judged."""
     inbox = Inbox(max_bytes=100)
     inbox.put(batch("a", 10), 1)
-    inbox.take(100)
+    inbox.take()
     assert not inbox.empty
     inbox.done()
     assert inbox.empty
@@ -36,7 +36,7 @@ def test_beyond_the_bound_only_the_traces_are_kept() -> None:
     inbox = Inbox(max_bytes=20)
     for name, size in [("a", 20), ("b", 1)]:
         inbox.put(batch(name, size), 1)
-    taken = inbox.take(100)
+    taken = inbox.take()
     assert [b.spans[0].trace_id for b, _ in taken.batches] == ["a"]
     assert taken.asked == {("", "b")}
     assert inbox.spilled == 1
@@ -46,7 +46,7 @@ def test_a_batch_larger_than_the_bound_passes_alone() -> None:
     """Nothing is too large for an empty inbox."""
     inbox = Inbox(max_bytes=20)
     inbox.put(batch("a", 50), 1)
-    assert len(inbox.take(1).batches) == 1
+    assert len(inbox.take().batches) == 1
 
 
 def test_rows_are_grouped_by_trace_and_loose_logs_left_out() -> None:

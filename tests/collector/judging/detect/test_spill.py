@@ -1,0 +1,136 @@
+"""Open traces that memory has no room for: temporary files keep them, and judging sees no difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from judging_bench import Bench, Booms, span
+
+from tracejury.collector.judging.detect.spill import SpillFiles
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.judges.suite import Suite
+from tracejury.processors.assemble import SECOND, Assembler, AssemblerConfig
+from tracejury.schemas.findings import FindingState
+from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink
+
+TEXTS = st.text(max_size=20)
+MAPS = st.dictionaries(TEXTS, TEXTS, max_size=3)
+EVENTS = st.builds(SpanEvent, st.integers(0, 2**63), TEXTS, MAPS, MAPS)
+LINKS = st.builds(SpanLink, TEXTS, TEXTS, TEXTS, MAPS, MAPS)
+SPANS = st.builds(
+    Span, TEXTS, TEXTS, TEXTS, TEXTS, st.integers(0, 2**64), st.integers(0, 2**64), MAPS, MAPS,
+    st.lists(EVENTS, max_size=2).map(tuple), st.lists(LINKS, max_size=2).map(tuple),
+    status_message=TEXTS, resource_attributes=MAPS, received_at=st.integers(0, 2**63), pending=st.booleans(),
+    tenant=TEXTS,
+)  # fmt: skip
+LOGS = st.builds(LogRecord, TEXTS, TEXTS, st.integers(0, 2**63), st.integers(0, 2**63), TEXTS, TEXTS, attributes=MAPS)
+
+
+@given(st.lists(SPANS, max_size=3), st.lists(LOGS, max_size=3))
+def test_rows_come_back_as_they_were(
+    tmp_path_factory: pytest.TempPathFactory, spans: list[Span], logs: list[LogRecord]
+) -> None:
+    """With all that equality does not compare, too."""
+    part = SpillFiles(tmp_path_factory.getbasetemp()).put(spans, logs)
+    assert part is not None
+    assert part.spans == len(spans)
+    again = part.read()
+    assert repr(again) == repr((spans, logs))
+
+
+def test_a_file_is_given_back_once_nothing_in_it_is_needed(tmp_path: Path) -> None:
+    """Whatever the order: a full one at once, the last one when it is empty."""
+    files = SpillFiles(tmp_path, segment_bytes=1000)
+    parts = [files.put([span(str(n), output="x" * 600)], []) for n in range(4)]
+    assert all(parts)
+    assert files.size > 2000
+    for part in [parts[1], parts[2], parts[0], parts[3]]:
+        assert part is not None
+        part.drop()
+    assert files.size == 0
+    assert not list(tmp_path.iterdir()), "the files have no names"
+
+
+def test_without_room_the_store_is_read(tmp_path: Path) -> None:
+    """A bound, or a folder that cannot be used."""
+    assert SpillFiles(tmp_path, most_bytes=10).put([span("1")], []) is None
+    (tmp_path / "file").write_text("")
+    assert SpillFiles(tmp_path / "file").put([span("1")], []) is None
+
+
+BATCHES = st.lists(
+    st.tuples(st.integers(0, 3), st.lists(st.integers(0, 9), min_size=1, max_size=4), st.booleans()), max_size=12
+)
+
+
+@given(BATCHES)
+def test_an_assembler_without_memory_holds_the_same(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[int, list[int], bool]]
+) -> None:
+    """Spans, log records, and the times at which traces are due."""
+    files = SpillFiles(tmp_path_factory.getbasetemp(), segment_bytes=5000)
+    small, large = Assembler(AssemblerConfig(max_bytes=2500), files), Assembler()
+    for number, (trace, ids, logged) in enumerate(batches):
+        key, now = ("", str(trace)), number * SECOND
+        rows = [replace(span(str(i), output=f"said at {number}"), trace_id=key[1], end=2 + number % 3) for i in ids]
+        logs = [LogRecord(key[1], rows[0].span_id, number, number)] if logged else []
+        for assembler in (small, large):
+            assembler.add(key, rows, logs, now, now, is_whole=True)
+    for trace in range(4):
+        kept, expected = small.get(("", str(trace))), large.get(("", str(trace)))
+        assert (kept is None) == (expected is None)
+        if kept is None or expected is None:
+            continue
+        assert kept.span_count >= len(expected.raw)
+        small.read_spilled(kept)
+        assert kept.held
+        assert (kept.raw, kept.logs, list(kept.raw)) == (expected.raw, expected.logs, list(expected.raw))
+        assert (kept.size, kept.root_ended(), kept.stored) == (expected.size, expected.root_ended(), {})
+    assert small.held_bytes == large.held_bytes
+    for trace in range(4):
+        small.discard(("", str(trace)))
+    assert small.held_bytes == files.size == 0
+
+
+class Counting(StoredJudging):
+    """Counts how often spans are read from the store."""
+
+    loads = 0
+
+    def of(self, tenant: str) -> StoredJudging:  # noqa: ARG002  one tenant
+        return self
+
+    def load_spans(self, trace_ids: Sequence[str]) -> dict[str, tuple[list[Span], list[LogRecord]]]:
+        self.loads += 1
+        return super().load_spans(trace_ids)
+
+
+@pytest.mark.store
+@pytest.mark.parametrize("damaged", [False, True])
+def test_judging_reads_files_instead_of_the_store(store: Store, tmp_path: Path, *, damaged: bool) -> None:
+    """Findings are the same; where a file cannot be read, the store is."""
+    files, reading = SpillFiles(tmp_path), Counting(store)
+    bench = Bench(store, Suite([Booms()]), reading, AssemblerConfig(max_bytes=1), spill=files)
+    traces = [f"{n:032x}" for n in range(5)]
+    bench.wait(0)
+    for trace_id in traces:
+        bench.commit(span("2", "1", "boom", trace_id=trace_id))
+    bench.wait(0.1)
+    if damaged:
+        files.put = lambda spans, logs: None  # type: ignore[method-assign]  # noqa: ARG005  no room from here on
+    for trace_id in traces:
+        bench.commit(span("1", trace_id=trace_id))
+    bench.wait(1)
+    while bench.wait(6):
+        pass
+    found = bench.stored.load_findings(traces)
+    assert [[f.state for f in found[t]] for t in traces] == [[FindingState.CURRENT]] * 5
+    assert bool(reading.loads) == damaged
+    assert bench.judging.idle
+    assert files.size == 0

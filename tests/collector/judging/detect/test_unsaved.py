@@ -1,0 +1,98 @@
+"""Results that nobody waits for are stored together, within a second; what somebody waits for takes them along."""
+
+from __future__ import annotations
+
+import pytest
+from judging_bench import TRACE, Bench, span
+
+from tracejury.collector.store.client import Store
+from tracejury.processors.assemble import SECOND
+from tracejury.schemas.findings import FindingState
+
+pytestmark = pytest.mark.store
+OTHER = "b" * 32
+
+
+def stored(store: Store) -> dict[str, str]:
+    """The state in which each trace was last judged, as stored."""
+    rows = store.rows("SELECT TraceId, TraceState FROM judgements FINAL WHERE SubjectKind = 'trace'")
+    return {row[0]: row[1] for row in rows}
+
+
+def step(bench: Bench, seconds: float) -> None:
+    """Let time pass, and one step of the thread run."""
+    bench.now += round(seconds * SECOND)
+    bench.judging.worker.step()
+
+
+def test_a_result_without_news_waits_for_a_second(store: Store) -> None:
+    """Until then the trace counts as not judged: a process that ends loses nothing."""
+    bench = Bench(store)
+    bench.commit(span("2", "1"))
+    step(bench, 0)
+    step(bench, 0.1)
+    assert len(bench.watch.judgings) == 1
+    assert stored(store) == {}
+    assert not bench.judging.idle
+    assert Bench(store).judging.sweep() == 1
+    step(bench, 0.9)
+    assert stored(store) == {}
+    step(bench, 0.1)
+    assert stored(store) == {TRACE: "open"}
+
+
+def test_a_new_finding_takes_along_those_that_wait(store: Store) -> None:
+    """A finding is readable at once."""
+    bench = Bench(store)
+    bench.commit(span("2", "1"))
+    step(bench, 0)
+    step(bench, 0.1)
+    bench.commit(span("2", "1", "boom", trace_id=OTHER))
+    step(bench, 0)
+    assert stored(store) == {}
+    step(bench, 0.1)
+    assert stored(store) == {TRACE: "open", OTHER: "open"}
+
+
+def test_a_finding_that_only_settles_is_not_urgent(store: Store) -> None:
+    """It is readable already. The change is stored with others, and never lost to a later result of the trace."""
+    bench = Bench(store)
+    bench.commit(span("1", output="boom"))
+    step(bench, 0)
+    step(bench, 0.1)
+    own = "1".rjust(16, "0")
+    assert bench.states() == {own: FindingState.PROVISIONAL}
+    step(bench, 5)
+    assert bench.states() == {own: FindingState.PROVISIONAL}
+    bench.commit(span("2", "1"))
+    step(bench, 0)
+    step(bench, 0.5)
+    step(bench, 1)
+    assert stored(store) == {TRACE: "open"}
+    step(bench, 6)
+    bench.judging.step()
+    assert bench.states() == {own: FindingState.CURRENT}
+    assert bench.judging.idle
+
+
+def test_a_request_is_answered_from_the_store(store: Store) -> None:
+    """Whoever asks for a trace reads it next."""
+    bench = Bench(store)
+    bench.commit(span("1"))
+    step(bench, 0)
+    step(bench, 6)
+    future = bench.judging.ask([("", TRACE)])
+    step(bench, 0)
+    assert [judgement.subject.trace_id for judgement in future.result(0)] == [TRACE]
+    assert stored(store) == {TRACE: "settled"}
+
+
+def test_the_end_of_the_thread_stores_what_waits(store: Store) -> None:
+    """A clean stop leaves nothing to the next start."""
+    bench = Bench(store)
+    bench.commit(span("1"))
+    step(bench, 0)
+    step(bench, 6)
+    bench.judging.stop(1)
+    assert stored(store) == {TRACE: "settled"}
+    assert Bench(store).judging.sweep() == 0
