@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -10,13 +10,21 @@ from ..schemas.normalized import Kind, NormalizedSpan
 from .bare import find_bare_runs
 from .handoffs import find_handoffs
 from .names import canonical, plain_name
-from .parent_inference import InferredParents, RunStart, infer_parents
-from .segments import find_segments
+from .parent_inference import InferredParents, RunStart, infer_parents, without_parents
+from .segments import find_segments, handing_runs
+from .span_index import SpanIndex
 from .span_tree import SpanTree, time_key
 
 _NOT_THE_AGENT: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
 _WORK: Final = frozenset({Kind.LLM, Kind.TOOL, Kind.PLAN})
 _STEPS: Final = frozenset({Kind.CHAIN, Kind.RETRIEVER})
+
+
+class LeavesNeededError(Exception):
+    """Owners cannot be told without the leaves of these agents."""
+
+    def __init__(self, agents: Collection[str]) -> None:
+        self.agents = agents
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +47,19 @@ class Ownership:
     segments: dict[str, list[NormalizedSpan]] = field(default_factory=dict)
 
 
-def assign_owners(tree: SpanTree, tool_runs: Mapping[str, str] | None = None) -> Ownership:
-    """Give each span to a run or to the remainder; `tool_runs`: see `Roles`."""
+def assign_owners(index: SpanIndex, tree: SpanTree, tool_runs: Mapping[str, str]) -> Ownership:
+    """Give each span of the tree to a run or to the remainder; a leaf is of the run that its agent is of.
+
+    `tool_runs`: see `Roles`.
+    """
     survey = _survey(tree)
     wrappers, twins = _agent_wrappers(tree, survey)
-    ownership = _assign(tree, wrappers, _referenced_runs(tree, survey), twins, tool_runs or {})
-    inferred = infer_parents(tree, ownership.owner, ownership.runs)
+    ownership = _assign(tree, wrappers, _referenced_runs(tree, survey), twins, tool_runs)
+    unknown = without_parents(tree, ownership.runs)
+    inferred = infer_parents(index, tree, ownership.owner, ownership.runs, unknown)
     if inferred.adopted or inferred.started:
         ownership = _relate(ownership, inferred)
-    ownership = _with_bare_runs(tree, _divide(tree, ownership))
+    ownership = _with_bare_runs(index, tree, _divide(index, tree, ownership))
     handed = find_handoffs(tree, ownership.owner, ownership.runs)
     ownership = _handed(tree, ownership, handed) if handed.started or handed.adopted else ownership
     stated = _stated_parents(tree, ownership)
@@ -200,19 +212,22 @@ def _is_below(run: str, other: str, above: Mapping[str, str]) -> bool:
     return run == other
 
 
-def _with_bare_runs(tree: SpanTree, ownership: Ownership) -> Ownership:
+def _with_bare_runs(index: SpanIndex, tree: SpanTree, ownership: Ownership) -> Ownership:
     """The same ownership with the runs of calls that stand alone, and who started them."""
     bare = find_bare_runs(tree, ownership.owner)
     if not bare:
         return ownership
     own = dict.fromkeys(bare[s.span_id] for s in tree.order if s.span_id in bare)
     found = replace(ownership, owner=ownership.owner | bare, runs=ownership.runs | dict.fromkeys(own, ""))
-    return _relate(found, infer_parents(tree, found.owner, found.runs, own))
+    return _relate(found, infer_parents(index, tree, found.owner, found.runs, own))
 
 
-def _divide(tree: SpanTree, ownership: Ownership) -> Ownership:
+def _divide(index: SpanIndex, tree: SpanTree, ownership: Ownership) -> Ownership:
     """The same ownership with the runs inside runs."""
-    found = find_segments(tree, ownership.owner)
+    handing = handing_runs(tree, ownership.owner)
+    if needed := {agent for agent in index.leaves if ownership.owner[agent] in handing}:
+        raise LeavesNeededError(needed)
+    found = find_segments(tree, ownership.owner, handing)
     if not found.starts:
         return ownership
     runs = ownership.runs | {run: start.run for run, start in found.starts.items()}

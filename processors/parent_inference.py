@@ -8,8 +8,8 @@ a sub-agent's task stands in the arguments of the request that started it.
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolRequest
 from .code import caller_with
-from .delegation import addressee, delegates, is_handoff
-from .span_tree import SpanTree, time_key
+from .delegation import addressee, delegates
+from .span_index import SpanIndex
+from .span_tree import SpanTree, TimeKey, time_key
 
-_LEAST_REPLY: Final = 16  # characters; shorter replies ("ok") identify nothing
 _LEAST_ID: Final = 12
 _LEAST_QUOTED: Final = 80  # a reply quoted inside another message
 _LONGEST_REPLY: Final = 20_000
@@ -31,6 +31,8 @@ _RECENT_REPLIES: Final = 4
 _RECENT_REQUESTS: Final = 16
 _LITERAL: Final = re.compile(r"""["']([^"'\\\n]{24,200})""")
 """The beginning of a string in the code that a code agent writes."""
+
+_Entry = tuple[Any, ...]  # of a CallLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,75 +55,106 @@ class InferredParents:
 
 
 def infer_parents(
-    tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str], unknown: Iterable[str] | None = None
+    index: SpanIndex, tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str], unknown: Iterable[str]
 ) -> InferredParents:
-    """Infer the parents of runs under a missing parent.
+    """Infer the parents of `unknown` runs, each from what calls had said and asked for before its first span.
 
-    `owner`: span to run; `runs`: run to the run above ("" for none).
-
-    `unknown`: the runs whose parents are inferred, if not those.
+    `owner`: span of the tree to run; `runs`: run to the run above ("" for none).
     """
-    if unknown is None:
-        unknown = (run for run in runs if run not in tree.spans or (run in tree.orphans and not runs[run]))
     unknown = set(unknown)
     if not unknown:
         return InferredParents()
-    history = _History(tree, runs)
-    work = sorted((s for s in tree.order if s.kind in (Kind.LLM, Kind.TOOL) and owner[s.raw.span_id]), key=time_key)
-    for span in work:
-        run = owner[span.raw.span_id]
-        if run in unknown and (span.kind is Kind.TOOL or span.input_messages):
-            unknown.discard(run)
-            history.place(span, run)
-        if not unknown:
-            break
-        history.add(span, history.found.adopted.get(run, run))
+    history = _History(index, tree, owner, runs)
+    for key, span, run in _firsts(index, tree, owner, unknown):
+        history.place(span, run, key)
     return history.found
+
+
+def without_parents(tree: SpanTree, runs: Mapping[str, str]) -> list[str]:
+    """The runs below a missing span."""
+    return [run for run in runs if run not in tree.spans or (run in tree.orphans and not runs[run])]
+
+
+def _firsts(
+    index: SpanIndex, tree: SpanTree, owner: Mapping[str, str], unknown: set[str]
+) -> list[tuple[TimeKey, NormalizedSpan, str]]:
+    """The first span of each run that may tell where it belongs, in order of time."""
+    firsts: dict[str, tuple[TimeKey, NormalizedSpan, str]] = {}
+    for span in tree.order:
+        run = owner[span.raw.span_id]
+        if run not in unknown:
+            continue
+        for own in (span, *index.leaves.get(span.raw.span_id, ())):
+            if own.kind is Kind.TOOL or (own.kind is Kind.LLM and own.input_messages):
+                first = (time_key(own), own, run)
+                firsts[run] = min(first, firsts.get(run, first), key=lambda one: one[0])
+    return sorted(firsts.values(), key=lambda one: one[0])
 
 
 @dataclass(slots=True)
 class _History:
-    """Requests and replies of the calls so far, by run."""
+    """Requests and replies of the calls before a span, by run."""
 
+    index: SpanIndex
     tree: SpanTree
+    owner: Mapping[str, str]
     runs: Mapping[str, str]
     found: InferredParents = field(default_factory=InferredParents)
-    asked: dict[str, str] = field(default_factory=dict)
-    handed: dict[str, RunStart] = field(default_factory=dict)
-    hinted: dict[str, str] = field(default_factory=dict)
-    said: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-    prompts: dict[str, set[str]] = field(default_factory=dict)
-    replies: deque[tuple[str, RunStart]] = field(default_factory=lambda: deque(maxlen=_RECENT_REPLIES))
-    requests: deque[tuple[ToolRequest, RunStart]] = field(default_factory=lambda: deque(maxlen=_RECENT_REQUESTS))
+    placed: dict[str, TimeKey] = field(default_factory=dict)  # adopted runs, from when on their calls are the other's
+    before: TimeKey = (0, 0, "")
 
-    def add(self, span: NormalizedSpan, run: str) -> None:
-        """Remember what a call of `run` said and asked for."""
-        if span.run_hint:
-            self.hinted.setdefault(span.run_hint, run)
-        if span.kind is not Kind.LLM:
-            return
-        self.names[run] = self.names.get(run) or span.agent_name
-        self.prompts.setdefault(run, set()).update(_system(span))
-        for request in span.tool_requests:
-            start = RunStart(run, span.raw.span_id, request.call_id, request.name)
-            if request.call_id:
-                self.asked[request.call_id] = run
-                if is_handoff(request.name, request.arguments):
-                    self.handed[request.call_id] = start
-            self.requests.append((request, start))
-        for message in span.output_messages:
-            if len(message.text) >= _LEAST_REPLY:
-                self.said[message.text] = run
-                self.replies.append((message.text.strip(), RunStart(run, span.raw.span_id, "", "")))
+    def _run(self, span: NormalizedSpan, at: TimeKey) -> str:
+        """The run that the span belongs to, "" for none, or where the span's place shows that it is no call."""
+        span_id = span.raw.span_id
+        known = self.tree.spans.get(span_id)
+        if known is None:
+            run = self.owner[self.index.leaf_parent[span_id]]
+        else:
+            run = self.owner[span_id] if known.kind is span.kind else ""
+        return self.found.adopted[run] if run in self.placed and self.placed[run] <= at else run
 
-    def place(self, span: NormalizedSpan, own: str) -> None:
+    def _earlier(self, entries: Sequence[_Entry]) -> Iterator[tuple[_Entry, str]]:
+        """The entries before the span in question and their runs, the latest first."""
+        for at in range(bisect_left(entries, (self.before,)) - 1, -1, -1):
+            entry = entries[at]
+            if run := self._run(entry[2], entry[0]):
+                yield entry, run
+
+    def _latest(self, entries: Sequence[_Entry]) -> str:
+        return next((run for _, run in self._earlier(entries)), "")
+
+    def _recent(self, entries: Sequence[_Entry], most: int) -> Iterator[tuple[Any, RunStart]]:
+        """The latest requests or replies, and their calls as a start."""
+        for (*_, span, said), run in islice(self._earlier(entries), most):
+            asked = (said.call_id, said.name) if isinstance(said, ToolRequest) else ("", "")
+            yield said, RunStart(run, span.raw.span_id, *asked)
+
+    @property
+    def _replies(self) -> Iterator[tuple[str, RunStart]]:
+        return self._recent(self.index.log.replies, _RECENT_REPLIES)
+
+    @property
+    def _requests(self) -> Iterator[tuple[ToolRequest, RunStart]]:
+        return self._recent(self.index.log.requests, _RECENT_REQUESTS)
+
+    def _asked(self, call_id: str) -> str:
+        return self._latest(self.index.log.asked.get(call_id, ()))
+
+    def _said(self, text: str) -> str:
+        return self._latest(self.index.log.said.get(text, ()))
+
+    def _hinted(self, hint: str) -> str:
+        found = list(self._earlier(self.index.log.hinted.get(hint, ()))) if hint else []
+        return found[-1][1] if found else ""
+
+    def place(self, span: NormalizedSpan, own: str, at: TimeKey) -> None:
         """Infer the parent of run `own`, whose first span is `span`."""
-        run = self.hinted.get(span.run_hint, "") if span.run_hint else ""
+        self.before = at
+        run = self._hinted(span.run_hint)
         if not run:
-            run = self.asked.get(span.tool_call_id, "") if span.kind is Kind.TOOL else self._continued(span)
+            run = self._asked(span.tool_call_id) if span.kind is Kind.TOOL else self._continued(span)
         if own not in self.tree.spans and run and self._goes_on(run, span) and not self._is_below(run, own):
-            self.found.adopted[own] = run
+            self.found.adopted[own], self.placed[own] = run, at
             return
         alone = own not in self.tree.spans and not self.runs.get(own)
         if alone and (handed := self._handed_over(span)) and not self._is_below(handed.run, own):
@@ -137,17 +170,18 @@ class _History:
         for message in reversed(span.input_messages):
             call_id = message.tool_call_id or next((r.call_id for r in message.tool_requests if r.call_id), "")
             if call_id:
-                return self.handed.get(call_id)
+                entries = self.index.log.handed.get(call_id, ())
+                return next((start for _, start in self._recent(entries, 1)), None)
         return None
 
     def _continued(self, span: NormalizedSpan) -> str:
         for message in reversed(span.input_messages):
-            run = self.asked.get(message.tool_call_id) or self.said.get(message.text)
-            run = run or next((found for r in message.tool_requests if (found := self.asked.get(r.call_id))), None)
+            run = self._asked(message.tool_call_id) or self._said(message.text)
+            run = run or next((found for r in message.tool_requests if (found := self._asked(r.call_id))), "")
             run = run or self._quoted_request(message)
             if run:
                 return run
-        for text, start in reversed(self.replies):
+        for text, start in self._replies:
             if len(text) >= _LEAST_QUOTED and any(text in message.text for message in span.input_messages):
                 return start.run
         return ""
@@ -156,12 +190,13 @@ class _History:
         """The run whose request's id the text holds: smolagents writes earlier calls into messages so."""
         if message.role != "tool-call":
             return ""
-        ids = ((start.call_id, start.run) for _, start in self.requests if len(start.call_id) >= _LEAST_ID)
+        requests = reversed(list(self._requests))
+        ids = ((start.call_id, start.run) for _, start in requests if len(start.call_id) >= _LEAST_ID)
         return next((run for call_id, run in ids if call_id in message.text), "")
 
     def _started(self, task: str, own: str) -> RunStart | None:
         taken = {s.call_id for s in self.found.started.values() if s.call_id}
-        for request, start in reversed(self.requests):
+        for request, start in self._requests:
             if (
                 start.run != own
                 and start.call_id not in taken
@@ -169,7 +204,7 @@ class _History:
             ):
                 delegated = delegates(request.name, request.arguments)
                 return replace(start, to=addressee(request.name, request.arguments)) if delegated else start
-        for reply, start in reversed(self.replies):
+        for reply, start in self._replies:
             if start.run == own:
                 continue
             if name := caller_with(reply, task, _LEAST_TASK):
@@ -195,9 +230,11 @@ class _History:
         agent = self.tree.spans.get(run)
         if agent is not None and not agent.raw.pending and not agent.raw.start <= span.raw.start <= agent.raw.end:
             return False
-        if run not in self.prompts or span.kind is not Kind.LLM:
-            return run in self.prompts
-        name, prompts, own = self.names[run], self.prompts[run], _system(span)
+        calls = [call for (*_, call), own in self._earlier(self.index.log.calls) if own == run]
+        if not calls or span.kind is not Kind.LLM:
+            return bool(calls)
+        name = next((call.agent_name for call in reversed(calls) if call.agent_name), "")
+        prompts, own = {text for call in calls for text in _system(call)}, _system(span)
         return (not name or span.agent_name in ("", name)) and (not own or not prompts or not prompts.isdisjoint(own))
 
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
+from .logged_arguments import add_logged_arguments
+from .message_history import complete_histories
 from .names import same_name
 from .ownership import Ownership
+from .span_index import SpanIndex
+from .span_order import in_tree_order
 from .span_tree import SpanTree, time_key
 from .task import goal_from_span
 from .turn_spans import StartedRun, TurnSpans
 from .turns import group_turns
+
+REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,28 +39,83 @@ class RunSkeleton:
     parent_turn: int | None
 
 
-def build_skeletons(tree: SpanTree, ownership: Ownership) -> dict[str, RunSkeleton]:
-    """Outlines of all runs by id, parents first."""
-    own = _own_spans(tree, ownership)
-    started = _started(tree, ownership, own)
-    grouped = {run: group_turns(run, own[run], started[run], tree) for run in ownership.runs}
-    place = {run: index for turns in grouped.values() for index, turn in enumerate(turns) for run in turn.agents}
-    outlines: dict[str, RunSkeleton] = {}
-    for run, turns in grouped.items():
-        span = agent_span(run, tree)
-        above = outlines.get(ownership.runs[run])
-        outlines[run] = RunSkeleton(
-            id=run,
-            above=above.id if above else "",
-            name=_name(run, turns, above, tree, ownership)
-            or _name_of_kin(run, outlines, ownership)
-            or _only_other(run, above, tree),
-            span=span,
-            goal=goal_from_span(span),
-            turns=turns,
-            parent_turn=place.get(run),
-        )
-    return outlines
+class Skeletons:
+    """Skeletons of a growing trace: the turns of a run whose spans did not change are the same objects as before."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[object, list[TurnSpans]]] = {}
+        self._goals: dict[str, tuple[NormalizedSpan, str]] = {}
+
+    def build(self, index: SpanIndex, tree: SpanTree, whole: SpanTree, ownership: Ownership) -> dict[str, RunSkeleton]:
+        """Outlines of all runs by id, parents first; `whole`: the tree's spans and parents with those of its leaves."""
+        spans = _own_spans(index, tree, ownership)
+        started = _started(tree, ownership, spans)
+        known, self._known = self._known, {}
+        for run, own in spans.items():
+            key = (own, started[run], _surroundings(run, own, started[run], tree))
+            before = known.get(run)
+            self._known[run] = (
+                before if before and before[0] == key else (key, _turns(run, own, started[run], whole, tree))
+            )
+        grouped = {run: turns for run, (_, turns) in self._known.items()}
+        place = {run: index for turns in grouped.values() for index, turn in enumerate(turns) for run in turn.agents}
+        outlines: dict[str, RunSkeleton] = {}
+        for run, turns in grouped.items():
+            span = agent_span(run, tree)
+            above = outlines.get(ownership.runs[run])
+            outlines[run] = RunSkeleton(
+                id=run,
+                above=above.id if above else "",
+                name=_name(run, turns, above, tree, ownership)
+                or _name_of_kin(run, outlines, ownership)
+                or _only_other(run, above, tree),
+                span=span,
+                goal=self._goal(run, span),
+                turns=turns,
+                parent_turn=place.get(run),
+            )
+        return outlines
+
+    def _goal(self, run: str, span: NormalizedSpan | None) -> str:
+        if span is None:
+            return ""
+        if run not in self._goals or self._goals[run][0] is not span:
+            self._goals[run] = span, goal_from_span(span)
+        return self._goals[run][1]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSpans:
+    """A run's spans of the tree in its order, without its AGENT span, and the leaves below its agents' spans."""
+
+    spans: list[NormalizedSpan] = field(default_factory=list)
+    leaves: dict[str, tuple[NormalizedSpan, ...]] = field(default_factory=dict)
+
+
+def _turns(run: str, own: OwnSpans, started: Sequence[StartedRun], whole: SpanTree, tree: SpanTree) -> list[TurnSpans]:
+    spans = in_tree_order(tree, own.spans, own.leaves) if own.leaves else own.spans
+    turns = group_turns(run, spans, started, whole)
+    complete_histories(turns)
+    add_logged_arguments(turns, whole)
+    return turns
+
+
+def _surroundings(run: str, own: OwnSpans, started: Sequence[StartedRun], tree: SpanTree) -> tuple[object, ...]:
+    """All that its turns depend on besides its own spans: those above them, and the ways to the runs it started."""
+    inside = {span.raw.span_id for span in own.spans}
+    tops = {above for i in inside if (above := tree.parent.get(i)) not in inside}
+    outside = {above for above in tops | {run} if above in tree.spans and above not in inside}
+    ways = [[tree.spans[i] for i in _up(top, run, tree)] for top in sorted(outside)]
+    rootless = [i for i in inside if i not in tree.parent] if None in tops else []
+    return ways, sorted(rootless), [list(_up(one.id, run, tree)) for one in started]
+
+
+def _up(span_id: str, run: str, tree: SpanTree) -> Iterator[str]:
+    """The span and those above it, up to the run's own."""
+    for above in (span_id, *islice(tree.ancestors(span_id), REACH)):
+        yield above
+        if above == run and agent_span(run, tree) is not None:
+            return
 
 
 def agent_span(run: str, tree: SpanTree) -> NormalizedSpan | None:
@@ -61,22 +124,26 @@ def agent_span(run: str, tree: SpanTree) -> NormalizedSpan | None:
     return span if span is not None and span.kind is Kind.AGENT else None
 
 
-def _own_spans(tree: SpanTree, ownership: Ownership) -> dict[str, list[NormalizedSpan]]:
-    own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
+def _own_spans(index: SpanIndex, tree: SpanTree, ownership: Ownership) -> dict[str, OwnSpans]:
+    own = {run: OwnSpans() for run in ownership.runs}
     for span in tree.order:
-        run = ownership.owner[span.raw.span_id]
-        if run and (run != span.raw.span_id or span.kind is not Kind.AGENT):
-            own[run].append(span)
+        span_id = span.raw.span_id
+        run = ownership.owner[span_id]
+        if not run:
+            continue
+        if run != span_id or span.kind is not Kind.AGENT:
+            own[run].spans.append(span)
+        if span_id in index.leaves:
+            own[run].leaves[span_id] = index.leaves[span_id]
     return own
 
 
-def _started(
-    tree: SpanTree, ownership: Ownership, own: Mapping[str, Sequence[NormalizedSpan]]
-) -> dict[str, list[StartedRun]]:
+def _started(tree: SpanTree, ownership: Ownership, own: Mapping[str, OwnSpans]) -> dict[str, list[StartedRun]]:
     """Run id to the runs right below it."""
     started: dict[str, list[StartedRun]] = {run: [] for run in ownership.runs}
     for run, above in ownership.runs.items():
-        span = tree.spans.get(run) or (min(own[run], key=time_key) if own[run] else None)
+        firsts = [*own[run].spans, *(leaves[0] for leaves in own[run].leaves.values())] if run not in tree.spans else ()
+        span = tree.spans.get(run) or min(firsts, key=time_key, default=None)
         if above and span is not None:
             start = ownership.starts.get(run)
             started[above].append(StartedRun(run, span, start.llm_span_id if start else ""))

@@ -2,37 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
 
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
 from ..schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
 from .calls import CallContext, join_calls
-from .logged_arguments import add_logged_arguments
-from .message_history import complete_histories
 from .novelty import Novelty
 from .ownership import Ownership
+from .parent_inference import RunStart
 from .phases import kinds_of, states_plan
-from .run_skeletons import RunSkeleton, build_skeletons
+from .run_skeletons import REACH, RunSkeleton
 from .span_tree import SpanTree, time_key
 from .task import answer_of, goal_from_calls, with_closing_call
 from .turn_spans import TurnSpans
 
-_REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
+
+@dataclass(frozen=True, slots=True)
+class _RunInputs:
+    """All that a run is built from.
+
+    `below`: of the runs that it started what is read of them. `goes_on`: its last turn may not be over.
+    """
+
+    skeleton: RunSkeleton
+    below: tuple[tuple[str, str, str, NormalizedSpan | None, RunStart | None], ...]
+    spans: tuple[NormalizedSpan | None, ...]
+    goes_on: bool
+    shows_tools: bool
 
 
-def build_runs(tree: SpanTree, ownership: Ownership, state: TraceState) -> tuple[AgentRun, ...]:
-    """All runs, managers in order of start, each followed by what it started."""
-    outlines = build_skeletons(tree, ownership)
-    shows_tools = any(span.kind is Kind.TOOL for span in tree.order)
-    builder = _Builder(tree, ownership, state, shows_tools)
-    # Sub-agents first: a manager's calls hold what its sub-agents answered.
-    built: dict[str, AgentRun] = {}
-    for run in reversed(outlines):
-        built[run] = builder.build(outlines[run], built)
-    return tuple(built[run] for run in outlines)
+class RunBuilder:
+    """Builds the runs of a growing trace; a run that is built from what it was built from before stays that object."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[_RunInputs, AgentRun]] = {}
+
+    def build(
+        self, tree: SpanTree, ownership: Ownership, skeletons: dict[str, RunSkeleton], state: TraceState
+    ) -> tuple[AgentRun, ...]:
+        """All runs, managers in order of start, each followed by what it started."""
+        shows_tools = any(span.kind is Kind.TOOL for span in tree.order)
+        builder = _Builder(tree, ownership, state, shows_tools)
+        known, self._known = self._known, {}
+        # Sub-agents first: a manager's calls hold what its sub-agents answered.
+        built: dict[str, AgentRun] = {}
+        for run in reversed(skeletons):
+            given = builder.given(skeletons[run], built)
+            before = known.get(run)
+            if before is None or before[0] != given:
+                before = given, _with_same_turns(builder.build(skeletons[run], built), before[1] if before else None)
+            self._known[run] = before
+            built[run] = before[1]
+        return tuple(built[run] for run in skeletons)
+
+
+def _with_same_turns(run: AgentRun, before: AgentRun | None) -> AgentRun:
+    """The run with those turns as objects that it had before, where they are equal."""
+    if before is None:
+        return run
+    same = [old if old == new else new for old, new in zip(before.turns, run.turns, strict=False)]
+    made = replace(run, turns=(*same, *run.turns[len(same) :]))
+    return before if made == before else made
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +74,20 @@ class _Builder:
     state: TraceState
     shows_tools: bool
 
-    def build(self, outline: RunSkeleton, built: dict[str, AgentRun]) -> AgentRun:
+    def given(self, outline: RunSkeleton, built: Mapping[str, AgentRun]) -> _RunInputs:
+        """What the run is built from."""
+        below = [(built[run], self.ownership.starts.get(run)) for turn in outline.turns for run in turn.agents]
+        own = outline.span or self.tree.spans.get(outline.id)
+        twin = self.ownership.twins.get(own.raw.span_id) if own is not None else None
+        return _RunInputs(
+            outline,
+            tuple((run.id, run.name, run.answer, run.span, start) for run, start in below),
+            (own, twin, *self.ownership.segments.get(outline.id, ())),
+            self.state is TraceState.OPEN and self._status(outline) == "unfinished",
+            self.shows_tools,
+        )
+
+    def build(self, outline: RunSkeleton, built: Mapping[str, AgentRun]) -> AgentRun:
         """The run; `built` holds those below it."""
         span = outline.span
         turns = self._turns(outline, built)
@@ -86,9 +131,7 @@ class _Builder:
             return "unfinished"
         return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
 
-    def _turns(self, outline: RunSkeleton, built: dict[str, AgentRun]) -> tuple[Turn, ...]:
-        complete_histories(outline.turns)
-        add_logged_arguments(outline.turns, self.tree)
+    def _turns(self, outline: RunSkeleton, built: Mapping[str, AgentRun]) -> tuple[Turn, ...]:
         finished = self._status(outline) != "unfinished"
         last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
         kinds = kinds_of(outline.turns, outline.goal)
@@ -131,7 +174,7 @@ class _Builder:
             if run in calls:
                 found.setdefault(run, run)
                 continue
-            for ancestor in islice(self.tree.ancestors(run), _REACH):
+            for ancestor in islice(self.tree.ancestors(run), REACH):
                 if ancestor in calls:
                     found.setdefault(ancestor, run)
                 if ancestor in calls or ancestor == self.ownership.runs[run]:

@@ -7,7 +7,7 @@ name): from there on the steps are the other agent's, until it hands back.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -30,13 +30,17 @@ class Segments:
     names: dict[str, str] = field(default_factory=dict)
 
 
-def find_segments(tree: SpanTree, owner: Mapping[str, str]) -> Segments:
-    """Runs inside runs; `owner`: span to run.
+def handing_runs(tree: SpanTree, owner: Mapping[str, str]) -> set[str]:
+    """The runs that hand the conversation over; `owner`: span to run."""
+    return {owner[s.span_id] for s in tree.calls if asks(s) and _handoff(s)} - {""}
+
+
+def find_segments(tree: SpanTree, owner: Mapping[str, str], handing: Collection[str]) -> Segments:
+    """Runs inside the runs that hand over; `owner`: span to run.
 
     A new run has the id of the topmost span that holds its first call and no other.
     """
     found = Segments()
-    handing = {owner[s.span_id] for s in tree.calls if asks(s) and _handoff(s)} - {""}
     if not handing:
         return found
     own: dict[str, list[NormalizedSpan]] = {run: [] for run in handing}

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from ..schemas.normalized import Kind, NormalizedSpan
 
+TimeKey = tuple[int, int, str]
+
 
 @dataclass(frozen=True, slots=True)
 class SpanTree:
@@ -41,7 +43,7 @@ class SpanTree:
         return SpanTree({s.raw.span_id: s for s in order}, order, self.parent, children, self.orphans, _calls(order))
 
 
-def time_key(span: NormalizedSpan) -> tuple[int, int, str]:
+def time_key(span: NormalizedSpan) -> TimeKey:
     """Sort key by time: start (the end replaces a missing start), then end, then id."""
     raw = span.raw
     return (raw.start or raw.end, raw.end, raw.span_id)
@@ -49,7 +51,7 @@ def time_key(span: NormalizedSpan) -> tuple[int, int, str]:
 
 def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
     """The forest of `spans` (all of one trace)."""
-    unique = _collapse(spans)
+    unique = collapse(spans)
     ordered = sorted(unique.values(), key=time_key)
     parent = {
         s.raw.span_id: s.raw.parent_span_id
@@ -76,7 +78,8 @@ def _calls(order: list[NormalizedSpan]) -> list[NormalizedSpan]:
     return [s for s in order if s.kind is Kind.LLM]
 
 
-def _collapse(spans: Iterable[NormalizedSpan]) -> dict[str, NormalizedSpan]:
+def collapse(spans: Iterable[NormalizedSpan]) -> dict[str, NormalizedSpan]:
+    """The spans by id; of several with one id the one that counts."""
     unique: dict[str, NormalizedSpan] = {}
     for span in spans:
         span_id = span.raw.span_id

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from forests import entries
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sizes import sized
@@ -13,51 +14,6 @@ from trajectories import fixture_spans, misplaced, normalise_all
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import TraceState
-
-KINDS = ["LLM", "TOOL", "AGENT", "CHAIN", "EVALUATOR", "GUARDRAIL", "RETRIEVER", "PROMPT", ""]
-NAMES = ["search", "researcher", "final_answer", "transfer_to_researcher", "transfer_to_search", "ask_researcher"]
-STATED = ["", "", "", "researcher", "search"]
-IDS = ["", "c1", "c2"]
-TEXTS = ["", "short", "a text long enough to know a run by, said by its model"]
-
-
-@st.composite
-def entries(draw: st.DrawFn) -> dict[str, Any]:
-    """One span of a small forest: few ids, so that parents are often known, and sometimes form cycles."""
-    kind = draw(st.sampled_from(KINDS))
-    attributes: dict[str, Any] = {"openinference.span.kind": kind} if kind else {}
-    if kind == "LLM":
-        attributes |= {
-            "llm.input_messages.0.message.role": draw(st.sampled_from(["system", "user", "assistant", "tool"])),
-            "llm.input_messages.0.message.content": draw(st.sampled_from(TEXTS)),
-            "llm.input_messages.0.message.tool_call_id": draw(st.sampled_from(IDS)),
-            "llm.output_messages.0.message.content": draw(st.sampled_from(TEXTS)),
-        }
-        call = "llm.output_messages.0.message.tool_calls.0.tool_call"
-        attributes |= {
-            f"{call}.id": draw(st.sampled_from(IDS)),
-            f"{call}.function.name": draw(st.sampled_from(NAMES)),
-            f"{call}.function.arguments": draw(st.sampled_from(["{}", '{"task": "a text long enough to know"}'])),
-        }
-    if kind == "TOOL":
-        attributes |= {"tool.name": draw(st.sampled_from(NAMES)), "tool.id": draw(st.sampled_from(IDS))}
-    if kind == "AGENT":
-        attributes |= {"agent.name": draw(st.sampled_from(["", *NAMES]))}
-    for key in ("tracejury.agent.name", "tracejury.agent.parent"):
-        if stated := draw(st.sampled_from(STATED)):
-            attributes[key] = stated
-    number = st.integers(0, 12)
-    start = draw(st.integers(0, 20))
-    return {
-        "id": f"s{draw(number)}",
-        "parent": draw(st.just("") | number.map(lambda n: f"s{n}") | number.map(lambda n: f"gone{n % 3}")),
-        "name": draw(st.sampled_from(["Step 1", "planner", "x", "researcher", "search"])),
-        "start": start,
-        "end": start + draw(st.integers(-3, 9)),
-        "attributes": attributes,
-        "status": draw(st.sampled_from(["unset", "error"])),
-        "pending": draw(st.booleans()),
-    }
 
 
 def normalised(spans: list[dict[str, Any]]) -> list[NormalizedSpan]:

@@ -1,0 +1,207 @@
+"""All spans of a growing trace, and which of them matter for where agent runs begin and end.
+
+Most spans of a trace are leaves right below an agent: calls of its model and of its tools. They are the agent's, and
+beyond the first of each sort they change nothing in the roles and owners of other spans. So only the others, and those
+that address an agent, are looked at again when the trace grows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from enum import Enum
+from typing import Final
+
+from ..schemas.normalized import Kind, NormalizedSpan
+from .call_log import CallLog
+from .delegation import addressee, asks, hands_to_someone, is_handoff
+from .names import canonical, plain_name
+from .span_tree import TimeKey, collapse, time_key
+
+_FAR: Final = 1 << 63
+_SCOPES: Final = frozenset({Kind.CHAIN, Kind.OTHER})
+
+
+class LeafSort(Enum):
+    """What a leaf tells of the agent above it. NONE: no leaf, and nothing beside it is one."""
+
+    TOOL = "tool"
+    ACTING = "acting"  # a model's call with tools
+    ASKING = "asking"  # a model's call
+    NONE = "none"
+
+
+class SpanIndex:
+    """The spans by id, fed pass by pass. `leaves`: agent's span id to its leaves in order of time.
+
+    `start`, `end`: of the first and last of the spans; `received`: the last arrival; `conventions`: how many spans have
+    each; `sessions`: ids of the spans that name a session; `version`: counts the passes that changed any span.
+    """
+
+    def __init__(self) -> None:
+        self.spans: dict[str, NormalizedSpan] = {}
+        self.leaves: dict[str, tuple[NormalizedSpan, ...]] = {}
+        self.leaf_parent: dict[str, str] = {}
+        self.leaf_spans: dict[str, NormalizedSpan] = {}
+        self.start, self.end, self.received = _FAR, -_FAR, 0
+        self.conventions: Counter[str] = Counter()
+        self.sessions: set[str] = set()
+        self._given: list[NormalizedSpan] = []
+        self._log: CallLog | None = None
+        self._below: dict[str, dict[str, tuple[TimeKey, NormalizedSpan]]] = {}
+        self._sorts: dict[str, LeafSort] = {}
+        self._addressed: dict[str, frozenset[str]] = {}
+        self._addressing: dict[str, set[str]] = {}  # name to the parents of the spans that address it
+        self._names: set[str] = set()
+        self._whole: set[str] = set()  # spans that need all others, and agents that need all their leaves
+        self._kept: dict[str, list[NormalizedSpan]] = {}
+        self._touched: set[str] = set()
+        self.version = 0
+
+    @property
+    def log(self) -> CallLog:
+        """The calls of all spans, made at first use."""
+        if self._log is None:
+            self._log = CallLog()
+            for _, span in sorted((time_key(s), s) for s in self.spans.values() if s.kind in (Kind.LLM, Kind.TOOL)):
+                self._log.add(span)
+        return self._log
+
+    @property
+    def structure(self) -> list[NormalizedSpan]:
+        """All spans but the leaves."""
+        for parent in self._touched:
+            self._split(parent)
+        self._touched.clear()
+        return [span for kept in self._kept.values() for span in kept]
+
+    def update(self, spans: Sequence[NormalizedSpan]) -> bool:
+        """Take in the spans of a trace that were not there at the last pass, or were others; False if one is gone."""
+        known = len(self._given)
+        added = spans[known:] if known and spans[:known] == self._given else None
+        if added is None or any(s.raw.span_id in self.spans for s in added):
+            unique = collapse(spans)
+            if not self.spans.keys() <= unique.keys():
+                return False
+            changed = [span for span_id, span in unique.items() if self.spans.get(span_id) is not span]
+            timed, arrived, self.start, self.end, self.received = list(unique.values()), spans, _FAR, -_FAR, 0
+        else:
+            timed = changed = list(collapse(added).values())
+            arrived = added
+        for span in changed:
+            self._take(span)
+        self.version += bool(changed)
+        self.start = min(self.start, min((s.raw.start for s in timed), default=_FAR))
+        self.end = max(self.end, max((s.raw.end for s in timed), default=-_FAR))
+        self.received = max(self.received, max((s.raw.received_at for s in arrived), default=0))
+        self._given = list(spans)
+        return True
+
+    def name(self, names: Iterable[str]) -> bool:
+        """Note names (canonical) of agents; whether spans address one that was not known."""
+        new = set(names) - self._names
+        self._names |= new
+        touched = {parent for name in new for parent in self._addressing.get(name, ())}
+        self._touched |= touched
+        return bool(touched)
+
+    def keep_all(self, agents: Collection[str]) -> None:
+        """Count all spans below these agents as structure from now on."""
+        self._whole.update(agents)
+        self._touched.update(agents)
+
+    def _take(self, span: NormalizedSpan) -> None:
+        span_id, above = span.raw.span_id, span.raw.parent_span_id
+        before = self.spans.get(span_id)
+        if before is not None:
+            self._take_out(before)
+            if self._log is not None and before.kind in (Kind.LLM, Kind.TOOL):
+                self._log.remove(before)
+            self._sorts.pop(span_id, None)
+            self.conventions[before.convention] -= 1
+            self.sessions.discard(span_id)
+        self.conventions[span.convention] += 1
+        if span.session_id:
+            self.sessions.add(span_id)
+        self.spans[span_id] = span
+        self._below.setdefault(above, {})[span_id] = (time_key(span), span)
+        self._touched.update((span_id, above, self._above(above)))
+        if span.kind in (Kind.LLM, Kind.TOOL):
+            if self._log is not None:
+                self._log.add(span)
+            self._sorts[span_id] = _sort(span)
+            self._addressed[span_id] = names = _addressed(span)
+            for name in names:
+                self._addressing.setdefault(name, set()).add(above)
+        elif span.kind is Kind.AGENT and span.agent_name:
+            self.name([canonical(span.agent_name)])
+        elif span.kind in _SCOPES:
+            self.name([canonical(plain_name(span.raw.name))])
+        someone = span.kind is Kind.TOOL and hands_to_someone(span.tool_name, span.tool_arguments)
+        if (span.agent_parent or someone) and "" not in self._whole:
+            self._whole.add("")
+            self._touched.update(self.leaves)
+
+    def _take_out(self, span: NormalizedSpan) -> None:
+        above = span.raw.parent_span_id
+        del self._below[above][span.raw.span_id]
+        if not self._below[above]:
+            del self._below[above]
+        self._touched.update((above, self._above(above)))
+
+    def _above(self, span_id: str) -> str:
+        span = self.spans.get(span_id)
+        return span.raw.parent_span_id if span is not None else ""
+
+    def _split(self, parent: str) -> None:
+        """Part the spans below one into leaves and others."""
+        children = [span for _, span in sorted(self._below.get(parent, _NONE).values())]
+        leaves = self._leaves(parent, children)
+        for span in self.leaves.pop(parent, ()):
+            self.leaf_parent.pop(span.raw.span_id, None)
+            self.leaf_spans.pop(span.raw.span_id, None)
+        if leaves:
+            self.leaves[parent] = tuple(leaves.values())
+            self.leaf_parent |= dict.fromkeys(leaves, parent)
+            self.leaf_spans |= leaves
+        self._kept[parent] = [s for s in children if s.raw.span_id not in leaves] if leaves else children
+
+    def _leaves(self, parent: str, children: Sequence[NormalizedSpan]) -> dict[str, NormalizedSpan]:
+        agent = self.spans.get(parent)
+        named = agent is not None and agent.kind is Kind.AGENT and agent.agent_name
+        if agent is None or not named or not self._whole.isdisjoint(("", parent)):
+            return {}
+        leaves: dict[str, NormalizedSpan] = {}
+        first: dict[LeafSort, str] = {}
+        for span in children:
+            span_id = span.raw.span_id
+            sort = self._sorts.get(span_id)
+            if sort is LeafSort.NONE or (span.kind is Kind.AGENT and span_id not in self._below):
+                return {}
+            if sort is None or span_id in self._below or span.raw.trace_id != agent.raw.trace_id:
+                continue
+            if self._addressed[span_id].isdisjoint(self._names):
+                leaves[span_id] = span
+                first.setdefault(sort, span_id)
+        if LeafSort.ACTING in first:
+            first.pop(LeafSort.ASKING, None)
+        for span_id in first.values():
+            del leaves[span_id]
+        return leaves
+
+
+_NONE: Final[Mapping[str, tuple[TimeKey, NormalizedSpan]]] = {}
+
+
+def _sort(span: NormalizedSpan) -> LeafSort:
+    if span.kind is Kind.TOOL:
+        return LeafSort.TOOL
+    if not span.output_messages or any(is_handoff(r.name, r.arguments) for r in span.tool_requests):
+        return LeafSort.NONE
+    return LeafSort.ACTING if span.tools or asks(span) else LeafSort.ASKING
+
+
+def _addressed(span: NormalizedSpan) -> frozenset[str]:
+    if span.kind is Kind.TOOL:
+        return frozenset((addressee(span.tool_name, span.tool_arguments),))
+    return frozenset(addressee(r.name, r.arguments) for r in span.tool_requests)
