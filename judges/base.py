@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import StrEnum
-from operator import attrgetter
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from ..schemas.findings import Draft
+from ..schemas.normalized import NormalizedSpan
 from ..schemas.trajectory import AgentRun, Trace
-from .code_faults import CodeFault, code_faults
-from .endings import Ending, endings
-from .executions import executions
-from .facts import RunFacts, read_runs
-from .mending import Worked, last_worked
-from .missing_files import MissedAgain, missed_again
-from .text import TextCache
+from .facts import RunFacts
+from .memory import SuiteMemory
+from .rest_of_trace import Reads, RestOfTrace
 
 __all__ = ["Context", "Detector", "RuleScope", "scope_of"]
 
+Q = TypeVar("Q", bound=Hashable)
 T = TypeVar("T")
 
 
@@ -36,80 +33,66 @@ class RuleScope(StrEnum):
 class Context:
     """State shared by the detectors of one pass over a trace: each text and each run is analysed once.
 
-    `texts` may outlive the pass (hand the same one in again while a trace is open); it is bounded and holds nothing
-    but what was read from texts, so it never changes an outcome.
+    `memory` may outlive the pass (hand the same one in again while a trace is open); it holds nothing but what follows
+    from the trace, so it never changes an outcome.
+
+    What a rule of one run asks about the rest of the trace is noted: as long as the run and the answers stay, so does
+    what the rule found. A rule that reads `trace` or the facts of other runs is run at each pass.
     """
 
-    __slots__ = ("_answers", "_endings", "_facts", "_faults", "_missed", "_worked", "texts", "trace")
+    def __init__(self, trace: Trace, memory: SuiteMemory | None = None) -> None:
+        self.memory = memory if memory is not None else SuiteMemory()
+        self._rest = RestOfTrace(trace, self.memory)
+        self._reads: Reads | None = None
 
-    def __init__(self, trace: Trace, texts: TextCache | None = None) -> None:
-        self.trace = trace
-        self.texts = texts if texts is not None else TextCache()
-        self._answers: dict[tuple[Callable[[RunFacts], Iterable[Any]], str], tuple[Any, ...]] = {}
-        self._facts: Mapping[str, RunFacts] | None = None
-        self._endings: Mapping[str, Ending] | None = None
-        self._worked: Worked | None = None
-        self._missed: MissedAgain | None = None
-        self._faults: tuple[tuple[CodeFault, ...], tuple[CodeFault, ...]] | None = None
+    @property
+    def trace(self) -> Trace:
+        """The trace that is judged."""
+        self._reads = None
+        return self._rest.trace
 
     @property
     def facts(self) -> Mapping[str, RunFacts]:
         """The facts of all runs by id, computed at first use."""
-        if self._facts is None:
-            self._facts = read_runs(self.trace, self.texts)
-        return self._facts
+        self._reads = None
+        return self._rest.facts
 
     @property
-    def endings(self) -> Mapping[str, Ending]:
-        """The endings of the runs that failed, by run id, computed at first use."""
-        if self._endings is None:
-            self._endings = endings(self.trace)
-        return self._endings
-
-    @property
-    def worked(self) -> Worked:
-        """When each tool last worked (mending.py), computed at first use."""
-        if self._worked is None:
-            self._worked = last_worked(self.facts.values())
-        return self._worked
-
-    @property
-    def missed_again(self) -> MissedAgain:
-        """Files that several runs did not find (missing_files.py), computed at first use."""
-        if self._missed is None:
-            self._missed = missed_again(self.facts.values())
-        return self._missed
-
-    @property
-    def failed_code(self) -> tuple[CodeFault, ...]:
-        """Code of the trace that failed when it was run, computed at first use."""
-        return self._code()[0]
-
-    @property
-    def empty_code(self) -> tuple[CodeFault, ...]:
-        """Code of the trace that ran and brought nothing, computed at first use."""
-        return self._code()[1]
-
-    def _code(self) -> tuple[tuple[CodeFault, ...], tuple[CodeFault, ...]]:
-        if self._faults is None:
-            ran = executions(self.facts)
-            self._faults = code_faults(ran, attrgetter("failed")), code_faults(ran, attrgetter("empty"))
-        return self._faults
+    def spans(self) -> Mapping[str, NormalizedSpan]:
+        """The trace's spans by id."""
+        self._reads = None
+        return self._rest.trace.spans
 
     def run(self, run: AgentRun) -> RunFacts:
         """The facts of one run of the trace."""
         return self.facts[run.id]
 
-    def once(self, find: Callable[[RunFacts], Iterable[T]], facts: RunFacts) -> tuple[T, ...]:
-        """All that `find` finds in a run, computed at first use, where several rules look for the same."""
-        key = (find, facts.run.id)
-        if key not in self._answers:
-            self._answers[key] = tuple(find(facts))
-        return self._answers[key]
-
     def finished(self, run: AgentRun) -> bool:
         """Whether the run's own span has ended, so that an absence in it means something."""
         return self.facts[run.id].settled
+
+    def once(self, find: Callable[[RunFacts], Iterable[T]], facts: RunFacts) -> tuple[T, ...]:
+        """All that `find` finds in a run, computed at first use, where several rules look for the same."""
+        return facts.once(find)
+
+    def ask(self, question: Callable[[RestOfTrace, Q], T], about: Q) -> T:
+        """The answer to a question about the rest of the trace: a method of `RestOfTrace` and its argument."""
+        answer = question(self._rest, about)
+        if self._reads is not None:
+            self._reads[question.__name__, about] = answer
+        return answer
+
+    def note(self) -> None:
+        """Note what is asked from now on."""
+        self._reads = {}
+
+    def noted(self) -> Reads | None:
+        """What was asked since `note`, and the answers; None where something else was read, too."""
+        return self._reads
+
+    def still(self, reads: Reads) -> bool:
+        """Whether the answers to what was asked at an earlier pass are the same."""
+        return self._rest.still(reads)
 
 
 @runtime_checkable

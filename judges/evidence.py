@@ -12,6 +12,7 @@ a quote proves that the judge read what was recorded, but need not stand in that
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from ..schemas.normalized import Json, Message, NormalizedSpan
 from ..schemas.shown import folded
@@ -81,22 +82,38 @@ def _new_messages(span: NormalizedSpan, turn: Turn | None) -> tuple[Message, ...
     return messages[last + 1 :]
 
 
+@dataclass(frozen=True, slots=True)
+class RunPlaces:
+    """Ids of a run's spans in order, its own first, and the turns that they belong to."""
+
+    run: AgentRun
+    spans: list[str]
+    places: dict[str, tuple[AgentRun, Turn]]
+
+    @classmethod
+    def of(cls, run: AgentRun) -> RunPlaces:
+        """Those of a run."""
+        spans = [(span.span_id, (run, turn)) for turn in run.turns for span in turn.spans]
+        return cls(run, [*([run.span.span_id] if run.span else ()), *(i for i, _ in spans)], dict(spans))
+
+
 class OwnText:
     """Own texts of one trace's spans, collected at first use."""
 
     __slots__ = ("_made", "_places", "_raw", "_runs", "_searches", "_told", "_tolerant", "_trace")
 
-    def __init__(self, trace: Trace, *, told: bool = False) -> None:
+    def __init__(self, trace: Trace, *, told: bool = False, known: dict[str, RunPlaces] | None = None) -> None:
+        """`known`: the places of runs, by id, as another pass over the trace left them; they are brought up to date."""
         self._trace = trace
         self._told = told_texts(trace) if told else {}
         self._places: dict[str, tuple[AgentRun, Turn]] = {}
         self._runs: dict[str, list[str]] = {}
+        known = {} if known is None else known
         for run in trace.runs:
-            members = self._runs.setdefault(run.id, [run.span.span_id] if run.span else [])
-            for turn in run.turns:
-                for span in turn.spans:
-                    self._places[span.span_id] = (run, turn)
-                    members.append(span.span_id)
+            if run.id not in known or known[run.id].run is not run:
+                known[run.id] = RunPlaces.of(run)
+            self._places |= known[run.id].places
+            self._runs[run.id] = known[run.id].spans
         self._raw: dict[str, list[str]] = {}
         self._made: dict[str, dict[str, str]] = {}
         self._tolerant: dict[str, list[Folded]] = {}
@@ -145,15 +162,24 @@ class OwnText:
 
     def settle(self, span_id: str, evidence: str) -> str | None:
         """The span that holds the quote: `span_id`, or the only other one of its run, or None."""
-        if not evidence.strip() or len(evidence) > MAX_EVIDENCE:
+        if not is_quote(evidence):
             return None
-        if self.holds(span_id, evidence):
-            return span_id
-        place = self._places.get(span_id)
-        if place is None or self._searches >= MOST_SEARCHES:
-            return None
-        self._searches += 1
-        others = [other for other in self._runs[place[0].id] if other != span_id and self.holds(other, evidence)]
+        return span_id if self.holds(span_id, evidence) else self.search(span_id, evidence)
+
+    def search(self, span_id: str, evidence: str) -> str | None:
+        """The only other span of the run that holds the quote, None without one; at most MOST_SEARCHES a trace."""
+        return self.beside(span_id, evidence) if self.may_search(span_id) else None
+
+    def may_search(self, span_id: str) -> bool:
+        """Whether the quote of a span is looked for elsewhere in its run; counts it."""
+        allowed = span_id in self._places and self._searches < MOST_SEARCHES
+        self._searches += allowed
+        return allowed
+
+    def beside(self, span_id: str, evidence: str) -> str | None:
+        """The only other span of a span's run that holds the quote, None without one."""
+        run, _ = self._places[span_id]
+        others = [other for other in self._runs[run.id] if other != span_id and self.holds(other, evidence)]
         return others[0] if len(others) == 1 else None
 
     def _pieces(self, span_id: str) -> list[str]:
@@ -163,6 +189,11 @@ class OwnText:
             turn = place[1] if place and place[1].llm is not None and place[1].llm.span_id == span_id else None
             self._raw[span_id] = [*own_texts(span, turn), *self._told.get(span_id, ())]
         return self._raw[span_id]
+
+
+def is_quote(evidence: str) -> bool:
+    """Whether a text may be evidence at all: not empty, nor too long."""
+    return bool(evidence.strip()) and len(evidence) <= MAX_EVIDENCE
 
 
 def told_texts(trace: Trace) -> dict[str, list[str]]:

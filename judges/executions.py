@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ..schemas.text.code_blocks import code_of
@@ -58,16 +58,18 @@ class _Writing:
     text: str
 
 
-def executions(facts: Mapping[str, RunFacts]) -> tuple[Execution, ...]:
-    """All executions of a trace whose end is known, in order of time; each once, whoever reads of it."""
-    writings = sorted((w for run in facts.values() for w in _writings(run)), key=lambda w: w.at)
-    found = [e for run in facts.values() for turn in run.turns for e in _called(run, turn, writings)]
-    results = Counter(
-        c.call.result.strip() for run in facts.values() for t in run.turns for c in t.calls if c.call.result
-    )
-    known = {(text, number + 1) for text, count in results.items() for number in range(count)}
-    spoken = {text: w for w in writings if (text := w.text.strip())}
-    found += [e for run in facts.values() for e in _told(run, writings, spoken, known)]
+def executions(facts: Mapping[str, RunFacts], ends: dict[str, Ended | None]) -> tuple[Execution, ...]:
+    """All executions of a trace whose end is known, in order of time; each once, whoever reads of it.
+
+    `ends`: how the programs ended that messages tell of, by their text; kept while the trace grows.
+    """
+    runs = list(facts.values())
+    found = [e for run in runs for e in run.once(_called)]
+    told = _untold(runs, ends)
+    if told or any(e.run is None for e in found):
+        writings = sorted((w for run in runs for w in run.once(_writings)), key=lambda w: w.at)
+        found = [_of_author(e, writings) if e.run is None else e for e in found]
+        found += _written(told, writings, ends)
     return tuple(sorted(found, key=lambda e: (e.at, e.span_id)))
 
 
@@ -79,51 +81,80 @@ def _writings(run: RunFacts) -> Iterator[_Writing]:
             yield _Writing(llm.raw.start, run, turn, "\n".join((turn.turn.text, *asked)))
 
 
-def _called(run: RunFacts, turn: TurnFacts, writings: Sequence[_Writing]) -> Iterator[Execution]:
-    """Executions by tools: a call whose result tells how a program ended."""
-    for facts in turn.calls:
-        call = facts.call
-        end = facts.end
-        if facts.role is Role.FINAL or end is None or not (end.framed or runs_code(call.name, call.arguments)):
-            continue
-        code = code_argument(call.arguments)
-        span_id = call.span.span_id if call.span else ""
-        at = call.span.raw.start if call.span else _start(turn)
-        if turn.turn.llm is not None:
-            yield Execution(at, code, end, run, turn, span_id)
-        elif author := _author(code, at, writings):
-            yield Execution(at, code, end, author.run, author.turn, span_id)
-        else:
-            yield Execution(at, code, end, None, None, span_id)
-
-
-def _told(
-    run: RunFacts, writings: Sequence[_Writing], spoken: Mapping[str, _Writing], known: set[tuple[str, int]]
-) -> Iterator[Execution]:
-    """Executions by the framework, which no span records: a later call is sent how the code of an earlier one ended.
-
-    `spoken`: the last that wrote a text; `known`: texts that were read already, each with the number of its occurrence
-    in a run's messages.
-    """
-    seen: Counter[str] = Counter()
+def _called(run: RunFacts) -> Iterator[Execution]:
+    """Executions by tools: a call whose result tells how a program ended; nobody's in a turn without a model's call."""
     for turn in run.turns:
-        at, speaker = _start(turn), None
-        for message in turn.turn.new_messages:
+        author = turn if turn.turn.llm is not None else None
+        for facts in turn.calls:
+            call, end = facts.call, facts.end
+            if facts.role is Role.FINAL or end is None or not (end.framed or runs_code(call.name, call.arguments)):
+                continue
+            at, span_id = (call.span.raw.start, call.span.span_id) if call.span else (_start(turn), "")
+            yield Execution(at, code_argument(call.arguments), end, run if author else None, author, span_id)
+
+
+def _of_author(execution: Execution, writings: Sequence[_Writing]) -> Execution:
+    author = _author(execution.code, execution.at, writings)
+    return execution if author is None else replace(execution, run=author.run, author=author.turn)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A message that may tell how a program ended: the `number`th of its text in its run, the `at`th of its turn."""
+
+    text: str
+    number: int
+    turn: TurnFacts
+    at: int
+
+
+def _results(run: RunFacts) -> Iterator[tuple[str, int]]:
+    """The texts of the results of a run's calls, and how often each came."""
+    return iter(Counter(c.call.result.strip() for t in run.turns for c in t.calls if c.call.result).items())
+
+
+def _told(run: RunFacts) -> Iterator[_Told]:
+    """Executions by the framework, which no span records: a later call is sent how the code of an earlier one ended."""
+    seen: Counter[str] = Counter()
+    own = dict(run.once(_results))
+    for turn in run.turns:
+        for at, message in enumerate(turn.turn.new_messages):
             text = message.text.strip()
-            speaker = spoken.get(text, speaker)
             if not text or message.role in _NOT_TOLD or message.tool_call_id:
                 continue
             seen[text] += 1
-            key = (text, seen[text])
-            if key in known:
-                continue
-            known.add(key)
-            end = ended(text)
-            if end is None:
-                continue
-            writing = speaker if speaker and code_of(speaker.text) else _author("", at, writings)
-            if writing is not None and not writing.turn.calls and writing.turn.failure is None:
-                yield Execution(writing.at, code_of(writing.text), end, writing.run, writing.turn, "")
+            if seen[text] > own.get(text, 0):
+                yield _Told(text, seen[text], turn, at)
+
+
+def _untold(runs: Sequence[RunFacts], ends: dict[str, Ended | None]) -> list[_Told]:
+    """The messages that are the first to tell how a program ended: results of calls were read already."""
+    first: dict[tuple[str, int], _Told] = {}
+    for run in runs:
+        for one in run.once(_told):
+            first.setdefault((one.text, one.number), one)
+    for text, _ in first:
+        if text not in ends:
+            ends[text] = ended(text)
+    telling = [one for one in first.values() if ends[one.text] is not None]
+    results: Counter[str] = Counter()
+    for run in runs if telling else ():
+        results.update(dict(run.once(_results)))
+    return [one for one in telling if one.number > results[one.text]]
+
+
+def _written(
+    told: Iterable[_Told], writings: Sequence[_Writing], ends: Mapping[str, Ended | None]
+) -> Iterator[Execution]:
+    """The executions that messages tell of, by whoever wrote the code."""
+    spoken = {text: w for w in writings if (text := w.text.strip())}
+    for one in told:
+        end = ends[one.text]
+        said = (m.text.strip() for m in reversed(one.turn.turn.new_messages[: one.at + 1]))
+        speaker = next((spoken[text] for text in said if text in spoken), None)
+        writing = speaker if speaker and code_of(speaker.text) else _author("", _start(one.turn), writings)
+        if end is not None and writing is not None and not writing.turn.calls and writing.turn.failure is None:
+            yield Execution(writing.at, code_of(writing.text), end, writing.run, writing.turn, "")
 
 
 _NOT_TOLD: Final = frozenset({"assistant", "system", "tool-call"})

@@ -1,4 +1,4 @@
-"""Facts of agent runs that several detectors need, computed once a trace.
+"""Facts of agent runs that several detectors need, computed once a run.
 
 The vocabulary: a call *accesses data* unless it hands over the final answer or only computes; a turn's *failure* is
 that of a call or of the step around it; it is *read* by the first later turn whose new messages hold its text.
@@ -6,22 +6,24 @@ that of a call or of the step around it; it is *read* by the first later turn wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..schemas.normalized import Kind
 from ..schemas.text.code_blocks import code_of
-from ..schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
+from ..schemas.trajectory import AgentRun, ToolCall, Turn, TurnKind
 from .code_text import reaches_out
 from .commands import edits, end_of, failed, runs_code, unapplied
 from .exit_status import Ended
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
-from .history import informed, obtained_texts, opening_messages
+from .history import opening_messages
 from .names import Role, code_argument, hands_back, hints, named, reads, role_of, text_of
 from .refusals import declined, refusal_of
 from .text import TextCache
 from .wording import LOOK_UP, first_of
+
+T = TypeVar("T")
 
 SURVEYS: Final = frozenset({TurnKind.PLAN, TurnKind.FACTS})
 """Turns that only take stock."""
@@ -117,8 +119,15 @@ class RunFacts:
     sent: tuple[str, ...]
     sent_until: tuple[int, ...]
     informed: bool = False
-    memo: dict[tuple[str, int], Any] = field(default_factory=dict, compare=False, repr=False)
-    """Answers already computed: (question, position) to answer. Many rules ask the same."""
+    memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+    """Answers already computed, by question and, of a turn, its position. Many rules ask the same."""
+
+    def once(self, find: Callable[[RunFacts], Iterable[T]]) -> tuple[T, ...]:
+        """All that `find` finds in the run, computed at first use."""
+        if find not in self.memo:
+            self.memo[find] = tuple(find(self))
+        found: tuple[T, ...] = self.memo[find]
+        return found
 
     def plan_before(self, position: int) -> TurnFacts | None:
         """The latest planning turn before a position."""
@@ -137,27 +146,39 @@ class RunFacts:
         return named(low, self.tools)
 
 
-def read_runs(trace: Trace, texts: TextCache) -> Mapping[str, RunFacts]:
-    """Facts of all runs of a trace, by run id."""
-    by_id = {run.id: run for run in trace.runs}
-    found = [_read_run(run, by_id, texts) for run in trace.runs]
-    obtained = obtained_texts((facts.run, any(t.succeeded for t in facts.turns)) for facts in found)
-    return {facts.run.id: replace(facts, informed=informed(facts.run, obtained)) for facts in found}
+@dataclass(frozen=True, slots=True)
+class RunSetting:
+    """All of a run, besides a turn itself and the runs that it started, that the reading of the turn depends on.
+
+    `given`: the tools and agents that the run was given. `tools`: see `RunFacts`. `enders`: how code writes a call that
+    hands over the answer. `above`: the name of the run above.
+    """
+
+    given: tuple[object, ...]
+    tools: tuple[str, ...]
+    enders: tuple[str, ...]
+    above: str
 
 
-def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> RunFacts:
+def setting_of(run: AgentRun, above: str) -> RunSetting:
+    """What the turns of a run have in common."""
+    own = (run.span.tools, run.span.tool_names) if run.span is not None else ()
     enders = tuple(f"{t.name.lower()}(" for t in run.tools if role_of(t.name) is Role.FINAL)
-    tools = _tools(run)
-    turns = [_read_turn(turn, run, i, runs, texts, enders, by_code=not tools) for i, turn in enumerate(run.turns)]
-    turns = [_with_reading(t, turns) for t in turns]
-    plan_at, wants_data = _plans(turns, tools)
+    return RunSetting((run.tools, run.managed_agents, *own), _tools(run), enders, above)
+
+
+def read_run(run: AgentRun, turns: Iterable[TurnFacts], setting: RunSetting) -> RunFacts:
+    """The facts of a run, whose turns were read."""
+    read = list(turns)
+    read = [_with_reading(t, read) for t in read]
+    plan_at, wants_data = _plans(read, setting.tools)
     sent, sent_until = _sent(run)
     return RunFacts(
         run=run,
-        turns=tuple(turns),
-        acts=tuple(t for t in turns if t.acting),
-        tools=tools,
-        settled=_is_over(run, runs),
+        turns=tuple(read),
+        acts=tuple(t for t in read if t.acting),
+        tools=setting.tools,
+        settled=_is_over(run, setting.above),
         wants_data=wants_data,
         plan_at=plan_at,
         sent=sent,
@@ -165,11 +186,14 @@ def _read_run(run: AgentRun, runs: Mapping[str, AgentRun], texts: TextCache) -> 
     )
 
 
-def _name_above(run: AgentRun, runs: Mapping[str, AgentRun]) -> str:
-    return runs[run.parent_id].name if run.parent_id in runs else ""
+def started_in(turn: Turn) -> tuple[str, ...]:
+    """Ids of the runs that a turn started."""
+    if not turn.sub_run_ids and not any(c.sub_run_id for c in turn.tool_calls):
+        return ()
+    return tuple(dict.fromkeys([*turn.sub_run_ids, *(c.sub_run_id for c in turn.tool_calls if c.sub_run_id)]))
 
 
-def _is_over(run: AgentRun, runs: Mapping[str, AgentRun]) -> bool:
+def _is_over(run: AgentRun, above: str) -> bool:
     """Whether its own span has ended; of a run without one, whether it ends with words and asks for no more than that.
 
     It may give the word back to the agent above.
@@ -180,7 +204,6 @@ def _is_over(run: AgentRun, runs: Mapping[str, AgentRun]) -> bool:
     replied = last is not None and last.llm is not None and bool(last.text) and not last.llm.is_error
     if last is None or not replied or run.status != "ok":
         return False
-    above = _name_above(run, runs)
     return all(hands_back(call.name, call.arguments, above) for call in last.tool_calls)
 
 
@@ -232,17 +255,10 @@ MOST_TOOLS: Final = 256
 """Names looked for in texts; a run with more tools than that is judged by the first ones."""
 
 
-def _read_turn(
-    turn: Turn,
-    run: AgentRun,
-    position: int,
-    runs: Mapping[str, AgentRun],
-    texts: TextCache,
-    enders: tuple[str, ...],
-    *,
-    by_code: bool,
+def read_turn(
+    turn: Turn, run: AgentRun, position: int, runs: Mapping[str, AgentRun], texts: TextCache, setting: RunSetting
 ) -> TurnFacts:
-    """`by_code`: the run has no tools to access data with, so that its code is how it does."""
+    """One turn of the run, read, but not where its failure was read; `runs`: all of the trace, by id."""
     calls = tuple(read_call(call, turn, run) for call in turn.tool_calls)
     worst = next((c for c in calls if c.failure and not c.failure.page and c.role is not Role.FINAL), None)
     failure = worst.failure if worst else _step_failure(turn)
@@ -253,19 +269,18 @@ def _read_turn(
     acted = code or turn.tool_calls or turn.tool_requests or turn.sub_run_ids
     if failure is not None and failure.kind is FailureKind.OTHER and replied and not acted:
         failure = replace(failure, kind=FailureKind.PARSE)
-    started = dict.fromkeys([*turn.sub_run_ids, *(c.sub_run_id for c in turn.tool_calls if c.sub_run_id)])
-    subs = [runs[i] for i in started if i in runs]
+    subs = [runs[i] for i in started_in(turn) if i in runs]
     refusals = [line for sub in subs if (line := gives_up(sub.answer))]
     # A delegation is judged by what the agent answered, below.
-    above = _name_above(run, runs)
     tried = [c for c in calls if c.role is Role.ACCESS and c.ran is not False and not c.call.sub_run_id]
-    accesses = [c for c in tried if not hands_back(c.call.name, c.call.arguments, above)]
+    accesses = [c for c in tried if not hands_back(c.call.name, c.call.arguments, setting.above)]
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
     low = texts.low(text)
-    answers = any(c.role is Role.FINAL for c in calls) or first_of(low, enders) >= 0
+    answers = any(c.role is Role.FINAL for c in calls) or first_of(low, setting.enders) >= 0
     # What code reads in the step that answers, nobody has looked at before answering.
     stopped = failure is not None and failure.kind is not FailureKind.PARSE
-    ran = bool(code) and (by_code or (reaches_out(code) and not answers))
+    # In a run without tools to access data with, code is how it does.
+    ran = bool(code) and (not setting.tools or (reaches_out(code) and not answers))
     return TurnFacts(
         turn=turn,
         position=position,

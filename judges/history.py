@@ -6,7 +6,7 @@ run, trace or earlier turn of the user obtained it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from ..schemas.normalized import Message
@@ -21,29 +21,27 @@ def opening_messages(run: AgentRun) -> tuple[Message, ...]:
     return next((t.new_messages for t in run.turns if t.llm is not None), ())
 
 
-def informed(run: AgentRun, obtained: Mapping[str, bool]) -> bool:
-    """Whether data that was observed before a run stands in its first call's input.
+Told = tuple[tuple[str, bool], ...] | None
+"""Texts that a run had been told, each with whether it informs where no run of the trace said it; None: one does."""
+
+
+def told_before(run: AgentRun) -> Told:
+    """The texts of a run's first call's input; None where one of them is data that a call obtained."""
+    told = [(message, text) for message in opening_messages(run) if (text := message.text.strip())]
+    if any(message.role in _RESULTS and reported_failure(text) is None for message, text in told):
+        return None
+    return tuple((text, message.role == "assistant") for message, text in told if message.role not in _RESULTS)
+
+
+def informed(told: Told, obtained: Mapping[str, bool]) -> bool:
+    """Whether data that was observed before a run stands in what it was told (see `told_before`).
 
     `obtained`: texts of the trace's other runs, and whether the run that said it had obtained data. An answer from
     before that no run of the trace gave has a history that nobody can see here, so it counts as observed.
     """
-    return any(_informs(message, obtained) for message in opening_messages(run))
+    return told is None or any(obtained.get(text, default) for text, default in told)
 
 
-def _informs(message: Message, obtained: Mapping[str, bool]) -> bool:
-    text = message.text.strip()
-    if not text:
-        return False
-    if message.role in _RESULTS:
-        return reported_failure(text) is None
-    return obtained.get(text, message.role == "assistant")
-
-
-def obtained_texts(runs: Iterable[tuple[AgentRun, bool]]) -> dict[str, bool]:
-    """What runs said, and whether one that said it had obtained data."""
-    obtained: dict[str, bool] = {}
-    for run, succeeded in runs:
-        for text in (run.answer.strip(), *(t.text.strip() for t in run.turns)):
-            if text:
-                obtained[text] = obtained.get(text, False) or succeeded
-    return obtained
+def said_by(run: AgentRun) -> tuple[str, ...]:
+    """All that a run said."""
+    return tuple(filter(None, (run.answer.strip(), *(t.text.strip() for t in run.turns))))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from .facts import RunFacts, TurnFacts
@@ -18,12 +18,16 @@ def missed_again(runs: Iterable[RunFacts]) -> MissedAgain:
     """Of all runs of a trace."""
     missed: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
     for facts in runs:
-        for turn in facts.turns:
-            path = _missing(turn)
-            if path and turn.turn.llm is not None:
-                missed[path].append((turn.turn.llm.raw.start, turn.span_id, facts.run.id))
+        for path, turn in facts.once(_misses):
+            missed[path].append((*turn, facts.run.id))
     rows = (pairwise(sorted(row)) for row in missed.values())
     return {one: other for row in rows for (_, one, run), (_, other, next_run) in row if run != next_run}
+
+
+def _misses(facts: RunFacts) -> Iterator[tuple[str, tuple[int, str]]]:
+    for turn in facts.turns:
+        if turn.turn.llm is not None and (path := _missing(turn)):
+            yield path, (turn.turn.llm.raw.start, turn.span_id)
 
 
 def _missing(turn: TurnFacts) -> str:

@@ -12,6 +12,7 @@ from ..schemas.trajectory import Trace
 from .base import Context, RuleScope
 from .facts import RunFacts
 from .quoting import quote_content
+from .rest_of_trace import RestOfTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,24 +62,28 @@ class RunRule:
 
     def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:
         """One draft a hit, in order of the runs."""
-        for facts in ctx.facts.values():
-            if self.of_absence and not facts.settled:
-                continue
-            for hit in self.find(facts, ctx):
-                place = {name: getattr(hit, name) for name in _PLACE}
-                place["severity"] = hit.severity or self.severity
-                place["confidence"] = self.confidence if hit.confidence is None else hit.confidence
-                span = trace.spans[hit.span_id]
-                if hit.evidence.strip() in ("", span.raw.name):
-                    place["evidence"] = quote_content(span)
-                yield Draft(
-                    judge=self.name,
-                    category=self.category,
-                    dimensions=self.dimensions,
-                    title=self.title,
-                    agent_run_id=facts.run.id,
-                    **place,
-                )
+        del trace
+        return (draft for facts in ctx.facts.values() for draft in self.detect_in(facts, ctx))
+
+    def detect_in(self, facts: RunFacts, ctx: Context) -> Iterator[Draft]:
+        """One draft a hit in a run."""
+        if self.of_absence and not facts.settled:
+            return
+        for hit in self.find(facts, ctx):
+            place = {name: getattr(hit, name) for name in _PLACE}
+            place["severity"] = hit.severity or self.severity
+            place["confidence"] = self.confidence if hit.confidence is None else hit.confidence
+            span = ctx.ask(RestOfTrace.span, hit.span_id)
+            if hit.evidence.strip() in ("", span.raw.name):
+                place["evidence"] = quote_content(span)
+            yield Draft(
+                judge=self.name,
+                category=self.category,
+                dimensions=self.dimensions,
+                title=self.title,
+                agent_run_id=facts.run.id,
+                **place,
+            )
 
 
 def rule(

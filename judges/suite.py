@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import islice
 from typing import Final, Protocol
 
 from ..schemas.findings import Draft, Finding, finding_id, fingerprint
 from ..schemas.trajectory import Trace, TraceState
 from .base import Context, Detector
-from .evidence import OwnText
+from .evidence import OwnText, is_quote
+from .memory import PlacedDraft, RuleDrafts, SuiteMemory
+from .rule import RunRule
+from .rule_runs import MAX_DRAFTS, checked, run_rules
 from .rule_settings import RuleSettings
-from .text import TextCache
-from .validate_draft import validation_error
 
-MAX_DRAFTS: Final = 10_000
-"""Drafts taken from one detector for one trace; more is a failure of the detector."""
+__all__ = ["MAX_DRAFTS", "Ranker", "Suite", "SuiteResult"]
+
 NO_SETTINGS: Final = RuleSettings()
 
 
@@ -58,23 +58,21 @@ class Suite:
         self._ranker, self._settings = ranker, settings
         self.version: str = _version(self.detectors, ranker.version if ranker else "", settings.version)
 
-    def judge(self, trace: Trace, texts: TextCache | None = None) -> SuiteResult:
+    def judge(self, trace: Trace, memory: SuiteMemory | None = None) -> SuiteResult:
         """Findings of all detectors in `trace`, sorted by span, category and judge; never raises for a detector.
 
-        Only closed turns are judged. `texts` may be kept by the caller between passes over a growing trace: it
+        Only closed turns are judged. `memory` may be kept by the caller between passes over a growing trace: it
         saves work and changes nothing.
         """
-        ctx = Context(trace, texts)
+        ctx = Context(trace, memory)
         failures = list(self.unloaded)
-        drafts: list[Draft] = []
-        for detector in self.detectors:
-            if not self._settings.allows(detector.name, trace.service):
-                continue
-            found, failure = _run(detector, trace, ctx)
-            drafts += found
-            if failure:
-                failures.append((detector.name, failure))
-        gate = _Gate(trace)
+        drafts: list[PlacedDraft] = []
+        detectors = [d for d in self.detectors if self._settings.allows(d.name, trace.service)]
+        for detector, found in zip(detectors, _run_all(detectors, trace, ctx), strict=True):
+            drafts += found.drafts
+            if found.failure:
+                failures.append((detector.name, found.failure))
+        gate = _Gate(trace, ctx.memory)
         passed = [placed for draft in drafts if (placed := gate.place(draft)) is not None]
         if self._ranker is not None:
             passed = self._ranker.rank(ctx, passed)
@@ -82,23 +80,15 @@ class Suite:
         return SuiteResult(_identify(trace, passed), tuple(failures), gate.dropped)
 
 
-def _run(detector: Detector, trace: Trace, ctx: Context) -> tuple[list[Draft], str]:
-    """One detector's valid drafts, and why it failed ("" where it did not)."""
-    try:
-        drafts = list(islice(detector.detect(trace, ctx), MAX_DRAFTS + 1))
-    except Exception as error:  # noqa: BLE001 - whatever a user's detector raises must not cost the others' findings
-        return [], f"{type(error).__name__}: {error}"[:200].replace("\n", " ")
-    if len(drafts) > MAX_DRAFTS:
-        return [], f"more than {MAX_DRAFTS} drafts for one trace"
-    valid: list[Draft] = []
-    failure = ""
-    for draft in drafts:
-        invalid = validation_error(draft, trace)
-        if invalid:
-            failure = failure or invalid
-        else:
-            valid.append(draft if draft.judge == detector.name else replace(draft, judge=detector.name))
-    return valid, failure
+def _run_all(detectors: Sequence[Detector], trace: Trace, ctx: Context) -> Iterator[RuleDrafts]:
+    """The valid drafts of each detector; those of rules that look at one run are known where nothing changed."""
+    rules = tuple(d for d in detectors if isinstance(d, RunRule))
+    by_rule = iter(run_rules(rules, ctx))
+    return (next(by_rule) if isinstance(d, RunRule) else _run(d, trace, ctx) for d in detectors)
+
+
+def _run(detector: Detector, trace: Trace, ctx: Context) -> RuleDrafts:
+    return checked(detector.name, lambda: detector.detect(trace, ctx), trace.spans)
 
 
 @dataclass(slots=True)
@@ -106,24 +96,46 @@ class _Gate:
     """Moves each draft to the span that holds its evidence, in a closed turn, or drops it."""
 
     trace: Trace
+    memory: SuiteMemory
     dropped: int = 0
     own: OwnText = field(init=False)
 
     def __post_init__(self) -> None:
-        self.own = OwnText(self.trace)
+        self.own = OwnText(self.trace, known=self.memory.places)
 
-    def place(self, draft: Draft) -> Draft | None:
-        span_id = self.own.settle(draft.span_id, draft.evidence)
+    def place(self, found: PlacedDraft) -> Draft | None:
+        draft = found.draft
+        span_id = self._settle(found)
         if span_id is None:
             self.dropped += 1
             return None
         place = self.own.place(span_id)
         if place is None:
-            return replace(draft, span_id=span_id)
+            return draft if draft.span_id == span_id else replace(draft, span_id=span_id)
         run, turn = place
         if self.trace.state is TraceState.OPEN and not turn.closed:
             return None
+        if (draft.span_id, draft.agent_run_id, draft.turn) == (span_id, run.id, turn.index):
+            return draft
         return replace(draft, span_id=span_id, agent_run_id=run.id, turn=turn.index)
+
+    def _settle(self, found: PlacedDraft) -> str | None:
+        """The span that holds the evidence; looked for once while the run stays as it is."""
+        span_id, evidence = found.draft.span_id, found.draft.evidence
+        if not is_quote(evidence):
+            return None
+        place = self.own.place(span_id)
+        if place is None or place[0].id != found.draft.agent_run_id:
+            found.holds, found.searched = None, False
+        if found.holds is None:
+            found.holds = self.own.holds(span_id, evidence)
+        if found.holds:
+            return span_id
+        if not self.own.may_search(span_id):
+            return None
+        if not found.searched:
+            found.moved, found.searched = self.own.beside(span_id, evidence), True
+        return found.moved
 
 
 def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:

@@ -15,6 +15,7 @@ from ..failure_text import OUTAGES, FailureKind
 from ..names import reads
 from ..phrases import count
 from ..quoting import quote, quote_call
+from ..rest_of_trace import RestOfTrace
 from ..rule import Hit, rule
 
 FEW_ACTS: Final = 2
@@ -99,7 +100,7 @@ def _step_limit(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
 def _hands_over(turn: TurnFacts, ctx: Context) -> bool:
     """Whether an agent that the turn started speaks on: what it answered did not come back as the call's result."""
     told = [call.call.result or "" for call in turn.calls]
-    answers = [run.answer for run in ctx.trace.runs if run.id in turn.turn.sub_run_ids]
+    answers = [answer for _, answer in ctx.ask(RestOfTrace.started, turn.turn.sub_run_ids)]
     return any(not answer or not any(answer in result for result in told) for answer in answers)
 
 

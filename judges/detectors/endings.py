@@ -16,6 +16,7 @@ from ..base import Context
 from ..endings import EndKind
 from ..facts import RunFacts, TurnFacts
 from ..quoting import quote
+from ..rest_of_trace import RestOfTrace
 from ..rule import Hit, rule
 
 _KINDS: Final[tuple[tuple[str, EndKind, str, str, str], ...]] = (
@@ -28,7 +29,7 @@ _KINDS: Final[tuple[tuple[str, EndKind, str, str, str], ...]] = (
 
 
 def _ended(facts: RunFacts, ctx: Context, *, kind: EndKind, how: str) -> Iterator[Hit]:
-    ending = ctx.endings.get(facts.run.id)
+    ending = ctx.ask(RestOfTrace.ending, facts.run.id)
     if ending is None or ending.relayed or ending.kind is not kind:
         return
     yield Hit(
@@ -49,7 +50,7 @@ _BESIDE: Final = 0.4
 def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     """The model's last reply holds neither text nor a call, in a run whose other content was recorded."""
     last = next((turn for turn in reversed(facts.turns) if turn.turn.kind is not TurnKind.INNER), None)
-    if last is None or last.turn.llm is None or _gave(facts.run, last) or facts.run.id in ctx.endings:
+    if last is None or last.turn.llm is None or _gave(facts.run, last) or ctx.ask(RestOfTrace.ending, facts.run.id):
         return
     llm = last.turn.llm
     said = any(m.text or m.tool_requests or m.reasoning for m in llm.output_messages)

@@ -18,21 +18,22 @@ from ..facts import RunFacts, TurnFacts
 from ..names import text_of
 from ..phrases import times
 from ..quoting import quote
+from ..rest_of_trace import RestOfTrace
 from ..rule import Hit, rule
 
 
 def _failed(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for fault in ctx.failed_code:
+    for fault in ctx.ask(RestOfTrace.failed_code, facts.run.id):
         first = fault.failures[0]
-        if first.author is not None and first.run is facts and not fault.same:
+        if first.author is not None and not fault.same:
             yield _hit(fault, first, first.author)
 
 
 def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     """Code that ran and brought nothing, and that no later version mended."""
-    for fault in ctx.empty_code:
+    for fault in ctx.ask(RestOfTrace.empty_code, facts.run.id):
         first = fault.failures[0]
-        if first.author is not None and first.run is facts and not fault.same:
+        if first.author is not None and not fault.same:
             text = f"The code of this step ran and put out only {first.end.output.strip()[:_SAID]!r}."
             evidence = quote_code(first.author, first.code)
             yield Hit(first.author.span_id, evidence, text, first.span_id, also_at=fault.also_at)

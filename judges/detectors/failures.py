@@ -16,11 +16,12 @@ from ...schemas.taxonomy import Severity
 from ...schemas.trajectory import ToolCall
 from ..base import Context
 from ..claims import gives_up_honestly
-from ..facts import SURVEYS, RunFacts, TurnFacts
+from ..facts import SURVEYS, CallFacts, RunFacts, TurnFacts
 from ..failure_text import OUTAGES, StepFailure, told_at
 from ..failure_text import FailureKind as F
-from ..mending import severity_of
+from ..mending import start_of
 from ..quoting import quote, quote_call, quote_executed
+from ..rest_of_trace import RestOfTrace
 from ..retries import retried
 from ..rule import Hit, RunRule, rule
 from .coding import same_steps
@@ -102,12 +103,29 @@ def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> It
             continue
         if turn.failure is None or turn.failure.kind not in kinds or turn.turn.llm is None:
             continue
-        if turn.failed_call is not None and turn.failed_call.sub_run_id in ctx.endings:
+        if turn.failed_call is not None and _ended(turn.failed_call, ctx):
             continue
         theirs = turn.failed_call or turn.turn.llm.is_error  # a model that failed wrote no code
         if (name in _OF_STEPS and theirs) or (name in _OF_CALLS and not turn.failed_call):
             continue
         yield turn
+
+
+def severity_of(ctx: Context, facts: RunFacts, turn: TurnFacts, call: CallFacts) -> Severity | None:
+    """LOW for a failed call that was mended, None (the rule's severity) for one that was not.
+
+    After a call of no tool, or one whose arguments could not be read, any call of the run that works has mended it.
+    """
+    key = (facts.run.id, "") if call.refusal in _UNNAMED else (facts.run.name, call.call.name)
+    return Severity.LOW if ctx.ask(RestOfTrace.worked_after, (*key, start_of(turn))) else None
+
+
+_UNNAMED: Final = frozenset({F.UNKNOWN_TOOL, F.MALFORMED})
+
+
+def _ended(call: ToolCall, ctx: Context) -> bool:
+    """Whether the call started a run that ended by a failure."""
+    return bool(call.sub_run_id) and ctx.ask(RestOfTrace.ending, call.sub_run_id) is not None
 
 
 def _unreadable(facts: RunFacts) -> dict[str, list[TurnFacts]]:
@@ -197,7 +215,7 @@ def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], wha
     unreadable, again_at = _unreadable(facts), retried(facts)
     for turn in failed(facts, ctx, name, kinds):
         hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}.")
-        again = [ctx.missed_again.get(turn.span_id, ""), again_at.get(turn.span_id, "")]
+        again = [ctx.ask(RestOfTrace.missed_again, turn.span_id), again_at.get(turn.span_id, "")]
         again += (t.span_id for t in unreadable.get(turn.span_id, ()))
         yield replace(hit, severity=_severity(facts, ctx, turn), also_at=tuple(filter(None, again)))
 
@@ -212,19 +230,19 @@ def _read(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], wha
 def _severity(facts: RunFacts, ctx: Context, turn: TurnFacts) -> Severity | None:
     """LOW where the failed call was mended; None: the rule's."""
     call = next((c for c in turn.calls if c.call is turn.failed_call), None)
-    return severity_of(ctx.worked, facts, turn, call) if call is not None else None
+    return severity_of(ctx, facts, turn, call) if call is not None else None
 
 
 def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in facts.turns:
         for call in turn.calls:
             failure = call.failure
-            if call.call.sub_run_id in ctx.endings:
+            if _ended(call.call, ctx):
                 continue
             if failure is not None and not failure.page and failure.kind in kinds and call.call.span is not None:
                 span, text = call.call.span, f"This call of {call.call.name} failed: {_why(failure, what)}."
                 evidence = tool_evidence(span, call.call, failure.text)
-                severity = severity_of(ctx.worked, facts, turn, call)
+                severity = severity_of(ctx, facts, turn, call)
                 yield Hit(span.span_id, evidence, text, span.span_id, severity=severity)
 
 

@@ -11,6 +11,7 @@ from ..base import Context
 from ..facts import RunFacts, TurnFacts
 from ..names import Role
 from ..quoting import quote, quote_call
+from ..rest_of_trace import RestOfTrace
 from ..rule import Hit, rule
 from ..wording import LOOK_UP, first_of
 
@@ -33,8 +34,7 @@ def segments(facts: RunFacts) -> Iterator[tuple[TurnFacts, list[TurnFacts]]]:
 def called(turn: TurnFacts, ctx: Context) -> list[str]:
     """Names of the tools and agents that a turn ran."""
     names = [c.call.name for c in turn.calls if c.role is Role.ACCESS and c.ran is not False]
-    started = set(turn.turn.sub_run_ids)
-    subs = [run.name for run in ctx.trace.runs if run.id in started] if started else []
+    subs = [name for name, _ in ctx.ask(RestOfTrace.started, turn.turn.sub_run_ids)]
     return list(dict.fromkeys([*names, *subs]))
 
 

@@ -16,13 +16,12 @@ from ...schemas.normalized import Message
 from ..base import Context
 from ..facts import CallFacts, RunFacts, TurnFacts
 from ..failure_text import FailureKind
-from ..mending import severity_of
 from ..names import Role
 from ..quoting import quote_call, quote_executed
 from ..retries import retried
 from ..rule import Hit, rule
 from ..tool_schema import mistyped, parameters_of, reason_of_refusal
-from .failures import read_hit
+from .failures import read_hit, severity_of
 
 
 def _refused(facts: RunFacts, kind: FailureKind) -> Iterator[tuple[TurnFacts, CallFacts]]:
@@ -56,7 +55,7 @@ def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
         evidence = quote_call(turn.turn, call.call)
         if not turn.span_id and call.call.span is not None:
             evidence = quote_executed(call.call.span, call.call)
-        place, severity = turn.span_id or shown, severity_of(ctx.worked, facts, turn, call)
+        place, severity = turn.span_id or shown, severity_of(ctx, facts, turn, call)
         if place:
             again = again_at.get(turn.span_id, "") if call.call is turn.failed_call else ""
             also = (again,) if again else ()
@@ -67,7 +66,7 @@ def _read(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     for turn, call in _refused(facts, FailureKind.SCHEMA):
         if turn.span_id:
             text = f"This turn is the first to read a failure: {_why(facts, call, FailureKind.SCHEMA)}"
-            severity = severity_of(ctx.worked, facts, turn, call)
+            severity = severity_of(ctx, facts, turn, call)
             yield from (replace(hit, severity=severity) for hit in read_hit(facts, turn, text))
 
 

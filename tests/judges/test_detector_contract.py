@@ -13,8 +13,8 @@ from small_traces import TRACE_ID, Did, Said, run, trace, without_content
 from tracejury.judges.base import Context, Detector
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.evidence import MAX_EVIDENCE, OwnText
+from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.suite import Suite
-from tracejury.judges.text import TextCache
 from tracejury.judges.validate_draft import validation_error
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES
@@ -39,7 +39,7 @@ def passes() -> list[tuple[str, list[Context]]]:
     """Each faulty trace as it is before any detector sees it, and three passes over it, the last with used texts."""
     found = []
     for faulty in FAULTY.values():
-        texts = TextCache()
+        texts = SuiteMemory()
         found.append((repr(faulty), [Context(faulty), Context(faulty, texts), Context(faulty, texts)]))
     return found
 
@@ -126,7 +126,7 @@ def test_every_draft_is_valid_and_quotes_its_span(detector: Detector) -> None:
     for _, (ctx, *_others) in passes():
         own = OwnText(ctx.trace)
         for draft in drafts(detector, ctx):
-            assert validation_error(draft, ctx.trace) == ""
+            assert validation_error(draft, ctx.trace.spans) == ""
             assert own.settle(draft.span_id, draft.evidence) == draft.span_id
             assert len(draft.evidence) <= MAX_EVIDENCE
 

@@ -11,6 +11,7 @@ from faulty_traces import FAULTY, failing
 from small_traces import Did, Said, run, trace
 
 from tracejury.judges.base import Context
+from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.registry import suite_of
 from tracejury.judges.suite import MAX_DRAFTS, Suite
 from tracejury.judges.text import TextCache
@@ -173,13 +174,13 @@ def test_the_order_of_detectors_and_runs_changes_nothing() -> None:
         assert forwards.judge(whole) == backwards.judge(turned)
 
 
-def test_a_kept_cache_of_texts_changes_nothing() -> None:
-    """A caller may keep the cache while a trace grows; a tiny one that forgets everything is as good."""
+def test_a_kept_memory_changes_nothing() -> None:
+    """A caller may keep it while a trace grows; a tiny one that forgets everything is as good."""
     suite = suite_of(())
     for whole in FAULTY.values():
-        cache = TextCache(limit=1)
-        assert suite.judge(whole) == suite.judge(whole, cache) == suite.judge(whole, cache)
-        assert len(cache) <= 1
+        memory = SuiteMemory(TextCache(limit=1))
+        assert suite.judge(whole) == suite.judge(whole, memory) == suite.judge(whole, memory)
+        assert len(memory.texts) <= 1
 
 
 def test_the_version_follows_rules_and_calibration() -> None:

@@ -1,0 +1,92 @@
+"""Running detectors: isolated, their drafts checked, and rules of one run only where something changed for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Final
+
+from ..schemas.findings import Draft
+from ..schemas.normalized import NormalizedSpan
+from .base import Context
+from .facts import RunFacts
+from .memory import KnownDrafts, PlacedDraft, RuleDrafts
+from .rule import RunRule
+from .validate_draft import validation_error
+
+MAX_DRAFTS: Final = 10_000
+"""Drafts taken from one detector for one trace; more is a failure of the detector."""
+_TOO_MANY: Final = RuleDrafts(failure=f"more than {MAX_DRAFTS} drafts for one trace", raised=True)
+
+
+def checked(name: str, detect: Callable[[], Iterable[Draft]], spans: Mapping[str, NormalizedSpan]) -> RuleDrafts:
+    """The valid ones of the drafts that a detector yields, and why it failed ("" where it did not)."""
+    try:
+        drafts = list(islice(detect(), MAX_DRAFTS + 1))
+    except Exception as error:  # noqa: BLE001 - whatever a user's detector raises must not cost the others' findings
+        return _failed(error)
+    if len(drafts) > MAX_DRAFTS:
+        return _TOO_MANY
+    valid: list[PlacedDraft] = []
+    failure = ""
+    for draft in drafts:
+        invalid = validation_error(draft, spans)
+        if invalid:
+            failure = failure or invalid
+        else:
+            valid.append(PlacedDraft(draft if draft.judge == name else replace(draft, judge=name)))
+    return RuleDrafts(tuple(valid), failure)
+
+
+def run_rules(rules: Sequence[RunRule], ctx: Context) -> list[RuleDrafts]:
+    """What each rule found in all runs."""
+    found: list[list[RuleDrafts]] = [[] for _ in rules]
+    try:
+        runs = ctx.facts
+    except Exception as error:  # noqa: BLE001 - as above: a trace that cannot be read fails the rules that read it
+        return [_failed(error) for _ in rules]
+    known, every = ctx.memory.drafts, tuple(rules)
+    ctx.memory.drafts = {run_id: _in_run(every, facts, known.get(run_id), ctx) for run_id, facts in runs.items()}
+    for drafts in ctx.memory.drafts.values():
+        for at, part in drafts.by_rule.items():
+            found[at].append(part)
+    return [_together(parts) for parts in found]
+
+
+def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | None, ctx: Context) -> KnownDrafts:
+    if known is None or known.facts is not facts or known.rules != rules:
+        known, changed = KnownDrafts(facts, rules, {}), list(range(len(rules)))
+    else:
+        changed = [at for at, part in known.by_rule.items() if not _stands(part, ctx)]
+    spans = ctx.spans
+    for at in changed:
+        ctx.note()
+        part = checked(rules[at].name, partial(rules[at].detect_in, facts, ctx), spans)
+        part.reads = ctx.noted()
+        known.by_rule.pop(at, None)
+        if not part.is_nothing:
+            known.by_rule[at] = part
+    return known
+
+
+def _stands(part: RuleDrafts, ctx: Context) -> bool:
+    """Whether what the rule asked about the rest of the trace is as it was."""
+    try:
+        return part.reads is not None and ctx.still(part.reads)
+    except Exception:  # noqa: BLE001 - the rule itself fails by it and is reported
+        return False
+
+
+def _together(parts: Sequence[RuleDrafts]) -> RuleDrafts:
+    drafts: list[PlacedDraft] = []
+    for part in parts:
+        drafts += part.drafts
+        if part.raised or len(drafts) > MAX_DRAFTS:
+            return part if part.raised else _TOO_MANY
+    return RuleDrafts(tuple(drafts), next((part.failure for part in parts if part.failure), ""))
+
+
+def _failed(error: Exception) -> RuleDrafts:
+    return RuleDrafts(failure=f"{type(error).__name__}: {error}"[:200].replace("\n", " "), raised=True)

@@ -1,0 +1,179 @@
+"""A trace that grows, judged with what was kept of the pass before: as if it were judged anew each time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from forests import agent_entries, entries
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from large_trace import large_trace
+from sizes import sized
+from trajectories import FRAMEWORKS, TRAIL, fixture_spans, load, normalise_all
+
+from tracejury.judges.base import Context
+from tracejury.judges.facts import RunFacts
+from tracejury.judges.memory import SuiteMemory
+from tracejury.judges.registry import suite_of
+from tracejury.judges.rule import Hit, rule
+from tracejury.judges.suite import Suite
+from tracejury.processors.assemble import OpenTrace
+from tracejury.processors.normalize import normalize
+from tracejury.processors.rebuild import Rebuilder, rebuild
+from tracejury.schemas.findings import Draft
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.spans import Span
+from tracejury.schemas.trajectory import Trace, TraceState
+
+SUITE = suite_of(())
+TRACES = [*sorted(TRAIL.glob("*")), *sorted(FRAMEWORKS.glob("*/*.zip"))]
+
+captured = pytest.mark.skipif(not TRACES, reason="the shared captures are not on this machine")
+
+
+class Growing:
+    """One trace, rebuilt and judged at each pass; every pass is compared with one that knows nothing of the others."""
+
+    def __init__(self) -> None:
+        self._rebuilder, self._memory = Rebuilder(), SuiteMemory()
+
+    def check(self, spans: Sequence[NormalizedSpan], state: TraceState) -> Trace:
+        """What these spans show, the same from what was kept and from scratch."""
+        try:
+            wanted = rebuild(spans, state=state)
+        except KeyError:  # hostile spans: such a trace is not judged, and what was kept of it is dropped
+            self.__init__()  # type: ignore[misc]
+            return rebuild([])
+        grown = self._rebuilder.rebuild(spans, state=state)
+        assert grown == wanted
+        assert SUITE.judge(grown, self._memory) == SUITE.judge(wanted)
+        return grown
+
+
+def passes(
+    spans: Sequence[NormalizedSpan], cuts: Iterable[int]
+) -> Iterator[tuple[Sequence[NormalizedSpan], TraceState]]:
+    """The spans as they arrive, open up to the last pass, which comes twice."""
+    for cut in sorted({c for c in cuts if 0 < c < len(spans)}):
+        yield spans[:cut], TraceState.OPEN
+    yield spans, TraceState.OPEN
+    yield spans, TraceState.SETTLED
+
+
+forests = st.lists(entries(), min_size=1, max_size=24) | agent_entries()
+
+
+@settings(max_examples=sized(80, 2000), deadline=None)
+@given(forests, st.randoms(use_true_random=False), st.sets(st.integers(1, 40), max_size=8))
+def test_any_order_of_arrival(drawn: list[dict[str, object]], chance: random.Random, cuts: set[int]) -> None:
+    """Late spans, parents after their children, ids that come again with other contents."""
+    chance.shuffle(drawn)
+    growing = Growing()
+    for spans, state in passes(normalise_all(fixture_spans({"spans": drawn})[0]), cuts):
+        growing.check(spans, state)
+
+
+@settings(max_examples=sized(60, 1000), deadline=None)
+@given(agent_entries(), st.randoms(use_true_random=False), st.integers(1, 9))
+def test_spans_that_end_later(drawn: list[dict[str, object]], chance: random.Random, size: int) -> None:
+    """Announced ones are replaced as they end, some with another parent; logs change nothing that was not read anew."""
+    whole = fixture_spans({"spans": drawn})[0]
+    begun = [replace(span, pending=True, end=span.start, status_code=0, attributes=_opening(span)) for span in whole]
+    moved = [replace(s, parent_span_id=chance.choice(whole).span_id, end=s.end + 1) for s in whole[-2:]]
+    arriving = [*begun, *whole]
+    chance.shuffle(arriving)
+    trace, growing = OpenTrace(("", "t"), 0, 0), Growing()
+    for at in range(0, len(arriving), size):
+        for span in arriving[at : at + size]:
+            trace.add_span(span)
+        growing.check(list(trace.spans.values()), TraceState.OPEN)
+    for span in moved:
+        trace.add_span(span)
+    growing.check(list(trace.spans.values()), TraceState.SETTLED)
+
+
+def _opening(span: Span) -> dict[str, str]:
+    return {key: value for key, value in span.attributes.items() if "output" not in key}
+
+
+@settings(max_examples=sized(25, 400), deadline=None)
+@given(agent_entries(), agent_entries(), st.integers(1, 30))
+def test_a_trace_that_joins_and_leaves(one: list[dict[str, object]], other: list[dict[str, object]], cut: int) -> None:
+    """Spans of a trace that is no longer one with it are gone."""
+    own = normalise_all(fixture_spans({"spans": one})[0])
+    theirs = [
+        normalize(replace(s, span_id=f"o{s.span_id}", trace_id="b" * 32)) for s in fixture_spans({"spans": other})[0]
+    ]
+    growing = Growing()
+    for spans in (own[:cut], [*own[:cut], *theirs], [*own, *theirs[:cut]], own, [*theirs, *own]):
+        growing.check(spans, TraceState.OPEN)
+
+
+@captured
+@pytest.mark.parametrize("path", sorted(TRACES, key=lambda p: -p.stat().st_size)[: sized(8, 400)], ids=lambda p: p.name)
+def test_captured_traces(path: Path) -> None:
+    """In order of start, of end, and of nothing."""
+    chance = random.Random(path.name)  # noqa: S311 - which spans are known when, not a secret
+    for spans in load(path).values():
+        starts = sorted(spans, key=lambda s: (s.raw.start, s.span_id))
+        ends = sorted(spans, key=lambda s: (s.raw.end, s.span_id))
+        for arriving in (starts, ends, chance.sample(spans, len(spans))):
+            growing = Growing()
+            for known, state in passes(arriving, chance.sample(range(len(spans) + 1), min(6, len(spans)))):
+                growing.check(known, state)
+
+
+def test_a_run_in_which_nothing_changed_is_the_same_object_and_is_judged_once() -> None:
+    seen: list[str] = []
+
+    def find(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+        del ctx
+        seen.append(facts.run.id)
+        yield from ()
+
+    suite, memory, rebuilder = (
+        Suite([rule("counting", "Resource Abuse", "EE", "LOW", find)]),
+        SuiteMemory(),
+        Rebuilder(),
+    )
+    spans = [normalize(span) for span in sorted(large_trace(1500, text=20), key=lambda span: span.end)]
+    made = []
+    for known, state in passes(spans, range(50, 1500, 50)):
+        trace = rebuilder.rebuild(known, state=state)
+        suite.judge(trace, memory)
+        made.append({run.id: run for run in trace.runs})
+    changed = [sum(after[i] is not before.get(i) for i in after) for before, after in pairwise(made)]
+    assert max(changed) <= 4
+    assert changed[-1] <= 1, "all runs but the manager have ended"
+    assert len(seen) < sum(map(len, made)) / 2
+
+
+def test_what_looks_at_the_whole_trace_is_run_at_each_pass() -> None:
+    """A detector that declares nothing, and a rule of one run that reads more than it."""
+
+    class Counting:
+        name, version = "counting", 1
+
+        def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:
+            del ctx
+            seen.append(len(trace.runs))
+            yield from ()
+
+    def find(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+        del facts
+        seen.append(len(ctx.trace.runs))
+        yield from ()
+
+    spans = [normalize(span) for span in large_trace(250, text=20)]
+    for detector in (Counting(), rule("reading", "Resource Abuse", "EE", "LOW", find)):
+        suite, memory, rebuilder = Suite([detector]), SuiteMemory(), Rebuilder()
+        for known in (spans[:120], spans[:120], spans):
+            seen: list[int] = []
+            trace = rebuilder.rebuild(known)
+            suite.judge(trace, memory)
+            assert set(seen) == {len(trace.runs)}
