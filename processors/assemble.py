@@ -6,6 +6,7 @@ whatever a limit drops is only marked as *not held* and loaded again when it is 
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -72,17 +73,29 @@ class OpenTrace:
     spilled: list[Spilled] = field(default_factory=list)
     _ended: bool | None = None
     _normalized: dict[str, NormalizedSpan] = field(default_factory=dict)
+    _hashes: dict[str, int] = field(default_factory=dict)
+    _changed: dict[str, None] = field(default_factory=dict)  # ids, in order
+    _content: int = 0
 
     @property
     def spans(self) -> dict[str, NormalizedSpan]:
         """Its spans, normalised, in the order in which they were first seen."""
-        if len(self._normalized) < len(self.raw):
-            done = self._normalized
-            self._normalized = {
-                span_id: done.get(span_id) or normalize(span, tuple(self.logs.get(span_id, {}).values()))
-                for span_id, span in self.raw.items()
-            }
+        self._read()
         return self._normalized
+
+    @property
+    def content(self) -> int:
+        """A number of 128 bits that tells its content: the sum of hashes of each span's end, status and size."""
+        self._read()
+        return self._content
+
+    def _read(self) -> None:
+        for span_id in self._changed:
+            span, logs = self.raw[span_id], tuple(self.logs.get(span_id, {}).values())
+            self._normalized[span_id] = read = normalize(span, logs)
+            before, self._hashes[span_id] = self._hashes.get(span_id, 0), _hash(span, len(read.log_text))
+            self._content = (self._content + self._hashes[span_id] - before) % (1 << 128)
+        self._changed.clear()
 
     @property
     def rows(self) -> int:
@@ -95,7 +108,7 @@ class OpenTrace:
         if known is not None and (known == span or not span.beats(known)):
             return False
         self.raw[span.span_id] = span
-        self._normalized.pop(span.span_id, None)
+        self._changed[span.span_id] = None
         self._ended = None
         self.size += span_size(span) - (span_size(known) if known else 0)
         return True
@@ -110,8 +123,7 @@ class OpenTrace:
                 beside[key] = record
                 touched.add(record.span_id)
                 self.size += log_size(record)
-        for span_id in touched:
-            self._normalized.pop(span_id, None)
+        self._changed |= dict.fromkeys(i for i in touched if i in self.raw)
         return bool(touched)
 
     def root_ended(self) -> bool:
@@ -131,13 +143,17 @@ class OpenTrace:
         self.root_ended()
         is_whole = self.held or bool(self.spilled)
         part = spill.put(list(self.raw.values()), list(self._records())) if spill and is_whole else None
-        self.raw, self._normalized, self.logs, self.size, self.held = {}, {}, {}, 0, False
-        self.cache = None
+        self.held, self.cache = False, None
+        self._clear()
         if part is not None:
             self.spilled.append(part)
         else:
             self.stored = self.ledger = None
             self.drop_spilled()
+
+    def _clear(self) -> None:
+        self.raw, self._normalized, self.logs, self.size = {}, {}, {}, 0
+        self._hashes, self._changed, self._content = {}, {}, 0
 
     def take_spilled(self) -> TraceRows | None:
         """All its rows, of which nothing is left here; None where they must be read from the store."""
@@ -152,7 +168,7 @@ class OpenTrace:
         if not rows:
             return None
         rows.append((list(self.raw.values()), list(self._records())))
-        self.raw, self._normalized, self.logs, self.size = {}, {}, {}, 0
+        self._clear()
         return [span for spans, _ in rows for span in spans], [record for _, logs in rows for record in logs]
 
     def _records(self) -> Iterator[LogRecord]:
@@ -164,6 +180,11 @@ class OpenTrace:
         for part in self.spilled:
             part.drop()
         self.spilled = []
+
+
+def _hash(span: Span, logs: int) -> int:
+    text = f"{span.span_id} {span.end} {span.pending} {span.status_code} {span_size(span)} {logs}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest())
 
 
 class Assembler:

@@ -309,5 +309,5 @@ def test_taking_in_normalises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == ["1", "2"]
     assembler.add(KEY, [span("1", end=9), span("3", "1")], [log("2", "text")], T0, T0)
     assert list(trace.spans) == ["1", "2", "3"]
-    assert seen == ["1", "2", "1", "2", "3"]
+    assert sorted(seen[2:]) == ["1", "2", "3"]
     assert (trace.spans["1"].raw.end, trace.spans["2"].log_text != ()) == (9, True)

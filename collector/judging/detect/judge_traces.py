@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ....judges.memory import SuiteMemory
 from ....judges.suite import Suite, SuiteResult
-from ....judges.text import TextCache
 from ....processors.assemble import Assembler, OpenTrace, TraceKey
 from ....processors.joining import groups_of, together
-from ....processors.rebuild import rebuild
+from ....processors.rebuild import Rebuilder
 from ....schemas.findings import LIVE
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.spans import Span
@@ -44,6 +44,14 @@ class TraceTask:
     group: Sequence[OpenTrace]
     due: Collection[TraceKey]
     now: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What is kept of an open trace from one pass to the next: only what changed is rebuilt and judged again."""
+
+    rebuilder: Rebuilder = field(default_factory=Rebuilder)
+    suite: SuiteMemory = field(default_factory=SuiteMemory)
 
 
 class TraceJudge:
@@ -102,10 +110,12 @@ class TraceJudge:
         newest = max(t.received_through for t in members)
         why, result = "", None
         try:
-            rebuilt = replace(rebuild(spans, state=state), trace_id=first.key[1], received_through=newest)
-            first.cache = first.cache or TextCache()
-            result = self._suite.judge(rebuilt, first.cache)
+            first.cache = first.cache or _Memory()
+            rebuilt = first.cache.rebuilder.rebuild(spans, state=state)
+            rebuilt = replace(rebuilt, trace_id=first.key[1], received_through=newest)
+            result = self._suite.judge(rebuilt, first.cache.suite)
         except Exception as error:  # one trace that cannot be judged must not stop the others
+            first.cache = None  # what was kept may be half of two passes
             log.exception("trace %s cannot be judged", first.key[1])
             self._observer.failed_trace()
             rebuilt = unbuilt_trace(first, spans, state)
@@ -114,7 +124,11 @@ class TraceJudge:
         judged = []
         for trace in members:
             own = rebuilt if trace is first else part(rebuilt, trace, states[trace.key])
-            one = self._done(trace, own, rebuilt, result, now, before) if result else self._failed(trace, own, why, now)
+            content = input_hash(own.state, members if trace is first else [trace])
+            if result is not None:
+                one = self._done(trace, own, rebuilt, result, now, before, content)
+            else:
+                one = self._failed(trace, own, why, now, content)
             self._assembler.mark_judged(trace, states[trace.key], now, cost)
             moved = _has_moved(trace, first.key[1])
             if trace.key in task.due or trace is first or moved or one.changed or one.retracted or one.ledger:
@@ -125,14 +139,21 @@ class TraceJudge:
         return judged
 
     def _done(
-        self, trace: OpenTrace, own: Trace, whole: Trace, result: SuiteResult, now: int, before: Elsewhere
+        self,
+        trace: OpenTrace,
+        own: Trace,
+        whole: Trace,
+        result: SuiteResult,
+        now: int,
+        before: Elsewhere,
+        content: str,
     ) -> JudgedTrace:
         found = [f for f in result.findings if f.trace_id == own.trace_id]
         stored = self._gathering.reviewed(trace)
         change = compare(found, stored, standing(own.state), now)
         trace.stored = {**stored, **{f.id: f for f in (*change.findings, *change.retracted)}}
         judgement = self._judgement(
-            own, now, Outcome.DONE, findings=change.findings, failures=result.failures, dropped=result.dropped
+            own, now, Outcome.DONE, content, findings=change.findings, failures=result.failures, dropped=result.dropped
         )
         spent = self._spent(own)
         ledger: LedgerEntries = {} if trace.ledger is None else trace.ledger
@@ -149,11 +170,11 @@ class TraceJudge:
                 known_runs |= selection.known_runs
         return JudgedTrace(own, judgement, change.written, change.retracted, tuple(rows), frozenset(known_runs), spent)
 
-    def _failed(self, trace: OpenTrace, own: Trace, why: str, now: int) -> JudgedTrace:
+    def _failed(self, trace: OpenTrace, own: Trace, why: str, now: int, content: str) -> JudgedTrace:
         """A judge's failure is not a verdict: what was found before stands."""
         standing = tuple(f for f in (trace.stored or {}).values() if f.state in LIVE)
         return JudgedTrace(
-            own, self._judgement(own, now, Outcome.FAILED, findings=standing, failures=((DETECTORS, why),))
+            own, self._judgement(own, now, Outcome.FAILED, content, findings=standing, failures=((DETECTORS, why),))
         )
 
     def _filtered(self, trace: OpenTrace, now: int) -> JudgedTrace:
@@ -161,14 +182,16 @@ class TraceJudge:
         state = self._assembler.state(trace, now)
         unbuilt = unbuilt_trace(trace, list(trace.spans.values()), state)
         self._assembler.mark_judged(trace, state, now, 0)
-        return JudgedTrace(unbuilt, self._judgement(unbuilt, now, Outcome.FILTERED, reason="calls of our own judges"))
+        content = input_hash(state, [trace])
+        why = "calls of our own judges"
+        return JudgedTrace(unbuilt, self._judgement(unbuilt, now, Outcome.FILTERED, content, reason=why))
 
-    def _judgement(self, trace: Trace, now: int, outcome: Outcome, **said: Any) -> Judgement:
+    def _judgement(self, trace: Trace, now: int, outcome: Outcome, content: str, **said: Any) -> Judgement:
         return Judgement(
             subject=Subject(SubjectKind.TRACE, trace.trace_id, trace.trace_id, trace.tenant),
             judge=DETECTORS,
             version=self._suite.version,
-            input_hash=input_hash(trace),
+            input_hash=content,
             judged_at=now,
             received_through=trace.received_through,
             outcome=outcome,

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ....processors.assemble import OpenTrace
-from ....processors.trace_rows import span_size
 from ....schemas.findings import FindingState
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.sampling import upstream_probability
@@ -19,14 +18,10 @@ def standing(state: TraceState) -> FindingState:
     return FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
 
 
-def input_hash(trace: Trace) -> str:
-    """Hash of a trace's state and of each span's end, status and size (32 hex digits)."""
-    digest = hashlib.blake2b(trace.state.encode(), digest_size=16)
-    for span_id in sorted(trace.spans):
-        span = trace.spans[span_id]
-        raw, size = span.raw, span_size(span.raw)
-        digest.update(f"{span_id} {raw.end} {raw.pending} {raw.status_code} {size} {len(span.log_text)};".encode())
-    return digest.hexdigest()
+def input_hash(state: TraceState, traces: Iterable[OpenTrace]) -> str:
+    """Hash of a trace's state and of the contents of all traces that it was rebuilt from (32 hex digits)."""
+    text = f"{state} {sum(trace.content for trace in traces)}"
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def part(joined: Trace, trace: OpenTrace, state: TraceState) -> Trace:

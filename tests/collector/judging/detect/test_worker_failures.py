@@ -10,8 +10,8 @@ from judging_bench import KEY, TRACE, Bench, Booms, span
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.suite import Suite
-from tracejury.judges.text import TextCache
 from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
@@ -139,10 +139,10 @@ class Failing(Suite):
 
     broken = True
 
-    def judge(self, trace: Trace, texts: TextCache | None = None):  # type: ignore[no-untyped-def]  # noqa: ANN201  as above
+    def judge(self, trace: Trace, memory: SuiteMemory | None = None):  # type: ignore[no-untyped-def]  # noqa: ANN201  as above
         if self.broken and trace.trace_id == TRACE:
             raise ZeroDivisionError
-        return super().judge(trace, texts)
+        return super().judge(trace, memory)
 
 
 def test_a_trace_that_cannot_be_judged_keeps_its_findings_and_stops_no_other(store: Store) -> None:
