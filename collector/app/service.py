@@ -313,7 +313,7 @@ class Collector:
             spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),
             listeners=self._listeners,
             clock=self._clock,
-            spill=SpillFiles(store.data_folder),
+            spill=SpillFiles(store.data_folder, min_free_bytes=config.writer.min_free_bytes),
         )
         watch(self.telemetry, writer, inbox, judging)
         return judging

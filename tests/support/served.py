@@ -30,7 +30,7 @@ def wait_until_judged(collector: Serving, seconds: float) -> float:
         now = metrics(collector)
         if not now["tracejury_judge_open_traces"] and not now["tracejury_judge_inbox_bytes"]:
             return time.monotonic() - started
-        time.sleep(0.1)
+        time.sleep(0.5)  # an answer takes milliseconds of the event loop
     raise TimeoutError("judging did not catch up")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import marshal
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -83,10 +84,18 @@ class SpilledRows:
 
 
 class SpillFiles:
-    """Files in `folder`, for one thread."""
+    """Files in `folder`, for one thread. `min_free_bytes`: of the disk, which the files leave to others."""
 
-    def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES, most_bytes: int = MOST_BYTES) -> None:
-        self._folder, self._segment_bytes, self._most = folder, segment_bytes, most_bytes
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        min_free_bytes: int = 0,
+        segment_bytes: int = SEGMENT_BYTES,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._folder, self._min_free = folder, min_free_bytes
+        self._segment_bytes, self._most = segment_bytes, most_bytes
         self._segments: list[SpillSegment] = []
         self._throttle = LogThrottle(time.monotonic_ns)
 
@@ -119,6 +128,8 @@ class SpillFiles:
     def _current(self) -> SpillSegment:
         self._folder.mkdir(parents=True, exist_ok=True)
         if not self._segments or self._segments[-1].size >= self._segment_bytes:
+            if shutil.disk_usage(self._folder).free < self._min_free + self._segment_bytes:
+                raise OSError("its disk is nearly full")
             self._segments.append(SpillSegment(self._folder))
         return self._segments[-1]
 

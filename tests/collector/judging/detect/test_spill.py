@@ -58,7 +58,8 @@ def test_a_file_is_given_back_once_nothing_in_it_is_needed(tmp_path: Path) -> No
 
 
 def test_without_room_the_store_is_read(tmp_path: Path) -> None:
-    """A bound, or a folder that cannot be used."""
+    """A bound, a disk that others need, or a folder that cannot be used."""
+    assert SpillFiles(tmp_path, min_free_bytes=1 << 60).put([span("1")], []) is None
     assert SpillFiles(tmp_path, most_bytes=10).put([span("1")], []) is None
     (tmp_path / "file").write_text("")
     assert SpillFiles(tmp_path / "file").put([span("1")], []) is None
