@@ -6,22 +6,13 @@ Writing is by column, which is what the Native format wants. A span that went th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from .columns import ColumnTable, StoredColumn
 from .spans import LogRecord, Span, SpanEvent, SpanLink
-
-
-def _dicts(maps: Iterable[Mapping[str, str]]) -> list[dict[str, str]]:
-    # The driver takes nothing but dicts for maps.
-    return [found if isinstance(found, dict) else dict(found) for found in maps]
-
-
-def _maps(name: str, attribute: str) -> StoredColumn:
-    return StoredColumn(name, attribute, write_all=_dicts)
 
 
 def _nested(name: str, attribute: str) -> StoredColumn:
@@ -33,12 +24,6 @@ def _nested(name: str, attribute: str) -> StoredColumn:
     )
 
 
-def _nested_maps(name: str, attribute: str) -> StoredColumn:
-    items, _, inner = attribute.partition(".")
-    get = attrgetter(inner)
-    return StoredColumn(name, items, write_all=lambda spans: [_dicts(map(get, each)) if each else [] for each in spans])
-
-
 _SPANS: Final = ColumnTable(
     Span,
     StoredColumn("tenant", "tenant"),
@@ -48,14 +33,14 @@ _SPANS: Final = ColumnTable(
     StoredColumn("SpanName", "name"),
     StoredColumn("StartNanos", "start"),
     StoredColumn("EndNanos", "end"),
-    _maps("SpanAttributes", "attributes"),
-    _maps("SpanAttributeTypes", "attribute_types"),
+    StoredColumn("SpanAttributes", "attributes"),
+    StoredColumn("SpanAttributeTypes", "attribute_types"),
     StoredColumn("Kind", "kind"),
     StoredColumn("Status", "status_code"),
     StoredColumn("StatusMessage", "status_message"),
     StoredColumn("ServiceName", "service"),
-    _maps("ResourceAttributes", "resource_attributes"),
-    _maps("ResourceAttributeTypes", "resource_attribute_types"),
+    StoredColumn("ResourceAttributes", "resource_attributes"),
+    StoredColumn("ResourceAttributeTypes", "resource_attribute_types"),
     StoredColumn("ScopeName", "scope_name"),
     StoredColumn("ScopeVersion", "scope_version"),
     StoredColumn("TraceState", "trace_state"),
@@ -68,13 +53,13 @@ _SPANS: Final = ColumnTable(
     StoredColumn("ReceivedAt", "received_at"),
     _nested("Events.Nanos", "events.time"),
     _nested("Events.Name", "events.name"),
-    _nested_maps("Events.Attributes", "events.attributes"),
-    _nested_maps("Events.AttributeTypes", "events.attribute_types"),
+    _nested("Events.Attributes", "events.attributes"),
+    _nested("Events.AttributeTypes", "events.attribute_types"),
     _nested("Links.TraceId", "links.trace_id"),
     _nested("Links.SpanId", "links.span_id"),
     _nested("Links.TraceState", "links.trace_state"),
-    _nested_maps("Links.Attributes", "links.attributes"),
-    _nested_maps("Links.AttributeTypes", "links.attribute_types"),
+    _nested("Links.Attributes", "links.attributes"),
+    _nested("Links.AttributeTypes", "links.attribute_types"),
 )
 _LOGS: Final = ColumnTable(
     LogRecord,
@@ -86,12 +71,12 @@ _LOGS: Final = ColumnTable(
     StoredColumn("EventName", "event_name"),
     StoredColumn("Body", "body"),
     StoredColumn("BodyType", "body_type"),
-    _maps("LogAttributes", "attributes"),
-    _maps("LogAttributeTypes", "attribute_types"),
+    StoredColumn("LogAttributes", "attributes"),
+    StoredColumn("LogAttributeTypes", "attribute_types"),
     StoredColumn("SeverityNumber", "severity_number"),
     StoredColumn("SeverityText", "severity_text"),
     StoredColumn("ServiceName", "service"),
-    _maps("ResourceAttributes", "resource_attributes"),
+    StoredColumn("ResourceAttributes", "resource_attributes"),
     StoredColumn("ScopeName", "scope_name"),
     StoredColumn("ScopeVersion", "scope_version"),
     StoredColumn("Flags", "flags"),
@@ -112,7 +97,7 @@ _LINKS: Final = itemgetter(*(at for at, name in enumerate(SPAN_COLUMNS) if name.
 
 
 def span_columns(spans: Sequence[Span], received_at: int) -> list[list[Any]]:
-    """One list a column of `SPAN_COLUMNS`; times in unix nanos, maps as dicts. All rows arrived at `received_at`."""
+    """One list a column of `SPAN_COLUMNS`; times in unix nanos, maps as mappings. All rows arrived at `received_at`."""
     return _arrived(_SPANS.by_column(spans), SPAN_COLUMNS, received_at)
 
 
@@ -124,7 +109,7 @@ def span_from_row(row: Sequence[Any]) -> Span:
 
 
 def log_columns(logs: Sequence[LogRecord], received_at: int) -> list[list[Any]]:
-    """One list a column of `LOG_COLUMNS`; times in unix nanos, maps as dicts. All rows arrived at `received_at`."""
+    """One list a column of `LOG_COLUMNS`; times in unix nanos, maps as mappings. All rows arrived at `received_at`."""
     return _arrived(_LOGS.by_column(logs), LOG_COLUMNS, received_at)
 
 

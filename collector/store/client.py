@@ -8,7 +8,7 @@ import queue
 import shutil
 import stat
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -21,12 +21,13 @@ from .dsn import Target, parse_dsn
 from .failures import damaged_part, is_transient, one_line, root_cause
 from .folder_identity import FolderIdentity
 from .given_opinions import GivenOpinions
+from .insert_streams import InsertStreams
+from .native import NativeBlock
 from .pending_traces import PendingTraces
 from .tombstones import Tombstones
 from .write_gate import WriteGate
 
 if TYPE_CHECKING:
-    from clickhouse_connect.datatypes.base import ClickHouseType
     from clickhouse_connect.driver.client import Client
     from filelock import FileLock
 
@@ -51,6 +52,10 @@ _ENGINES: Final = frozenset({"data", "metadata", "metadata_dropped", "status", "
 
 UNREADABLE: Final = "the data part {} is damaged: stop the collector and run `tracejury store check`"
 
+_COLUMN_TYPES: Final = """
+SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {name:String}
+"""
+
 _DATA_PATHS: Final = """
 SELECT arrayJoin(data_paths) FROM system.tables WHERE database = {database:String} AND name = {name:String}
 """
@@ -74,7 +79,8 @@ class Store:
         self.write_gate = WriteGate()
         self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
         self._slots = threading.BoundedSemaphore(config.clients)
-        self._types: dict[tuple[str, tuple[str, ...]], list[ClickHouseType]] = {}
+        self._blocks: dict[tuple[str, tuple[str, ...]], NativeBlock] = {}
+        self._streams = InsertStreams(target.path) if target.path else None
         self._lock = lock
         self._identity: FolderIdentity | None = None
         self._closed = False
@@ -92,7 +98,6 @@ class Store:
         """
         target = parse_dsn(dsn)
         config = config or StoreConfig(dsn=dsn)
-        _prepare_driver()
         if target.path is None:
             target.check_certificates()
             store = cls(target, config)
@@ -176,13 +181,12 @@ class Store:
         if not columns[0]:
             return
         with self.write_gate.writing(), self._client(mapped=False) as client:
-            client.insert(
-                table,
-                columns,
-                column_names=names,
-                column_types=self._column_types(client, table, tuple(names)),
-                column_oriented=True,
-            )
+            pieces = self._block(client, table, tuple(names)).pieces(columns)
+            if self._streams:
+                listed = ", ".join(f"`{name}`" for name in names)
+                self._streams.insert(f"INSERT INTO `{self.database}`.`{table}` ({listed})", pieces)
+            else:
+                _send(client, table, names, pieces)
         if self._identity:
             self._identity.check()
 
@@ -193,6 +197,8 @@ class Store:
         self._closed = True
         for _ in range(self.config.clients):  # waits for statements that still run
             self._slots.acquire()
+        if self._streams:
+            self._streams.close()
         while not self._idle.empty():
             self._idle.get_nowait().close()
         if self._lock is not None:
@@ -262,13 +268,17 @@ class Store:
         sql = "SELECT count() FROM system.databases WHERE name = {name:String}"
         return bool(client.query(sql, parameters={"name": self.database}).result_rows[0][0])
 
-    def _column_types(self, client: Client, table: str, names: tuple[str, ...]) -> list[ClickHouseType]:
-        known = self._types.get((table, names))
+    def _block(self, client: Client, table: str, names: tuple[str, ...]) -> NativeBlock:
+        known = self._blocks.get((table, names))
         if known is None:
             if self._identity:
                 self._identity.add(self._data_files(client, table))
-            context = client.create_insert_context(table, names, database=self.database)
-            known = self._types[table, names] = list(context.column_types)
+            parameters = {"database": self.database, "name": table}
+            rows = client.query(_COLUMN_TYPES, parameters=parameters).result_rows
+            types = {str(name): str(kind) for name, kind in rows}
+            if missing := [name for name in names if name not in types]:
+                raise RetryableError(f"the table {table} has no column {missing[0]}: its schema is of another version")
+            known = self._blocks[table, names] = NativeBlock(names, [types[name] for name in names])
         return known
 
     def _data_files(self, client: Client, table: str) -> Iterator[Path]:
@@ -357,10 +367,11 @@ def _encodable(value: Any) -> Any:
     return value
 
 
-def _prepare_driver() -> None:
-    from clickhouse_connect.driver import options
+def _send(client: Client, table: str, names: Sequence[str], pieces: Iterable[bytes]) -> None:
+    """Insert a Native block by HTTP, compressed as the driver has agreed with the server."""
+    from clickhouse_connect.driver.compression import get_compressor
 
-    # At its first insert it would import pandas, a third of a second, to see that our columns are no data frame.
-    vars(options).setdefault("pd", None)
-    # It logs a traceback for a value that it cannot write; the writer reports the batch in one line.
-    logging.getLogger("clickhouse_connect.driver.transform").setLevel(logging.CRITICAL)
+    compressor = get_compressor(client.write_compression)
+    block = bytes(compressor.compress_block(b"".join(pieces)))
+    block += compressor.flush() or b""  # type: ignore[no-untyped-call]  # the driver has no annotations there
+    client.raw_insert(table, names, block, fmt="Native", compression=client.write_compression)

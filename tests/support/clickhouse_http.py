@@ -115,7 +115,7 @@ def _run(folder: Path, parameters: dict[str, str], body: bytes) -> tuple[bytes, 
             if name not in TRANSPORT and not name.startswith(("param_", "query")):
                 connection.query(f"SET {name} = '{value}'")
         bound = {name[6:]: value for name, value in parameters.items() if name.startswith("param_")}
-        sql = parameters.get("query", "").encode() + body
+        sql = parameters["query"].encode() + b"\n" + body if "query" in parameters else body
         insert = re.match(rb"(INSERT INTO .*? FORMAT Native)\n", sql, re.DOTALL)
         if insert:
             with tempfile.NamedTemporaryFile(suffix=".native") as data:
