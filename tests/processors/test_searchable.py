@@ -81,3 +81,14 @@ def test_any_part_of_a_message_is_found(before: str, part: str) -> None:
     once = searched(f"{before} {part}")
     assert searched(once) == once
     assert searched(part) in searched(f"{before} {part} ")
+
+
+ODD = " \n\t\x0b\x1c\x1f\x85\xa0\u2003\u3000aAzZ.ßẞς\u03a3\u03c3İ\u0131ŉ\u212aé中\ud800🙂"
+"""White space of every kind, and letters whose folding is longer, or of another script."""
+
+
+@given(st.text(st.sampled_from(ODD)) | st.text(st.characters(codec=None)))
+def test_folding_is_that_of_the_language(text: str) -> None:
+    """Each character is folded as `str.casefold` does, and white space is what `str.split` takes for it."""
+    plain = text.encode("utf-8", "replace").decode()
+    assert searched(text) == " ".join(plain.casefold().split())
