@@ -20,6 +20,8 @@ class ItemSource(StrEnum):
     POLICIES = "policies"  # of the task card and the service
     CALLS = "calls"  # attempted calls; answered by structure
     COMPLETION = "completion"  # whether the task was completed; answered by structure
+    CRITERIA = "criteria"  # of the check itself
+    FAILURE = "failure"  # that of a task without an oracle, as one item; none where it did not fail
     ORACLE = "oracle"  # the outcome of the task by the oracle of its card; answered by structure
     FINDINGS = "findings"  # what was found before; asked about by reviews (`judges/reviews`), never by packs
 
@@ -60,6 +62,10 @@ class Check(Data):
     confidence: Share = 0.5
     doubtful: dict[Name, Share] = Field(default={})
     """Confidence of findings by answer, where it is not `confidence`."""
+    criteria: dict[Name, Text] = Field(default={})
+    """The items of a check of criteria: name to text."""
+    reports: bool = True
+    """Whether an item below the best answer is an error."""
     explain: Text
 
     @property
@@ -92,6 +98,8 @@ class Check(Data):
     def _sound(self) -> Self:
         if self.asks and not (self.question and self.best):
             raise ValueError("question and best: say what is asked of each item, and what the best answer means")
+        if bool(self.criteria) is not (self.items is ItemSource.CRITERIA):
+            raise ValueError("criteria: the items of a check with `items: criteria`, and of no other")
         if len(set(self.answers)) != len(self.answers):
             raise ValueError("scale: one answer stands there twice")
         return self

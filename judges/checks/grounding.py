@@ -70,8 +70,12 @@ class Grounds:
         if placed is None:
             self._drop(asked)
             return replace(given, grounded=False), None
-        policy = "" if item.label or said.position is None else item.text
-        return at(given, placed), self._finding(asked, placed, asked.check.category, said.reason, policy)
+        named = asked.check.items in (ItemSource.POLICIES, ItemSource.CRITERIA)
+        policy = item.text if named and not item.label and said.position is not None else ""
+        if not asked.check.reports:
+            return at(given, placed), None
+        category = asked.check.category_of(said.answer)
+        return at(given, placed), self._finding(asked, placed, category, said.reason, policy)
 
     def by_structure(self, asked: AskedCheck, answer: ItemAnswer) -> Finding | None:
         """The finding of an answer that was read from the trace, None for the best, or where nothing can be quoted."""

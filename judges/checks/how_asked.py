@@ -6,13 +6,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
 from .check_types import Check
 from .formula import Formula
 from .prompt_text import CHECK_PROMPT_VERSION
 from .questions import Mode
 from .reply import CHECK_ANSWER_VERSION
+
+_LATER: Final = ("doubtful", "criteria", "reports")
+"""Keys that checks came to have: those that do without keep their versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,9 @@ def check_version(
 
     `pack`: its name, and whatever else of it decides, such as the text of its formulas.
     """
-    parts = [check.model_dump_json(exclude={"title", "definition", "explain"}), pack, str(CHECK_ANSWER_VERSION)]
+    unset = {name for name in _LATER if getattr(check, name) == Check.model_fields[name].default}
+    text = check.model_dump_json(exclude={"title", "definition", "explain"} | unset)
+    parts = [text, pack, str(CHECK_ANSWER_VERSION)]
     if check.asks:
         sent = json.dumps(dict(parameters), sort_keys=True, default=str)
         parts += [str(CHECK_PROMPT_VERSION), model, sent, mode, str(max_answer_tokens)]

@@ -25,6 +25,8 @@ NOTHING: Final[Mapping[ItemSource, str]] = {
     ItemSource.POLICIES: "no policies",
     ItemSource.CALLS: "no calls",
     ItemSource.COMPLETION: "nothing says whether the task was completed",
+    ItemSource.CRITERIA: "no criteria",
+    ItemSource.FAILURE: "the task has an oracle, or nothing says that it failed",
     ItemSource.ORACLE: "the task has no oracle",
 }
 """Why a check without items is not applicable."""

@@ -76,13 +76,17 @@ def _no_pack(name: str, packages: Iterable[str]) -> str:
 def _configured(name: str, package: str, settings: Mapping[str, Any]) -> Pack:
     file, formulas = _read(name, package)
     chosen = model_of(settings, file.settings_model(), f"judges.pack_settings.{name}")
+    checks = file.chosen({setting: getattr(chosen, setting) for setting in file.variants})
+    if unknown := {*chosen.checks} - {check.name for check in checks}:
+        names = ", ".join(check.name for check in checks)
+        raise ConfigError(f"judges.pack_settings.{name}.checks: there is no check {min(unknown)[:60]!r}: use {names}")
     return Pack(
         file.version,
         file.name,
         file.title,
         file.description,
         file.definitions,
-        file.chosen({setting: getattr(chosen, setting) for setting in file.variants}),
+        tuple(check for check in checks if check.name in (chosen.checks or {check.name})),
         formulas,
         chosen,
     )

@@ -28,6 +28,8 @@ class PackSettings(Section):
     """Checks of one subject in one call, or each item in a call of its own."""
     policies_at: Literal["session", "exchange"] = "session"
     """When policies are judged: at the close of the session, or after each exchange, too."""
+    checks: tuple[str, ...] = ()
+    """Names of the checks that are asked; none named: all."""
     services: dict[str, ServiceTerms] = Field(default={})
     """Policies and `done` by `service.name`; `*` is each service that is not named."""
 

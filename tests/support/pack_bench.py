@@ -48,7 +48,7 @@ SECOND: Final = 1_000_000_000
 _BLOCK: Final = re.compile(r"^# (?P<check>[a-z0-9-]+)\n(?:(?!^# ).*\n?)*", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"^Items? (\d+)(?: to (\d+))?\.$", re.MULTILINE)
 _ITEM: Final = re.compile(r"^(\d+)(?: (E\d+\.S\d+))?\n ([^\n]*)$", re.MULTILINE)
-_ANSWERS: Final = re.compile(r"^Answers, best first: ([^,]+), .*?([a-z0-9]+)\. `", re.MULTILINE)
+_ANSWERS: Final = re.compile(r"^Answers, best first: ([^,]+), .*?([a-z0-9-]+)\. `", re.MULTILINE)
 
 
 @dataclass(frozen=True)

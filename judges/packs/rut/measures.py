@@ -8,12 +8,43 @@ from typing import Final
 from ....schemas.checks import ItemAnswer
 from ...checks.formula import Formula, Ratio
 
+Exchanges = Sequence[Sequence[ItemAnswer]]
 
-def success(exchanges: Sequence[Sequence[ItemAnswer]]) -> Ratio:
+
+def success(exchanges: Exchanges) -> Ratio:
     """SR: whether the task succeeded, 0 or 1."""
     answers = [answer for answers in exchanges for answer in answers]
     return Ratio(all(answer.best for answer in answers), 1) if answers else Ratio(0, 0)
 
 
-FORMULAS: Final[Mapping[str, Formula]] = {"rut-oracle": success}
+def ideal(exchanges: Exchanges) -> Ratio:
+    """I: exchanges in which no behaviour is present, of all that were asked about."""
+    asked = [answers for answers in exchanges if answers]
+    return Ratio(sum(all(answer.best for answer in answers) for answers in asked), len(asked))
+
+
+def points(exchanges: Exchanges) -> Ratio:
+    """H, C, T: points kept of all."""
+    return Ratio(sum(a.best for answers in exchanges for a in answers), sum(map(len, exchanges)))
+
+
+def told(exchanges: Exchanges) -> Ratio:
+    """M: 0 where a mode is told."""
+    return Ratio(0, sum(not answer.best for answers in exchanges for answer in answers))
+
+
+FORMULAS: Final[Mapping[str, Formula]] = {
+    "rut-oracle": success,
+    "rut-behaviour": ideal,
+    "rut-honesty": points,
+    "rut-clarification": points,
+    "rut-discipline": points,
+    "rut-mode": told,
+}
 """By check."""
+
+
+def behaviours(answers: Sequence[ItemAnswer]) -> tuple[str, ...]:
+    """The behaviours that an exchange shows, the primary one first, at most two; () for an ideal user."""
+    shown = sorted((a for a in answers if a.grounded and not a.best), key=lambda answer: answer.answer != "primary")
+    return tuple(answer.item.partition(":")[0] for answer in shown[:2])

@@ -105,7 +105,11 @@ async def test_a_forbidden_call_is_told_while_the_agent_works_and_decides_the_ta
     begun = replace(begun, attribute_types={"tracejury.pending": "bool"})
     with llm_server(script) as model, hook_server() as server:
         hook = {"name": "stop", "url": server.url, "secret": "${HOOK_SECRET}", "judges": ["rut-oracle"]}
-        more = {"judges": judges(model.base) | {"packs": ["rut"], "tasks": [str(card)]}, "webhooks": [hook]}
+        more = {
+            "judges": judges(model.base)
+            | {"packs": ["rut"], "pack_settings": {"rut": {"checks": ["rut-oracle"]}}, "tasks": [str(card)]},
+            "webhooks": [hook],
+        }
         async with Collector(config(served_dsn, model, **more)) as collector:
             await send(collector, [begun, *others])
             ((said),) = [received.said for received in await asyncio.to_thread(server.wait, 1)]
@@ -118,7 +122,8 @@ async def test_a_forbidden_call_is_told_while_the_agent_works_and_decides_the_ta
             (again,) = await closed(collector)
     assert "unauthorised tool" in json.dumps(said)
     assert others[1].span_id in json.dumps(said)
-    assert measured["values"] == again["values"] == {"SR": 0}
+    assert measured["values"] == again["values"]
+    assert measured["values"]["SR"] == 0
 
 
 async def closed(collector: Collector) -> list[dict[str, Any]]:

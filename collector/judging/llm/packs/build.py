@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 from .....judges.checks.check_types import ItemSource
 from .....judges.llm.selection import Policy
@@ -19,6 +20,8 @@ from .pack_selector import LiveChecks, PackSelector
 from .session_closing import SessionClosing
 from .stored_sessions import StoredSessions
 
+_COMPLETION: Final = frozenset({ItemSource.COMPLETION, ItemSource.ORACLE})
+
 
 @dataclass(frozen=True, slots=True)
 class PackJudging:
@@ -33,7 +36,7 @@ class PackJudging:
 def completions(judging: PackJudging | None) -> frozenset[str]:
     """Names of the checks that tell whether the task of a session was completed."""
     checks = (check for pack in judging.panel.packs for check in pack.checks) if judging else ()
-    return frozenset(check.name for check in checks if check.items is ItemSource.COMPLETION)
+    return frozenset(check.name for check in checks if check.items in _COMPLETION)
 
 
 def build_packs(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from .....judges.checks.case import AskedCheck
 from .....judges.checks.check_types import Check
@@ -18,8 +19,12 @@ from .....judges.quoting import quote as cut
 from .....processors.doctor.examine import without_tool_spans
 from .....schemas.checks import CheckItem, ItemAnswer
 from .....schemas.trajectory import Trace
-from .pack_cases import RecordedSubject
+from .....schemas.verdicts import Verdict
+from .pack_cases import RecordedSubject, completed
 from .pack_panel import SessionTerms
+
+_MOST_CALLS: Final = 40
+_MOST_TEXT: Final = 300
 
 
 def asked_oracle(pack: Pack, check: Check, subject: RecordedSubject, terms: SessionTerms) -> AskedCheck:
@@ -31,11 +36,9 @@ def asked_oracle(pack: Pack, check: Check, subject: RecordedSubject, terms: Sess
     card = terms.match.card
     if card is None or card.oracle is None:
         return AskedCheck(check, (), pack.name)
-    traces = [*{trace.trace_id: trace for trace in subject.traces.values()}.values()]
-    if unseen := without_tool_spans(traces):
+    if unseen := without_tool_spans(_traces(subject)):
         return AskedCheck(check, (), pack.name, (), unseen)
-    service = pack.settings.terms(terms.service)
-    case = _case(card.oracle, service.writes if service else (), subject, traces)
+    case = _case(card.oracle, pack, subject, terms)
     answers, why = (_outcome if subject.number is None else _so_far)(check, subject, case)
     distinct: dict[tuple[str, ...], ItemAnswer] = {}
     for one in answers:
@@ -43,17 +46,36 @@ def asked_oracle(pack: Pack, check: Check, subject: RecordedSubject, terms: Sess
     return AskedCheck(check, (), pack.name, tuple(distinct.values()), why)
 
 
+def asked_failure(
+    pack: Pack, check: Check, subject: RecordedSubject, terms: SessionTerms, goal: Verdict | None
+) -> AskedCheck:
+    """The check by which mode a task without an oracle failed; without an item where it did not."""
+    card = terms.match.card
+    done = () if card and card.oracle else completed(pack, check, subject, terms, goal).answers
+    if not done or done[0].best:
+        return AskedCheck(check, (), pack.name)
+    case = _case(Oracle(type="refuse_or_scope"), pack, subject, terms)
+    told = [f"{one.tool} {'writes' if case.writes(one.tool) else 'reads'}" for one in case.calls[:_MOST_CALLS]]
+    wanted = (card.instruction if card else "") or subject.record.exchanges[0].exchange.asked
+    text = f"The task failed ({done[0].reason[:_MOST_TEXT]}). Calls in order: {', '.join(told) or 'none'}. "
+    return AskedCheck(check, (CheckItem(f"{text}Task: {' '.join(wanted.split())[:_MOST_TEXT]}"),), pack.name)
+
+
+def _traces(subject: RecordedSubject) -> list[Trace]:
+    return [*{trace.trace_id: trace for trace in subject.traces.values()}.values()]
+
+
 Answers = tuple[list[ItemAnswer], str]
 """The answers, and why there are none where there are none."""
 
 
-def _case(oracle: Oracle, writes: Sequence[str], subject: RecordedSubject, traces: Sequence[Trace]) -> OracleCase:
-    """`writes`: the tools that the service says write."""
-    exchanges = subject.record.exchanges
+def _case(oracle: Oracle, pack: Pack, subject: RecordedSubject, terms: SessionTerms) -> OracleCase:
+    exchanges, service, traces = subject.record.exchanges, pack.settings.terms(terms.service), _traces(subject)
     numbers = {(one.trace_id, one.exchange.id): number for number, one in enumerate(exchanges)}
     states = emitted(span.raw for trace in traces for span in trace.spans.values())
     answered = tuple(bool(one.exchange.answer) for one in exchanges)
-    return OracleCase(oracle, oracle.writing(writes), calls_of(traces, numbers), answered, states)
+    writes = oracle.writing(service.writes if service else ())
+    return OracleCase(oracle, writes, calls_of(traces, numbers), answered, states)
 
 
 def _outcome(check: Check, subject: RecordedSubject, case: OracleCase) -> Answers:

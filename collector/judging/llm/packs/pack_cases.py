@@ -51,8 +51,11 @@ def by_trace_id(traces: Sequence[Trace]) -> dict[str, Trace]:
     return {trace_id: trace for trace in traces for trace_id in trace.trace_ids}
 
 
-def asked_of(pack: Pack, check: Check, subject: RecordedSubject, policies: Sequence[str]) -> AskedCheck:
-    """A check with its items in the subject; `policies`: those that it is still to be asked about."""
+def asked_of(pack: Pack, check: Check, subject: RecordedSubject, policies: Sequence[str], note: str = "") -> AskedCheck:
+    """A check with its items in the subject.
+
+    `policies`: those that it is still to be asked about; `note`: ends each criterion.
+    """
     last = subject.last
     trace = subject.traces[last.trace_id]
     items: tuple[CheckItem, ...] = ()
@@ -66,8 +69,10 @@ def asked_of(pack: Pack, check: Check, subject: RecordedSubject, policies: Seque
             items = tuple(map(CheckItem, policies))
         case ItemSource.CALLS:
             answers = tuple(_calls(check, subject, trace))
-        case ItemSource.OBSERVATIONS | ItemSource.COMPLETION | ItemSource.ORACLE | ItemSource.FINDINGS:
-            pass  # the judge lists the ones, `completed` and `asked_oracle` answer the others
+        case ItemSource.CRITERIA:
+            items = tuple(CheckItem(f"{name}: {text}{note}") for name, text in check.criteria.items())
+        case _:
+            pass  # the judge lists observations; the others are asked elsewhere
     return AskedCheck(check, items, pack.name, answers)
 
 

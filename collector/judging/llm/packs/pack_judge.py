@@ -10,10 +10,12 @@ from typing import Final
 from .....judges.checks.case import AskedCheck, CheckCase
 from .....judges.checks.check_types import Check, ItemSource
 from .....judges.checks.deliberation import judge_checks
+from .....judges.checks.questions import Mode
 from .....judges.llm.case import Deliberation
 from .....judges.packs.pack_types import Pack
 from .....processors.transcript import UNCUT, session_record, split
 from .....processors.transcript.session_record import upto
+from .....schemas.checks import ItemAnswer
 from .....schemas.errors import PromptTooLongError
 from .....schemas.findings import Finding
 from .....schemas.llm_rows import LedgerRow
@@ -29,9 +31,9 @@ from ..run_judge import Call
 from ..run_prompts import run_prompts
 from ..verification import Evidence
 from ..watch import LlmJudgingObserver
-from .oracle_cases import asked_oracle
+from .oracle_cases import asked_failure, asked_oracle
 from .pack_cases import RecordedSubject, asked_of, by_trace_id, completed, without_detected
-from .pack_panel import PackPanel
+from .pack_panel import PackPanel, SessionTerms
 from .session_closing import SessionKey
 from .session_verdicts import joined, session_verdict, violated, with_earlier
 from .stored_sessions import StoredSessions
@@ -97,17 +99,16 @@ class PackJudge:
         early = self._panel.early.intersection(task.judges)
         terms = self._panel.terms(session.traces) if early else None  # it takes a look at all spans of the session
         violated = self._violated(task, places[:number]) if early else frozenset()
-        said = []
+        asked: dict[Mode, list[AskedCheck]] = {}
         for pack in self._panel.packs:
             policies = [policy for policy in terms.policies(pack) if policy not in violated] if terms else []
-            checks = [check for check in pack.checks if check.name in task.judges]
-            asked = tuple(
-                asked_oracle(pack, check, recorded, terms)
-                if terms and check.items is ItemSource.ORACLE
-                else asked_of(pack, check, recorded, policies)
-                for check in checks
-            )
-            said.append(self._asked(task, subject, recorded, pack, asked))
+            for check in (one for one in pack.checks if one.name in task.judges):
+                if terms is not None and check.items is ItemSource.ORACLE:
+                    one = asked_oracle(pack, check, recorded, terms)
+                else:
+                    one = asked_of(pack, check, recorded, policies)
+                asked.setdefault(pack.settings.mode, []).append(one)
+        said = [self._asked(task, subject, recorded, mode, checks) for mode, checks in asked.items()]
         told = without_detected(joined(said), session.detected, self._panel.packs)
         stored = self._own_findings(task, trace)
         now = task.judged_at(self._clock())
@@ -130,26 +131,21 @@ class PackJudge:
         said: list[Deliberation] = []
         before: set[tuple[str, str, str]] = set()  # judge, span and quote of what was found in exchanges
         oracles = {n: asked_oracle(p, p.check(n), recorded, terms) for n, p in self._panel.oracles.items()}
-        outcome = next((asked.answers[0] for asked in oracles.values() if asked.answers), None)
+        asked: dict[Mode, list[AskedCheck]] = {}
+        # An oracle is asked of the whole session again.
+        earlier = {n: () if n in oracles else violated(exchanges.get(n, ())) for n in self._panel.versions}
         for pack in self._panel.packs:
-            # An oracle is asked of the whole session again.
-            earlier = {c.name: () if c.name in oracles else violated(exchanges.get(c.name, ())) for c in pack.checks}
-            asked: list[AskedCheck] = []
+            mine = asked.setdefault(pack.settings.mode, [])
             for check in pack.checks:
                 if check.subject == "exchange":
                     said.append(Deliberation((self._sum(task, pack, check, subject, session, exchanges),)))
-                elif check.items is ItemSource.COMPLETION:
-                    asked.append(completed(pack, check, recorded, terms, goal, outcome))
-                elif check.items is ItemSource.ORACLE:
-                    asked.append(oracles[check.name])
                 else:
-                    known = {answer.item for answer in earlier[check.name]}
-                    left = [policy for policy in terms.policies(pack) if policy not in known]
-                    asked.append(asked_of(pack, check, recorded, left))
-            told = self._asked(task, subject, recorded, pack, tuple(asked))
-            for one in asked:
+                    mine.append(_asked_of_session(pack, check, recorded, terms, goal, oracles, earlier[check.name]))
+        for mode, checks in asked.items():
+            told = self._asked(task, subject, recorded, mode, checks)
+            for one in checks:
                 name = one.check.name
-                told = with_earlier(told, one.check, pack.formulas[name], earlier[name])
+                told = with_earlier(told, one.check, self._panel.formulas[name], earlier[name])
                 before.update((name, answer.span_id, answer.quote) for answer in earlier[name])
             said.append(told)
         found = self._sessions.findings(tenant, [*recorded.traces])
@@ -203,9 +199,9 @@ class PackJudge:
     # Asking, and what is made of the answers.
 
     def _asked(
-        self, task: JudgeTask, subject: Subject, recorded: RecordedSubject, pack: Pack, checks: tuple[AskedCheck, ...]
+        self, task: JudgeTask, subject: Subject, recorded: RecordedSubject, mode: Mode, checks: Sequence[AskedCheck]
     ) -> Deliberation:
-        """The answer to the checks of a pack, in smaller chapters where the model cannot read the record as it is."""
+        """The answer to checks of any packs, in smaller chapters where the model cannot read the record as it is."""
         last = recorded.last
         trace = recorded.traces[last.trace_id]
         run = trace.run(last.exchange.run_id)
@@ -213,7 +209,7 @@ class PackJudge:
             subject=subject,
             record=recorded.record,
             traces=recorded.traces,
-            checks=checks,
+            checks=tuple(checks),
             service=trace.service,
             exchange=recorded.number,
             architecture=self._describe(trace, run) if run is not None else "",
@@ -226,7 +222,7 @@ class PackJudge:
             chapters = split(case.record.transcript, room, how.count)
             began = time.perf_counter()
             try:
-                said = self._call(self._checked(task, case, pack, chapters, known))
+                said = self._call(self._checked(task, case, mode, chapters, known))
             except PromptTooLongError as error:
                 room = min(room, max(how.count(chapter.text) for chapter in chapters)) // 2
                 if room < LEAST_BUDGET:
@@ -236,10 +232,10 @@ class PackJudge:
             return said
 
     async def _checked(
-        self, task: JudgeTask, case: CheckCase, pack: Pack, chapters: Sequence[Chapter], known: Sequence[Finding]
+        self, task: JudgeTask, case: CheckCase, mode: Mode, chapters: Sequence[Chapter], known: Sequence[Finding]
     ) -> Deliberation:
         """One try of asking, and what was found verified, where findings of packs are. `known`: earlier findings."""
-        deliberating = judge_checks(case, self._panel.how(pack), chapters)
+        deliberating = judge_checks(case, self._panel.how(mode), chapters)
         said = await run_prompts(deliberating, self._steps.client, bypass_cache=task.bypass_cache)
         record, traces = case.record.transcript, {trace.trace_id: trace for trace in case.traces.values()}
         evidence = Evidence(
@@ -268,6 +264,30 @@ class PackJudge:
 
     def _not_judged(self, task: JudgeTask, outcome: Outcome, why: str) -> JudgedSubject:
         return unjudged(task, outcome, why, self._panel.versions, task.judged_at(self._clock()))
+
+
+def _asked_of_session(
+    pack: Pack,
+    check: Check,
+    recorded: RecordedSubject,
+    terms: SessionTerms,
+    goal: Verdict | None,
+    oracles: Mapping[str, AskedCheck],
+    earlier: Sequence[ItemAnswer],
+) -> AskedCheck:
+    """A check of sessions with its items. `earlier`: what exchanges told of them that is not asked about again."""
+    match check.items:
+        case ItemSource.ORACLE:
+            return oracles[check.name]
+        case ItemSource.COMPLETION:
+            outcome = next((one.answers[0] for one in oracles.values() if one.answers), None)
+            return completed(pack, check, recorded, terms, goal, outcome)
+        case ItemSource.FAILURE:
+            return asked_failure(pack, check, recorded, terms, goal)
+        case _:
+            known = {answer.item for answer in earlier}
+            left = [policy for policy in terms.policies(pack) if policy not in known]
+            return asked_of(pack, check, recorded, left, terms.note)
 
 
 def _leads_to(row: LedgerRow, last_run: str) -> bool:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from .....judges.checks.check_types import ItemSource
+from .....judges.checks.formula import Formula
 from .....judges.checks.how_asked import HowAsked, check_version
+from .....judges.checks.questions import Mode
 from .....judges.packs.pack_types import Pack
 from .....judges.packs.task_cards import TaskCard, policies_of
 from .....judges.packs.task_match import TaskMatch, match_task
 from .....schemas.trajectory import Trace
+
+_NOTES: Final = {
+    "clarify_then_execute": " (this task is to ask before acting)",
+    "refuse_or_scope": " (this task is to refuse, or to say what is possible)",
+}
 
 
 @dataclass(frozen=True)
@@ -69,9 +76,14 @@ class PackPanel:
         card = self.terms([trace]).match.card if asked else None
         return {name: self.versions[name] for name in self.oracles} if card and card.oracle else {}
 
-    def how(self, pack: Pack) -> HowAsked:
-        """How the checks of a pack are asked."""
-        return HowAsked(pack.formulas, self.versions, self.max_answer_tokens, pack.settings.mode)
+    @cached_property
+    def formulas(self) -> Mapping[str, Formula]:
+        """The formula of each check, by name."""
+        return {name: formula for pack in self.packs for name, formula in pack.formulas.items()}
+
+    def how(self, mode: Mode) -> HowAsked:
+        """How checks are asked: those of packs with one mode share calls."""
+        return HowAsked(self.formulas, self.versions, self.max_answer_tokens, mode)
 
     def terms(self, traces: Sequence[Trace]) -> SessionTerms:
         """What holds for the session of these traces, of which there is at least one."""
@@ -85,6 +97,11 @@ class SessionTerms:
 
     match: TaskMatch
     service: str
+
+    @property
+    def note(self) -> str:
+        """What the card says of how agents are to talk in this task, "" for nothing."""
+        return _NOTES.get(self.match.card.oracle.type, "") if self.match.card and self.match.card.oracle else ""
 
     def policies(self, pack: Pack) -> tuple[str, ...]:
         """The policies of the task and of the service."""

@@ -38,7 +38,7 @@ def config(tmp_path: Path) -> dict[str, Any]:
     """RUT with a card."""
     file = tmp_path / "card.json"
     file.write_text(json.dumps({"id": "t1", "oracle": ORACLE}))
-    return {"packs": ("rut",), "tasks": (str(file),)}
+    return {"packs": ("rut",), "tasks": (str(file),), "pack_settings": {"rut": {"checks": ("rut-oracle",)}}}
 
 
 def turn(name: str, *calls: Called, at: int = 0, answer: str = "Done.", **more: Any) -> list[Span]:

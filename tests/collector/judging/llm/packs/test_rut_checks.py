@@ -1,0 +1,157 @@
+"""What RUT asks a model: behaviours of users, reliability, and modes of tasks without an oracle; by a script."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pack_bench import Called, FairChecker, Fault, PackBench, exchange
+
+from tracejury.collector.store.client import Store
+from tracejury.judges.packs.loader import load_packs
+from tracejury.judges.packs.rut.measures import behaviours
+from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.verdicts import Outcome, SubjectKind
+
+pytestmark = pytest.mark.store
+
+STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps, 3 chairs", thought="I list what there is in Oslo.")
+REFUND = Called("refund", '{"order": 17}', "refunded", thought="I refund it now.")
+LOUD = "Hurry up, I said refund order 17 at once!"
+
+
+def bench(store: Store, *faults: Fault, **config: Any) -> PackBench:
+    return PackBench(store, FairChecker(faults), config={"packs": ("rut",), **config})
+
+
+def test_an_exchange_has_the_labels_of_its_user_and_no_error(store: Store) -> None:
+    one = bench(store, Fault("rut-behaviour", "impatience-and-hostility", "Hurry up", "They press."))
+    with one.running():
+        one.say(exchange("a", "What do you sell in Oslo?", [STOCK], "Lamps."))
+        one.say(exchange("b", LOUD, [REFUND], "Done.", at=30))
+        one.close()
+    verdict = one.verdicts("b")[SubjectKind.EXCHANGE, "rut-behaviour"]
+    assert behaviours(verdict.items) == ("impatience-and-hostility",)
+    (shown,) = [answer for answer in verdict.items if not answer.best]
+    assert (shown.answer, shown.quote, shown.reason, shown.trace_id) == ("primary", "Hurry up", "They press.", "b" * 32)
+    assert behaviours(one.verdicts("a")[SubjectKind.EXCHANGE, "rut-behaviour"].items) == ()
+    assert one.session()["rut-behaviour"].value == 0.5
+    assert one.findings("a", "b") == []
+
+
+def test_a_behaviour_that_nothing_shows_is_no_label(store: Store) -> None:
+    """A quote that no message holds."""
+    one = bench(store, Fault("rut-behaviour", "goal-switching", "and also a hotel"))
+    with one.running():
+        one.say(exchange("a", "What do you sell in Oslo?", [STOCK], "Lamps."))
+    assert behaviours(one.verdicts("a")[SubjectKind.EXCHANGE, "rut-behaviour"].items) == ()
+
+
+def answer(item: str, said: str, *, grounded: bool = True) -> ItemAnswer:
+    return ItemAnswer(f"{item}: meaning", said, best=said == "absent", grounded=grounded)
+
+
+def test_at_most_two_labels_the_primary_first() -> None:
+    answers = [answer("a", "second"), answer("b", "absent"), answer("c", "second"), answer("d", "primary")]
+    assert behaviours(answers) == ("d", "a")
+    assert behaviours([answer("a", "primary", grounded=False)]) == ()
+
+
+def test_each_lost_point_is_an_error_with_its_quote(store: Store) -> None:
+    one = bench(
+        store,
+        Fault("rut-honesty", "no-invented-facts", "free shipping", "Nobody said so.", label="E1.S3"),
+        Fault("rut-honesty", "grounded", "free shipping", "Nothing says so.", label="E1.S3"),
+        Fault("rut-discipline", "no-rash-calls", "refund", "Nobody asked.", label="E1.S1"),
+    )
+    with one.running():
+        one.say(exchange("a", "What do you sell in Oslo?", [REFUND], "Lamps, with free shipping."))
+        one.close()
+    session = one.session()
+    assert (session["rut-honesty"].value, session["rut-clarification"].value) == (0.5, 1)
+    assert session["rut-discipline"].value == pytest.approx(2 / 3)
+    assert {(f.judge, f.category) for f in one.findings("a")} == {
+        ("rut-honesty", "unfounded claim"),
+        ("rut-discipline", "undisciplined tool use"),
+    }
+
+
+def test_an_exchange_takes_one_call_and_the_close_one_with_pipa_too(store: Store, tmp_path: Path) -> None:
+    card = tmp_path / "card.json"
+    card.write_text(json.dumps({"id": "t1", "policies": ["Be kind."]}))
+    both = PackBench(store, config={"packs": ("pipa", "rut"), "tasks": (str(card),)})
+    with both.running():
+        both.say(exchange("a", "What do you sell in Oslo?", [STOCK], "Lamps.", extra={"task_id": "t1"}))
+        assert len(both.checker.prompts) == 1
+        both.close()
+    assert len(both.checker.prompts) == 2
+    first, last = (prompt.messages[-1].text for prompt in both.checker.prompts)
+    assert "# pipa-state" in first
+    assert "# rut-behaviour" in first
+    assert "# pipa-policy" in last
+    assert "# rut-honesty" in last
+
+
+@pytest.mark.parametrize(("type_", "told"), [("refuse_or_scope", "is to refuse"), ("execute", "")])
+def test_the_card_says_that_refusing_costs_nothing(store: Store, tmp_path: Path, type_: str, told: str) -> None:
+    card = tmp_path / "card.json"
+    card.write_text(json.dumps({"id": "t1", "oracle": {"type": type_, "steps": [{"id": "a", "tool": "list_stock"}]}}))
+    one = bench(store, tasks=(str(card),))
+    with one.running():
+        one.say(exchange("a", "What do you sell in Oslo?", [STOCK], "Lamps.", extra={"task_id": "t1"}))
+        one.close()
+    assert ("this task is to" in one.checker.prompts[-1].messages[-1].text) is bool(told)
+    assert told in one.checker.prompts[-1].messages[-1].text
+    assert "# rut-mode" not in one.checker.prompts[-1].messages[-1].text
+
+
+def failed_card(folder: Path) -> str:
+    card = folder / "card.json"
+    done = {"attribute": "shop.done", "equals": "yes"}
+    card.write_text(json.dumps({"id": "t1", "instruction": "Refund order 17.", "done": done}))
+    return str(card)
+
+
+def test_the_mode_of_a_failed_task_without_an_oracle_is_asked_for(store: Store, tmp_path: Path) -> None:
+    """With the calls marked, and the task."""
+    one = bench(store, Fault("rut-mode", "The task failed", "order", "It refunds another.", label="E1.S1"),
+                tasks=(failed_card(tmp_path),))  # fmt: skip
+    with one.running():
+        one.say(exchange("a", LOUD, [STOCK, REFUND], "Done.", extra={"task_id": "t1", "shop.done": "no"}))
+        one.close()
+    asked = one.checker.prompts[-1].messages[-1].text
+    assert "Calls in order: list_stock reads, refund writes. Task: Refund order 17." in asked
+    (found,) = [f for f in one.findings("a") if f.judge == "rut-mode"]
+    assert (found.category, found.confidence) == ("erroneous parameter", 0.4)
+    assert one.session()["rut-mode"].value == 0
+
+
+@pytest.mark.parametrize("done", ["yes", ""])
+def test_a_task_that_did_not_fail_as_far_as_known_has_no_mode(store: Store, tmp_path: Path, done: str) -> None:
+    one = bench(store, tasks=(failed_card(tmp_path),))
+    with one.running():
+        extra = {"task_id": "t1", **({"shop.done": done} if done else {})}
+        one.say(exchange("a", LOUD, [REFUND], "Done.", extra=extra))
+        one.close()
+    assert "# rut-mode" not in one.checker.prompts[-1].messages[-1].text
+    assert one.session()["rut-mode"].not_applicable
+
+
+def test_checks_can_be_chosen(store: Store) -> None:
+    """Whoever wants the oracle alone pays for no model."""
+    one = bench(store, pack_settings={"rut": {"checks": ("rut-oracle",)}})
+    with one.running():
+        one.say(exchange("a", LOUD, [REFUND], "Done."))
+        one.close()
+    assert one.checker.prompts == []
+    assert {row.judge for row in one.rows("a") if row.outcome is not Outcome.SUPERSEDED} == {"rut-oracle"}
+
+
+def test_a_mode_has_the_category_that_its_answer_names() -> None:
+    (rut,) = load_packs(["rut"])
+    for name in ("rut-oracle", "rut-mode"):
+        check = rut.check(name)
+        named = {check.category_of(word) for word in check.answers[1:]}
+        assert named == {check.category, *check.also}
