@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from opentelemetry import baggage
@@ -26,10 +28,13 @@ class Identity(NamedTuple):
         return Identity(agent[:MOST], self.agent, task) if agent else Identity(self.agent, self.parent, task)
 
     @property
-    def attributes(self) -> dict[str, str]:
+    def attributes(self) -> Mapping[str, str]:
         """The identity as span attributes."""
-        return {key: value for key, value in zip(_KEYS, self, strict=True) if value}
+        return _attributes(self)
 
+
+NOBODY: Final = Identity()
+"""The identity where none was given."""
 
 _KEYS: Final = (AGENT_NAME, AGENT_PARENT, TASK_ID)
 
@@ -37,7 +42,18 @@ _KEYS: Final = (AGENT_NAME, AGENT_PARENT, TASK_ID)
 def read(context: Context | None = None) -> Identity:
     """The identity in the baggage of `context` (None: the current one)."""
     said = baggage.get_all(context)
-    return Identity(*(value[:MOST] if isinstance(value := said.get(key), str) else "" for key in _KEYS))
+    if not said:
+        return NOBODY
+    return Identity(_text(said.get(AGENT_NAME)), _text(said.get(AGENT_PARENT)), _text(said.get(TASK_ID)))
+
+
+@lru_cache(1024)
+def _attributes(identity: Identity) -> Mapping[str, str]:
+    return {key: value for key, value in zip(_KEYS, identity, strict=True) if value}
+
+
+def _text(value: object) -> str:
+    return value[:MOST] if isinstance(value, str) else ""
 
 
 def written(identity: Identity, context: Context | None = None) -> Context:

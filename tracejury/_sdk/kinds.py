@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 AGENT: Final = "agent"
 TOOL: Final = "tool"
@@ -17,10 +17,16 @@ _KINDS: Final[Mapping[str, Mapping[object, str]]] = {
 }
 
 
-def kind_of(attributes: Mapping[str, object]) -> str:
+def kind_of(attributes: Mapping[str, object] | None) -> str:
     """AGENT, TOOL or "" (anything else, or not known yet); by the marks of the common conventions."""
+    found = plain(attributes)
     for key, kinds in _KINDS.items():
-        value = attributes.get(key)
+        value = found.get(key)
         if isinstance(value, str) and (kind := kinds.get(value)):
             return kind
-    return TOOL if "gen_ai.tool.name" in attributes else ""
+    return TOOL if "gen_ai.tool.name" in found else ""
+
+
+def plain(attributes: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of a span's attributes, taken at once: their owner may change them, and each look-up there is slow."""
+    return getattr(attributes, "copy", lambda: dict(attributes or {}))()

@@ -1,7 +1,8 @@
 """The export queue and its thread: the agent never waits for the network.
 
-Producers only append to a queue that is safe against signals and re-entry (`SimpleQueue`); whatever is full drops,
-and is counted.
+Producers only append to queues that are safe against signals and re-entry (`deque`, `SimpleQueue`), and wake the thread
+only where it waits for them: each wake-up costs the agent's thread the interpreter. Whatever is full drops, and is
+counted.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -68,7 +70,9 @@ class Outbox:
 
     def _begin(self) -> None:
         self.counts = Counts()
-        self._queue: queue.SimpleQueue[QueuedSpan | None] = queue.SimpleQueue()
+        self._queue: deque[QueuedSpan] = deque()
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._waiting = False  # for the first urgent span
         self._lock = threading.RLock()
         self._flushes: deque[threading.Event] = deque()
         self._open = OpenSpans()
@@ -91,12 +95,16 @@ class Outbox:
             return
         if self._thread is None:
             self._start_thread()
-        if self._queue.qsize() >= self._limit:
+        waiting = len(self._queue)
+        if waiting >= self._limit:
             if not item.ended:
                 self._count_dropped(ended=False)
                 return
             self._make_room()
-        self._queue.put(item)
+        self._queue.append(item)
+        if (item.urgent and self._waiting) or waiting == self._limit // 2:
+            self._waiting = False
+            self._bell.put(None)
 
     @property
     def closed(self) -> bool:
@@ -106,10 +114,10 @@ class Outbox:
     def flush(self, timeout: float) -> bool:
         """Wait, at most `timeout` seconds, until what was put before is sent; whether it was."""
         if self._stopping or self._thread is None or not self._thread.is_alive():
-            return self._queue.empty()
+            return not self._queue
         done = threading.Event()
         self._flushes.append(done)
-        self._queue.put(None)
+        self._bell.put(None)
         return done.wait(timeout)
 
     def stop(self, timeout: float) -> bool:
@@ -118,14 +126,12 @@ class Outbox:
             return True
         self._until = time.monotonic() + timeout
         self._stopping = True
-        self._queue.put(None)
+        self._bell.put(None)
         if self._thread is not None:
             self._thread.join(timeout)
         if self._exporter is not None:
             self._exporter.shutdown()
-        left = 0
-        while not isinstance(item := self._take(), _Nothing):
-            left += item is not None and item.ended
+        left = sum(item.ended for item in iter(self._take, None))
         self.counts.dropped += left
         return not left and not (self._thread and self._thread.is_alive())
 
@@ -137,8 +143,7 @@ class Outbox:
                 flush_at_end_of_child(self.flush)
 
     def _make_room(self) -> None:
-        oldest = self._take()
-        if isinstance(oldest, QueuedSpan):
+        if oldest := self._take():
             self._count_dropped(ended=oldest.ended)
 
     def _count_dropped(self, *, ended: bool) -> None:
@@ -148,11 +153,11 @@ class Outbox:
             else:
                 self.counts.unannounced += 1
 
-    def _take(self, wait: float = 0.0) -> QueuedSpan | _Nothing | None:
+    def _take(self) -> QueuedSpan | None:
         try:
-            return self._queue.get(timeout=wait) if wait > 0 else self._queue.get_nowait()
-        except queue.Empty:
-            return _NOTHING
+            return self._queue.popleft()
+        except IndexError:
+            return None
 
     # The thread's own, from here on.
 
@@ -174,14 +179,18 @@ class Outbox:
         """The spans that have come until something is due: an urgent span, a flush, the end, or the interval."""
         items: list[QueuedSpan] = []
         due = time.monotonic() + self._interval
-        while len(items) < 2 * self._limit:  # at most so many can have waited
-            item = self._take(0.0 if self._stopping or self._flushes else due - time.monotonic())
-            if isinstance(item, _Nothing):
+        is_urgent, self._waiting = False, True
+        while True:
+            taken = [item for _ in range(len(self._queue)) if (item := self._take())]
+            items += taken
+            if not is_urgent and any(item.urgent for item in taken):
+                is_urgent, self._waiting, due = True, False, min(due, self._next_export)
+            left = due - time.monotonic()
+            if self._stopping or self._flushes or left <= 0 or len(items) >= 2 * self._limit:
                 break
-            if isinstance(item, QueuedSpan):
-                items.append(item)
-                if item.urgent:
-                    due = min(due, self._next_export)
+            with suppress(queue.Empty):
+                self._bell.get(timeout=left)
+        self._waiting = False
         return items
 
     def _send(self, items: Sequence[QueuedSpan]) -> None:
@@ -191,7 +200,7 @@ class Outbox:
             if item.ended:
                 self._open.end(item.span)
                 ended.append(finished(item.span, item.identity))
-            else:
+            elif item.span.end_time is None:  # else its end is next: announcing what is over says nothing
                 begun.append(self._open.begin(item.span, item.identity))
         pending = still_open(begun)
         now = time.monotonic()
@@ -230,10 +239,3 @@ class Outbox:
         if not taken:
             self.counts.failed += len(batch)
         return taken
-
-
-class _Nothing:
-    """The queue is empty."""
-
-
-_NOTHING: Final = _Nothing()

@@ -12,14 +12,12 @@ from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import ReadableSpan, Span
 
-from .identity import Identity, read
+from .identity import NOBODY, Identity, read
 from .kinds import AGENT, kind_of
 from .names import SCOPE
 
 MOST: Final = 20_000
 """Live spans that are remembered; programs that never end theirs must not fill the memory."""
-
-_NOBODY: Final = Identity()
 
 
 class _Given(NamedTuple):
@@ -39,8 +37,8 @@ class SpanIdentities:
     def give(self, span: Span, context: Context | None) -> Identity:
         """Set the attributes of a span that has just begun."""
         said = read(context)
-        if said == _NOBODY:
-            return _NOBODY
+        if said == NOBODY:
+            return NOBODY
         parent = trace.get_current_span(context)
         above = self._given.get(_key(parent.get_span_context())) if isinstance(parent, Span) else None
         inside = above is not None and above.said == said and (above.inside or _of_framework(parent))
@@ -54,12 +52,12 @@ class SpanIdentities:
         """The identity of a span that has ended."""
         context = span.context
         found = self._given.pop(_key(context), None) if context else None
-        return found.given if found else _NOBODY
+        return found.given if found else NOBODY
 
 
 def _of_framework(span: trace.Span) -> bool:
     """Whether an instrumentation, not `agent`, says that this span is an agent."""
-    if not isinstance(span, Span) or kind_of(span.attributes or {}) != AGENT:
+    if not isinstance(span, Span) or kind_of(span.attributes) != AGENT:
         return False
     return span.instrumentation_scope is None or span.instrumentation_scope.name != SCOPE
 
