@@ -11,6 +11,7 @@ from .client import Store
 from .damage import LostSpans, lost_spans
 from .repair import drop_detached
 from .trace_deleter import PAGE, TraceDeleter
+from .unjudged import forget_sweeps
 
 _JUDGED: Final = f"""
 DELETE FROM judgements WHERE SubjectKind = 'trace' AND Judge = '{DETECTORS}'
@@ -25,6 +26,7 @@ def give_up(store: Store, damaged: Collection[str]) -> tuple[int, int]:
     `damaged`: the tables that lost rows. Traces that lost some spans, and where derived tables lost rows all traces,
     count as not judged from then on. Raises RetryableError, StoreError.
     """
+    forget_sweeps(store)
     lost = lost_spans(store)
     whole = [one for one in lost if one.stored == 0]
     for tenant in sorted({one.tenant for one in whole}):

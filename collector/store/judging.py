@@ -34,6 +34,7 @@ from .known_traces import KnownTraces
 from .outlines import StoredOutlines
 from .pending_traces import JUDGED
 from .scope import TENANT, Scope
+from .unjudged import UnjudgedSweep
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 SPAN_IDS = 2_000
@@ -63,6 +64,7 @@ class StoredJudging:
         self._store = store
         self._scope = Scope(store, tenant)
         self._joins = StoredJoins(store, tenant)
+        self._sweep = UnjudgedSweep(store)
 
     def of(self, tenant: str) -> StoredJudging:
         """The same of another tenant."""
@@ -152,13 +154,8 @@ class StoredJudging:
         return self._joins.partners(trace_ids)
 
     def unjudged(self, version: str, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` (tenant, trace id), of all tenants, the earliest arrival first, whose judging is not finished.
-
-        That is: never judged; rows have arrived since; last judged while the trace was open; or judging failed
-        under another version than `version`.
-        """
-        rows = self._store.rows(_UNJUDGED, {"version": version, "limit": limit})
-        return [(tenant, trace_id) for tenant, trace_id in rows]
+        """Up to `limit` (tenant, trace id), of all tenants, the earliest arrival first, that are not finished."""
+        return self._sweep.find(version, limit)
 
     def save(self, judged: Sequence[JudgedTrace]) -> None:
         """Store judged traces, each judgement last: until then the trace counts as not judged.
@@ -214,42 +211,3 @@ class StoredJudging:
             if whole and trace.state is not TraceState.OPEN and len(trace.spans) >= LARGE:
                 outlines = StoredOutlines(self._store, trace.tenant)
                 outlines.keep(trace.trace_id, to_json(outline_of(trace)).decode(), trace.received_through)
-
-
-# Over all tenants: a sweep is the collector's own. FINAL, so that a copy that lost to another one of its span, which
-# nobody will ever see again, does not count as news; log records count only where their trace has spans.
-_UNJUDGED = f"""
-WITH
-    judged AS
-    (
-        SELECT
-            tenant,
-            TraceId,
-            argMax((toUnixTimestamp64Nano(ReceivedAt), TraceState, Outcome, Version), JudgedAt) AS last
-        FROM judgements
-        WHERE SubjectKind = 'trace' AND Judge = '{DETECTORS}'
-        GROUP BY tenant, TraceId
-    ),
-    stored AS
-    (
-        SELECT tenant, TraceId, max(at) AS arrived
-        FROM
-        (
-            SELECT tenant, TraceId, max(toUnixTimestamp64Nano(ReceivedAt)) AS at, 1 AS spans
-            FROM spans FINAL
-            GROUP BY tenant, TraceId
-            UNION ALL
-            SELECT tenant, TraceId, max(toUnixTimestamp64Nano(ReceivedAt)) AS at, 0 AS spans
-            FROM logs FINAL
-            GROUP BY tenant, TraceId
-        )
-        GROUP BY tenant, TraceId
-        HAVING max(spans) = 1
-    )
-SELECT stored.tenant, stored.TraceId
-FROM stored
-LEFT JOIN judged ON stored.tenant = judged.tenant AND stored.TraceId = judged.TraceId
-WHERE arrived > last.1 OR last.2 = 'open' OR (last.3 = 'failed' AND last.4 != {{version:String}})
-ORDER BY arrived, stored.TraceId
-LIMIT {{limit:UInt64}}
-"""

@@ -32,7 +32,16 @@ RETAINED: Final = (
 )
 """Tables whose rows expire by `ReceivedAt`."""
 
-KEPT: Final = ("annotations", "human_scores", "reviews", "rule_calibrations", "architectures", "install", "receipts")
+KEPT: Final = (
+    "annotations",
+    "human_scores",
+    "reviews",
+    "rule_calibrations",
+    "architectures",
+    "install",
+    "receipts",
+    "sweeps",
+)
 """Tables whose rows never expire: what people said and did, what follows from it, and facts of the installation."""
 
 _TTL = re.compile(r" TTL (.+?)(?: SETTINGS |$)")

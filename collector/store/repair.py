@@ -17,6 +17,7 @@ from ...schemas.errors import StoreError, TracejuryError
 from .client import Store
 from .damage import DetachedPart, detached_parts
 from .parts import active_parts
+from .unjudged import forget_sweeps
 
 log = logging.getLogger(__name__)
 
@@ -51,6 +52,7 @@ def repair(store: Store, rows: Mapping[str, Mapping[str, int]]) -> Iterator[Repa
 
     The part that rows were saved from is detached: it stays on disk. Raises RetryableError, StoreError.
     """
+    forget_sweeps(store)
     for part in detached_parts(store):
         yield _reattached(store, part, rows.get(part.table, {}).get(part.part))
     for table, name, count in damaged_parts(store):
