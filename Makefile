@@ -93,6 +93,7 @@ bench: setup
 	$(BIN)/python tests/bench/panel_cost.py
 	$(BIN)/python tests/bench/ledger.py
 	$(BIN)/python tests/bench/rates.py
+	$(BIN)/python tests/bench/sdk.py
 
 # Beside the OpenTelemetry Collector, which Go builds from its module proxy into ~/.cache/tracejury-bench.
 bench-peers: setup
@@ -106,6 +107,7 @@ soak: setup
 	$(BIN)/python tests/bench/panel.py
 	$(BIN)/python tests/bench/attacks.py
 	$(BIN)/python tests/bench/key_timing.py
+	$(BIN)/python tests/bench/growth.py
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile soak --timeout 900
 
 docs: setup

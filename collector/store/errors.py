@@ -6,7 +6,7 @@ Conditions are fixed texts; whatever a user typed is a bound parameter.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from ...schemas.agent_errors import ErrorSummary
 from ...schemas.filters import ERROR_FILTERS, conditions, named
@@ -15,10 +15,12 @@ from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError
 from .client import Store
 from .lists.errors import AT_LEAST
 from .lists.findings import HOLDS, least, sure, thresholds
+from .lists.latest import ERRORS, Asked, latest, narrowed
 from .reading import places
 from .scope import TENANT, Scope
 
-_FILTERS: Final = named(ERROR_FILTERS, "service", "agent", "category")
+_OWN: Final = named(ERROR_FILTERS, "category")
+_OF_TRACES: Final = named(ERROR_FILTERS, "service", "agent")
 _TRACE: Final = "(TraceId = {trace_id:String} OR Whole = {trace_id:String})"
 _SPAN: Final = "(SpanId = {at:String} OR ShownAt = {at:String} OR ReadAt = {at:String} OR has(RepeatedAt, {at:String}))"
 _MEMBERS: Final = f"""
@@ -41,14 +43,18 @@ class StoredErrors:
 
     def find(self, query: ErrorQuery) -> list[LocatedError]:
         """Up to `query.limit` errors: latest first sight first, or, with `query.after`, earliest first."""
-        where, values = _conditions(query)
-        order = "FirstSeen, Id" if query.after else "FirstSeen DESC, Id DESC"
-        rows = self._scope.select(
-            f"SELECT {ERROR_SELECT}, Whole, {least(query.confidence)} AS Least FROM errors FINAL WHERE {where} "
-            f"ORDER BY {order} LIMIT {{limit:UInt64}}",
-            limit=query.limit,
-            **values,
-        )
+        asked = _asked(query)
+        if query.after or query.trace_id or query.span_id:
+            where = " AND ".join([*asked.own, *asked.of_traces("1")])
+            order = "FirstSeen, Id" if query.after else "FirstSeen DESC, Id DESC"
+            rows = self._scope.select(
+                f"SELECT {asked.columns('1')} FROM errors FINAL WHERE {TENANT} AND {where} "
+                f"ORDER BY {order} LIMIT {{limit:UInt64}}",
+                limit=query.limit,
+                **asked.values,
+            )
+        else:
+            rows = latest(self._scope, ERRORS, asked)
         return self._located([(error_from_row(row), *row[-2:]) for row in rows])
 
     def ids_from(self, prefix: str, limit: int) -> list[str]:
@@ -103,10 +109,12 @@ class StoredErrors:
         ]
 
 
-def _conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
-    asked, values = conditions(_FILTERS, query)
-    found = [TENANT, HOLDS, sure(query.confidence, column=AT_LEAST[query.severity]), *asked]
-    values |= thresholds(query.confidence)
+def _asked(query: ErrorQuery) -> Asked:
+    sure_of, column = query.confidence, AT_LEAST[query.severity]
+    own, values = conditions(_OWN, query)
+    of_traces, values_of_traces = conditions(_OF_TRACES, query)
+    found = [HOLDS, f"{column} >= {{surest:Float64}}", *own]
+    values |= {**values_of_traces, **thresholds(sure_of), "surest": min(sure_of.recognised, sure_of.unrecognised)}
     for text, name, value in (
         (_TRACE, "trace_id", query.trace_id),
         (_SPAN, "at", query.span_id),
@@ -122,6 +130,13 @@ def _conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
         found.append("FirstSeen <= {until:UInt64} AND (FirstSeen, Id) < ({until:UInt64}, {until_id:String})")
         values |= {"until": query.before.time, "until_id": query.before.id}
     if query.after:
-        found.append("FirstSeen >= {time:UInt64} AND (FirstSeen, Id) > ({time:UInt64}, {id:String})")
+        after = "FirstSeen >= {time:UInt64} AND (FirstSeen, Id) > ({time:UInt64}, {id:String})"
+        found.append(f"{after} AND TraceId IN (SELECT TraceId FROM errors WHERE {TENANT} AND {after})")
         values |= {"time": query.after.time, "id": query.after.id}
-    return " AND ".join(found), values
+    return Asked(
+        lambda place: f"{ERROR_SELECT}, Whole, {least(sure_of, place)} AS Least",
+        found,
+        lambda place: [sure(sure_of, place, column), *narrowed(of_traces, place)],
+        values,
+        query.limit,
+    )

@@ -15,7 +15,7 @@ from .client import Store
 from .lists.findings import HOLDS
 from .scope import TENANT, Scope
 
-MOST_FINDINGS: Final = 2000
+MOST_FINDINGS: Final = 500
 """The latest spans with a finding, whose arrival is looked up."""
 
 MOST_VERSIONS: Final = 20
@@ -29,11 +29,14 @@ SELECT FirstSeen FROM findings WHERE {TENANT} AND {_IN_SIGHT} AND {{of_service}}
 ORDER BY FirstSeen DESC LIMIT 1 OFFSET {2 * MOST_FINDINGS}
 """
 
+# Not FINAL, which would look for copies everywhere: those of a finding have the same first sight, with few exceptions.
 _SEEN: Final = f"""
-SELECT TraceId, SpanId, min(FirstSeen) AS Seen FROM findings FINAL
-WHERE {TENANT} AND {HOLDS} AND {_IN_SIGHT} AND {{of_service}}
-    AND TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND {_IN_SIGHT})
-GROUP BY TraceId, SpanId ORDER BY Seen DESC LIMIT {{limit:UInt64}}
+SELECT TraceId, SpanId, min(FirstSeen) AS Seen FROM
+(
+    SELECT TraceId, SpanId, State, FirstSeen FROM findings WHERE {TENANT} AND {_IN_SIGHT} AND {{of_service}}
+    ORDER BY JudgedAt DESC LIMIT 1 BY TraceId, SpanId, Id
+)
+WHERE {HOLDS} GROUP BY TraceId, SpanId ORDER BY Seen DESC LIMIT {{limit:UInt64}}
 """
 
 # The first copy counts: a span that is sent again does not arrive again.
@@ -43,21 +46,27 @@ WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND SpanId IN {{span_i
 GROUP BY TraceId, SpanId
 """
 
-_NEW: Final = f"""
-SELECT ServiceName FROM traces FINAL WHERE {TENANT} AND ServiceName != ''
-GROUP BY ServiceName HAVING min(toUnixTimestamp64Nano(ReceivedAt)) >= {{since:Int64}}
-ORDER BY min(ReceivedAt) DESC, ServiceName LIMIT {{limit:UInt64}}
-"""
-
 _SINCE: Final = "ReceivedAt >= fromUnixTimestamp64Nano({since:Int64})"
 _UNTIL: Final = "ReceivedAt < fromUnixTimestamp64Nano({until:Int64})"
 
+# Without FINAL: a row of a trace that was replaced names its service, too.
+_NEW: Final = f"""
+SELECT ServiceName FROM traces WHERE {TENANT} AND ServiceName != '' AND {_SINCE}
+    AND ServiceName NOT IN (SELECT ServiceName FROM traces WHERE {TENANT} AND NOT ({_SINCE}))
+GROUP BY ServiceName ORDER BY min(ReceivedAt) DESC, ServiceName LIMIT {{limit:UInt64}}
+"""
+
+# Not FINAL, which would read rows of any time: a later judgement of the same never saw less.
 _OUTCOMES: Final = f"""
 SELECT Judge, Outcome, count() FROM
 (
-    SELECT * FROM judgements FINAL
-    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge != '{DETECTORS}' AND {_SINCE} AND {_UNTIL}
-        AND {{of_service}} {LATEST}
+    SELECT * FROM
+    (
+        SELECT * FROM judgements
+        WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge != '{DETECTORS}' AND {_SINCE} AND {{of_service}}
+        ORDER BY JudgedAt DESC LIMIT 1 BY TraceId, SubjectId, Judge, Version, InputHash
+    )
+    WHERE {_UNTIL} {LATEST}
 )
 WHERE Outcome != '{Outcome.SUPERSEDED}'
 GROUP BY Judge, Outcome ORDER BY Judge, Outcome

@@ -7,7 +7,7 @@ those at or above the asked confidence, which is another one for traces of an un
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ...schemas.decisive import DECISIVE
 from ...schemas.filters import ERROR_FILTERS, SPAN_FILTER, conditions
@@ -19,6 +19,7 @@ from ...schemas.verdicts import Verdict
 from .client import Store
 from .findings import read_finding
 from .lists.findings import HOLDS, sure, thresholds
+from .lists.latest import FINDINGS, Asked, latest, narrowed
 from .lists.names import is_whole, short
 from .lists.traces import TraceLists
 from .scope import TENANT, Scope
@@ -46,8 +47,9 @@ class StoredReading:
         None of those whose names lists cut.
         """
         rows = self._scope.select(
-            f"SELECT ServiceName FROM traces FINAL WHERE {TENANT} "
-            f"AND toUnixTimestamp64Nano(ReceivedAt) >= {{since:Int64}} AND {is_whole('ServiceName')} "
+            # Without FINAL: a row of a trace that was replaced names its service, too.
+            f"SELECT ServiceName FROM traces WHERE {TENANT} "
+            f"AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}}) AND {is_whole('ServiceName')} "
             "GROUP BY ServiceName ORDER BY max(ReceivedAt) DESC, ServiceName LIMIT {limit:UInt64}",
             since=since,
             limit=limit,
@@ -56,13 +58,17 @@ class StoredReading:
 
     def find_findings(self, query: ErrorQuery) -> list[LocatedFinding]:
         """Up to `query.limit` findings: latest first sight first, or, with `query.after`, earliest first."""
-        where, values = _finding_conditions(query)
-        order = "FirstSeen, Id" if query.after else "FirstSeen DESC, Id DESC"
-        rows = self._scope.select(
-            f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {where} ORDER BY {order} LIMIT {{limit:UInt64}}",
-            limit=query.limit,
-            **values,
-        )
+        asked = _asked(query)
+        if query.after or query.trace_id or query.span_id:
+            order = "FirstSeen, Id" if query.after else "FirstSeen DESC, Id DESC"
+            rows = self._scope.select(
+                f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {_where(query, asked)} ORDER BY {order} "
+                "LIMIT {limit:UInt64}",
+                limit=query.limit,
+                **asked.values,
+            )
+        else:
+            rows = latest(self._scope, FINDINGS, asked)
         findings = [read_finding(row) for row in rows]
         names = places(self._scope, {f.trace_id for f in findings})
         return [
@@ -76,8 +82,9 @@ class StoredReading:
 
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings there are, whatever limit the query names."""
-        where, values = _finding_conditions(query)
-        rows = self._scope.select(f"SELECT count() FROM findings FINAL WHERE {where}", **values)
+        asked = _asked(query)
+        sql = f"SELECT count() FROM findings FINAL WHERE {_where(query, asked)}"
+        rows = self._scope.select(sql, **asked.values)
         return int(rows[0][0])
 
     def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
@@ -143,10 +150,16 @@ def places(scope: Scope, trace_ids: Collection[str]) -> dict[tuple[str, str], st
     return found
 
 
-def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
+def _where(query: ErrorQuery, asked: Asked) -> str:
+    return " AND ".join([TENANT, *asked.own, *asked.of_traces(_place(query))])
+
+
+def _asked(query: ErrorQuery) -> Asked:
+    sure_of = query.confidence
     asked, values = conditions((*ERROR_FILTERS, SPAN_FILTER), query)
-    found = [TENANT, HOLDS, sure(query.confidence, _place(query)), *asked]
-    values |= thresholds(query.confidence)
+    of_traces = [text for text in asked if TENANT in text]
+    found = [HOLDS, "Confidence >= {surest:Float64}", *(text for text in asked if TENANT not in text)]
+    values |= {**thresholds(sure_of), "surest": min(sure_of.recognised, sure_of.unrecognised)}
     if query.since:
         found.append("FirstSeen >= {since:UInt64}")
         values["since"] = query.since
@@ -163,7 +176,13 @@ def _finding_conditions(query: ErrorQuery) -> tuple[str, dict[str, Any]]:
     if query.after:
         found.append(f"{_AFTER} AND TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND {_AFTER})")
         values |= {"time": query.after.time, "id": query.after.id}
-    return " AND ".join(found), values
+    return Asked(
+        lambda _: FINDING_SELECT,
+        found,
+        lambda place: [sure(sure_of, place), *narrowed(of_traces, place)],
+        values,
+        query.limit,
+    )
 
 
 def _place(query: ErrorQuery) -> str:
