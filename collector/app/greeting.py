@@ -31,8 +31,8 @@ def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) ->
 
 def judges_text(config: LlmConfig) -> str:
     """The judges in one line."""
-    if not config.on:
-        return "detectors only; --model NAME adds LLM judges"
-    where = f" at {config.api_base}" if config.api_base else ""
     packs = f"; packs: {', '.join(config.packs)}" if config.packs else ""
+    if not config.on:
+        return f"detectors{packs or ' only'}; --model NAME adds LLM judges"
+    where = f" at {config.api_base}" if config.api_base else ""
     return f"detectors and LLM judges ({config.criteria} criteria, {config.model}{where}{packs})"

@@ -204,7 +204,7 @@ class Collector:
         )
         secret = await asyncio.to_thread(StoredLlmJudging(store).mark_key)
         ours = partial(is_ours, secret=secret)
-        if config.judges.on:
+        if config.judges.judging:
             self._llm = await asyncio.to_thread(self._build_llm, store, ours)
         calibrations = RuleCalibrations(store, self._clock)
         await asyncio.to_thread(calibrations.load)

@@ -111,14 +111,12 @@ def build_llm_judging(
         log.warning("%s", trouble)
     policy = policy_from(config, panel)
     queue = JudgeQueue()
-    windows = Windows(panel, policy, windows_from(config), queue) if config.streaming else None
+    windows = Windows(panel, policy, windows_from(config), queue) if config.streaming and config.on else None
     selector = RunSelector(panel, policy, queue, windows, clock)
     kept = StoredLlmJudging(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
     cases = StoredCases(store, assembler, ours, clock)
     packs = build_packs(packs_from(config, panel), config, store, cases, policy, queue, clock)
-    versions = {judge.name: panel.version(judge.name) for judge in panel.judges}
-    versions |= packs.panel.versions if packs else {}
-    versions |= decisive_versions(config)
+    versions = {**_versions(config, panel), **(packs.panel.versions if packs else {})}
     metrics = LlmJudgingMetrics(telemetry)
     describe = (
         Descriptions(partial(StoredArchitectures, store, clock=clock)).of
@@ -173,7 +171,7 @@ def build_llm_judging(
     def status(project: str) -> JudgesStatus:
         caps = {name: cap for name, cap in config.budget.model_dump().items() if isinstance(cap, int | float)}
         return JudgesStatus(
-            on=True,
+            on=config.on,
             model=config.model,
             caps=caps,
             pending=len(queue),
@@ -193,17 +191,24 @@ def build_llm_judging(
             packs.closing.forget_traces({trace_id for _, trace_id in keys})
         queue.drop(keys)
 
-    selectors = (selector, *((packs.selector,) if packs else ()), *decisive_selectors(versions, queue, clock))
+    of_runs = (selector,) if config.on else ()
+    selectors = (*of_runs, *((packs.selector,) if packs else ()), *decisive_selectors(versions, queue, clock))
     return LlmJudging(panel, selectors, worker, status, drop, packs)
 
 
+def _versions(config: LlmConfig, panel: LlmJudges) -> dict[str, str]:
+    """Of the judges that ask a model, but those of packs; by name."""
+    asked = {judge.name: panel.version(judge.name) for judge in panel.judges}
+    return {**asked, **decisive_versions(config)} if config.on else {}
+
+
 def check_judges(config: LlmConfig) -> None:
-    """The objections of `build_llm_judging` to what is configured; without a model nothing is looked at.
+    """The objections of `build_llm_judging` to what is configured; without a model or packs nothing is looked at.
 
     Raises:
         ConfigError: criteria, judges, a policy, packs or task cards cannot be had as configured.
     """
-    if config.on:
+    if config.judging:
         panel = panel_from(config)[0]
         policy_from(config, panel)
         packs_from(config, panel)
@@ -214,10 +219,17 @@ def packs_from(config: LlmConfig, panel: LlmJudges) -> tuple[Pack, ...]:
     """The configured packs.
 
     Raises:
-        ConfigError: a pack cannot be had as configured, or a check has a judge's name.
+        ConfigError: a pack cannot be had as configured, a check has a judge's name, or asks a model and none is named.
     """
     judges = {DETECTORS, DECISIVE, *(judge.name for judge in panel.criteria.judges)}
-    return load_packs(config.packs, config.pack_settings, judges=judges)
+    packs = load_packs(config.packs, config.pack_settings, judges=judges)
+    asking = [(pack, check) for pack in packs for check in pack.checks if check.asks]
+    if asking and not config.on:
+        pack, check = asking[0]
+        free = ", ".join(check.name for check in pack.checks if not check.asks)
+        keep = f", or name under judges.pack_settings.{pack.name}.checks those that do not: {free}" if free else ""
+        raise ConfigError(f"judges.packs: {check.name} asks a model: set judges.model{keep}")
+    return packs
 
 
 def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:

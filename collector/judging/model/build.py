@@ -21,6 +21,7 @@ from .cache import AnswerStore, CachedClient
 from .config import LlmConfig
 from .library import LIBRARY, Library
 from .litellm_client import LiteLlmClient
+from .no_model import NoModel
 from .traced import TracedClient, close_provider, open_provider
 
 
@@ -29,7 +30,7 @@ class Model:
     """A model that is ready. `client` is what judges are given, `llm` knows its limits and counts tokens."""
 
     client: Client
-    llm: LiteLlmClient
+    llm: LiteLlmClient | NoModel
 
 
 def parameters(config: LlmConfig) -> dict[str, Any]:
@@ -74,6 +75,9 @@ async def open_model(
     Raises:
         ConfigError: what the user must mend: no litellm, no such provider, a key's variable that is not set.
     """
+    if not config.on:
+        yield Model(none := NoModel(), none)
+        return
     llm = LiteLlmClient(config, library)
     await llm.prepare()
     provider = open_provider(config.telemetry_endpoint) if config.telemetry_endpoint else None

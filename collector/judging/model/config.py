@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from ....schemas.config_base import Seconds, Section
 
@@ -133,7 +133,7 @@ class LlmConfig(Section):
     """The LLM judges. Without a model only the detectors judge."""
 
     model: str = ""
-    """A litellm model string (`provider/name`); "" switches the LLM judges off."""
+    """A litellm model string (`provider/name`); "" switches the LLM judges off, but for checks that ask no model."""
     api_base: Url = ""
     """URL of an OpenAI-compatible (or the provider's) server; "" is the provider's own."""
     api_key_env: str = ""
@@ -226,12 +226,6 @@ class LlmConfig(Section):
     telemetry_endpoint: Url = ""
     """OTLP/gRPC endpoint (http://host:port) for spans of the judges' own calls; "" sends none."""
 
-    @model_validator(mode="after")
-    def _packs_ask(self) -> Self:
-        if self.packs and not self.model:
-            raise ValueError("packs: they ask a model; set judges.model, too, or leave packs empty")
-        return self
-
     @property
     def looks(self) -> int:
         """The most second looks of one question."""
@@ -241,6 +235,11 @@ class LlmConfig(Section):
     def on(self) -> bool:
         """Whether there is a model."""
         return bool(self.model)
+
+    @property
+    def judging(self) -> bool:
+        """Whether anything judges beside the detectors: LLM judges, or checks of packs that need no model."""
+        return self.on or bool(self.packs)
 
     @property
     def of_verifier(self) -> LlmConfig | None:

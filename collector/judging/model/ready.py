@@ -18,7 +18,7 @@ def check_ready(config: LlmConfig) -> None:
     Raises:
         ConfigError: litellm is not installed, or the variable that a model's key is to be in is not set.
     """
-    if importlib.util.find_spec(NEEDED) is None:
+    if config.on and importlib.util.find_spec(NEEDED) is None:
         raise ConfigError(
             f"LLM judges need {NEEDED}: pip install 'tracejury[llm]' (or leave judges.model out: detectors need none)"
         )

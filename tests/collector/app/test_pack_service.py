@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 from hook_server import SECRET, hook_server
-from llm_server import LlmServer, llm_server
+from llm_server import llm_server
 from pack_bench import CHAT, SERVICE, Called, exchange
 from pack_service import CONVERSATION, VALUES, judges, otlp, script
 
@@ -23,10 +23,10 @@ from tracejury.schemas.spans import Span
 pytestmark = pytest.mark.store
 
 
-def config(dsn: str, model: LlmServer, **more: Any) -> CollectorConfig:
+def config(dsn: str, judging: Mapping[str, Any], **more: Any) -> CollectorConfig:
     """Free ports, quick to settle."""
     free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
-    given: dict[str, Any] = {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, "judges": judges(model.base)}
+    given: dict[str, Any] = {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, "judges": judging}
     return load_config(None, given | free | more)
 
 
@@ -64,7 +64,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_conversation_sent_over_otlp_is_measured_and_its_fault_found(served_dsn: str) -> None:
     """Exchanges are judged as they end; somebody closes the session; a restart changes nothing."""
     with llm_server(script) as model:
-        async with Collector(config(served_dsn, model)) as collector:
+        async with Collector(config(served_dsn, judges(model.base))) as collector:
             for spans in CONVERSATION:
                 await send(collector, spans)
             await idle(collector)
@@ -73,7 +73,7 @@ async def test_a_conversation_sent_over_otlp_is_measured_and_its_fault_found(ser
             assert {item["trace_id"] for item in judged["items"]} == {"a" * 32, "b" * 32}
             (measured,) = await closed(collector)
             found = (await ask(collector, "/api/errors?judge=pipa-state"))["items"]
-        async with Collector(config(served_dsn, model)) as collector:
+        async with Collector(config(served_dsn, judges(model.base))) as collector:
             await idle(collector)
             (again,) = await closed(collector)
     assert measured["values"] == again["values"] == VALUES
@@ -96,28 +96,27 @@ BUSY = exchange("a", "Refund it.", [Called("delete_account", "{}", "deleted")], 
 async def test_a_forbidden_call_is_told_while_the_agent_works_and_decides_the_task(
     served_dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The root is announced, and the next LLM call has begun. After a restart the session has the same measure."""
+    """No model is named. The root is announced, and the next LLM call has begun.
+
+    After a restart the session has the same measure.
+    """
     monkeypatch.setenv("HOOK_SECRET", SECRET)
     card = tmp_path / "card.json"
     card.write_text(json.dumps(CARD))
     root, *others = BUSY
     begun = replace(root, end=root.start, attributes={**root.attributes, "tracejury.pending": "true"})
     begun = replace(begun, attribute_types={"tracejury.pending": "bool"})
-    with llm_server(script) as model, hook_server() as server:
+    with hook_server() as server:
         hook = {"name": "stop", "url": server.url, "secret": "${HOOK_SECRET}", "judges": ["rut-oracle"]}
-        more = {
-            "judges": judges(model.base)
-            | {"packs": ["rut"], "pack_settings": {"rut": {"checks": ["rut-oracle"]}}, "tasks": [str(card)]},
-            "webhooks": [hook],
-        }
-        async with Collector(config(served_dsn, model, **more)) as collector:
+        alone = {"packs": ["rut"], "pack_settings": {"rut": {"checks": ["rut-oracle"]}}, "tasks": [str(card)]}
+        async with Collector(config(served_dsn, alone, webhooks=[hook])) as collector:
             await send(collector, [begun, *others])
             ((said),) = [received.said for received in await asyncio.to_thread(server.wait, 1)]
             await send(collector, [root])
             await idle(collector)
             await ask(collector, "/api/judge", {"session": CHAT, "service": SERVICE})
             (measured,) = await closed(collector)
-        async with Collector(config(served_dsn, model, **more)) as collector:
+        async with Collector(config(served_dsn, alone, webhooks=[hook])) as collector:
             await idle(collector)
             (again,) = await closed(collector)
     assert "unauthorised tool" in json.dumps(said)

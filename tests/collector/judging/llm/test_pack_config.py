@@ -25,10 +25,22 @@ def test_packs_and_task_cards_are_accepted(tmp_path: Path) -> None:
     checked(tmp_path, model="openai/x", packs=["pipa"], pack_settings=settings, tasks=[str(tmp_path / "cards.yaml")])
 
 
+def test_checks_that_ask_no_model_need_none(tmp_path: Path) -> None:
+    checked(tmp_path, packs=["rut"], pack_settings={"rut": {"checks": ["rut-oracle"]}})
+    checked(tmp_path, packs=["pipa"], pack_settings={"pipa": {"checks": ["pipa-tools", "pipa-completion"]}})
+
+
 @pytest.mark.parametrize(
     ("judges", "told"),
     [
-        ({"packs": ["pipa"]}, "judges: packs: they ask a model; set judges.model, too, or leave packs empty"),
+        (
+            {"packs": ["pipa"]},
+            "name under judges.pack_settings.pipa.checks those that do not: pipa-tools, pipa-completion",
+        ),
+        (
+            {"packs": ["rut"], "pack_settings": {"rut": {"checks": ["rut"]}}},
+            "there is no check 'rut': use rut-oracle, ",
+        ),
         ({"model": "openai/x", "packs": ["pip"]}, "judges.packs: there is no pack 'pip': use pipa"),
         ({"model": "openai/x", "pack_settings": {"pipa": {"x": 1}}, "packs": ["pipa"]}, "judges.pack_settings.pipa: x"),
         ({"model": "openai/x", "pack_settings": {"pipa": 1}}, "judges.pack_settings.pipa: "),
