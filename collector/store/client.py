@@ -172,8 +172,13 @@ class Store:
         with self._client(in_database=False) as client:
             client.command(f"DROP DATABASE IF EXISTS `{self.database}` SYNC")
 
-    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
+    def insert(
+        self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], *, merged: bool = True
+    ) -> None:
         """Insert rows given by column; returns once they are committed.
+
+        Unless `merged`, rows of one key stay beside each other until a merge, as those of two inserts do: the engine
+        need not copy all rows to find them. FINAL reads one of them in any case.
 
         Raises the driver's own errors, unmapped: whoever inserts decides by `failures` what they mean. Raises
         RetryableError where the store's folder was removed or replaced.
@@ -184,9 +189,10 @@ class Store:
             pieces = self._block(client, table, tuple(names)).pieces(columns)
             if self._streams:
                 listed = ", ".join(f"`{name}`" for name in names)
-                self._streams.insert(f"INSERT INTO `{self.database}`.`{table}` ({listed})", pieces)
+                how = f"SETTINGS async_insert = 0, optimize_on_insert = {int(merged)}"
+                self._streams.insert(f"INSERT INTO `{self.database}`.`{table}` ({listed}) {how}", pieces)
             else:
-                _send(client, table, names, pieces)
+                _send(client, table, names, pieces, {"optimize_on_insert": int(merged)})
         if self._identity:
             self._identity.check()
 
@@ -367,11 +373,11 @@ def _encodable(value: Any) -> Any:
     return value
 
 
-def _send(client: Client, table: str, names: Sequence[str], pieces: Iterable[bytes]) -> None:
+def _send(client: Client, table: str, names: Sequence[str], pieces: Iterable[bytes], settings: dict[str, int]) -> None:
     """Insert a Native block by HTTP, compressed as the driver has agreed with the server."""
     from clickhouse_connect.driver.compression import get_compressor
 
     compressor = get_compressor(client.write_compression)
     block = bytes(compressor.compress_block(b"".join(pieces)))
     block += compressor.flush() or b""  # type: ignore[no-untyped-call]  # the driver has no annotations there
-    client.raw_insert(table, names, block, fmt="Native", compression=client.write_compression)
+    client.raw_insert(table, names, block, fmt="Native", compression=client.write_compression, settings=settings)

@@ -6,6 +6,8 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final
 
 from ...schemas.batch import Batch
 from ...schemas.errors import PermanentError, RetryableError, TracejuryError
@@ -15,6 +17,8 @@ from .dead_letter import DeadLetterFolder
 from .failures import is_transient, is_worth_splitting, one_line
 
 log = logging.getLogger(__name__)
+
+_KEY: Final = attrgetter("tenant", "trace_id", "span_id")
 
 
 @dataclass(slots=True)
@@ -90,9 +94,10 @@ class Committer:
         with self._store.changes.writing():  # a deletion waits for it
             kept = [self._store.tombstones.left_of(batch, self._last) for batch in batches]
             logs = [record for batch in kept for record in batch.logs]
-            spans = [span for batch in kept for span in batch.spans]
-            self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last))
-            self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last))
+            # In the order of the table's key the engine need not sort them, which would copy each row.
+            spans = sorted((span for batch in kept for span in batch.spans), key=_KEY)
+            self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last), merged=False)
+            self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last), merged=False)
             self._store.pending.arrived({(span.tenant, span.trace_id) for span in spans}, self._last)
         self._counters.left_out += sum(map(len, batches)) - sum(map(len, kept))
         return [Committed(self._last, batch) for batch in kept]

@@ -56,12 +56,14 @@ class MortalStore(Store):
 
     dies_at = ""
 
-    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]]) -> None:
+    def insert(
+        self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], *, merged: bool = True
+    ) -> None:
         """Insert or die."""
         if table == self.dies_at and columns[0]:
             self.dies_at = ""
             raise KilledError
-        super().insert(table, names, columns)
+        super().insert(table, names, columns, merged=merged)
 
     def command(self, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
         """Write, delete, or die."""

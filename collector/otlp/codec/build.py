@@ -77,9 +77,9 @@ def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadA
     texts, types = attributes(span.attributes, truncator)
     name = truncator.name(span.name)
     events = tuple(
-        _event(event, start, truncator, attributes) for event in truncator.parts(span.events, truncator.limits.events)
+        [_event(event, start, truncator, attributes) for event in truncator.parts(span.events, truncator.limits.events)]
     )
-    links = tuple(_link(link, truncator, attributes) for link in truncator.parts(span.links, truncator.limits.links))
+    links = [_link(link, truncator, attributes) for link in truncator.parts(span.links, truncator.limits.links)]
     kind, status_code = span.kind, status.code
     of_logfire = texts.get("logfire.span_type") == "pending_span"
     announced = _announced(ids, texts.get("logfire.pending_parent_id", "")) if of_logfire else ids
@@ -93,7 +93,7 @@ def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadA
         attributes=texts,
         attribute_types=types,
         events=events,
-        links=tuple(link for link in links if link),
+        links=tuple([link for link in links if link]),
         kind=kind if kind in _KINDS else 0,
         status_code=status_code if status_code in _STATUSES else 0,
         status_message=truncator.text(status.message),

@@ -16,15 +16,17 @@ def attributes(pairs: Sequence[KeyValue], truncator: Truncator) -> Attributes:
     """Stored attributes; of equal keys the last counts."""
     texts: dict[str, str] = {}
     types: dict[str, str] = {}
-    safe = truncator.safe_value
+    safe, safe_name = truncator.safe_value, truncator.safe_name
     for pair in truncator.head(pairs, truncator.limits.attributes):
-        value = pair.value
+        value, key = pair.value, pair.key
         text = value.string_value
-        key = truncator.name(pair.key)
+        if len(key) > safe_name:
+            key = truncator.name(key)
         # Most values are short strings: they take no further look.
         if text and len(text) <= safe:
             texts[key] = text
-            types.pop(key, None)
+            if types:
+                types.pop(key, None)
             continue
         texts[key], kind = stored(value, truncator)
         if kind == "string":

@@ -35,7 +35,7 @@ class PartsLeft:
 class Truncator:
     """Applies the limits to one span, record or resource and counts what it cut; `parts` are those of its request."""
 
-    __slots__ = ("_parts", "_safe_name", "cut", "limits", "safe_value")
+    __slots__ = ("_parts", "cut", "limits", "safe_name", "safe_value")
 
     def __init__(self, limits: Limits, parts: PartsLeft | None = None) -> None:
         self.limits = limits
@@ -43,7 +43,8 @@ class Truncator:
         self._parts = parts or PartsLeft(limits)
         self.safe_value = limits.value_bytes // _UTF8_WORST
         """Characters that are within the limit for certain."""
-        self._safe_name = limits.name_bytes // _UTF8_WORST
+        self.safe_name = limits.name_bytes // _UTF8_WORST
+        """The same of names."""
 
     def text(self, text: str) -> str:
         """A value, at most `value_bytes` long."""
@@ -51,7 +52,7 @@ class Truncator:
 
     def name(self, text: str) -> str:
         """A name or key, at most `name_bytes` long."""
-        return text if len(text) <= self._safe_name else self._shorten(text, self.limits.name_bytes)
+        return text if len(text) <= self.safe_name else self._shorten(text, self.limits.name_bytes)
 
     def head(self, items: Sequence[T], most: int) -> Sequence[T]:
         """The first `most` items."""

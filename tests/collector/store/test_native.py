@@ -122,6 +122,17 @@ def test_every_type_comes_back_as_it_went_in(store: Store) -> None:
     assert [list(column) for column in zip(*rows, strict=True)][1:] == list(TYPES.values())
 
 
+@pytest.mark.parametrize("merged", [True, False])
+def test_of_rows_of_one_key_in_one_insert_the_best_is_read(store: Store, *, merged: bool) -> None:
+    """Over several granules, and where all is read as well as where an index leaves one granule."""
+    both = [
+        Span(f"{n:032x}", "b" * 16, "", name, 1, end) for n in range(3000) for name, end in (("old", 2), ("new", 3))
+    ]
+    store.insert("spans", SPAN_COLUMNS, span_columns(both, 1), merged=merged)
+    assert store.rows("SELECT DISTINCT SpanName, count() OVER () FROM spans FINAL") == [("new", 3000)]
+    assert store.rows(f"SELECT SpanName FROM spans FINAL WHERE TraceId = '{7:032x}'") == [("new",)]
+
+
 def test_every_column_of_every_table_can_be_written(store: Store) -> None:
     """A migration may add a type that nobody taught the writer yet."""
     kinds = """SELECT DISTINCT type FROM system.columns JOIN system.tables ON columns.table = tables.name

@@ -142,11 +142,13 @@ def test_a_ledger_that_broke_off_leaves_the_trace_unjudged(store: Store) -> None
 class FailingStore(Store):
     """Has no space left from the second insert of judgements on: the trace's own."""
 
-    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]]) -> None:
+    def insert(
+        self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]], *, merged: bool = True
+    ) -> None:
         self.seen = [*getattr(self, "seen", []), table]
         if self.seen.count("judgements") > 1:
             raise OSError(28, "No space left on device")
-        super().insert(table, names, columns)
+        super().insert(table, names, columns, merged=merged)
 
 
 def test_pending_is_the_oldest_first_and_whole_subjects(store: Store) -> None:
