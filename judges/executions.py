@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ..schemas.text.code_blocks import code_of
-from .commands import failed, runs_code
+from .commands import failed
 from .exit_status import Ended, ended
 from .facts import RunFacts, TurnFacts
 from .failure_text import reported_failure
@@ -87,7 +87,7 @@ def _called(run: RunFacts) -> Iterator[Execution]:
         author = turn if turn.turn.llm is not None else None
         for facts in turn.calls:
             call, end = facts.call, facts.end
-            if facts.role is Role.FINAL or end is None or not (end.framed or runs_code(call.name, call.arguments)):
+            if facts.role is Role.FINAL or end is None or not (end.framed or facts.runs_code):
                 continue
             at, span_id = (call.span.raw.start, call.span.span_id) if call.span else (_start(turn), "")
             yield Execution(at, code_argument(call.arguments), end, run if author else None, author, span_id)

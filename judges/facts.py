@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from ..schemas.normalized import Kind
+from ..schemas.normalized import Kind, NormalizedSpan
 from ..schemas.text.code_blocks import code_of
 from ..schemas.trajectory import AgentRun, ToolCall, Turn, TurnKind
 from .code_text import reaches_out
@@ -43,11 +43,28 @@ class CallFacts:
     failure: StepFailure | None
     refusal: FailureKind | None = None
     end: Ended | None = None
+    memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, find: Callable[[CallFacts], T]) -> T:
+        """What `find` finds in the call alone, computed at first use."""
+        if find not in self.memo:
+            self.memo[find] = find(self)
+        found: T = self.memo[find]
+        return found
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether it runs code or a command that the caller wrote."""
+        return self.once(_runs_code)
 
     @property
     def ran(self) -> bool | None:
         """Whether it ran: a span shows it or a result came back; None where nobody knows."""
         return True if self.call.result is not None else self.call.executed
+
+
+def _runs_code(call: CallFacts) -> bool:
+    return runs_code(call.call.name, call.call.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +144,14 @@ class RunFacts:
         if find not in self.memo:
             self.memo[find] = tuple(find(self))
         found: tuple[T, ...] = self.memo[find]
+        return found
+
+    @property
+    def spans(self) -> Mapping[str, NormalizedSpan]:
+        """The spans of the run's turns by id."""
+        if "spans" not in self.memo:
+            self.memo["spans"] = {span.span_id: span for turn in self.run.turns for span in turn.spans}
+        found: Mapping[str, NormalizedSpan] = self.memo["spans"]
         return found
 
     def plan_before(self, position: int) -> TurnFacts | None:

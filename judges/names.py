@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from ..schemas.normalized import Json
@@ -27,10 +28,17 @@ class Role(StrEnum):
 
 def role_of(name: str) -> Role:
     """The purpose of a call of a tool with that name."""
+    return _known_role(name) if len(name) <= _LONGEST_NAME else _role(name)
+
+
+def _role(name: str) -> Role:
     letters = "".join(filter(str.isalpha, name.lower()))
     if letters in FINAL_NAMES:
         return Role.FINAL
     return Role.COMPUTE if letters in COMPUTE_NAMES else Role.ACCESS
+
+
+_known_role = lru_cache(4096)(_role)
 
 
 def reads(name: str) -> bool | None:
@@ -44,9 +52,16 @@ def reads(name: str) -> bool | None:
     return None
 
 
-def words_of(name: str) -> list[str]:
+def words_of(name: str) -> Sequence[str]:
     """The words of a name, in lower case: `get_user` and `getUser` have the same."""
-    return [word.lower() for word in _WORDS.findall(name)]
+    return _known_words(name) if len(name) <= _LONGEST_NAME else _words(name)
+
+
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _WORDS.findall(name))
+
+
+_known_words = lru_cache(4096)(_words)
 
 
 def hands_back(name: str, arguments: Json, agent: str) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 from .facts import RunFacts, TurnFacts
 
 
-def retried(facts: RunFacts) -> dict[str, str]:
-    """Span of a turn with a failed call, to that of the next turn where the very same call fails in the same way."""
-    return {one.span_id: next_one.span_id for one, next_one in pairwise(facts.acts) if _is_retry(one, next_one)}
+def retries(facts: RunFacts) -> Iterator[tuple[str, str]]:
+    """Span of a turn with a failed call, and that of the next turn where the very same call fails in the same way."""
+    return ((one.span_id, next_one.span_id) for one, next_one in pairwise(facts.acts) if _is_retry(one, next_one))
 
 
 def _is_retry(turn: TurnFacts, following: TurnFacts) -> bool:

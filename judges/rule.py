@@ -73,7 +73,7 @@ class RunRule:
             place = {name: getattr(hit, name) for name in _PLACE}
             place["severity"] = hit.severity or self.severity
             place["confidence"] = self.confidence if hit.confidence is None else hit.confidence
-            span = ctx.ask(RestOfTrace.span, hit.span_id)
+            span = facts.spans.get(hit.span_id) or ctx.ask(RestOfTrace.span, hit.span_id)
             if hit.evidence.strip() in ("", span.raw.name):
                 place["evidence"] = quote_content(span)
             yield Draft(

@@ -1,11 +1,15 @@
-"""The agent that a tool call addresses, by its name or one of its arguments."""
+"""The agent that a tool call addresses, by its name or one of its arguments.
+
+Canonical names do not end in an underscore, so one that starts with a verb names something behind it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from ..schemas.normalized import NormalizedSpan
+from ..schemas.normalized import Kind, NormalizedSpan
 from .names import canonical
 
 HANDOFF_VERBS: Final = (
@@ -15,6 +19,7 @@ _VERBS: Final = (
     *HANDOFF_VERBS,
     "delegate_task_to_", "delegate_work_to_", "ask_", "call_", "consult_", "invoke_", "run_", "query_",
 )  # fmt: skip
+_REACHING: Final = (*HANDOFF_VERBS, "delegate_", "ask_", "consult_")
 _BY_ARGUMENT: Final = frozenset(
     {
         "transfer_to_agent", "transfer", "handoff_to_agent", "handoff", "hand_off",
@@ -41,7 +46,9 @@ def addressee(name: str, arguments: Any = None) -> str:
     tool = canonical(name)
     if tool in _BY_ARGUMENT:
         return _named(arguments)
-    return next((tool[len(verb) :] for verb in _VERBS if tool.startswith(verb) and len(tool) > len(verb)), tool)
+    if not tool.startswith(_VERBS):
+        return tool
+    return next(tool[len(verb) :] for verb in _VERBS if tool.startswith(verb)) or tool
 
 
 def is_handoff(name: str, arguments: Any = None) -> bool:
@@ -49,7 +56,32 @@ def is_handoff(name: str, arguments: Any = None) -> bool:
     tool = canonical(name)
     if tool in _HANDOFFS:
         return bool(_named(arguments))
-    return any(tool.startswith(verb) and len(tool) > len(verb) for verb in HANDOFF_VERBS)
+    return tool.startswith(HANDOFF_VERBS)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A call as its name and arguments address an agent: `to` its canonical name, "" for none, or for whoever is next.
+
+    `hands_over`: it gives the conversation away. `call_id`: of a request.
+    """
+
+    to: str
+    hands_over: bool
+    name: str
+    call_id: str = ""
+
+
+def addresses_of(span: NormalizedSpan) -> tuple[Address, ...]:
+    """What a tool's execution, or what a call of a model asks for, addresses."""
+    if span.kind is Kind.TOOL:
+        name, arguments = span.tool_name, span.tool_arguments
+        hands_over = hands_to_someone(name, arguments) or is_handoff(name, arguments)
+        return (Address(addressee(name, arguments), hands_over, name),)
+    return tuple(
+        Address(addressee(r.name, r.arguments), is_handoff(r.name, r.arguments), r.name, r.call_id)
+        for r in span.tool_requests
+    )
 
 
 def hands_to_someone(name: str, arguments: Any) -> bool:
@@ -60,9 +92,7 @@ def hands_to_someone(name: str, arguments: Any) -> bool:
 def delegates(name: str, arguments: Any = None) -> bool:
     """Whether the name alone says that the tool is there to reach another agent."""
     tool = canonical(name)
-    return (tool in _BY_ARGUMENT and bool(_named(arguments))) or any(
-        tool.startswith(verb) and len(tool) > len(verb) for verb in (*HANDOFF_VERBS, "delegate_", "ask_", "consult_")
-    )
+    return (tool in _BY_ARGUMENT and bool(_named(arguments))) or tool.startswith(_REACHING)
 
 
 def asks(call: NormalizedSpan) -> bool:

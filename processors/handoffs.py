@@ -12,15 +12,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
-from .delegation import addressee, asks, hands_to_someone, is_handoff
+from .delegation import Address
 from .names import canonical
 from .parent_inference import InferredParents, RunStart
+from .span_index import SpanIndex
 from .span_tree import SpanTree, time_key
 
 _LONGEST_LINE: Final = 64  # agents between one and the return to it
 
 
-def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]) -> InferredParents:
+def find_handoffs(
+    index: SpanIndex, tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]
+) -> InferredParents:
     """Runs started by a sibling, and runs that continue a sibling (`adopted`).
 
     `owner`: span to run, `runs`: run to the run above ("" for none). An agent that is handed the conversation back
@@ -30,14 +33,20 @@ def find_handoffs(tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, s
     names = {r: canonical(span.agent_name) for r, span in agents.items() if span.agent_name}
     if len(names) < 2:  # noqa: PLR2004 - one hands over, one takes over
         return InferredParents()
-    tracker = _HandoffTracker(runs, names)
-    calling = (s for s in tree.order if s.kind is Kind.TOOL or (s.kind is Kind.LLM and asks(s)) or s.span_id in names)
+    tracker, addressed = _HandoffTracker(runs, names), {"", *names.values()}
+    calling = [s for s in tree.order if s.raw.span_id in names or (s.kind in _CALLS and owner[s.raw.span_id])]
     for span in sorted(calling, key=time_key):
-        if span.span_id in names:
-            tracker.begin(span.span_id)
-        elif run := owner[span.span_id]:
-            tracker.call(span, tracker.found.adopted.get(run, run), run)
+        span_id = span.raw.span_id
+        if span_id in names:
+            tracker.begin(span_id)
+            continue
+        run = owner[span_id]
+        for address in index.addresses[span_id]:
+            tracker.call(span, address, tracker.found.adopted.get(run, run), run, known=address.to in addressed)
     return tracker.found
+
+
+_CALLS: Final = frozenset({Kind.LLM, Kind.TOOL})
 
 
 @dataclass(slots=True)
@@ -50,16 +59,24 @@ class _HandoffTracker:
     requested: set[tuple[str, str]] = field(default_factory=set)
     asking: set[str] = field(default_factory=set)  # runs whose requests are recorded
 
-    def call(self, span: NormalizedSpan, run: str, part: str) -> None:
-        """Remember whom a call of `run` addresses; `part` is the run or the later part of it that made the call."""
+    def call(self, span: NormalizedSpan, address: Address, run: str, part: str, *, known: bool) -> None:
+        """Remember whom a call of `run` addresses; `part` is the run or the later part of it that made the call.
+
+        `known`: there is an agent of that name, or none is named.
+        """
         above = self.runs[part]
-        for target, start, handoff in _addressed(span, run):
-            if start.llm_span_id:
-                self.requested.add((run, target))
-                self.asking.add(run)
-            elif (run, target) in self.requested or (not target and run in self.asking):
-                continue  # the execution of a request that is known
-            self.pending.setdefault((above, target), deque()).append((start, handoff))
+        if not address.to and not address.hands_over:
+            return
+        if span.kind is Kind.LLM:
+            self.requested.add((run, address.to))
+            self.asking.add(run)
+            start = RunStart(run, span.raw.span_id, address.call_id, address.name)
+        elif (run, address.to) in self.requested or (not address.to and run in self.asking):
+            return  # the execution of a request that is known
+        else:
+            start = RunStart(run, "", span.raw.span_id, address.name)
+        if known:
+            self.pending.setdefault((above, address.to), deque()).append((start, address.hands_over))
 
     def begin(self, run: str) -> None:
         """Join the run with what asked for it."""
@@ -89,16 +106,3 @@ class _HandoffTracker:
             current = start.run if start else self.runs.get(current, "")
             if not current:
                 return
-
-
-def _addressed(span: NormalizedSpan, run: str) -> Iterator[tuple[str, RunStart, bool]]:
-    if span.kind is Kind.TOOL:
-        someone = hands_to_someone(span.tool_name, span.tool_arguments)
-        if (target := addressee(span.tool_name, span.tool_arguments)) or someone:
-            start = RunStart(run, "", span.span_id, span.tool_name)
-            yield target, start, someone or is_handoff(span.tool_name, span.tool_arguments)
-        return
-    for request in span.tool_requests:
-        if target := addressee(request.name, request.arguments):
-            start = RunStart(run, span.span_id, request.call_id, request.name)
-            yield target, start, is_handoff(request.name, request.arguments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from ..schemas.normalized import Message, NormalizedSpan
 
@@ -17,6 +18,18 @@ class Novelty:
         self._first: NormalizedSpan | None = None
         self._before: tuple[Message, ...] = ()
         self._sent: Counter[MessageKey] = Counter()
+        self._calls: list[tuple[NormalizedSpan | None, bool]] = []
+        self._new: list[tuple[Message, ...]] = []
+
+    def is_continued_by(self, calls: Sequence[tuple[NormalizedSpan | None, bool]]) -> bool:
+        """Whether these calls are those of the last time, perhaps with further ones."""
+        return calls[: len(self._calls)] == self._calls
+
+    def of_calls(self, calls: Sequence[tuple[NormalizedSpan | None, bool]]) -> list[tuple[Message, ...]]:
+        """What is new in each call of a run, given with whether it is an inner one; of known ones it is known."""
+        self._new += [self.of_turn(llm, inner=inner) for llm, inner in calls[len(self._calls) :]]
+        self._calls = list(calls)
+        return self._new
 
     def of_turn(self, llm: NormalizedSpan | None, *, inner: bool) -> tuple[Message, ...]:
         """The input messages of the turn's call that are new; a message sent twice is known only as often as it was.

@@ -60,7 +60,7 @@ def assign_owners(index: SpanIndex, tree: SpanTree, tool_runs: Mapping[str, str]
     if inferred.adopted or inferred.started:
         ownership = _relate(ownership, inferred)
     ownership = _with_bare_runs(index, tree, _divide(index, tree, ownership))
-    handed = find_handoffs(tree, ownership.owner, ownership.runs)
+    handed = find_handoffs(index, tree, ownership.owner, ownership.runs)
     ownership = _handed(tree, ownership, handed) if handed.started or handed.adopted else ownership
     stated = _stated_parents(tree, ownership)
     return _relate(ownership, InferredParents(started=stated)) if stated else ownership

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
-from ..schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
+from ..schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
 from .calls import CallContext, join_calls
 from .novelty import Novelty
 from .ownership import Ownership
@@ -18,6 +18,9 @@ from .span_tree import SpanTree, time_key
 from .task import answer_of, goal_from_calls, with_closing_call
 from .turn_spans import TurnSpans
 
+_SubRun = tuple[str, str, str, NormalizedSpan | None, RunStart | None]
+"""What is read of a run that another started: id, name, answer, span, start."""
+
 
 @dataclass(frozen=True, slots=True)
 class _RunInputs:
@@ -27,17 +30,25 @@ class _RunInputs:
     """
 
     skeleton: RunSkeleton
-    below: tuple[tuple[str, str, str, NormalizedSpan | None, RunStart | None], ...]
+    below: tuple[_SubRun, ...]
     spans: tuple[NormalizedSpan | None, ...]
+    status: str
     goes_on: bool
     shows_tools: bool
+
+    def turns_alike(self, other: _RunInputs) -> bool:
+        """Whether the run's turns are built from the same."""
+        ours, theirs = self.skeleton, other.skeleton
+        finished = (self.status == "unfinished") == (other.status == "unfinished")
+        parts = (ours.turns, ours.goal, self.below, self.goes_on, self.shows_tools)
+        return finished and parts == (theirs.turns, theirs.goal, other.below, other.goes_on, other.shows_tools)
 
 
 class RunBuilder:
     """Builds the runs of a growing trace; a run that is built from what it was built from before stays that object."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[_RunInputs, AgentRun]] = {}
+        self._known: dict[str, _BuiltRun] = {}
 
     def build(
         self, tree: SpanTree, ownership: Ownership, skeletons: dict[str, RunSkeleton], state: TraceState
@@ -49,22 +60,26 @@ class RunBuilder:
         # Sub-agents first: a manager's calls hold what its sub-agents answered.
         built: dict[str, AgentRun] = {}
         for run in reversed(skeletons):
-            given = builder.given(skeletons[run], built)
+            inputs = builder.inputs(skeletons[run], built)
             before = known.get(run)
-            if before is None or before[0] != given:
-                before = given, _with_same_turns(builder.build(skeletons[run], built), before[1] if before else None)
+            if before is None or before.inputs != inputs:
+                before = builder.build(inputs, built, before)
             self._known[run] = before
-            built[run] = before[1]
+            built[run] = before.run
         return tuple(built[run] for run in skeletons)
 
 
-def _with_same_turns(run: AgentRun, before: AgentRun | None) -> AgentRun:
-    """The run with those turns as objects that it had before, where they are equal."""
-    if before is None:
-        return run
-    same = [old if old == new else new for old, new in zip(before.turns, run.turns, strict=False)]
-    made = replace(run, turns=(*same, *run.turns[len(same) :]))
-    return before if made == before else made
+_JoinedCalls = tuple[object, tuple[ToolCall, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltRun:
+    """`calls`: by turn what its tool calls were joined from, and these."""
+
+    inputs: _RunInputs
+    run: AgentRun
+    calls: list[_JoinedCalls]
+    novelty: Novelty
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +89,35 @@ class _Builder:
     state: TraceState
     shows_tools: bool
 
-    def given(self, outline: RunSkeleton, built: Mapping[str, AgentRun]) -> _RunInputs:
+    def inputs(self, outline: RunSkeleton, built: Mapping[str, AgentRun]) -> _RunInputs:
         """What the run is built from."""
         below = [(built[run], self.ownership.starts.get(run)) for turn in outline.turns for run in turn.agents]
         own = outline.span or self.tree.spans.get(outline.id)
         twin = self.ownership.twins.get(own.raw.span_id) if own is not None else None
+        status = self._status(outline)
         return _RunInputs(
             outline,
-            tuple((run.id, run.name, run.answer, run.span, start) for run, start in below),
+            tuple(_of_sub_run(run, start) for run, start in below),
             (own, twin, *self.ownership.segments.get(outline.id, ())),
-            self.state is TraceState.OPEN and self._status(outline) == "unfinished",
+            status,
+            self.state is TraceState.OPEN and status == "unfinished",
             self.shows_tools,
         )
 
-    def build(self, outline: RunSkeleton, built: Mapping[str, AgentRun]) -> AgentRun:
-        """The run; `built` holds those below it."""
+    def build(self, inputs: _RunInputs, built: Mapping[str, AgentRun], before: _BuiltRun | None) -> _BuiltRun:
+        """The run; `built` holds those below it. Turns that are equal to those of `before` are these."""
+        outline = inputs.skeleton
         span = outline.span
-        turns = self._turns(outline, built)
+        if before is not None and before.inputs.turns_alike(inputs):
+            turns, calls, novelty = before.run.turns, before.calls, before.novelty
+        else:
+            turns, calls, novelty = self._turns(inputs, built, before)
+        old = before.run if before is not None else None
         acting = next((t for t in turns if t.kind is TurnKind.ACT and t.llm), None)
-        answer, status = answer_of(self._last(outline), turns), self._status(outline)
+        answer, status = answer_of(self._last(outline), turns), inputs.status
         if status == "ok" and not answer and outline.turns and any(s.is_error for s in outline.turns[-1].steps):
             status = "error"  # not all agents' spans tell of the step in which they failed
-        return AgentRun(
+        run = AgentRun(
             id=outline.id,
             name=outline.name,
             role="sub-agent" if outline.above else "manager",
@@ -108,10 +130,11 @@ class _Builder:
             status=status,
             turns=turns,
             tools=_tools(turns, span),
-            plans=tuple(t.index for t in turns if t.kind is TurnKind.PLAN or states_plan(t)),
+            plans=_plans(turns, old),
             managed_agents=span.managed_agents if span else (),
             max_steps=span.max_steps if span else None,
         )
+        return _BuiltRun(inputs, old if old is not None and old == run else run, calls, novelty)
 
     def _last(self, outline: RunSkeleton) -> NormalizedSpan | None:
         """The AGENT span in which the run ended, None where that is unknown."""
@@ -131,14 +154,20 @@ class _Builder:
             return "unfinished"
         return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
 
-    def _turns(self, outline: RunSkeleton, built: Mapping[str, AgentRun]) -> tuple[Turn, ...]:
-        finished = self._status(outline) != "unfinished"
+    def _turns(
+        self, inputs: _RunInputs, built: Mapping[str, AgentRun], before: _BuiltRun | None
+    ) -> tuple[tuple[Turn, ...], list[_JoinedCalls], Novelty]:
+        outline = inputs.skeleton
+        finished = inputs.status != "unfinished"
         last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
         kinds = kinds_of(outline.turns, outline.goal)
-        novelty = Novelty()
-        new = [novelty.of_turn(t.llm, inner=t.inner) for t in outline.turns]
+        sent = [(t.llm, t.inner) for t in outline.turns]
+        novelty = before.novelty if before is not None and before.novelty.is_continued_by(sent) else Novelty()
+        new = novelty.of_calls(sent)
         results = {m.tool_call_id: m.text for messages in new for m in messages if m.tool_call_id}
-        turns = []
+        known = before.calls if before is not None else []
+        turns: list[Turn] = []
+        calls: list[_JoinedCalls] = []
         for index, spans in enumerate(outline.turns):
             over = finished or index < last_call
             context = CallContext(
@@ -148,20 +177,25 @@ class _Builder:
                 shows_tools=self.shows_tools,
                 over=over,
             )
+            joined_from = _joined_from(spans, context)
+            same = index < len(known) and known[index][0] == joined_from
+            calls.append(known[index] if same else (joined_from, join_calls(spans, context)))
             turns.append(
                 Turn(
                     index=index,
                     kind=kinds[index],
                     llm=spans.llm,
-                    tool_calls=join_calls(spans, context),
+                    tool_calls=calls[index][1],
                     sub_run_ids=tuple(spans.agents),
                     new_messages=new[index],
                     wrappers=tuple(sorted(spans.wrappers, key=time_key)),
                     observation=_observation(spans),
-                    closed=over or self.state is not TraceState.OPEN,
+                    closed=over or not inputs.goes_on,
                 )
             )
-        return with_closing_call(turns) if finished else tuple(turns)
+        made = with_closing_call(turns) if finished else tuple(turns)
+        old = before.run.turns if before is not None else ()
+        return tuple(old[i] if i < len(old) and old[i] == turn else turn for i, turn in enumerate(made)), calls, novelty
 
     def _started_by(self, spans: TurnSpans) -> dict[str, str]:
         """TOOL span id, or the request's call id, to the run that it started."""
@@ -180,6 +214,31 @@ class _Builder:
                 if ancestor in calls or ancestor == self.ownership.runs[run]:
                     break
         return found
+
+
+def _of_sub_run(run: AgentRun, start: RunStart | None = None) -> _SubRun:
+    return (run.id, run.name, run.answer, run.span, start)
+
+
+def _joined_from(spans: TurnSpans, context: CallContext) -> object:
+    """All that a turn's tool calls are joined from."""
+    asked = spans.llm.tool_requests if spans.llm else ()
+    ids = [r.call_id for r in asked] + [s.tool_call_id for s in (*spans.calls, *spans.twins.values())]
+    told = [context.results.get(i) for i in ids] if context.results else []
+    below = [_of_sub_run(run) for run in context.sub_runs.values()]
+    parts = (spans.llm, spans.calls, spans.steps, spans.twins)
+    return parts, below, context.started_by, context.shows_tools, context.over, told
+
+
+def _plans(turns: Sequence[Turn], before: AgentRun | None) -> tuple[int, ...]:
+    """Indices of the turns that plan; `before`: the run as it was, some of whose turns these are."""
+    old = before.turns if before is not None else ()
+    known = set(before.plans) if before is not None else set()
+    return tuple(
+        t.index
+        for i, t in enumerate(turns)
+        if (t.index in known if i < len(old) and old[i] is t else t.kind is TurnKind.PLAN or states_plan(t))
+    )
 
 
 def _observation(spans: TurnSpans) -> str:

@@ -14,7 +14,7 @@ from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
 from .call_log import CallLog
-from .delegation import addressee, asks, hands_to_someone, is_handoff
+from .delegation import Address, addresses_of, asks, is_handoff
 from .names import canonical, plain_name
 from .span_tree import TimeKey, collapse, time_key
 
@@ -50,7 +50,7 @@ class SpanIndex:
         self._log: CallLog | None = None
         self._below: dict[str, dict[str, tuple[TimeKey, NormalizedSpan]]] = {}
         self._sorts: dict[str, LeafSort] = {}
-        self._addressed: dict[str, frozenset[str]] = {}
+        self.addresses: dict[str, tuple[Address, ...]] = {}
         self._addressing: dict[str, set[str]] = {}  # name to the parents of the spans that address it
         self._names: set[str] = set()
         self._whole: set[str] = set()  # spans that need all others, and agents that need all their leaves
@@ -130,14 +130,14 @@ class SpanIndex:
             if self._log is not None:
                 self._log.add(span)
             self._sorts[span_id] = _sort(span)
-            self._addressed[span_id] = names = _addressed(span)
-            for name in names:
+            self.addresses[span_id] = addresses_of(span)
+            for name in {address.to for address in self.addresses[span_id]}:
                 self._addressing.setdefault(name, set()).add(above)
         elif span.kind is Kind.AGENT and span.agent_name:
             self.name([canonical(span.agent_name)])
         elif span.kind in _SCOPES:
             self.name([canonical(plain_name(span.raw.name))])
-        someone = span.kind is Kind.TOOL and hands_to_someone(span.tool_name, span.tool_arguments)
+        someone = any(not address.to and address.hands_over for address in self.addresses.get(span_id, ()))
         if (span.agent_parent or someone) and "" not in self._whole:
             self._whole.add("")
             self._touched.update(self.leaves)
@@ -180,7 +180,7 @@ class SpanIndex:
                 return {}
             if sort is None or span_id in self._below or span.raw.trace_id != agent.raw.trace_id:
                 continue
-            if self._addressed[span_id].isdisjoint(self._names):
+            if not any(address.to in self._names for address in self.addresses[span_id]):
                 leaves[span_id] = span
                 first.setdefault(sort, span_id)
         if LeafSort.ACTING in first:
@@ -199,9 +199,3 @@ def _sort(span: NormalizedSpan) -> LeafSort:
     if not span.output_messages or any(is_handoff(r.name, r.arguments) for r in span.tool_requests):
         return LeafSort.NONE
     return LeafSort.ACTING if span.tools or asks(span) else LeafSort.ASKING
-
-
-def _addressed(span: NormalizedSpan) -> frozenset[str]:
-    if span.kind is Kind.TOOL:
-        return frozenset((addressee(span.tool_name, span.tool_arguments),))
-    return frozenset(addressee(r.name, r.arguments) for r in span.tool_requests)

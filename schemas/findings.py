@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from .decisive import DECISIVE
@@ -138,11 +139,13 @@ def normalise_evidence(evidence: str) -> str:
     return " ".join(evidence.split()).casefold()
 
 
+@lru_cache(8192)
 def finding_id(tenant: str, trace_id: str, span_id: str, judge: str, category: str, evidence: str) -> str:
     """Identity without version: judging again with the same outcome gives the same id (32 hex digits)."""
     return digest((tenant, trace_id, span_id, judge, category, normalise_evidence(evidence)))
 
 
+@lru_cache(8192)
 def fingerprint(tenant: str, trace_id: str, span_id: str, taxonomy: str, category: str) -> str:
     """Identity that survives rewording and a change of judge (32 hex digits)."""
     return digest((tenant, trace_id, span_id, taxonomy, category))

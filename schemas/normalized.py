@@ -168,7 +168,8 @@ class NormalizedSpan:
     @property
     def tool_requests(self) -> tuple[ToolRequest, ...]:
         """The tool calls that its output messages ask for, in order."""
-        return tuple(r for m in self.output_messages for r in m.tool_requests)
+        asking = [m.tool_requests for m in self.output_messages if m.tool_requests]
+        return asking[0] if len(asking) == 1 else tuple(r for requests in asking for r in requests)
 
     @property
     def output(self) -> str:

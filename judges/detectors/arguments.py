@@ -10,7 +10,6 @@ from ...schemas.normalized import Json
 from ..abstention import abstains
 from ..base import Context
 from ..claims import answer_text
-from ..commands import runs_code
 from ..facts import RunFacts, TurnFacts
 from ..names import Role
 from ..quoting import quote_call, values_of
@@ -36,9 +35,10 @@ def _invented_path(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.acts:
         for call in turn.calls:
             # A command is no path, though it may end like one.
-            names_path = call.role is Role.ACCESS and not runs_code(call.call.name, call.call.arguments)
-            path = path_argument(call.call.arguments) if names_path else ""
-            if not path or call.failure is None or len(checked) >= MOST_PATHS:
+            if call.failure is None or call.role is not Role.ACCESS or call.runs_code:
+                continue
+            path = path_argument(call.call.arguments)
+            if not path or len(checked) >= MOST_PATHS:
                 continue
             checked.add(path)
             if not any(path in text for text in facts.texts_until(turn.position)):

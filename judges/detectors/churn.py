@@ -86,24 +86,32 @@ def _same_action(one: CallFacts, other: CallFacts) -> bool:
 
 
 def _others(call: CallFacts) -> dict[str, Any]:
+    return call.once(_other_arguments)
+
+
+def _other_arguments(call: CallFacts) -> dict[str, Any]:
     arguments, query = call.call.arguments, _query(call)
     known = arguments.items() if isinstance(arguments, Mapping) else ()
     return {key: value for key, value in known if value not in (None, query)}
 
 
 def _query(call: CallFacts) -> str:
+    return call.once(_free_text)
+
+
+def _free_text(call: CallFacts) -> str:
     return free_text(call.call.arguments)
 
 
 def _churn(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for run in _churn_runs(facts):
+    for run in facts.once(_churn_runs):
         turn, call = run[-1]
         text = f"{call.call.name} is asked for nearly the same {times(len(run))} under one plan."
         yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
 
 
 def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for run in _churn_runs(facts):
+    for run in facts.once(_churn_runs):
         _turn, call = run[-1]
         if call.call.span is not None:
             text = f"{call.call.name} is asked for nearly the same {times(len(run))} under one plan."
@@ -121,7 +129,7 @@ def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
             if len(current) >= SAME_CALLS:
                 yield current
             current = []
-        if call.failure is None and _key(call.call) not in changing:
+        if call.failure is None and call.once(_key) not in changing:
             current.append((turn, call))
     if len(current) >= SAME_CALLS:
         yield current
@@ -131,14 +139,15 @@ def _changing(acts: Iterable[TurnFacts]) -> set[str]:
     """Calls that bring something else at another time: asking for them again is waiting."""
     results: dict[str, str | None] = {}
     changing: set[str] = set()
-    for call in (c.call for t in acts for c in t.calls if c.ran):
-        if results.setdefault(_key(call), call.result) != call.result:
-            changing.add(_key(call))
+    for call in (c for t in acts for c in t.calls if c.ran):
+        key, result = call.once(_key), call.call.result
+        if results.setdefault(key, result) != result:
+            changing.add(key)
     return changing
 
 
-def _key(call: ToolCall) -> str:
-    return f"{call.name}\n{json_text(call.arguments)}"
+def _key(call: CallFacts) -> str:
+    return f"{call.call.name}\n{json_text(call.call.arguments)}"
 
 
 def _same(one: ToolCall, other: ToolCall) -> bool:

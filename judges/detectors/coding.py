@@ -12,7 +12,7 @@ from typing import Final
 
 from ..base import Context
 from ..claims import gives_up_honestly
-from ..commands import edits, runs_code, unapplied
+from ..commands import edits, unapplied
 from ..facts import RunFacts, TurnFacts
 from ..failure_text import FailureKind
 from ..names import Role
@@ -61,10 +61,10 @@ def _unapplied(facts: RunFacts, _: Context) -> Iterator[Hit]:
 def _unchecked(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for before, last in pairwise(facts.acts[-2:]):
         done = [c.call for c in before.calls]
-        runs = any(runs_code(c.call.name, c.call.arguments) for t in facts.acts for c in t.calls)
-        edited = bool(done) and all(edits(c.name, c.arguments) for c in done) and before.failure is None
+        edited = bool(done) and before.failure is None and all(edits(c.name, c.arguments) for c in done)
         acts = last.code or last.turn.sub_run_ids or any(c.role is not Role.FINAL for c in last.calls)
-        if not (runs and edited) or acts or not last.text.strip() or gives_up_honestly(facts, last):
+        runs = edited and any(c.runs_code for t in facts.acts for c in t.calls)
+        if not runs or acts or not last.text.strip() or gives_up_honestly(facts, last):
             continue
         if first_of(last.low, WORDINGS["commands"]["unchecked"]) < 0:
             text = f"Answers right after an edit by {done[-1].name}: nothing was run or looked at after it."

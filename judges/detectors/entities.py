@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from difflib import SequenceMatcher
 from typing import Final
 
 from ..base import Context
-from ..facts import RunFacts
+from ..facts import CallFacts, RunFacts
 from ..names import Role, text_of
 from ..quoting import quote
 from ..rule import Hit, rule
@@ -27,6 +27,10 @@ MOST_CALLS: Final = 64
 def slipped(text: str, goal: str) -> tuple[str, str] | None:
     """(name as called, name as asked) of the first name in `text` that is a slip of one in `goal`, None without one."""
     names = dict.fromkeys(_NAME.findall(text[:_CALL_READ]))
+    return _slip(names, goal)
+
+
+def _slip(names: Collection[str], goal: str) -> tuple[str, str] | None:
     low = goal[:_GOAL_READ].lower() if names else ""
     unknown = [name for name in names if name.lower() not in low]
     asked = sorted(set(_NAME.findall(goal[:_GOAL_READ]))) if unknown else []
@@ -45,15 +49,21 @@ def _is_slip(name: str, other: str) -> bool:
 _STEM: Final = 3
 
 
+def _named(call: CallFacts) -> tuple[str, Collection[str]]:
+    """The texts of a call that the agent asked for, and the names in them."""
+    text = text_of(call.call.arguments) if call.role is Role.ACCESS and call.call.requested else ""
+    return text, dict.fromkeys(_NAME.findall(text[:_CALL_READ]))
+
+
 def _altered(facts: RunFacts, _: Context) -> Iterator[Hit]:
     left = MOST_CALLS
     for turn in facts.acts:
         for call in turn.calls:
-            text = text_of(call.call.arguments) if call.role is Role.ACCESS and call.call.requested else ""
-            if not text or not left:
+            text, names = call.once(_named) if left else ("", ())
+            if not text:
                 continue
             left -= 1
-            found = slipped(text, facts.run.goal)
+            found = _slip(names, facts.run.goal) if names else None
             # A name that was read somewhere, a translated one perhaps, is no slip.
             if found is not None and not any(found[0] in seen for seen in facts.texts_until(turn.position)):
                 at = text.find(found[0])

@@ -6,7 +6,7 @@ turned down have rules of their own (schema.py). LOW where the agent has mended 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -22,7 +22,7 @@ from ..failure_text import FailureKind as F
 from ..mending import start_of
 from ..quoting import quote, quote_call, quote_executed
 from ..rest_of_trace import RestOfTrace
-from ..retries import retried
+from ..retries import retries
 from ..rule import Hit, RunRule, rule
 from .coding import same_steps
 
@@ -97,11 +97,8 @@ def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> It
     step that fails again and again is one error, which the rule on equal steps (coding.py) names; so are replies in a
     row that could not be read, at the first.
     """
-    again = {turn.position for turns in (*same_steps(facts), *_unreadable(facts).values()) for turn in turns}
-    for turn in facts.turns:
-        if turn.position in again:
-            continue
-        if turn.failure is None or turn.failure.kind not in kinds or turn.turn.llm is None:
+    for turn in facts.once(_failing):
+        if turn.failure is None or turn.turn.llm is None or turn.failure.kind not in kinds:
             continue
         if turn.failed_call is not None and _ended(turn.failed_call, ctx):
             continue
@@ -109,6 +106,11 @@ def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> It
         if (name in _OF_STEPS and theirs) or (name in _OF_CALLS and not turn.failed_call):
             continue
         yield turn
+
+
+def _failing(facts: RunFacts) -> Iterator[TurnFacts]:
+    again = {turn.position for turns in (*same_steps(facts), *_unreadable(facts).values()) for turn in turns}
+    return (t for t in facts.turns if t.failure is not None and t.turn.llm is not None and t.position not in again)
 
 
 def severity_of(ctx: Context, facts: RunFacts, turn: TurnFacts, call: CallFacts) -> Severity | None:
@@ -126,6 +128,10 @@ _UNNAMED: Final = frozenset({F.UNKNOWN_TOOL, F.MALFORMED})
 def _ended(call: ToolCall, ctx: Context) -> bool:
     """Whether the call started a run that ended by a failure."""
     return bool(call.sub_run_id) and ctx.ask(RestOfTrace.ending, call.sub_run_id) is not None
+
+
+def _unread_rows(facts: RunFacts) -> Iterable[tuple[str, list[TurnFacts]]]:
+    return _unreadable(facts).items()
 
 
 def _unreadable(facts: RunFacts) -> dict[str, list[TurnFacts]]:
@@ -212,7 +218,7 @@ _TOLD: Final = 120
 
 
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    unreadable, again_at = _unreadable(facts), retried(facts)
+    unreadable, again_at = dict(facts.once(_unread_rows)), dict(facts.once(retries))
     for turn in failed(facts, ctx, name, kinds):
         hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}.")
         again = [ctx.ask(RestOfTrace.missed_again, turn.span_id), again_at.get(turn.span_id, "")]
@@ -234,16 +240,18 @@ def _severity(facts: RunFacts, ctx: Context, turn: TurnFacts) -> Severity | None
 
 
 def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn in facts.turns:
-        for call in turn.calls:
-            failure = call.failure
-            if _ended(call.call, ctx):
-                continue
-            if failure is not None and not failure.page and failure.kind in kinds and call.call.span is not None:
-                span, text = call.call.span, f"This call of {call.call.name} failed: {_why(failure, what)}."
-                evidence = tool_evidence(span, call.call, failure.text)
-                severity = severity_of(ctx, facts, turn, call)
-                yield Hit(span.span_id, evidence, text, span.span_id, severity=severity)
+    for turn, call in facts.once(failed_calls):
+        failure, span = call.failure, call.call.span
+        if failure is None or failure.page or failure.kind not in kinds or span is None or _ended(call.call, ctx):
+            continue
+        text = f"This call of {call.call.name} failed: {_why(failure, what)}."
+        evidence = tool_evidence(span, call.call, failure.text)
+        yield Hit(span.span_id, evidence, text, span.span_id, severity=severity_of(ctx, facts, turn, call))
+
+
+def failed_calls(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts]]:
+    """All calls of a run that failed, with their turns."""
+    return ((turn, call) for turn in facts.turns for call in turn.calls if call.failure is not None)
 
 
 def _rules() -> Iterator[RunRule]:

@@ -10,6 +10,7 @@ from ..base import Context
 from ..facts import RunFacts
 from ..failure_text import FailureKind as F
 from ..rule import Hit, rule
+from .failures import failed_calls
 
 _CLASSES: Final = (
     ("auth", (F.AUTH,), "Authentication Errors", "access to the page was refused", "Page that refused access"),
@@ -21,12 +22,11 @@ _CLASSES: Final = (
 
 
 def _error_pages(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn in facts.turns:
-        for call in turn.calls:
-            found, span = call.failure, call.call.span
-            if found is not None and found.page and found.kind in kinds and span is not None and not span.is_error:
-                text = f"{call.call.name} reports success, but its output says that {what}."
-                yield Hit(span.span_id, found.text, text, span.span_id)
+    for _turn, call in facts.once(failed_calls):
+        found, span = call.failure, call.call.span
+        if found is not None and found.page and found.kind in kinds and span is not None and not span.is_error:
+            text = f"{call.call.name} reports success, but its output says that {what}."
+            yield Hit(span.span_id, found.text, text, span.span_id)
 
 
 RULES: Final = tuple(

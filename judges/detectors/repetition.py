@@ -45,14 +45,14 @@ def _tool(turn: TurnFacts) -> str:
 
 
 def _repeated(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turns in failure_runs(facts):
+    for turns in facts.once(failure_runs):
         text = f"This is the {ordinal(len(turns))} failed call of {_tool(turns[-1])} in a row."
         yield made_hit(facts, turns[-1], text)
 
 
 def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """The same call, with the same arguments, fails at least SAME_FAILURES times in a row."""
-    for turns in failure_runs(facts):
+    for turns in facts.once(failure_runs):
         same = [t for t in turns if _arguments(t) == _arguments(turns[-1])]
         if len(same) >= SAME_FAILURES and same == turns[-len(same) :] and _arguments(turns[-1]):
             row = f"{times(len(same))} in a row"
@@ -69,14 +69,14 @@ def _arguments(turn: TurnFacts) -> Json:
 
 
 def _repeated_read(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turns in failure_runs(facts):
+    for turns in facts.once(failure_runs):
         text = f"By now {_tool(turns[-1])} has failed {times(len(turns))} in a row."
         yield from read_hit(facts, turns[-1], text)
 
 
 def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """A survey of facts or a plan that first reads the end of a run of failures."""
-    for turns in failure_runs(facts):
+    for turns in facts.once(failure_runs):
         last = turns[-1]
         reader = facts.turns[last.read.position] if last.read else None
         if last.read is not None and reader is not None and reader.turn.kind in SURVEYS and reader.span_id:
@@ -86,7 +86,7 @@ def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """Wrong arguments: one hit for the run, at its last call. Any other failure: each call from the second on."""
-    for turns in failure_runs(facts):
+    for turns in facts.once(failure_runs):
         for number, turn in enumerate(turns[1:], start=2):
             call = turn.failed_call
             wrong_arguments = turn.failure is not None and turn.failure.kind is FailureKind.SCHEMA

@@ -18,19 +18,22 @@ from ..facts import CallFacts, RunFacts, TurnFacts
 from ..failure_text import FailureKind
 from ..names import Role
 from ..quoting import quote_call, quote_executed
-from ..retries import retried
+from ..retries import retries
 from ..rule import Hit, rule
 from ..tool_schema import mistyped, parameters_of, reason_of_refusal
 from .failures import read_hit, severity_of
 
 
 def _refused(facts: RunFacts, kind: FailureKind) -> Iterator[tuple[TurnFacts, CallFacts]]:
-    for turn in facts.turns:
+    for turn, call in facts.once(_all_refused):
         going_on = not facts.settled and turn.position == len(facts.turns) - 1
-        for call in turn.calls:
-            # Of a call without an outcome nobody knows before the run is over or goes on.
-            if call.refusal is kind and (call.failure is not None or not going_on):
-                yield turn, call
+        # Of a call without an outcome nobody knows before the run is over or goes on.
+        if call.refusal is kind and (call.failure is not None or not going_on):
+            yield turn, call
+
+
+def _all_refused(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts]]:
+    return ((turn, call) for turn in facts.turns for call in turn.calls if call.refusal is not None)
 
 
 def _why(facts: RunFacts, call: CallFacts, kind: FailureKind) -> str:
@@ -47,7 +50,7 @@ def _why(facts: RunFacts, call: CallFacts, kind: FailureKind) -> str:
 
 
 def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
-    again_at = retried(facts)
+    again_at = dict(facts.once(retries))
     for turn, call in _refused(facts, kind):
         shown = call.call.span.span_id if call.call.span else turn.span_id
         reader = facts.turns[turn.read.position].span_id if turn.read else ""
