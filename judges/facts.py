@@ -187,7 +187,7 @@ class RunSetting:
 
 def setting_of(run: AgentRun, above: str) -> RunSetting:
     """What the turns of a run have in common."""
-    own = (run.span.tools, run.span.tool_names) if run.span is not None else ()
+    own = (run.span.tools, run.span.tool_names) if run.span is not None else ((), ())
     enders = tuple(f"{t.name.lower()}(" for t in run.tools if role_of(t.name) is Role.FINAL)
     return RunSetting((run.tools, run.managed_agents, *own), _tools(run), enders, above)
 

@@ -49,6 +49,7 @@ class _Grouper:
         self._by_scope: dict[str, list[TurnSpans]] = {}
         self._by_call_id: dict[str, TurnSpans] = {}
         self._acting: list[TurnSpans] = []
+        self._starts: dict[int, list[int]] = {}  # by list of turns, once these are sorted
         self._latest: dict[tuple[Kind, str], NormalizedSpan] = {}
         self.turns: list[TurnSpans] = []
 
@@ -118,6 +119,7 @@ class _Grouper:
         """To be called between the last LLM call and the first action."""
         for turns in (self._acting, *self._by_scope.values()):
             turns.sort(key=lambda t: t.start)
+            self._starts[id(turns)] = [t.start[0] for t in turns]
 
     def add_call(self, span: NormalizedSpan) -> None:
         """A call of the turn that caused it, unless it is inside a TOOL span of the same name, or its double."""
@@ -162,10 +164,15 @@ class _Grouper:
         for ancestor in self._above(span):
             turn = self._by_action.get(ancestor) or self._by_llm.get(ancestor)
             if turn is None and ancestor in self._by_scope:
-                turn = _latest_before(self._by_scope[ancestor], span)
+                turn = self._latest_before(self._by_scope[ancestor], span)
             if turn is not None:
                 return turn
-        return _latest_before(self._acting, span)
+        return self._latest_before(self._acting, span)
+
+    def _latest_before(self, turns: Sequence[TurnSpans], span: NormalizedSpan) -> TurnSpans | None:
+        """The last turn whose LLM call began no later than `span`; `turns` in order of time."""
+        at = bisect_right(self._starts[id(turns)], time_key(span)[0])
+        return turns[at - 1] if at else None
 
     def add_wrappers(self, own: Sequence[NormalizedSpan]) -> None:
         """Give each other span to the one turn that it holds, else to the one that holds it."""
@@ -195,9 +202,3 @@ def _says(llm: NormalizedSpan) -> tuple[bool, bool, bool]:
     """Completeness of a call's record: a reply, words in it, the tools that were given."""
     replies = llm.output_messages
     return bool(replies), any(m.text for m in replies), bool(llm.tools)
-
-
-def _latest_before(turns: Sequence[TurnSpans], span: NormalizedSpan) -> TurnSpans | None:
-    """The last turn whose LLM call began no later than `span`; `turns` in order of time."""
-    at = bisect_right(turns, time_key(span)[0], key=lambda t: t.start[0])
-    return turns[at - 1] if at else None
