@@ -16,6 +16,7 @@ from ..schemas.trajectory import AgentRun, ToolCall, Turn, TurnKind
 from .code_text import reaches_out
 from .commands import edits, end_of, failed, runs_code, unapplied
 from .exit_status import Ended
+from .failure_reading import AHEAD, FailureReading, first_reading
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
 from .history import opening_messages
 from .names import Role, code_argument, hands_back, hints, named, reads, role_of, text_of
@@ -65,15 +66,6 @@ class CallFacts:
 
 def _runs_code(call: CallFacts) -> bool:
     return runs_code(call.call.name, call.call.arguments)
-
-
-@dataclass(frozen=True, slots=True)
-class FailureReading:
-    """The first reading of a failure: the turn's position in the run, the message, the offset in it."""
-
-    position: int
-    text: str
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,35 +365,10 @@ def _step_failure(turn: Turn) -> StepFailure | None:
     return None
 
 
-_AHEAD: Final = 3
-"""Number of turns after a failure in which it may first be read."""
-
-
 def _with_reading(facts: TurnFacts, turns: Sequence[TurnFacts]) -> TurnFacts:
     if facts.failure is None:
         return facts
-    keys = _keys(facts.failure.text)
-    if facts.failed_call is not None and facts.failed_call.result:
-        keys += _keys(facts.failed_call.result)
-    for later in turns[facts.position + 1 : facts.position + 1 + _AHEAD]:
-        if later.turn.kind is TurnKind.INNER:
-            continue
-        for message in later.turn.new_messages:
-            if message.role in ("assistant", "system"):
-                continue
-            at = next((at for key in keys if (at := message.text.find(key)) >= 0), -1)
-            if at >= 0:
-                reading = FailureReading(later.position, message.text, at)
-                return replace(facts, read=reading)
-    return facts
-
-
-def _keys(error: str) -> list[str]:
-    """Pieces of an error's text by which it is found again: its opening, and that without the exception's type."""
-    text = error.strip()
-    message = text.partition(": ")[2]
-    return [key for key in (text[:_KEY].strip(), message[:_KEY].strip()) if len(key) >= _LEAST_KEY]
-
-
-_KEY: Final = 60
-_LEAST_KEY: Final = 8
+    result = facts.failed_call.result if facts.failed_call is not None else None
+    told = [facts.failure.text, *([result] if result else [])]
+    later = [(t.position, t.turn) for t in turns[facts.position + 1 : facts.position + 1 + AHEAD]]
+    return replace(facts, read=first_reading(told, later))

@@ -9,6 +9,7 @@ from ..schemas.trajectory import AgentRun, Trace
 from .facts import RunFacts, TurnFacts, read_run, read_turn, setting_of, started_in
 from .history import informed, said_by, told_before
 from .memory import KnownRun, SuiteMemory
+from .names import hands_back
 
 
 def read_runs(trace: Trace, memory: SuiteMemory) -> Mapping[str, RunFacts]:
@@ -34,9 +35,11 @@ def _obtained(runs: Iterable[KnownRun]) -> dict[str, bool]:
 def _known(run: AgentRun, runs: Mapping[str, AgentRun], memory: SuiteMemory) -> KnownRun:
     before = memory.runs.get(run.id)
     above = runs[run.parent_id].name if run.parent_id in runs else ""
-    unchanged = before is not None and before.run is run and before.setting.above == above
-    if before is not None and unchanged and before.answers == _answers(before.answers, runs):
-        return before
+    if before is not None and before.run is run and before.answers == _answers(before.answers, runs):
+        if before.setting.above == above:
+            return before
+        if run.span is not None and not _hands_back(run, before.setting.above, above):
+            return replace(before, setting=replace(before.setting, above=above))
     setting = setting_of(run, above)
     started = [started_in(turn) for turn in run.turns]
     answers = _answers((i for ids in started for i in ids), runs)
@@ -50,6 +53,12 @@ def _known(run: AgentRun, runs: Mapping[str, AgentRun], memory: SuiteMemory) -> 
     succeeded = any(t.succeeded for t in turns)
     read = read_run(run, turns, setting)
     return KnownRun(run, setting, tuple(turns), answers, told_before(run), said_by(run), succeeded, read)
+
+
+def _hands_back(run: AgentRun, *agents: str) -> bool:
+    """Whether a call of the run gives the word back to one of these agents."""
+    calls = [call for turn in run.turns for call in turn.tool_calls]
+    return any(hands_back(call.name, call.arguments, agent) for agent in agents if agent for call in calls)
 
 
 def _answers(runs: Iterable[str], by_id: Mapping[str, AgentRun]) -> dict[str, str | None]:
