@@ -15,6 +15,7 @@ from .values import contains
 from .writes import Writes
 
 MatchRule = Literal["equal", "present", "ignore"]
+MOST_STEPS: Final = 300
 _ASSERTIONS: Final = frozenset({"equals", "changed", "added", "removed"})
 
 
@@ -75,7 +76,7 @@ class Oracle(TaskData):
     type: Literal["execute", "clarify_then_execute", "refuse_or_scope"] = "execute"
     """`clarify_then_execute`: a message to the user comes before the first write; `refuse_or_scope`: the agent
     answers and writes nothing that no step asks for."""
-    steps: tuple[OracleStep, ...] = ()
+    steps: Annotated[tuple[OracleStep, ...], Field(max_length=MOST_STEPS)] = ()
     """The calls that the task needs."""
     order: tuple[tuple[Text, Text], ...] = ()
     """Pairs of steps, the first of which comes before the second."""

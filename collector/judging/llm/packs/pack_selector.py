@@ -94,12 +94,10 @@ class PackSelector:
             if not judges:
                 continue
             run = runs.get(exchange.run_id)
-            content = exchange_hash(trace, run, exchange)
+            content = _closed_calls(trace) if judges is live else exchange_hash(trace, run, exchange)
             whole.update(content.encode())
             subject = Subject(Kind.EXCHANGE, exchange.id, trace.trace_id, trace.tenant)
             state = WHILE_OPEN if trace.state is TraceState.OPEN else ""
-            if judges is live:  # a sub-agent's calls are no part of the content
-                state = f":{trace.received_through}{state}"
             revision = Revision(subject, f"{content}{state}", trace.received_through)
             decide = partial(self._decide, trace, run, number, by_hand=by_hand)
             rows += new_entries(revision, judges, ledger, now, decide, by_hand=by_hand)
@@ -146,3 +144,8 @@ class PackSelector:
                     self._queue.put(replace(task, urgent=self._live.names.issuperset(task.judges)))
             if one.trace.session_id and one.trace.exchanges:
                 self._closing.note(one.trace)
+
+
+def _closed_calls(trace: Trace) -> str:
+    """What an exchange that goes on shows: the calls of closed turns, of sub-agents, too."""
+    return str(sum(len(turn.tool_calls) for run in trace.runs for turn in run.turns if turn.closed))

@@ -199,3 +199,10 @@ def test_bytes_and_windows_are_counted_back_to_nothing(steps: list[tuple[str, St
         queue.done(left)
     assert (len(queue), queue.in_flight, queue.held_bytes) == (0, 0, 0)
     assert all(queue.put(task(str(i), stage=Stage.WINDOW)) for i in range(MAX_WINDOWS))
+
+
+def test_what_asks_no_model_goes_before_what_waits() -> None:
+    queue = JudgeQueue()
+    queue.put(task("a"), task("b"))
+    queue.put(replace(task("c"), urgent=True))
+    assert [taken.subject_id for taken in (queue.take(0), queue.take(0), queue.take(0)) if taken] == ["c", "a", "b"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oracles import call, case
 
 from tracejury.judges.packs.rut.calls import OracleCall
-from tracejury.judges.packs.rut.card import OracleStep
+from tracejury.judges.packs.rut.card import MOST_STEPS, OracleStep, ToolPattern
 from tracejury.judges.packs.rut.matching import assign, matches
 from tracejury.judges.packs.rut.outcome import judge
 from tracejury.judges.packs.rut.rules import broken
@@ -266,3 +266,12 @@ def test_parallel_calls_break_no_edge_by_being_listed_in_another_order() -> None
 )
 def test_writes_guessed_by_verb(tool: str, writes: bool) -> None:  # noqa: FBT001  a parameter
     assert guess(tool) is writes
+
+
+def test_an_endless_agent_and_the_longest_card_are_matched() -> None:
+    """Each call that comes takes the way of all others: as deep as there are steps."""
+    wide = [
+        OracleStep(id=f"{n:03}", tool=f"t{n}", equivalent=(ToolPattern(tool=f"t{n + 1}"),)) for n in range(MOST_STEPS)
+    ]
+    calls = [call(f"t{n}", n) for n in range(MOST_STEPS, 0, -1)]
+    assert len(assign(wide, [*calls, call("t0"), *[call("t1")] * 3000])) == MOST_STEPS
