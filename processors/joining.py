@@ -67,6 +67,7 @@ def groups_of(traces: Traces) -> list[tuple[str, ...]]:
     keys = {t: join_keys(traces[t]) for t in order}
     ambiguous = _ambiguous(traces)
     tasks = {t: {k for k in keys[t] if k.startswith("task:")} for t in order}
+    sessions = {t: {s.session_id for s in traces[t] if s.session_id} for t in order}
     leader = {t: t for t in order}
 
     def find(trace: str) -> str:
@@ -79,15 +80,19 @@ def groups_of(traces: Traces) -> list[tuple[str, ...]]:
     size = dict.fromkeys(order, 1)
     ids = {t: {s.span_id for s in traces[t]} for t in order}
     for trace in order:
-        for key in sorted(keys[trace] - ambiguous):
+        of_session = {f"{task} {session}" for task in tasks[trace] for session in sessions[trace]}
+        for key in sorted((keys[trace] | of_session) - ambiguous):
             one, other = find(holder.setdefault(key, trace)), find(trace)
             if one == other or size[one] + size[other] > MOST_TRACES or _clash(tasks[one], tasks[other]):
                 continue
             if not ids[one].isdisjoint(ids[other]):
                 continue
+            if key.startswith("task:") and _clash(sessions[one], sessions[other]):  # a task that several sessions try
+                continue
             leader[other] = one
             size[one] += size[other]
             tasks[one] |= tasks[other]
+            sessions[one] |= sessions[other]
             ids[one] |= ids[other]
     groups: dict[str, list[str]] = {}
     for trace in order:

@@ -104,6 +104,18 @@ def test_stated_tasks_tie_and_part() -> None:
     assert groups_of(traces) == [("a", "b"), ("c",)]
 
 
+def test_a_task_that_several_sessions_try_ties_those_of_one_session() -> None:
+    """One that states no session belongs to the first."""
+
+    def stated(name: str, start: int, session: str) -> dict[str, list[NormalizedSpan]]:
+        attributes = AGENT | {"tracejury.task.id": "t1"} | ({"session.id": session} if session else {})
+        return trace(name, {"id": f"s{name}", "start": start, "attributes": attributes})
+
+    traces = stated("a", 1, "one") | stated("b", 2, "two") | stated("c", 3, "one") | stated("d", 4, "two")
+    assert groups_of(traces) == [("a", "c"), ("b", "d")]
+    assert groups_of(traces | stated("e", 5, ""))[0] == ("a", "c", "e")
+
+
 def test_traces_with_the_same_span_ids_are_not_mixed() -> None:
     """Span ids are unique within a trace only; nor is a parent looked for in another trace."""
     traces = trace("a", {"id": "s1"}) | trace("b", {"id": "s1", "start": 5}, links=["a"])
