@@ -131,6 +131,9 @@ class PackJudge:
         said: list[Deliberation] = []
         before: set[tuple[str, str, str]] = set()  # judge, span and quote of what was found in exchanges
         oracles = {n: asked_oracle(p, p.check(n), recorded, terms) for n, p in self._panel.oracles.items()}
+        if session.left_out:  # what is missing may have been called there
+            why = f"{session.left_out} earlier traces left out"
+            oracles = {n: replace(one, answers=(), unanswered=why) for n, one in oracles.items()}
         asked: dict[Mode, list[AskedCheck]] = {}
         # An oracle is asked of the whole session again.
         earlier = {n: () if n in oracles else violated(exchanges.get(n, ())) for n in self._panel.versions}

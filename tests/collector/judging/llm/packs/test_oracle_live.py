@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pack_bench import CHAT, Called, PackBench, exchange
 
+from tracejury.collector.store import session_traces
 from tracejury.collector.store.client import Store
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.spans import Span
@@ -248,3 +249,16 @@ def test_a_sub_agents_call_is_found_at_its_span(store: Store, config: dict[str, 
         bench.close()
     ((category, span, _),) = told(bench.findings("a"))
     assert (category, span) == ("unauthorised tool", "d2")
+
+
+def test_where_earlier_traces_are_left_out_nothing_applies(
+    store: Store, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the task requires may have been called there."""
+    monkeypatch.setattr(session_traces, "MOST_TRACES", 1)
+    bench = PackBench(store, config=config)
+    with bench.running():
+        bench.say(turn("a", LOOK), turn("b", REFUND, at=30))
+        bench.close()
+    verdict = bench.session()["rut-oracle"]
+    assert (verdict.not_applicable, verdict.reasons) == (True, "1 earlier traces left out")
