@@ -1,4 +1,4 @@
-"""Calls and tokens of judging a session by PIPA: `python tests/bench/pack_cost.py [--exchanges 3 10 30]`.
+"""Calls and tokens of judging a session by packs: `python tests/bench/pack_cost.py [--packs pipa rut] [--exchanges 3]`.
 
 Conversations as a shop's agent has them: two calls of a tool in each exchange, each with a thought, 15 policies. The
 prompts are those that a model is sent; tokens are counted with litellm's tokenizer for gpt-4o. A prefix cache serves
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import litellm
 from check_replies import numbers, reply
@@ -17,7 +17,7 @@ from deliberations import rehearse
 from sessions import Asked, Layout, session
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
-from tracejury.judges.checks.check_types import ItemSource
+from tracejury.judges.checks.check_types import Check, ItemSource
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.how_asked import HowAsked
 from tracejury.judges.llm.client import Prompt
@@ -46,31 +46,35 @@ def asked(number: int) -> Asked:
     )
 
 
-def prompts_of(pack: Pack, exchanges: int) -> list[Prompt]:
+def prompts_of(packs: Sequence[Pack], exchanges: int) -> list[Prompt]:
     """All that is sent for a session: each exchange when it ends, then the session."""
+    every = [(pack, check) for pack in packs for check in pack.checks]
     traces = session([asked(number) for number in range(1, exchanges + 1)], Layout.RESENT)
     whole, by_id = session_record("chat", traces), {trace.trace_id: trace for trace in traces}
-    how = HowAsked(pack.formulas, dict.fromkeys(pack.formulas, "v"))
-    client = ScriptedClient(lambda prompt: _best(pack, prompt))
+    formulas = {name: formula for pack in packs for name, formula in pack.formulas.items()}
+    how = HowAsked(formulas, dict.fromkeys(formulas, "v"))
+    client = ScriptedClient(lambda prompt: _best({check.name: check for _, check in every}, prompt))
     for number in [*range(exchanges), None]:
         record = whole if number is None else upto(whole, number)
         subject = Subject(SubjectKind.SESSION, '["shop", "chat"]', "")
         checks: list[AskedCheck] = []
-        for check in pack.checks:
+        for pack, check in every:
             if check.asks and (check.subject == "session") == (number is None):
                 items: Iterable[CheckItem] = ()
                 if number is not None and check.items is ItemSource.STATES:
                     items = states(record, number, by_id[record.exchanges[number].trace_id])
                 elif check.items is ItemSource.POLICIES:
                     items = (CheckItem(f"Rule {n}: never state a price of part {n} unseen.") for n in range(POLICIES))
+                elif check.items is ItemSource.CRITERIA:
+                    items = (CheckItem(f"{name}: {text}") for name, text in check.criteria.items())
                 checks.append(AskedCheck(check, tuple(items), pack.name))
         case = CheckCase(subject, record, by_id, tuple(checks), "shop", number)
         rehearse(judge_checks(case, how), client)
     return client.prompts
 
 
-def _best(pack: Pack, prompt: Prompt) -> str:
-    words = {at: pack.check(name).answers[0] for name, own in numbers(prompt).items() for at in own}
+def _best(checks: Mapping[str, Check], prompt: Prompt) -> str:
+    words = {at: checks[name].answers[0] for name, own in numbers(prompt).items() for at in own}
     return reply(prompt, {at: {"answer": word} for at, word in words.items()})
 
 
@@ -93,10 +97,12 @@ def main() -> None:
     """Print a row for each number of exchanges."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--exchanges", type=int, nargs="+", default=[3, 10, 30])
-    (pack,) = load_packs(["pipa"])
+    parser.add_argument("--packs", nargs="+", default=["pipa"])
+    given = parser.parse_args()
+    packs = load_packs(given.packs)
     print("exchanges  calls  input tokens  without what a prefix cache serves")
-    for exchanges in parser.parse_args().exchanges:
-        prompts = prompts_of(pack, exchanges)
+    for exchanges in given.exchanges:
+        prompts = prompts_of(packs, exchanges)
         sent = sum(tokens("".join(message.text for message in prompt.messages)) for prompt in prompts)
         print(f"{exchanges:9}{len(prompts):7}{sent:14,}{uncached(prompts):36,}")
 
