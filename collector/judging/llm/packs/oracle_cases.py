@@ -23,6 +23,7 @@ from .....schemas.verdicts import Verdict
 from .pack_cases import RecordedSubject, completed
 from .pack_panel import SessionTerms
 
+_UNSEEN: Final = "neither calls of tools nor answers of models were recorded"
 _MOST_CALLS: Final = 40
 _MOST_TEXT: Final = 300
 
@@ -36,9 +37,9 @@ def asked_oracle(pack: Pack, check: Check, subject: RecordedSubject, terms: Sess
     card = terms.match.card
     if card is None or card.oracle is None:
         return AskedCheck(check, (), pack.name)
-    if unseen := without_tool_spans(_traces(subject)):
+    case, traces = _case(card.oracle, pack, subject, terms), _traces(subject)
+    if unseen := without_tool_spans(traces) or (not case.calls and not any(map(_answered, traces)) and _UNSEEN):
         return AskedCheck(check, (), pack.name, (), unseen)
-    case = _case(card.oracle, pack, subject, terms)
     answers, why = (_outcome if subject.number is None else _so_far)(check, subject, case)
     distinct: dict[tuple[str, ...], ItemAnswer] = {}
     for one in answers:
@@ -63,6 +64,12 @@ def asked_failure(
 
 def _traces(subject: RecordedSubject) -> list[Trace]:
     return [*{trace.trace_id: trace for trace in subject.traces.values()}.values()]
+
+
+def _answered(trace: Trace) -> bool:
+    """Whether it shows what a model answered, and so the calls that it asked for."""
+    turns = (turn for run in trace.runs for turn in run.turns if turn.llm is not None)
+    return any(turn.text or turn.tool_requests for turn in turns)
 
 
 Answers = tuple[list[ItemAnswer], str]

@@ -234,6 +234,23 @@ def test_without_spans_of_tools_nothing_applies_and_doctors_line_says_why(store:
     assert verdict.reasons == "MEDIUM no tool spans: results of tools in 2 LLM calls, and no span of a tool"
 
 
+def test_where_no_content_was_captured_nobody_stopped_too_early(store: Store, config: dict[str, Any]) -> None:
+    """Names and times of model calls alone do not tell what was called."""
+    kept = ("openinference.span.kind", "agent.name", "session.id", "task_id", "llm.model_name", "input.value")
+    bare = [
+        replace(span, attributes={key: value for key, value in span.attributes.items() if key in kept})
+        for span in turn("a", LOOK)
+        if span.attributes["openinference.span.kind"] != "TOOL"
+    ]
+    bench = PackBench(store, config=config)
+    with bench.running():
+        bench.say(bare)
+        bench.close()
+    verdict = bench.session()["rut-oracle"]
+    assert (verdict.not_applicable, bench.findings("a")) == (True, [])
+    assert verdict.reasons == "neither calls of tools nor answers of models were recorded"
+
+
 def test_a_sub_agents_call_is_found_at_its_span(store: Store, config: dict[str, Any]) -> None:
     """The session's record shows the managers' steps only."""
     root, *others = turn("a", LOOK, REFUND)
