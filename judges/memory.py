@@ -37,10 +37,12 @@ class KnownRun:
 class PlacedDraft:
     """A valid draft; `holds`: whether its span has its evidence, None where nobody looked yet.
 
-    `moved`: the other span of its run that has it, None for none; only known where `searched`.
+    `moved`: the other span of its run that has it, None for none; only known where `searched`. `placed`: the draft with
+    its place, as it last was.
     """
 
     draft: Draft
+    placed: Draft | None = None
     holds: bool | None = None
     searched: bool = False
     moved: str | None = None
@@ -66,11 +68,15 @@ class RuleDrafts:
 
 @dataclass(slots=True)
 class KnownDrafts:
-    """What the rules of a suite found in a run, by place of the rule; rules that are nothing are left out."""
+    """What the rules of a suite found in a run, by place of the rule; rules that are nothing are left out.
+
+    `reads`: what all of them asked, with the answers.
+    """
 
     facts: RunFacts
     rules: tuple[object, ...]
     by_rule: dict[int, RuleDrafts]
+    reads: dict[tuple[str, Hashable], Any] | None = None
 
 
 @dataclass(slots=True)

@@ -28,8 +28,10 @@ def start_of(turn: TurnFacts) -> int:
 def _worked(facts: RunFacts) -> Iterable[tuple[tuple[str, str], int]]:
     found: dict[tuple[str, str], int] = {}
     for turn in facts.turns:
-        for call in turn.calls:
-            if call.failure is None and call.refusal is None and call.ran and call.role is Role.ACCESS:
-                for key in ((facts.run.name, call.call.name), (facts.run.id, "")):
-                    found[key] = max(found.get(key, -1), start_of(turn))
+        worked = [
+            c.call.name for c in turn.calls if not c.failure and not c.refusal and c.ran and c.role is Role.ACCESS
+        ]
+        at = start_of(turn) if worked else -1
+        for key in ((facts.run.id, ""), *((facts.run.name, tool) for tool in worked)) if worked else ():
+            found[key] = max(found.get(key, -1), at)
     return found.items()

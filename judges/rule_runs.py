@@ -13,6 +13,7 @@ from ..schemas.normalized import NormalizedSpan
 from .base import Context
 from .facts import RunFacts
 from .memory import KnownDrafts, PlacedDraft, RuleDrafts
+from .rest_of_trace import Reads
 from .rule import RunRule
 from .validate_draft import validation_error
 
@@ -58,8 +59,10 @@ def run_rules(rules: Sequence[RunRule], ctx: Context) -> list[RuleDrafts]:
 def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | None, ctx: Context) -> KnownDrafts:
     if known is None or known.facts is not facts or known.rules != rules:
         known, changed = KnownDrafts(facts, rules, {}), list(range(len(rules)))
+    elif _stand(known.reads, ctx):
+        changed = []
     else:
-        changed = [at for at, part in known.by_rule.items() if not _stands(part, ctx)]
+        changed = [at for at, part in known.by_rule.items() if not _stand(part.reads, ctx)]
     spans = ctx.spans
     for at in changed:
         ctx.note()
@@ -68,13 +71,16 @@ def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | No
         known.by_rule.pop(at, None)
         if not part.is_nothing:
             known.by_rule[at] = part
+    if changed:
+        reads = [part.reads for part in known.by_rule.values()]
+        known.reads = None if None in reads else {q: a for each in reads if each is not None for q, a in each.items()}
     return known
 
 
-def _stands(part: RuleDrafts, ctx: Context) -> bool:
-    """Whether what the rule asked about the rest of the trace is as it was."""
+def _stand(reads: Reads | None, ctx: Context) -> bool:
+    """Whether what was asked about the rest of the trace is as it was."""
     try:
-        return part.reads is not None and ctx.still(part.reads)
+        return reads is not None and ctx.still(reads)
     except Exception:  # noqa: BLE001 - the rule itself fails by it and is reported
         return False
 

@@ -115,9 +115,10 @@ class _Gate:
         run, turn = place
         if self.trace.state is TraceState.OPEN and not turn.closed:
             return None
-        if (draft.span_id, draft.agent_run_id, draft.turn) == (span_id, run.id, turn.index):
-            return draft
-        return replace(draft, span_id=span_id, agent_run_id=run.id, turn=turn.index)
+        known = found.placed
+        if known is None or (known.span_id, known.agent_run_id, known.turn) != (span_id, run.id, turn.index):
+            found.placed = known = replace(draft, span_id=span_id, agent_run_id=run.id, turn=turn.index)
+        return known
 
     def _settle(self, found: PlacedDraft) -> str | None:
         """The span that holds the evidence; looked for once while the run stays as it is."""
