@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..schemas.normalized import Json, Message, NormalizedSpan
 from ..schemas.shown import folded
@@ -100,28 +101,32 @@ class RunPlaces:
 class OwnText:
     """Own texts of one trace's spans, collected at first use."""
 
-    __slots__ = ("_made", "_places", "_raw", "_runs", "_searches", "_told", "_tolerant", "_trace")
-
     def __init__(self, trace: Trace, *, told: bool = False, known: dict[str, RunPlaces] | None = None) -> None:
         """`known`: the places of runs, by id, as another pass over the trace left them; they are brought up to date."""
         self._trace = trace
         self._told = told_texts(trace) if told else {}
-        self._places: dict[str, tuple[AgentRun, Turn]] = {}
-        self._runs: dict[str, list[str]] = {}
-        known = {} if known is None else known
+        self._known: dict[str, RunPlaces] = {} if known is None else known
+        for gone in self._known.keys() - {run.id for run in trace.runs}:
+            del self._known[gone]
         for run in trace.runs:
-            if run.id not in known or known[run.id].run is not run:
-                known[run.id] = RunPlaces.of(run)
-            self._places |= known[run.id].places
-            self._runs[run.id] = known[run.id].spans
+            if run.id not in self._known or self._known[run.id].run is not run:
+                self._known[run.id] = RunPlaces.of(run)
         self._raw: dict[str, list[str]] = {}
         self._made: dict[str, dict[str, str]] = {}
         self._tolerant: dict[str, list[Folded]] = {}
         self._searches = 0
 
-    def place(self, span_id: str) -> tuple[AgentRun, Turn] | None:
-        """The run and turn that the span belongs to."""
-        return self._places.get(span_id)
+    @cached_property
+    def _places(self) -> dict[str, tuple[AgentRun, Turn]]:
+        places: dict[str, tuple[AgentRun, Turn]] = {}
+        for run in self._trace.runs:
+            places |= self._known[run.id].places
+        return places
+
+    def place(self, span_id: str, run_id: str = "") -> tuple[AgentRun, Turn] | None:
+        """The run and turn that the span belongs to; it is looked for in that run first."""
+        found = self._known[run_id].places.get(span_id) if run_id in self._known else None
+        return found or self._places.get(span_id)
 
     def holds(self, span_id: str, evidence: str) -> bool:
         """Whether the span's own text holds the quote: exactly, or as it is shown, but for white space and case."""
@@ -179,7 +184,7 @@ class OwnText:
     def beside(self, span_id: str, evidence: str) -> str | None:
         """The only other span of a span's run that holds the quote, None without one."""
         run, _ = self._places[span_id]
-        others = [other for other in self._runs[run.id] if other != span_id and self.holds(other, evidence)]
+        others = [other for other in self._known[run.id].spans if other != span_id and self.holds(other, evidence)]
         return others[0] if len(others) == 1 else None
 
     def _pieces(self, span_id: str) -> list[str]:

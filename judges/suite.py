@@ -109,7 +109,7 @@ class _Gate:
         if span_id is None:
             self.dropped += 1
             return None
-        place = self.own.place(span_id)
+        place = self.own.place(span_id, draft.agent_run_id)
         if place is None:
             return draft if draft.span_id == span_id else replace(draft, span_id=span_id)
         run, turn = place
@@ -125,7 +125,7 @@ class _Gate:
         span_id, evidence = found.draft.span_id, found.draft.evidence
         if not is_quote(evidence):
             return None
-        place = self.own.place(span_id)
+        place = self.own.place(span_id, found.draft.agent_run_id)
         if place is None or place[0].id != found.draft.agent_run_id:
             found.holds, found.searched = None, False
         if found.holds is None:

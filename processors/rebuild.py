@@ -62,7 +62,8 @@ class Rebuilder:
         if self._outlined is None or self._outlined.version != index.version:
             self._outlined = self._outline()
         outlined = self._outlined
-        runs = self._builder.build(outlined.tree, outlined.ownership, outlined.skeletons, state)
+        parts = (outlined.tree, outlined.ownership, outlined.skeletons)
+        runs = self._builder.build(*parts, state, shows_tools=index.tools > 0)
         return Trace(
             trace_id=outlined.trace_id,
             tenant=outlined.tenant,

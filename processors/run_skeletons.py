@@ -43,7 +43,7 @@ class Skeletons:
     """Skeletons of a growing trace: the turns of a run whose spans did not change are the same objects as before."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[object, list[TurnSpans]]] = {}
+        self._known: dict[str, tuple[object, list[TurnSpans], dict[str, int]]] = {}
         self._goals: dict[str, tuple[NormalizedSpan, str]] = {}
 
     def build(self, index: SpanIndex, tree: SpanTree, whole: SpanTree, ownership: Ownership) -> dict[str, RunSkeleton]:
@@ -54,11 +54,12 @@ class Skeletons:
         for run, own in spans.items():
             key = (own, started[run], _surroundings(run, own, started[run], tree))
             before = known.get(run)
-            self._known[run] = (
-                before if before and before[0] == key else (key, _turns(run, own, started[run], whole, tree))
-            )
-        grouped = {run: turns for run, (_, turns) in self._known.items()}
-        place = {run: index for turns in grouped.values() for index, turn in enumerate(turns) for run in turn.agents}
+            if before is None or before[0] != key:
+                turns = _turns(run, own, started[run], whole, tree)
+                before = key, turns, {started: index for index, turn in enumerate(turns) for started in turn.agents}
+            self._known[run] = before
+        grouped = {run: turns for run, (_, turns, _) in self._known.items()}
+        place = {run: index for _, _, places in self._known.values() for run, index in places.items()}
         outlines: dict[str, RunSkeleton] = {}
         for run, turns in grouped.items():
             span = agent_span(run, tree)

@@ -51,10 +51,15 @@ class RunBuilder:
         self._known: dict[str, _BuiltRun] = {}
 
     def build(
-        self, tree: SpanTree, ownership: Ownership, skeletons: dict[str, RunSkeleton], state: TraceState
+        self,
+        tree: SpanTree,
+        ownership: Ownership,
+        skeletons: dict[str, RunSkeleton],
+        state: TraceState,
+        *,
+        shows_tools: bool,
     ) -> tuple[AgentRun, ...]:
-        """All runs, managers in order of start, each followed by what it started."""
-        shows_tools = any(span.kind is Kind.TOOL for span in tree.order)
+        """All runs, managers in order of start, each followed by what it started; `shows_tools`: see `CallContext`."""
         builder = _Builder(tree, ownership, state, shows_tools)
         known, self._known = self._known, {}
         # Sub-agents first: a manager's calls hold what its sub-agents answered.

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from enum import Enum
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
 from .call_log import CallLog
-from .delegation import Address, addresses_of, asks, is_handoff
+from .delegation import Address, addresses_of, is_handoff
 from .names import canonical, plain_name
 from .span_tree import TimeKey, collapse, time_key
 
@@ -22,20 +21,12 @@ _FAR: Final = 1 << 63
 _SCOPES: Final = frozenset({Kind.CHAIN, Kind.OTHER})
 
 
-class LeafSort(Enum):
-    """What a leaf tells of the agent above it. NONE: no leaf, and nothing beside it is one."""
-
-    TOOL = "tool"
-    ACTING = "acting"  # a model's call with tools
-    ASKING = "asking"  # a model's call
-    NONE = "none"
-
-
 class SpanIndex:
     """The spans by id, fed pass by pass. `leaves`: agent's span id to its leaves in order of time.
 
     `start`, `end`: of the first and last of the spans; `received`: the last arrival; `conventions`: how many spans have
-    each; `sessions`: ids of the spans that name a session; `version`: counts the passes that changed any span.
+    each; `tools`: number of TOOL spans; `sessions`: ids of the spans that name a session; `version`: counts the passes
+    that changed any span.
     """
 
     def __init__(self) -> None:
@@ -49,7 +40,8 @@ class SpanIndex:
         self._given: list[NormalizedSpan] = []
         self._log: CallLog | None = None
         self._below: dict[str, dict[str, tuple[TimeKey, NormalizedSpan]]] = {}
-        self._sorts: dict[str, LeafSort] = {}
+        self.tools = 0
+        self._calls: dict[str, bool] = {}  # LLM and TOOL spans: whether they may be leaves, and others beside them
         self.addresses: dict[str, tuple[Address, ...]] = {}
         self._addressing: dict[str, set[str]] = {}  # name to the parents of the spans that address it
         self._names: set[str] = set()
@@ -117,7 +109,8 @@ class SpanIndex:
             self._take_out(before)
             if self._log is not None and before.kind in (Kind.LLM, Kind.TOOL):
                 self._log.remove(before)
-            self._sorts.pop(span_id, None)
+            self.tools -= before.kind is Kind.TOOL
+            self._calls.pop(span_id, None)
             self.conventions[before.convention] -= 1
             self.sessions.discard(span_id)
         self.conventions[span.convention] += 1
@@ -129,7 +122,8 @@ class SpanIndex:
         if span.kind in (Kind.LLM, Kind.TOOL):
             if self._log is not None:
                 self._log.add(span)
-            self._sorts[span_id] = _sort(span)
+            self.tools += span.kind is Kind.TOOL
+            self._calls[span_id] = _may_be_leaf(span)
             self.addresses[span_id] = addresses_of(span)
             for name in {address.to for address in self.addresses[span_id]}:
                 self._addressing.setdefault(name, set()).add(above)
@@ -172,30 +166,25 @@ class SpanIndex:
         if agent is None or not named or not self._whole.isdisjoint(("", parent)):
             return {}
         leaves: dict[str, NormalizedSpan] = {}
-        first: dict[LeafSort, str] = {}
         for span in children:
             span_id = span.raw.span_id
-            sort = self._sorts.get(span_id)
-            if sort is LeafSort.NONE or (span.kind is Kind.AGENT and span_id not in self._below):
+            may_be_leaf = self._calls.get(span_id)
+            if may_be_leaf is False or (span.kind is Kind.AGENT and span_id not in self._below):
                 return {}
-            if sort is None or span_id in self._below or span.raw.trace_id != agent.raw.trace_id:
+            if may_be_leaf is None or span_id in self._below or span.raw.trace_id != agent.raw.trace_id:
                 continue
             if not any(address.to in self._names for address in self.addresses[span_id]):
                 leaves[span_id] = span
-                first.setdefault(sort, span_id)
-        if LeafSort.ACTING in first:
-            first.pop(LeafSort.ASKING, None)
-        for span_id in first.values():
-            del leaves[span_id]
+        # One stands for all: what an agent holds matters as long as it asks a model or works at all.
+        asking = (i for i, span in leaves.items() if span.kind is Kind.LLM)
+        leaves.pop(next(asking, next(iter(leaves), "")), None)
         return leaves
 
 
 _NONE: Final[Mapping[str, tuple[TimeKey, NormalizedSpan]]] = {}
 
 
-def _sort(span: NormalizedSpan) -> LeafSort:
-    if span.kind is Kind.TOOL:
-        return LeafSort.TOOL
-    if not span.output_messages or any(is_handoff(r.name, r.arguments) for r in span.tool_requests):
-        return LeafSort.NONE
-    return LeafSort.ACTING if span.tools or asks(span) else LeafSort.ASKING
+def _may_be_leaf(span: NormalizedSpan) -> bool:
+    """Whether the span does not show more by standing beside others: a hand-off, or a call that was only prepared."""
+    handing = any(is_handoff(r.name, r.arguments) for r in span.tool_requests)
+    return span.kind is Kind.TOOL or bool(span.output_messages and not handing)
