@@ -6,25 +6,21 @@ whatever a limit drops is only marked as *not held* and loaded again when it is 
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
 
-from ..schemas.findings import Finding
-from ..schemas.normalized import NormalizedSpan
 from ..schemas.spans import LogRecord, Span
 from ..schemas.trajectory import TraceState
-from .normalize import normalize
-from .trace_rows import Spill, Spilled, TraceRows, log_identity, log_size, span_size
+from .open_trace import OpenTrace
+from .trace_rows import Spill
 
 TraceKey = tuple[str, str]  # (tenant, trace id)
 
 SECOND: Final = 1_000_000_000
 UNREAD_SPANS: Final = 30  # what a trace counts whose spans are not in memory
-EXPENSIVE: Final = SECOND // 10
 NEWEST_EVERY: Final = 4  # of a backlog every fourth trace judged is the one that became due last
 COST_SHARE: Final = 4  # an open trace is judged at most a quarter of the time
 
@@ -41,150 +37,6 @@ class AssemblerConfig:
     max_bytes: int = 192 * 1024 * 1024
     max_traces: int = 100_000
     max_spans_per_trace: int = 50_000
-
-
-@dataclass(slots=True)
-class OpenTrace:
-    """A trace that may still change.
-
-    `held` is False where its spans must be read first: those that are `spilled`, else all of them from the store.
-    `raw`: its spans as they arrived. They are normalised when they are needed: taking in a backlog must be quick.
-    `logs`: span id to its log records by identity. `stored`: its findings as they stand in the store, by id (None: not
-    known). `cache`, `ledger`: what the judges want to keep between two passes over it. `joined_to`: as it is stored,
-    None where that is not known.
-    """
-
-    key: TraceKey
-    first_arrival: int
-    last_arrival: int
-    held: bool = False
-    dirty: bool = True
-    forced: bool = False
-    raw: dict[str, Span] = field(default_factory=dict)
-    logs: dict[str, dict[Hashable, LogRecord]] = field(default_factory=dict)
-    size: int = 0
-    last_judged: int = 0
-    cost: int = 0
-    received_through: int = 0
-    stored: dict[str, Finding] | None = None
-    cache: Any = None
-    ledger: Any = None
-    joined_to: str | None = None
-    spilled: list[Spilled] = field(default_factory=list)
-    _ended: bool | None = None
-    _normalized: dict[str, NormalizedSpan] = field(default_factory=dict)
-    _hashes: dict[str, int] = field(default_factory=dict)
-    _changed: dict[str, None] = field(default_factory=dict)  # ids, in order
-    _content: int = 0
-
-    @property
-    def spans(self) -> dict[str, NormalizedSpan]:
-        """Its spans, normalised, in the order in which they were first seen."""
-        self._read()
-        return self._normalized
-
-    @property
-    def content(self) -> int:
-        """A number of 128 bits that tells its content: the sum of hashes of each span's end, status and size."""
-        self._read()
-        return self._content
-
-    def _read(self) -> None:
-        for span_id in self._changed:
-            span, logs = self.raw[span_id], tuple(self.logs.get(span_id, {}).values())
-            self._normalized[span_id] = read = normalize(span, logs)
-            before, self._hashes[span_id] = self._hashes.get(span_id, 0), _hash(span, len(read.log_text))
-            self._content = (self._content + self._hashes[span_id] - before) % (1 << 128)
-        self._changed.clear()
-
-    @property
-    def rows(self) -> int:
-        """Number of spans and log records in memory."""
-        return len(self.raw) + sum(map(len, self.logs.values()))
-
-    def add_span(self, span: Span) -> bool:
-        """Add the span unless it is known already; True if the trace changed."""
-        known = self.raw.get(span.span_id)
-        if known is not None and (known == span or not span.beats(known)):
-            return False
-        self.raw[span.span_id] = span
-        self._changed[span.span_id] = None
-        self._ended = None
-        self.size += span_size(span) - (span_size(known) if known else 0)
-        return True
-
-    def add_logs(self, records: Iterable[LogRecord]) -> bool:
-        """Add the new records, with which their spans are normalised again; True if there were any."""
-        touched: set[str] = set()
-        for record in records:
-            beside = self.logs.setdefault(record.span_id, {})
-            key = log_identity(record)
-            if key not in beside:
-                beside[key] = record
-                touched.add(record.span_id)
-                self.size += log_size(record)
-        self._changed |= dict.fromkeys(i for i in touched if i in self.raw)
-        return bool(touched)
-
-    def root_ended(self) -> bool:
-        """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent."""
-        if self._ended is None:
-            tops = [span for span in self.raw.values() if span.parent_span_id not in self.raw]
-            self._ended = bool(tops) and all(not s.pending and s.is_root for s in tops)
-        return self._ended
-
-    @property
-    def span_count(self) -> int:
-        """Number of its spans, as far as is known without reading them."""
-        return len(self.raw) + sum(part.spans for part in self.spilled)
-
-    def release(self, spill: Spill | None = None) -> None:
-        """Drop the content, which is in the store, and perhaps in `spill`. Whether the root has ended stays known."""
-        self.root_ended()
-        is_whole = self.held or bool(self.spilled)
-        part = spill.put(list(self.raw.values()), list(self._records())) if spill and is_whole else None
-        self.held, self.cache = False, None
-        self._clear()
-        if part is not None:
-            self.spilled.append(part)
-        else:
-            self.stored = self.ledger = None
-            self.drop_spilled()
-
-    def _clear(self) -> None:
-        self.raw, self._normalized, self.logs, self.size = {}, {}, {}, 0
-        self._hashes, self._changed, self._content = {}, {}, 0
-
-    def take_spilled(self) -> TraceRows | None:
-        """All its rows, of which nothing is left here; None where they must be read from the store."""
-        parts, self.spilled = self.spilled, []
-        try:
-            rows = [part.read() for part in parts]
-        except (OSError, ValueError, EOFError):
-            self.spilled = parts
-            self.drop_spilled()
-            self.stored = self.ledger = None
-            return None
-        if not rows:
-            return None
-        rows.append((list(self.raw.values()), list(self._records())))
-        self._clear()
-        return [span for spans, _ in rows for span in spans], [record for _, logs in rows for record in logs]
-
-    def _records(self) -> Iterator[LogRecord]:
-        for beside in self.logs.values():
-            yield from beside.values()
-
-    def drop_spilled(self) -> None:
-        """Nobody will read what was spilled."""
-        for part in self.spilled:
-            part.drop()
-        self.spilled = []
-
-
-def _hash(span: Span, logs: int) -> int:
-    text = f"{span.span_id} {span.end} {span.pending} {span.status_code} {span_size(span)} {logs}"
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest())
 
 
 class Assembler:
@@ -237,6 +89,7 @@ class Assembler:
         changed = self._take(trace, spans, logs)
         if changed or not trace.held:
             trace.dirty = True
+            trace.arrivals += 1
             trace.last_arrival = max(trace.last_arrival, now)
         self._schedule(trace)
         self._bound()
@@ -245,6 +98,7 @@ class Assembler:
         """Judge this trace (again) from what the store has; what waits for it is the last to be forgotten."""
         trace = self._touch(key, now)
         trace.dirty = trace.forced = True
+        trace.arrivals += 1
         trace.held = False
         trace.drop_spilled()
         self._schedule(trace)
@@ -297,8 +151,8 @@ class Assembler:
             _, key = self._waiting[-1 if newest else 0]
             trace = self._traces.get(key)
             # Else it is gone, or this is an older entry of a trace that was scheduled again.
-            is_due = trace is not None and key not in seen and self._due_at(trace) <= now
-            if trace is not None and is_due and trace.cost >= EXPENSIVE and ready:
+            is_due = trace is not None and key not in seen and not trace.is_apart and self._due_at(trace) <= now
+            if trace is not None and is_due and trace.is_large and ready:
                 break
             if newest:
                 self._waiting.pop()
@@ -309,7 +163,7 @@ class Assembler:
             self._taken += 1
             seen.add(key)
             ready.append(trace)
-            if trace.cost >= EXPENSIVE:
+            if trace.is_large:
                 break
             weight += trace.span_count or UNREAD_SPANS
         return ready
@@ -325,11 +179,18 @@ class Assembler:
             return TraceState.OPEN
         return TraceState.SETTLED if trace.root_ended() else TraceState.INCOMPLETE
 
-    def mark_judged(self, trace: OpenTrace, state: TraceState, now: int, cost: int) -> None:
-        """Note that the trace was judged in that state, at a cost in nanos; a closed trace is forgotten."""
-        trace.dirty = trace.forced = False
+    def mark_judged(
+        self, trace: OpenTrace, state: TraceState, now: int, cost: int, arrivals: int | None = None
+    ) -> None:
+        """Note that the trace was judged in that state, at a cost in nanos; a closed trace is forgotten.
+
+        `arrivals`: as many as were judged; where there were more since, it stays open and is judged again.
+        """
         trace.last_judged, trace.cost = now, cost
-        if state is TraceState.OPEN:
+        has_more = arrivals is not None and trace.arrivals != arrivals
+        if not has_more:
+            trace.dirty = trace.forced = False
+        if state is TraceState.OPEN or has_more:
             self._schedule(trace)
         else:
             self.discard(trace.key)
@@ -393,4 +254,4 @@ class Assembler:
             self.forgotten_since += 1
 
     def _least_recent(self, keep: TraceKey | None) -> TraceKey | None:
-        return next((key for key in self._resident if key != keep), None)
+        return next((key for key in self._resident if key != keep and not self._traces[key].is_apart), None)

@@ -129,6 +129,7 @@ class Worker(Generic[T, R]):
     aside; with `tries` 0 nothing is isolated, and any exception is an outage. `isolates_retryable`: the items of a
     batch that met a RetryableError go alone, too.
 
+    `stepping`: held during each step, by default by the only thread.
     `every`: seconds between two batches, which no wake-up shortens; `delay`: seconds before the first one. `drains`: go
     on after `stop` until nothing is due, or something fails. `clock` gives unix nanos.
     """
@@ -144,6 +145,7 @@ class Worker(Generic[T, R]):
         tries: int = 0,
         isolates_retryable: bool = False,
         threads: int = 1,
+        stepping: AbstractContextManager[object] | None = None,
         every: float = 0.0,
         delay: float = 0.0,
         drains: bool = False,
@@ -154,7 +156,7 @@ class Worker(Generic[T, R]):
         self._name, self._retry, self._clock = name, retry, clock
         self.poison, self._isolates_retryable = PoisonTracker(tries), isolates_retryable
         self._count, self._every, self._delay, self._drains = threads, every, delay, drains
-        self._stepping: AbstractContextManager[object] = threading.RLock() if threads == 1 else nullcontext()
+        self._stepping = stepping or (threading.RLock() if threads == 1 else nullcontext())
         self._threads: list[threading.Thread] = []
 
     def start(self) -> None:

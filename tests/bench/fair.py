@@ -14,13 +14,14 @@ import time
 from pathlib import Path
 
 import httpx
-from huge import HUGE, of_spans, send
 from large_trace import large_trace
 from processes import Serving, serving
+from sent_spans import of_spans, send
 from served import metrics
 
 from tracejury.collector.otlp.client import connect, encoded
 
+HUGE = "c" * 32
 SMALL = 110
 """Spans of a small trace: the hundredth call of a tool fails."""
 EVERY_SECONDS, AFTERWARDS, ALONE = 0.5, 20, 20
@@ -34,7 +35,7 @@ async def delay(collector: Serving, client: httpx.AsyncClient) -> float:
         await sender.send(encoded(request))
     started = time.monotonic()
     query = {"trace": trace_id, "profile": "0"}
-    while not (await client.get("/api/errors", params=query)).json().get("items"):
+    while not (await client.get("/api/errors", params=query)).json().get("items"):  # noqa: ASYNC110
         await asyncio.sleep(0.01)
     return time.monotonic() - started
 

@@ -28,7 +28,7 @@ from trajectories import load
 from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite
-from tracejury.processors.assemble import OpenTrace
+from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.rebuild import Rebuilder
 from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import TraceState

@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 
 import httpx
@@ -25,36 +24,12 @@ from large_trace import large_trace
 from otlp_parts import span as proto_span
 from otlp_parts import text, traces
 from processes import Serving, serving
+from sent_spans import PER_REQUEST, of_spans, send
 from served import wait_until_judged
 
-from tracejury.collector.otlp.client import connect, encoded
-from tracejury.collector.otlp.codec.encode import span_message
 from tracejury.collector.otlp.codec.groups import Request
-from tracejury.schemas.spans import Span
 
-PER_REQUEST = 500
 HUGE, FAULTY = "c" * 32, "f" * 32
-SENDERS = 4
-
-
-async def send(collector: Serving, requests: Iterable[Request]) -> float:
-    """Send them, a few at a time; the seconds until all are acknowledged."""
-    started, left = time.monotonic(), iter(requests)
-
-    async def sender() -> None:
-        client = connect(f"127.0.0.1:{collector.ports['grpc']}", "grpc")
-        for request in left:
-            await client.send(encoded(request))
-
-    await asyncio.gather(*(sender() for _ in range(SENDERS)))
-    return time.monotonic() - started
-
-
-def of_spans(spans: Iterable[Span]) -> Iterable[Request]:
-    """The spans of one trace as requests."""
-    left = iter(spans)
-    while part := list(islice(left, PER_REQUEST)):
-        yield traces(*(span_message(one, one.trace_state) for one in part), service="travel")
 
 
 def tiny(count: int) -> Iterable[Request]:

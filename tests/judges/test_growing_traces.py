@@ -22,8 +22,8 @@ from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.registry import suite_of
 from tracejury.judges.rule import Hit, rule
 from tracejury.judges.suite import Suite
-from tracejury.processors.assemble import OpenTrace
 from tracejury.processors.normalize import normalize
+from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.rebuild import Rebuilder, rebuild
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.normalized import NormalizedSpan

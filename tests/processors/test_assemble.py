@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tracejury.processors import assemble
+from tracejury.processors import open_trace
 from tracejury.processors.assemble import (
-    EXPENSIVE,
     SECOND,
     Assembler,
     AssemblerConfig,
     TraceKey,
 )
 from tracejury.processors.normalize import normalize
+from tracejury.processors.open_trace import EXPENSIVE
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import FLAG_HAS_IS_REMOTE, FLAG_IS_REMOTE, LogRecord, Span
 from tracejury.schemas.trajectory import TraceState
@@ -301,7 +301,7 @@ def test_taking_in_normalises_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         seen.append(raw.span_id)
         return normalize(raw, logs)
 
-    monkeypatch.setattr(assemble, "normalize", counting)
+    monkeypatch.setattr(open_trace, "normalize", counting)
     assembler = added(span("1"), span("2", "1"))
     assert seen == []
     (trace,) = assembler.due(T0 + SECOND, 10)

@@ -82,6 +82,8 @@ class Bench:
         selectors: Sequence[Selector] = (),
         ours: Callable[[Span], bool] = lambda _span: False,
         spill: Spill | None = None,
+        pressed: Callable[[], bool] = lambda: False,
+        timer: Callable[[], int] = lambda: 0,
     ) -> None:
         self.now = T0
         self.watch = Watch()
@@ -98,8 +100,9 @@ class Bench:
             selectors=selectors,
             ours=ours,
             clock=lambda: self.now,
-            timer=lambda: 0,
+            timer=timer,
             spill=spill,
+            pressed=pressed,
         )
 
     def commit(self, *spans: Span, logs: Sequence[LogRecord] = (), tell: bool = True) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....judges.suite import Suite
-from ....processors.assemble import Assembler, AssemblerConfig, OpenTrace, TraceKey
+from ....processors.assemble import Assembler, AssemblerConfig, TraceKey
 from ....processors.joining import groups_of, together
+from ....processors.open_trace import OpenTrace
 from ....processors.rebuild import rebuild
 from ....schemas.findings import Finding
 from ....schemas.normalized import Kind

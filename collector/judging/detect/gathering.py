@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ....processors.assemble import Assembler, OpenTrace, TraceKey
+from ....processors.assemble import Assembler, TraceKey
 from ....processors.joining import join_keys
+from ....processors.open_trace import OpenTrace
 from ....schemas.findings import Finding
 from ....schemas.spans import LogRecord, Span
 from ....schemas.verdicts import LedgerEntries
@@ -32,7 +33,6 @@ class Gathering:
     def __init__(self, store: StoredJudging, assembler: Assembler, *, reads_ledger: bool) -> None:
         self._store, self._assembler, self._reads_ledger = store, assembler, reads_ledger
         self._joins: dict[str, bool] = {}
-        self._tied: set[TraceKey] = set()
 
     def read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, StoredTraceRows]:
         """Stored rows of the traces that are not held, up to about `LOAD_ROWS` rows."""
@@ -64,24 +64,25 @@ class Gathering:
         trace.ledger = dict(stored.ledger)
         self._assembler.fill(trace.key, stored.spans, stored.logs, _newest(stored) or trace.last_arrival)
 
-    def save_join_keys(self, traces: Sequence[OpenTrace]) -> None:
-        """Keep the keys of these traces, which are held, where they lead to others."""
+    def save_join_keys(self, traces: Sequence[OpenTrace]) -> set[TraceKey]:
+        """Keep the keys of these traces, which are held, where they lead to others; returns those that have such."""
         keys = {t.key: own for t in traces if (own := _leading(t))}
         for tenant, ids in _by_tenant(keys).items():
             leading = {trace_id: keys[tenant, trace_id] for trace_id in ids}
             self._store.of(tenant).keep_joins(leading, max(t.received_through for t in traces))
             self._joins[tenant] = True
-        self._tied |= keys.keys()
+        return set(keys)
 
-    def find_tied(self, due: Sequence[OpenTrace]) -> None:
-        """Find the traces of this step that are tied to others at all: in most stores none is."""
-        self._tied = set()
+    def find_tied(self, due: Sequence[OpenTrace]) -> set[TraceKey]:
+        """The traces of this step that are tied to others at all: in most stores none is."""
+        tied: set[TraceKey] = set()
         for tenant, ids in _by_tenant(t.key for t in due).items():
             store = self._store.of(tenant)
             if tenant not in self._joins:
                 self._joins[tenant] = store.any_joins()
             if self._joins[tenant]:
-                self._tied |= {(tenant, trace_id) for trace_id in store.tied(ids)}
+                tied |= {(tenant, trace_id) for trace_id in store.tied(ids)}
+        return tied
 
     def reviewed(self, trace: OpenTrace) -> Mapping[str, Finding]:
         """The stored findings of a trace with what LLM judges said of them meanwhile."""
@@ -92,10 +93,10 @@ class Gathering:
         return self._assembler.get(trace.key) is trace and trace.held
 
     def group_of(self, trace: OpenTrace) -> tuple[OpenTrace, ...]:
-        """The trace with those that may be one with it, which are read where they are not held here."""
+        """A tied trace with those that may be one with it, which are read where they are not held here."""
         tenant, trace_id = trace.key
         store = self._store.of(tenant)
-        together = store.joined([trace_id]).get(trace_id) if trace.key in self._tied else None
+        together = store.joined([trace_id]).get(trace_id)
         if together is None:
             return (trace,)
         open_here = [self._assembler.get((tenant, t)) for t in sorted(together - {trace_id})]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....judges.memory import SuiteMemory
 from ....judges.suite import Suite, SuiteResult
-from ....processors.assemble import Assembler, OpenTrace, TraceKey
+from ....processors.assemble import Assembler, TraceKey
 from ....processors.joining import groups_of, together
+from ....processors.open_trace import OpenTrace
 from ....processors.rebuild import Rebuilder
 from ....schemas.findings import LIVE
 from ....schemas.normalized import NormalizedSpan
@@ -27,6 +29,7 @@ from ....schemas.verdicts import (
     SubjectKind,
     TraceSpend,
 )
+from ...worker.step_lock import StepLock
 from ..ledger import elsewhere
 from ..pipeline import Elsewhere, Selector, compare
 from .gathering import Gathering
@@ -58,7 +61,7 @@ class TraceJudge:
     """Judges traces with a suite of detectors, and has `selectors` choose what other judges look at.
 
     `ours` tells the spans of our own judge calls, which nobody judges; `spent` says what a trace's agents spent;
-    `timer` gives nanos for costs.
+    `timer` gives nanos for costs. `lock` is held by whoever calls, and left while a large trace is judged.
     """
 
     def __init__(
@@ -72,10 +75,11 @@ class TraceJudge:
         ours: Callable[[Span], bool] = lambda _span: False,
         spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(),
         timer: Callable[[], int] = time.perf_counter_ns,
+        lock: StepLock,
     ) -> None:
         self._suite, self._assembler, self._gathering, self._observer = suite, assembler, gathering, observer
         self._selectors, self._ours, self._spent, self._timer = selectors, ours, spent, timer
-        self._first_traces = FirstTraces()
+        self._first_traces, self._lock = FirstTraces(), lock
 
     def ask(self, task: TraceTask) -> list[JudgedTrace]:
         """Judge the traces of a group; of those that are not due only what changes is returned."""
@@ -108,12 +112,16 @@ class TraceJudge:
         states = {t.key: self._assembler.state(t, now) for t in members}
         state = together(states.values())
         newest = max(t.received_through for t in members)
+        contents = {t.key: t.content for t in members}
+        arrivals = {t.key: t.arrivals for t in members}
+        is_apart = _is_apart(members)
         why, result = "", None
         try:
             first.cache = first.cache or _Memory()
-            rebuilt = first.cache.rebuilder.rebuild(spans, state=state)
-            rebuilt = replace(rebuilt, trace_id=first.key[1], received_through=newest)
-            result = self._suite.judge(rebuilt, first.cache.suite)
+            with self._apart(members):
+                rebuilt = first.cache.rebuilder.rebuild(spans, state=state)
+                rebuilt = replace(rebuilt, trace_id=first.key[1], received_through=newest)
+                result = self._suite.judge(rebuilt, first.cache.suite)
         except Exception as error:  # one trace that cannot be judged must not stop the others
             first.cache = None  # what was kept may be half of two passes
             log.exception("trace %s cannot be judged", first.key[1])
@@ -121,15 +129,17 @@ class TraceJudge:
             rebuilt = unbuilt_trace(first, spans, state)
             why = f"{type(error).__name__}: {error}"[:200]
         cost = self._timer() - started
-        judged = []
+        judged: list[JudgedTrace] = []
+        if is_apart and self._assembler.get(first.key) is not first:  # it was deleted meanwhile
+            return judged
         for trace in members:
             own = rebuilt if trace is first else part(rebuilt, trace, states[trace.key])
-            content = input_hash(own.state, members if trace is first else [trace])
+            content = input_hash(own.state, contents.values() if trace is first else [contents[trace.key]])
             if result is not None:
                 one = self._done(trace, own, rebuilt, result, now, before, content)
             else:
                 one = self._failed(trace, own, why, now, content)
-            self._assembler.mark_judged(trace, states[trace.key], now, cost)
+            self._assembler.mark_judged(trace, states[trace.key], now, cost, arrivals[trace.key])
             moved = _has_moved(trace, first.key[1])
             if trace.key in task.due or trace is first or moved or one.changed or one.retracted or one.ledger:
                 self._observer.judged(one, cost)
@@ -137,6 +147,25 @@ class TraceJudge:
             trace.joined_to = own.joined_to
         self._first_traces.note(rebuilt)
         return judged
+
+    def prepare(self, trace: OpenTrace) -> bool:
+        """Normalise a trace that is due, a large one beside others; False: it was deleted meanwhile."""
+        with self._apart([trace]):
+            trace.read()
+        return self._assembler.get(trace.key) is trace
+
+    @contextmanager
+    def _apart(self, members: Sequence[OpenTrace]) -> Iterator[None]:
+        """Let other traces be judged beside a large one."""
+        if not _is_apart(members):
+            yield
+            return
+        members[0].is_apart = True
+        try:
+            with self._lock.left():
+                yield
+        finally:
+            members[0].is_apart = False
 
     def _done(
         self,
@@ -182,7 +211,7 @@ class TraceJudge:
         state = self._assembler.state(trace, now)
         unbuilt = unbuilt_trace(trace, list(trace.spans.values()), state)
         self._assembler.mark_judged(trace, state, now, 0)
-        content = input_hash(state, [trace])
+        content = input_hash(state, [trace.content])
         why = "calls of our own judges"
         return JudgedTrace(unbuilt, self._judgement(unbuilt, now, Outcome.FILTERED, content, reason=why))
 
@@ -198,6 +227,10 @@ class TraceJudge:
             probability=upstream(trace),
             **said,
         )
+
+
+def _is_apart(members: Sequence[OpenTrace]) -> bool:
+    return len(members) == 1 and members[0].is_large
 
 
 def _has_moved(trace: OpenTrace, first: str) -> bool:

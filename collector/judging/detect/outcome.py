@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ....processors.assemble import OpenTrace
+from ....processors.open_trace import OpenTrace
 from ....schemas.findings import FindingState
 from ....schemas.normalized import NormalizedSpan
 from ....schemas.sampling import upstream_probability
@@ -18,9 +18,9 @@ def standing(state: TraceState) -> FindingState:
     return FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
 
 
-def input_hash(state: TraceState, traces: Iterable[OpenTrace]) -> str:
+def input_hash(state: TraceState, contents: Iterable[int]) -> str:
     """Hash of a trace's state and of the contents of all traces that it was rebuilt from (32 hex digits)."""
-    text = f"{state} {sum(trace.content for trace in traces)}"
+    text = f"{state} {sum(contents)}"
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -121,7 +121,7 @@ class SpillFiles:
     def release(self, segment: SpillSegment) -> None:
         """One entry of the file is not needed any more."""
         segment.live -= 1
-        if not segment.live and (segment.size >= self._segment_bytes or len(self._segments) == 1):
+        if not segment.live:
             self._segments.remove(segment)
             segment.close()
 

@@ -1,4 +1,7 @@
-"""The judging thread: committed batches in, stored findings out; nothing here is needed after a restart."""
+"""The judging threads: committed batches in, stored findings out; nothing here is needed after a restart.
+
+One steps at a time. While one judges a large trace, the other goes on.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from ....judges.suite import Suite
-from ....processors.assemble import SECOND, Assembler, AssemblerConfig, OpenTrace, TraceKey
+from ....processors.assemble import SECOND, Assembler, AssemblerConfig, TraceKey
+from ....processors.open_trace import OpenTrace
 from ....processors.trace_rows import Spill
 from ....schemas.errors import TracejuryError
 from ....schemas.spans import Span
@@ -21,6 +25,7 @@ from ...store.known_traces import KnownTraces
 from ...worker.listeners import Listeners
 from ...worker.outage_log import OutageLog
 from ...worker.retry import RetryPolicy
+from ...worker.step_lock import StepLock
 from ...worker.worker import Work, Worker
 from ..pipeline import Selector, save_results
 from .gathering import Gathering
@@ -34,10 +39,13 @@ log = logging.getLogger(__name__)
 
 STEP_TRACES: Final = 512
 IDLE_NANOS: Final = SECOND // 2
+THREADS: Final = 2
+"""One goes on with the others while one judges a large trace."""
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
 STEP_BACK: Final = 4
-REST_SECONDS: Final = 0.02
-MAX_REST_SECONDS: Final = 2.0
+"""Under pressure judging rests so many times as long as its last step took."""
+REST_NANOS: Final = SECOND // 50
+MAX_REST_NANOS: Final = 2 * SECOND
 MAX_LAG_SECONDS: Final = 3.0
 """Findings are never later than this for the sake of acknowledgements alone."""
 SWEEP_LIMIT: Final = 10_000
@@ -84,8 +92,17 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self.judged_traces = 0
         self._store, self._version, self._inbox, self._observer = store, suite.version, inbox, observer
         self._gathering = Gathering(store, self.assembler, reads_ledger=bool(selectors))
+        self._lock = StepLock()
         self._judge = TraceJudge(
-            suite, self.assembler, self._gathering, observer, selectors=selectors, ours=ours, spent=spent, timer=timer
+            suite,
+            self.assembler,
+            self._gathering,
+            observer,
+            selectors=selectors,
+            ours=ours,
+            spent=spent,
+            timer=timer,
+            lock=self._lock,
         )
         self._selectors, self._listeners = selectors, listeners or Listeners()
         self._pressed, self._clock, self._timer = pressed, clock, timer
@@ -93,9 +110,18 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self._known: KnownTraces | None = None
         self._sweeps, self._next_sweep = False, 0
         self._max_traces = STEP_TRACES
-        self._began = self._now = 0
+        self._began = self._now = self._rest_until = 0
         outage = OutageLog("judging", "waits for the store", "goes on", clock)
-        self.worker = Worker("judging", self, outage, wake=inbox.wake_event, retry=RETRY, clock=clock)
+        self.worker = Worker(
+            "judging",
+            self,
+            outage,
+            wake=inbox.wake_event,
+            retry=RETRY,
+            threads=THREADS,
+            stepping=self._lock,
+            clock=clock,
+        )
 
     def start(self) -> None:
         """Start the thread; it first looks for traces that an earlier process left unjudged."""
@@ -164,7 +190,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         """Take what waits, judge what is due, store it; returns the number of traces judged."""
         before = self.judged_traces
         self.worker.step()
-        self._flush()
+        with self._lock:
+            self._flush()
         return self.judged_traces - before
 
     def due(self, now: int) -> Sequence[OpenTrace]:
@@ -176,7 +203,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             self.sweep_if_due()
         self._began, self._now = self._timer(), now
         self._take(now)
-        due = self.assembler.due(now, self._max_traces)
+        due = () if self._rests(now) else self.assembler.due(now, self._max_traces)
         if not due:
             self._inbox.done()
         return due
@@ -184,6 +211,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     def next_due(self) -> int:
         """At once where more waits, else when the next trace is due, or soon."""
         now = self._clock()
+        if self._rests(now):
+            return now + REST_NANOS
         if not self._inbox.empty:
             return now
         dues = (self.assembler.next_due(), self._unsaved.next_due(), now + IDLE_NANOS)
@@ -192,24 +221,24 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     def process(self, batch: Sequence[OpenTrace]) -> JudgedStep:
         """Judge; traces for which memory has no room beside the others wait for the next step."""
         now = self._now
+        batch = [t for t in batch if self._judge.prepare(t)]
         missing = self._gathering.read(batch)
-        self._gathering.save_join_keys([t for t in batch if t.held])
-        self._gathering.find_tied(batch)
+        tied = self._gathering.save_join_keys([t for t in batch if t.held]) | self._gathering.find_tied(batch)
         keys = {t.key for t in batch}
         joined = False
         judged: list[JudgedTrace] = []
         done: set[TraceKey] = set()
         for trace in batch:
-            if trace.key in done:
+            if trace.key in done or self.assembler.get(trace.key) is not trace:
                 continue
             if trace.key in missing:
                 self._gathering.fill(trace, missing.pop(trace.key))
-                self._gathering.save_join_keys([trace])
+                tied |= self._gathering.save_join_keys([trace])
             self.assembler.read_spilled(trace)
             if not trace.held:
                 self.assembler.request(trace.key, now)
                 continue
-            group = self._gathering.group_of(trace)
+            group = self._gathering.group_of(trace) if trace.key in tied else (trace,)
             joined |= len(group) > 1
             held = {t.key for t in group if self._gathering.holds(t)}  # a settled one is not after it was judged
             judged += self._judge.ask(TraceTask(group, keys, now))
@@ -226,8 +255,9 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             self._save(self._unsaved.with_these(result.judged))
             self._requests.answer(result.done, result.judged)
         else:
-            self._unsaved.add(result.judged, self._now)
-            self._flush_if_due(self._now)
+            now = self._clock()
+            self._unsaved.add(result.judged, now)
+            self._flush_if_due(now)
 
     def _flush_if_due(self, now: int) -> None:
         due = self._unsaved.next_due()
@@ -248,10 +278,13 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         save_results(staying, self._store.save, self._publish, self._lost)
         self._unsaved.clear()
 
-    def done(self, batch: Sequence[OpenTrace]) -> None:  # noqa: ARG002  the base's signature
-        """After a success a step takes more again."""
+    def done(self, batch: Sequence[OpenTrace]) -> None:
+        """After a success a step takes more again; a large trace waits for its own turn as long as it took."""
         self._max_traces = min(2 * self._max_traces, STEP_TRACES)
-        self._rest()
+        if not any(trace.is_large for trace in batch):
+            took = self._timer() - self._began
+            self._rest_until = self._clock() + min(STEP_BACK * took, MAX_REST_NANOS)
+        self._inbox.done()
 
     def put_back(self, batch: Sequence[OpenTrace], not_before: int) -> None:  # noqa: ARG002  the base's signature
         """Have these read from the store once more: memory may be ahead of it, or lack something."""
@@ -293,19 +326,9 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         """Whether the store may hold rows of a trace that have not come to this thread; from now on it does."""
         return self._known is None or self._known.add(key)
 
-    def _rest(self) -> None:
-        """Rest for several times as long as the step took, while clients wait for the store and findings are not late.
-
-        What arrives meanwhile is taken in: the assembler has a place for what memory cannot hold.
-        """
-        self._inbox.done()
-        rest = min(STEP_BACK * (self._timer() - self._began) / SECOND, MAX_REST_SECONDS)
-        while rest > 0 and self.lag < MAX_LAG_SECONDS and self._pressed():
-            if self.worker.stopping.wait(REST_SECONDS):
-                break
-            rest -= REST_SECONDS
-            self._take(self._clock())
-            self._inbox.done()
+    def _rests(self, now: int) -> bool:
+        """Whether judging steps back for clients that wait for the store, while its findings are not late."""
+        return now < self._rest_until and self.lag < MAX_LAG_SECONDS and self._pressed()
 
     def _publish(self, judged: Sequence[JudgedTrace]) -> None:
         for selector in self._selectors:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ....processors.assemble import OpenTrace
+from ....processors.open_trace import OpenTrace
 from ....processors.rebuild import rebuild
 from ....processors.trace_outline import RunOutline, TraceOutline, TurnOutline, outline_of_run
 from ....schemas.trajectory import AgentRun, Trace, Turn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from dataclasses import replace
 
@@ -187,3 +188,26 @@ def test_what_a_rule_found_before_it_was_switched_off_is_retracted_at_the_next_j
         assert asked.done()
         (finding,) = after.stored.load_findings([TRACE])[TRACE]
         assert (finding.state, finding.confidence) == (state, confidence)
+
+
+def test_under_pressure_judging_rests_four_times_as_long_as_it_worked(store: Store) -> None:
+    """Not once clients no longer wait."""
+    ticks = itertools.count(0, SECOND // 50)  # it is asked three times, and twice more for each further trace
+    waiting = [True]
+    bench = Bench(store, pressed=lambda: waiting[0], timer=lambda: next(ticks))
+    steps = []
+
+    def step(seconds: float, trace_id: str) -> None:
+        bench.commit(span("1", output="boom", trace_id=trace_id * 32))
+        bench.judging.worker.step()
+        bench.now += round(seconds * SECOND)
+        bench.judging.worker.step()
+        steps.append({judged.trace.trace_id[0] for judged in bench.watch.judgings})
+
+    step(0.1, "a")
+    step(0.2, "b")  # still resting
+    step(0.2, "c")  # rested: both
+    step(0.1, "d")  # resting again
+    waiting[0] = False
+    step(0.1, "e")
+    assert [sorted(found) for found in steps] == [["a"], ["a"], [*"abc"], [*"abc"], [*"abcde"]]

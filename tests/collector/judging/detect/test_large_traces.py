@@ -1,0 +1,149 @@
+"""A large trace is judged beside others: they do not wait for it, and what arrives for it meanwhile is not lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+import pytest
+from judging_bench import KEY, TRACE, Bench, Booms, span
+
+from tracejury.collector.store.client import Store
+from tracejury.judges.base import Context
+from tracejury.judges.suite import Suite
+from tracejury.processors.assemble import SECOND
+from tracejury.processors.open_trace import LARGE_SPANS
+from tracejury.schemas.findings import Draft, FindingState
+from tracejury.schemas.trajectory import Trace
+
+pytestmark = pytest.mark.store
+OTHER = "b" * 32
+PATIENCE = 30.0
+
+
+class Slow:
+    """Waits within a large trace until the test has done what it wants to do meanwhile."""
+
+    name, version = "booms", 1
+
+    def __init__(self) -> None:
+        self.began, self.go_on = threading.Event(), threading.Event()
+
+    def detect(self, trace: Trace, ctx: Context) -> Iterable[Draft]:
+        if len(trace.spans) >= LARGE_SPANS:
+            self.began.set()
+            assert self.go_on.wait(PATIENCE)
+        return Booms().detect(trace, ctx)
+
+
+class Beside:
+    """A bench whose two threads step when the test says so."""
+
+    def __init__(self, store: Store) -> None:
+        self.slow = Slow()
+        self.bench = Bench(store, Suite([self.slow]))
+        self.bench.wait(0)
+        self.bench.commit(*(span(str(n), "1", "boom" if n == 7 else "") for n in range(2, LARGE_SPANS + 2)))
+
+    def step(self, seconds: float) -> None:
+        """What one of the threads does after some time."""
+        self.bench.now += round(seconds * SECOND)
+        self.bench.judging.worker.step()
+
+    def judge_large(self, meanwhile: Callable[[], None], seconds: float = 1) -> None:
+        """Have the large trace judged in a thread of its own, and do something meanwhile."""
+        self.step(0)
+        other = threading.Thread(target=self.step, args=(seconds,))
+        other.start()
+        assert self.slow.began.wait(PATIENCE)
+        meanwhile()
+        self.slow.go_on.set()
+        other.join(PATIENCE)
+        assert not other.is_alive()
+
+    def settle(self) -> dict[str, FindingState]:
+        """Judge all until nothing is left; the findings of the large trace."""
+        while self.bench.wait(6):
+            pass
+        while self.bench.wait(600):
+            pass
+        assert self.bench.judging.idle
+        return {span_id.lstrip("0"): state for span_id, state in self.bench.states().items()}
+
+
+def test_others_are_judged_and_stored_meanwhile(store: Store) -> None:
+    """A step of another thread goes through."""
+    beside = Beside(store)
+
+    def judge_another() -> None:
+        beside.bench.commit(span("1", output="boom", trace_id=OTHER))
+        beside.step(0)
+        beside.step(1)
+        assert [f.state for f in beside.bench.stored.load_findings([OTHER])[OTHER]] == [FindingState.PROVISIONAL]
+        assert beside.bench.states() == {}
+        assert not beside.bench.judging.idle
+
+    beside.judge_large(judge_another)
+    assert beside.settle() == {"7": FindingState.CURRENT}
+
+
+@pytest.mark.parametrize("output", ["boom", "all is well"])
+def test_a_span_that_arrives_meanwhile_is_judged_next(store: Store, output: str) -> None:
+    """Also where the trace was about to settle."""
+    beside = Beside(store)
+
+    def arrive() -> None:
+        beside.bench.commit(span("1", output=output))
+        beside.step(0)
+
+    beside.judge_large(arrive, seconds=601)
+    assert beside.bench.judging.assembler.get(KEY) is not None
+    well = output == "all is well"
+    assert beside.settle() == ({"7": FindingState.RETRACTED} if well else dict.fromkeys("17", FindingState.CURRENT))
+
+
+def test_a_trace_that_is_deleted_meanwhile_leaves_nothing(store: Store) -> None:
+    """Its result is dropped, and what arrives afterwards begins it anew."""
+    beside = Beside(store)
+
+    def delete() -> None:
+        store.changes.hold([KEY], beside.bench.now)
+        beside.bench.judging.forget([KEY], beside.bench.now)
+        beside.step(0)
+        store.changes.let_go([KEY])
+
+    beside.judge_large(delete)
+    assert beside.bench.states() == {}
+    assert beside.bench.judging.assembler.get(KEY) is None
+
+
+def test_a_request_meanwhile_is_answered_by_a_later_judging(store: Store) -> None:
+    """The one under way may lack what whoever asks has seen."""
+    beside = Beside(store)
+    futures = []
+
+    def ask() -> None:
+        futures.append(beside.bench.judging.ask([KEY]))
+        beside.step(0)
+
+    beside.judge_large(ask)
+    assert not futures[0].done() or futures[0].result()
+    beside.settle()
+    assert [one.subject.trace_id for one in futures[0].result(0)][-1] == TRACE
+
+
+def test_memory_takes_nothing_from_a_trace_under_way(store: Store) -> None:
+    """The bound holds again afterwards."""
+    beside = Beside(store)
+    assembler = beside.bench.judging.assembler
+
+    def fill() -> None:
+        object.__setattr__(assembler.config, "max_bytes", 1)
+        beside.bench.commit(span("1", trace_id=OTHER))
+        beside.step(0)
+        large = assembler.get(KEY)
+        assert large is not None
+        assert large.held
+
+    beside.judge_large(fill)
+    assert beside.settle() == {"7": FindingState.CURRENT}
