@@ -1,4 +1,4 @@
-"""The client of ClickHouse, embedded (chdb) or a server: the only module that talks to clickhouse-connect."""
+"""The client of ClickHouse, embedded (chdb) or a server: only it and `embedded` talk to clickhouse-connect."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from . import folder_lock
 from .changes import Changes
 from .config import StoreConfig
 from .dsn import Target, parse_dsn
+from .embedded import SETTINGS, connect_embedded
 from .failures import damaged_part, is_transient, one_line, root_cause
 from .folder_identity import FolderIdentity
 from .given_opinions import GivenOpinions
@@ -32,17 +33,6 @@ if TYPE_CHECKING:
     from filelock import FileLock
 
 log = logging.getLogger(__name__)
-
-_SETTINGS: Final[Mapping[str, Any]] = {
-    # The writer groups commits itself; the engine's own asynchronous inserts would add their delay on top.
-    "async_insert": 0,
-    # A server's query log would grow by a row a statement of ours.
-    "log_queries": 0,
-}
-
-# The engine's own defaults are gigabytes each, meant for a server with the machine to itself.
-_CACHES: Final = ("mark_cache_size", "index_mark_cache_size", "primary_index_cache_size")
-
 
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
@@ -112,7 +102,7 @@ class Store:
         try:
             store = cls(target, config, lock)
             _keep_private(Path(target.path))
-            store._idle.put(_connect_embedded(target, config))
+            store._idle.put(connect_embedded(target, config))
             store._identity = FolderIdentity((Path(target.path), folder_lock.lock_file(target.path)))
         except BaseException:
             folder_lock.release(lock)
@@ -263,11 +253,11 @@ class Store:
 
     def _connect(self) -> Client:
         if self.embedded:
-            return _connect_embedded(self.target, self.config)
+            return connect_embedded(self.target, self.config)
         import clickhouse_connect
 
         return clickhouse_connect.get_client(
-            settings=dict(_SETTINGS), autogenerate_session_id=False, query_retries=0, **self.target.options
+            settings=dict(SETTINGS), autogenerate_session_id=False, query_retries=0, **self.target.options
         )
 
     def _exists(self, client: Client) -> bool:
@@ -332,32 +322,6 @@ def _keep_private(folder: Path) -> None:
         return  # a volume that its group may use, as orchestrators mount them
     if any(entry.name in _ENGINES for entry in folder.iterdir()):
         log.warning("the store folder %s was open to other users (%o) and is closed to them now", folder, mode)
-
-
-def _connect_embedded(target: Target, config: StoreConfig) -> Client:
-    import clickhouse_connect
-    from clickhouse_connect.driver.exceptions import ProgrammingError
-
-    # Of all stores of a process the first one's options hold.
-    options: dict[str, int | str] = {"max_server_memory_usage": config.max_memory_bytes}
-    options |= dict.fromkeys(_CACHES, config.max_memory_bytes // 16)
-    options["backups.allowed_path"] = "/"  # of BACKUP, which only we run; the option cannot hold every path
-    try:
-        return clickhouse_connect.get_client(
-            interface="chdb", path=target.path, chdb_options=options, settings=dict(_SETTINGS)
-        )
-    except ProgrammingError as error:
-        raise ConfigError(f"the embedded store {target.path} cannot be opened: {_cause(target, error)}") from error
-
-
-def _cause(target: Target, error: Exception) -> str:
-    # The engine writes its holder's pid into its own status file: a holder that is no tracejury.
-    status = Path(target.path or "") / "status"
-    try:
-        holder = next(line for line in status.read_text().splitlines() if line.startswith("PID:"))
-    except (OSError, StopIteration):
-        return one_line(error)
-    return f"it may be held by another process ({holder}); {one_line(error)}"
 
 
 def _clean(parameters: Mapping[str, Any] | None) -> dict[str, Any]:

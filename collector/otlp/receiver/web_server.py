@@ -28,6 +28,9 @@ _WAITING = 4096
 """Connections that may wait to be taken: one that finds no place tries again after a second, then after three."""
 
 
+TICK_SECONDS = 1.0
+
+
 class WebServer:
     """Serves `app` at HOST:PORT within `limits`; signals are left to the caller. `options` are uvicorn's.
 
@@ -90,7 +93,7 @@ class WebServer:
         if server is None or self._serving is None:
             return
         server.config.timeout_graceful_shutdown = deadline  # type: ignore[assignment]  # what it is given to takes floats
-        server.should_exit = True
+        server.exit_soon()
         await self._serving
         # What did not end in time is cancelled by now, and still has to be answered.
         if server.server_state.tasks:
@@ -115,6 +118,7 @@ class _UvicornServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.ready = asyncio.Event()
+        self._exiting = asyncio.Event()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -125,3 +129,14 @@ class _UvicornServer(uvicorn.Server):
             await super().startup(sockets)
         finally:
             self.ready.set()
+
+    def exit_soon(self) -> None:
+        """Leave the main loop."""
+        self.should_exit = True
+        self._exiting.set()
+
+    async def main_loop(self) -> None:
+        """Renew the date header every second, where uvicorn looks ten times a second whether to exit."""
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._exiting.wait(), TICK_SECONDS)

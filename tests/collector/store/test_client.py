@@ -256,3 +256,21 @@ def test_close_waits_for_running_statements(store: Store) -> None:
     assert order == ["worked", "closed"]
     with pytest.raises(RetryableError, match="closed"):
         store.rows("SELECT 1")
+
+
+QUIET = """
+import sys
+from tracejury.collector.store.client import Store
+store = Store.open(sys.argv[1])
+store.create_database()
+print(store.rows("SELECT value FROM system.server_settings WHERE name = 'memory_worker_period_ms'")[0][0])
+print(sorted({"numpy", "pandas", "pyarrow"} & set(sys.modules)))
+import pyarrow
+store.close()
+"""
+
+
+def test_the_engine_is_told_to_rest_and_brings_no_packages_for_arrays(tmp_path: Path) -> None:
+    """Else it looks at its memory twenty times a second; whoever wants pyarrow later can import it."""
+    command = [sys.executable, "-c", QUIET, f"chdb://{tmp_path}/db"]
+    assert subprocess.check_output(command, text=True).splitlines() == ["500", "[]"]  # noqa: S603  our own command
