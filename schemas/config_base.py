@@ -35,4 +35,4 @@ Profile = Annotated[str, AfterValidator(known_profile)]
 class Section(BaseModel):
     """Frozen; unknown keys are refused. Errors do not repeat values, which may be secrets."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

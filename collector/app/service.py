@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import os
 import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -31,7 +31,6 @@ from ..judging.prices import SpentBy
 from ..judging.prices.table import PriceTable
 from ..otlp.mark import is_ours
 from ..otlp.receiver.grpc_server import GrpcReceiver
-from ..otlp.receiver.http_config import raise_file_limit
 from ..otlp.receiver.http_server import HttpReceiver
 from ..otlp.receiver.intake import Intake
 from ..otlp.receiver.metrics import ReceiverMetrics
@@ -51,13 +50,9 @@ from ..store.rule_calibrations import RuleCalibrations
 from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
-from ..worker.outage_log import OutageLog
 from ..worker.steady_clock import SteadyClock
-from ..worker.worker import Task, Worker
-from .allocator import EVERY_SECONDS, Allocator
 from .endpoints import bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text
-from .logs import set_up
 from .store_watch import StoreWatch
 from .watch import watch
 
@@ -71,11 +66,6 @@ log = logging.getLogger(__name__)
 JUDGE_AGAIN_SECONDS = 600.0
 LAG_SECONDS = 0.2
 """How late detectors may be before passing on steps back."""
-SWITCH_SECONDS = 0.001
-"""How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
-
-PRIVATE = 0o077
-"""The umask: what is stored is for the collector's own user."""
 
 Stop = Callable[[float], Awaitable[object]]
 
@@ -87,13 +77,19 @@ class Collector:
     `api_port`. Raises ConfigError for what the user must mend: a taken port, a held folder, a bad DSN.
     """
 
-    def __init__(self, config: CollectorConfig, *, clock: Callable[[], int] | None = None) -> None:
-        """`clock`: unix nanos, by default a `SteadyClock`."""
+    def __init__(
+        self,
+        config: CollectorConfig,
+        *,
+        clock: Callable[[], int] | None = None,
+        opening: Future[Store] | None = None,
+    ) -> None:
+        """`clock`: unix nanos, by default a `SteadyClock`. `opening`: gives the store, else it is opened here."""
         self.keyring = Keyring(
             Path(config.keys.file) if config.keys.file else None, closed=bool(config.keys.proxy.header)
         )
         check_loopback(config, has_keys=self.keyring.asks)
-        self.config = config
+        self.config, self._opening = config, opening
         if self.keyring.asks and (names := unencrypted(config)):
             log.warning("%s without TLS: keys cross the network in clear text (docs/tls.md)", ", ".join(names))
         self.grpc_port = self.http_port = self.api_port = 0
@@ -186,7 +182,7 @@ class Collector:
     async def _start(self) -> None:
         config = self.config
         redactor = build_redactor(config.redaction)
-        opening = asyncio.get_running_loop().run_in_executor(None, open_store, config.store)
+        opening = self._opened()
         from ..api.security import Tokens  # meanwhile: neither needs the other
         from ..api.services import Services, no_sessions
         from ..auth.sign_in import SignIns
@@ -284,6 +280,11 @@ class Collector:
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.worker.start()
 
+    def _opened(self) -> Awaitable[Store]:
+        if self._opening is not None:
+            return asyncio.wrap_future(self._opening)
+        return asyncio.get_running_loop().run_in_executor(None, open_store, self.config.store)
+
     def _build_llm(self, store: Store, ours: Callable[[Span], bool]) -> LlmJudging:
         from ..judging.llm.build import build_llm_judging
 
@@ -361,31 +362,13 @@ class Collector:
             self._inbox.put(batch, received_at)
 
 
-def run_serve(config: CollectorConfig) -> None:
-    """`tracejury serve`: run until SIGINT or SIGTERM, then drain.
-
-    Raises:
-        ConfigError: what the user must mend before it can start.
-    """
-    set_up(config.log_level)
-    os.umask(PRIVATE)
-    sys.setswitchinterval(SWITCH_SECONDS)
-    raise_file_limit()
-    allocator = Allocator()
-    allocator.tune()
-    outage = OutageLog("giving memory back", "has failed", "works again", time.time_ns)
-    trimming = Worker("memory", Task(allocator.trim), outage, every=EVERY_SECONDS, delay=EVERY_SECONDS)
-    trimming.start()
-    asyncio.run(_serve(config))
-    trimming.stop(0)
-
-
-async def _serve(config: CollectorConfig) -> None:
+async def serve(config: CollectorConfig, opening: Future[Store]) -> None:
+    """Run until SIGINT or SIGTERM, then drain. `opening`: as of `Collector`. Raises ConfigError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with Collector(config) as collector:
+    async with Collector(config, opening=opening) as collector:
         gc.freeze()  # what the start has made stays; looking through it meanwhile, again and again, is a tenth of it
         gc.enable()
         sys.stdout.write(collector.ready_text)

@@ -32,7 +32,7 @@ GPA_JUDGES: Final[Mapping[Dimension, str]] = {
 class Data(BaseModel):
     """The base of what a file of criteria holds."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     @field_validator("*", mode="before")
     @classmethod

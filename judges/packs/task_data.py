@@ -8,4 +8,4 @@ from pydantic import BaseModel, ConfigDict
 class TaskData(BaseModel):
     """Errors do not repeat values."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True, hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

@@ -15,7 +15,7 @@ from ..text.moments import iso_time
 class WireModel(BaseModel):
     """An immutable JSON object. Nested models are also filled from objects with attributes of the same names."""
 
-    model_config = ConfigDict(frozen=True, from_attributes=True)
+    model_config = ConfigDict(frozen=True, from_attributes=True, defer_build=True)
 
 
 def _text_or_none(value: Any) -> Any:

@@ -28,7 +28,7 @@ def serve_command(
     # Before gRPC is imported, which reads it then: else it logs a line for every client that comes without TLS.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
-        from ...app.service import run_serve
+        from ...app.start import run_serve
         from ...config import load_config
 
         given = overrides(store=store, grpc=grpc, http=http, api=api, insecure=insecure, model=model, api_base=api_base)

@@ -11,7 +11,8 @@ from typing import Any, Final
 from ....schemas.errors import ConfigError
 from ...api.client import ApiClient
 from ...app.logs import set_up
-from ...app.service import PRIVATE, Collector
+from ...app.service import Collector
+from ...app.start import PRIVATE
 from ...config import CollectorConfig, load_config
 from ...otlp.receiver.ports import bind
 from .. import output

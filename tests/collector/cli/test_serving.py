@@ -318,6 +318,13 @@ def test_a_second_collector_on_the_same_ports_or_store_is_refused(world: World) 
         assert pid in result.stderr
 
 
+def test_a_collector_that_will_not_start_makes_no_store(tmp_path: Path) -> None:
+    """Although the store is opened early, while the rest is imported."""
+    result = tracejury("serve", "--grpc", "0.0.0.0:0", folder=tmp_path)
+    assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_demo_in_a_store_that_is_in_use_is_one_line(world: World) -> None:
     """The line names the collector that holds it, nothing else is printed."""
     result = tracejury("demo", "--exit", folder=world.folder)

@@ -1,0 +1,45 @@
+"""The start of `tracejury serve`: the store is opened while the rest of the collector is imported."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from ..auth.keyring import Keyring
+from ..config import CollectorConfig
+from ..otlp.receiver.http_config import raise_file_limit
+from ..store.opening import open_store
+from .endpoints import check_loopback
+from .logs import set_up
+
+SWITCH_SECONDS = 0.001
+"""How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
+
+PRIVATE = 0o077
+"""The umask: what is stored is for the collector's own user."""
+
+
+def run_serve(config: CollectorConfig) -> None:
+    """`tracejury serve`: run until SIGINT or SIGTERM, then drain.
+
+    Raises:
+        ConfigError: what the user must mend before it can start.
+    """
+    set_up(config.log_level)
+    os.umask(PRIVATE)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    raise_file_limit()
+    has_keys = Keyring(Path(config.keys.file) if config.keys.file else None, closed=bool(config.keys.proxy.header)).asks
+    check_loopback(config, has_keys=has_keys)  # a collector that will not start makes no store
+    with ThreadPoolExecutor(1, "opening") as beside:
+        opening = beside.submit(open_store, config.store)
+        from .service import serve  # meanwhile: neither needs the other
+
+        try:
+            asyncio.run(serve(config, opening))
+        finally:
+            if opening.exception() is None:
+                opening.result().close()
