@@ -60,15 +60,10 @@ class RuleDrafts:
     raised: bool = False
     reads: dict[tuple[str, Hashable], Any] | None = None
 
-    @property
-    def is_nothing(self) -> bool:
-        """Whether the rule found nothing and depends on nothing but the run."""
-        return not self.drafts and not self.failure and self.reads == {}
-
 
 @dataclass(slots=True)
 class KnownDrafts:
-    """What the rules of a suite found in a run, by place of the rule; rules that are nothing are left out.
+    """What the rules of a suite found in a run, by place of the rule; those that found and asked nothing are left out.
 
     `reads`: what all of them asked, with the answers.
     """

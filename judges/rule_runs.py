@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from typing import Final
 
 from ..schemas.findings import Draft
 from ..schemas.normalized import NormalizedSpan
-from .base import Context
+from ..schemas.trajectory import Trace
+from .base import Context, Detector
 from .facts import RunFacts
 from .memory import KnownDrafts, PlacedDraft, RuleDrafts
 from .rest_of_trace import Reads
@@ -19,17 +19,21 @@ from .validate_draft import validation_error
 
 MAX_DRAFTS: Final = 10_000
 """Drafts taken from one detector for one trace; more is a failure of the detector."""
-_TOO_MANY: Final = RuleDrafts(failure=f"more than {MAX_DRAFTS} drafts for one trace", raised=True)
+
+_NOTHING: Final = RuleDrafts()
 
 
-def checked(name: str, detect: Callable[[], Iterable[Draft]], spans: Mapping[str, NormalizedSpan]) -> RuleDrafts:
+def run_detector(detector: Detector, trace: Trace, ctx: Context) -> RuleDrafts:
     """The valid ones of the drafts that a detector yields, and why it failed ("" where it did not)."""
     try:
-        drafts = list(islice(detect(), MAX_DRAFTS + 1))
+        return _checked(detector.name, list(islice(detector.detect(trace, ctx), MAX_DRAFTS + 1)), trace.spans)
     except Exception as error:  # noqa: BLE001 - whatever a user's detector raises must not cost the others' findings
         return _failed(error)
+
+
+def _checked(name: str, drafts: Sequence[Draft], spans: Mapping[str, NormalizedSpan]) -> RuleDrafts:
     if len(drafts) > MAX_DRAFTS:
-        return _TOO_MANY
+        return _too_many()
     valid: list[PlacedDraft] = []
     failure = ""
     for draft in drafts:
@@ -53,7 +57,7 @@ def run_rules(rules: Sequence[RunRule], ctx: Context) -> list[RuleDrafts]:
     for drafts in ctx.memory.drafts.values():
         for at, part in drafts.by_rule.items():
             found[at].append(part)
-    return [_together(parts) for parts in found]
+    return [_together(parts) if parts else _NOTHING for parts in found]
 
 
 def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | None, ctx: Context) -> KnownDrafts:
@@ -66,14 +70,19 @@ def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | No
     spans = ctx.spans
     for at in changed:
         ctx.note()
-        part = checked(rules[at].name, partial(rules[at].detect_in, facts, ctx), spans)
-        part.reads = ctx.noted()
+        try:
+            drafts = list(islice(rules[at].detect_in(facts, ctx), MAX_DRAFTS + 1))
+            part = _checked(rules[at].name, drafts, spans) if drafts else None
+        except Exception as error:  # noqa: BLE001 - as above
+            part = _failed(error)
         known.by_rule.pop(at, None)
-        if not part.is_nothing:
-            known.by_rule[at] = part
+        reads = ctx.noted()
+        if part is not None or reads != {}:
+            known.by_rule[at] = part or RuleDrafts()
+            known.by_rule[at].reads = reads
     if changed:
-        reads = [part.reads for part in known.by_rule.values()]
-        known.reads = None if None in reads else {q: a for each in reads if each is not None for q, a in each.items()}
+        asked = [part.reads for part in known.by_rule.values()]
+        known.reads = None if None in asked else {q: a for each in asked if each is not None for q, a in each.items()}
     return known
 
 
@@ -90,8 +99,12 @@ def _together(parts: Sequence[RuleDrafts]) -> RuleDrafts:
     for part in parts:
         drafts += part.drafts
         if part.raised or len(drafts) > MAX_DRAFTS:
-            return part if part.raised else _TOO_MANY
+            return part if part.raised else _too_many()
     return RuleDrafts(tuple(drafts), next((part.failure for part in parts if part.failure), ""))
+
+
+def _too_many() -> RuleDrafts:
+    return RuleDrafts(failure=f"more than {MAX_DRAFTS} drafts for one trace", raised=True)
 
 
 def _failed(error: Exception) -> RuleDrafts:

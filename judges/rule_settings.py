@@ -39,7 +39,7 @@ class RuleSettings:
 
     def allows(self, rule: str, service: str) -> bool:
         """Whether the rule is not switched off on the service."""
-        return self.bound(rule, service) is not None
+        return not self.settings or self.bound(rule, service) is not None
 
     def bound(self, rule: str, service: str) -> float | None:
         """The most confidence that the rule's findings have on the service, 1.0 for any; None: it is switched off."""

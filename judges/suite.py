@@ -13,7 +13,7 @@ from .base import Context, Detector
 from .evidence import OwnText, is_quote
 from .memory import PlacedDraft, RuleDrafts, SuiteMemory
 from .rule import RunRule
-from .rule_runs import MAX_DRAFTS, checked, run_rules
+from .rule_runs import MAX_DRAFTS, run_detector, run_rules
 from .rule_settings import RuleSettings
 
 __all__ = ["MAX_DRAFTS", "Ranker", "Suite", "SuiteResult"]
@@ -84,11 +84,7 @@ def _run_all(detectors: Sequence[Detector], trace: Trace, ctx: Context) -> Itera
     """The valid drafts of each detector; those of rules that look at one run are known where nothing changed."""
     rules = tuple(d for d in detectors if isinstance(d, RunRule))
     by_rule = iter(run_rules(rules, ctx))
-    return (next(by_rule) if isinstance(d, RunRule) else _run(d, trace, ctx) for d in detectors)
-
-
-def _run(detector: Detector, trace: Trace, ctx: Context) -> RuleDrafts:
-    return checked(detector.name, lambda: detector.detect(trace, ctx), trace.spans)
+    return (next(by_rule) if isinstance(d, RunRule) else run_detector(d, trace, ctx) for d in detectors)
 
 
 @dataclass(slots=True)

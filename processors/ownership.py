@@ -246,12 +246,21 @@ def _is_nameless(span: NormalizedSpan | None) -> bool:
 
 def _relate(ownership: Ownership, inferred: InferredParents) -> Ownership:
     """The same ownership with adopted runs dissolved into those they are a part of, and started ones below theirs."""
-    adopted = inferred.adopted
+    adopted = {run: _final(run, inferred.adopted) for run in inferred.adopted}
     starts = ownership.starts | {run: start for run, start in inferred.started.items() if run not in adopted}
     runs = {run: adopted.get(above, above) for run, above in ownership.runs.items() if run not in adopted}
     runs |= {run: adopted.get(start.run, start.run) for run, start in starts.items()}
     owner = {span: adopted.get(run, run) for span, run in ownership.owner.items()}
     return replace(ownership, runs=_parents_first(runs), owner=owner, starts=starts)
+
+
+def _final(run: str, adopted: Mapping[str, str]) -> str:
+    """The run that a run ends up a part of, where that one was adopted, too."""
+    seen: set[str] = set()
+    while run in adopted and run not in seen:
+        seen.add(run)
+        run = adopted[run]
+    return run
 
 
 def _parents_first(runs: dict[str, str]) -> dict[str, str]:
