@@ -77,6 +77,7 @@ check: setup
 
 bench: setup
 	$(BIN)/python tests/bench/judging.py ../shared/data/trail/gaia-dev --chats 100 200 400 800
+	$(BIN)/python tests/bench/growing.py
 	$(BIN)/python tests/bench/ingest.py --passes 30
 	$(BIN)/python tests/bench/ingest.py --passes 30 --protocol http
 	$(BIN)/python tests/bench/ingest.py --passes 20 --spans 32

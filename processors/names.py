@@ -42,11 +42,18 @@ def same_name(one: str, other: str) -> bool:
 
 def plain_name(name: str) -> str:
     """A span's name without what instrumentations add to the name of a step or an agent."""
+    return _known_plain(name) if len(name) <= _LONGEST else _plain(name)
+
+
+def _plain(name: str) -> str:
     for prefix in _STEP_PREFIXES:
         name = name.removeprefix(prefix)
     for suffix in _STEP_SUFFIXES:
         name = name.removesuffix(suffix)
     return without_method(name)
+
+
+_known_plain = lru_cache(maxsize=4096)(_plain)
 
 
 def without_method(name: str) -> str:

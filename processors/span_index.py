@@ -7,13 +7,12 @@ that address an agent, are looked at again when the trace grows.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
 from .call_log import CallLog
-from .delegation import Address, addresses_of, is_handoff
+from .delegation import Address, addresses_of
 from .names import canonical, plain_name
 from .span_tree import TimeKey, collapse, time_key
 
@@ -35,7 +34,7 @@ class SpanIndex:
         self.leaf_parent: dict[str, str] = {}
         self.leaf_spans: dict[str, NormalizedSpan] = {}
         self.start, self.end, self.received = _FAR, -_FAR, 0
-        self.conventions: Counter[str] = Counter()
+        self.conventions: dict[str, int] = {}
         self.sessions: set[str] = set()
         self._given: list[NormalizedSpan] = []
         self._log: CallLog | None = None
@@ -113,20 +112,18 @@ class SpanIndex:
             self._calls.pop(span_id, None)
             self.conventions[before.convention] -= 1
             self.sessions.discard(span_id)
-        self.conventions[span.convention] += 1
+        self.conventions[span.convention] = self.conventions.get(span.convention, 0) + 1
         if span.session_id:
             self.sessions.add(span_id)
         self.spans[span_id] = span
         self._below.setdefault(above, {})[span_id] = (time_key(span), span)
-        self._touched.update((span_id, above, self._above(above)))
+        self._touched.add(above)
+        if span_id in self._below:
+            self._touched.add(span_id)
+        if len(self._below[above]) == 1:  # the span above is no longer a leaf itself
+            self._touched.add(self._above(above))
         if span.kind in (Kind.LLM, Kind.TOOL):
-            if self._log is not None:
-                self._log.add(span)
-            self.tools += span.kind is Kind.TOOL
-            self._calls[span_id] = _may_be_leaf(span)
-            self.addresses[span_id] = addresses_of(span)
-            for name in {address.to for address in self.addresses[span_id]}:
-                self._addressing.setdefault(name, set()).add(above)
+            self._take_call(span)
         elif span.kind is Kind.AGENT and span.agent_name:
             self.name([canonical(span.agent_name)])
         elif span.kind in _SCOPES:
@@ -136,12 +133,23 @@ class SpanIndex:
             self._whole.add("")
             self._touched.update(self.leaves)
 
+    def _take_call(self, span: NormalizedSpan) -> None:
+        span_id, above = span.raw.span_id, span.raw.parent_span_id
+        if self._log is not None:
+            self._log.add(span)
+        self.tools += span.kind is Kind.TOOL
+        self.addresses[span_id] = addresses = addresses_of(span)
+        self._calls[span_id] = _may_be_leaf(span, addresses)
+        for address in addresses:
+            self._addressing.setdefault(address.to, set()).add(above)
+
     def _take_out(self, span: NormalizedSpan) -> None:
         above = span.raw.parent_span_id
         del self._below[above][span.raw.span_id]
         if not self._below[above]:
             del self._below[above]
-        self._touched.update((above, self._above(above)))
+            self._touched.add(self._above(above))
+        self._touched.add(above)
 
     def _above(self, span_id: str) -> str:
         span = self.spans.get(span_id)
@@ -184,7 +192,7 @@ class SpanIndex:
 _NONE: Final[Mapping[str, tuple[TimeKey, NormalizedSpan]]] = {}
 
 
-def _may_be_leaf(span: NormalizedSpan) -> bool:
+def _may_be_leaf(span: NormalizedSpan, addresses: Iterable[Address]) -> bool:
     """Whether the span does not show more by standing beside others: a hand-off, or a call that was only prepared."""
-    handing = any(is_handoff(r.name, r.arguments) for r in span.tool_requests)
+    handing = any(address.hands_over for address in addresses)
     return span.kind is Kind.TOOL or bool(span.output_messages and not handing)
