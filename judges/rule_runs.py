@@ -76,7 +76,8 @@ def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | No
         except Exception as error:  # noqa: BLE001 - as above
             part = _failed(error)
         known.by_rule.pop(at, None)
-        reads = ctx.noted()
+        # One that failed is run again: what it asked for last may have been what failed.
+        reads = None if part is not None and part.raised else ctx.noted()
         if part is not None or reads != {}:
             known.by_rule[at] = part or RuleDrafts()
             known.by_rule[at].reads = reads

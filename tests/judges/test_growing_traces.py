@@ -173,3 +173,20 @@ def test_what_looks_at_the_whole_trace_is_run_at_each_pass() -> None:
             trace = rebuilder.rebuild(known)
             suite.judge(trace, memory)
             assert set(seen) == {len(trace.runs)}
+
+
+def test_a_rule_that_failed_is_run_again() -> None:
+    """What it asked for may have failed; that the run is the same says nothing of that."""
+    broken = [True]
+
+    def find(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+        del facts, ctx
+        if broken:
+            raise ValueError("not now")
+        yield from ()
+
+    suite, memory, rebuilder = Suite([rule("failing", "Resource Abuse", "EE", "LOW", find)]), SuiteMemory(), Rebuilder()
+    spans = [normalize(span) for span in large_trace(120, text=20)]
+    assert suite.judge(rebuilder.rebuild(spans), memory).failures == (("failing", "ValueError: not now"),)
+    broken.clear()
+    assert suite.judge(rebuilder.rebuild(spans), memory).failures == ()
