@@ -21,10 +21,10 @@ _STEPS: Final = frozenset({Kind.CHAIN, Kind.RETRIEVER})
 
 
 class LeavesNeededError(Exception):
-    """Owners cannot be told without the leaves of these agents."""
+    """Owners cannot be told without the leaves that these spans stand for."""
 
-    def __init__(self, agents: Collection[str]) -> None:
-        self.agents = agents
+    def __init__(self, holders: Collection[str]) -> None:
+        self.holders = holders
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,8 @@ def assign_owners(index: SpanIndex, tree: SpanTree, tool_runs: Mapping[str, str]
     survey = _survey(tree)
     wrappers, twins = _agent_wrappers(tree, survey)
     ownership = _assign(tree, wrappers, _referenced_runs(tree, survey), twins, tool_runs)
+    if needed := {i for i in index.leaves if not ownership.owner[i] and tree.spans[i].kind is not Kind.AGENT}:
+        raise LeavesNeededError(needed)  # a conversation may show in them
     unknown = without_parents(tree, ownership.runs)
     inferred = infer_parents(index, tree, ownership.owner, ownership.runs, unknown)
     if inferred.adopted or inferred.started:

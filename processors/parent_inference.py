@@ -108,7 +108,7 @@ class _History:
         span_id = span.raw.span_id
         known = self.tree.spans.get(span_id)
         if known is None:
-            run = self.owner[self.index.leaf_parent[span_id]]
+            run = self.owner[self.index.leaf_holder[span_id]]
         else:
             run = self.owner[span_id] if known.kind is span.kind else ""
         return self.found.adopted[run] if run in self.placed and self.placed[run] <= at else run

@@ -107,7 +107,7 @@ class Rebuilder:
             try:
                 return roles.tree, assign_owners(self._index, roles.tree, roles.tool_runs)
             except LeavesNeededError as needed:
-                self._index.keep_all(needed.agents)
+                self._index.keep_all(needed.holders)
 
 
 class _Order:

@@ -1,8 +1,8 @@
 """All spans of a growing trace, and which of them matter for where agent runs begin and end.
 
-Most spans of a trace are leaves right below an agent: calls of its model and of its tools. They are the agent's, and
-beyond the first of each sort they change nothing in the roles and owners of other spans. So only the others, and those
-that address an agent, are looked at again when the trace grows.
+Most spans of a trace are leaves right below an agent, known or missing: calls of its model and of its tools. They are
+the agent's, and beyond the first they change nothing in the roles and owners of other spans. So only the others, and
+those that address an agent, are looked at again when the trace grows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ _SCOPES: Final = frozenset({Kind.CHAIN, Kind.OTHER})
 
 
 class SpanIndex:
-    """The spans by id, fed pass by pass. `leaves`: agent's span id to its leaves in order of time.
+    """The spans by id, fed pass by pass.
+
+    `leaves`: by the span that stands for them in the tree, in order of time: their agent's, or the first of those that
+    name the same missing parent. They are of the run that it is of (`leaf_holder`). `leaf_parent`: of known parents.
 
     `start`, `end`: of the first and last of the spans; `received`: the last arrival; `conventions`: how many spans have
     each; `tools`: number of TOOL spans; `sessions`: ids of the spans that name a session; `version`: counts the passes
@@ -32,6 +35,7 @@ class SpanIndex:
         self.spans: dict[str, NormalizedSpan] = {}
         self.leaves: dict[str, tuple[NormalizedSpan, ...]] = {}
         self.leaf_parent: dict[str, str] = {}
+        self.leaf_holder: dict[str, str] = {}
         self.leaf_spans: dict[str, NormalizedSpan] = {}
         self.start, self.end, self.received = _FAR, -_FAR, 0
         self.conventions: dict[str, int] = {}
@@ -44,7 +48,8 @@ class SpanIndex:
         self.addresses: dict[str, tuple[Address, ...]] = {}
         self._addressing: dict[str, set[str]] = {}  # name to the parents of the spans that address it
         self._names: set[str] = set()
-        self._whole: set[str] = set()  # spans that need all others, and agents that need all their leaves
+        self._holders: dict[str, str] = {}  # by id of the span above the leaves
+        self._whole: set[str] = set()  # parents whose leaves all matter, "" for all parents
         self._kept: dict[str, list[NormalizedSpan]] = {}
         self._touched: set[str] = set()
         self.version = 0
@@ -96,10 +101,11 @@ class SpanIndex:
         self._touched |= touched
         return bool(touched)
 
-    def keep_all(self, agents: Collection[str]) -> None:
-        """Count all spans below these agents as structure from now on."""
-        self._whole.update(agents)
-        self._touched.update(agents)
+    def keep_all(self, holders: Collection[str]) -> None:
+        """Count the leaves of these as structure from now on."""
+        parents = {parent for parent, holder in self._holders.items() if holder in holders}
+        self._whole.update(parents)
+        self._touched.update(parents)
 
     def _take(self, span: NormalizedSpan) -> None:
         span_id, above = span.raw.span_id, span.raw.parent_span_id
@@ -131,7 +137,7 @@ class SpanIndex:
         someone = any(not address.to and address.hands_over for address in self.addresses.get(span_id, ()))
         if (span.agent_parent or someone) and "" not in self._whole:
             self._whole.add("")
-            self._touched.update(self.leaves)
+            self._touched.update(self._holders)
 
     def _take_call(self, span: NormalizedSpan) -> None:
         span_id, above = span.raw.span_id, span.raw.parent_span_id
@@ -158,35 +164,42 @@ class SpanIndex:
     def _split(self, parent: str) -> None:
         """Part the spans below one into leaves and others."""
         children = [span for _, span in sorted(self._below.get(parent, _NONE).values())]
-        leaves = self._leaves(parent, children)
-        for span in self.leaves.pop(parent, ()):
+        holder, leaves = self._leaves(parent, children)
+        for span in self.leaves.pop(self._holders.pop(parent, ""), ()):
             self.leaf_parent.pop(span.raw.span_id, None)
+            self.leaf_holder.pop(span.raw.span_id, None)
             self.leaf_spans.pop(span.raw.span_id, None)
         if leaves:
-            self.leaves[parent] = tuple(leaves.values())
-            self.leaf_parent |= dict.fromkeys(leaves, parent)
+            self._holders[parent] = holder
+            self.leaves[holder] = tuple(leaves.values())
+            self.leaf_holder |= dict.fromkeys(leaves, holder)
             self.leaf_spans |= leaves
+            if holder == parent:
+                self.leaf_parent |= dict.fromkeys(leaves, parent)
         self._kept[parent] = [s for s in children if s.raw.span_id not in leaves] if leaves else children
 
-    def _leaves(self, parent: str, children: Sequence[NormalizedSpan]) -> dict[str, NormalizedSpan]:
+    def _leaves(self, parent: str, children: Sequence[NormalizedSpan]) -> tuple[str, dict[str, NormalizedSpan]]:
+        """The leaves below a span, or below one that is missing, and the span of the tree that stands for them."""
         agent = self.spans.get(parent)
         named = agent is not None and agent.kind is Kind.AGENT and agent.agent_name
-        if agent is None or not named or not self._whole.isdisjoint(("", parent)):
-            return {}
+        missing = agent is None and parent != ""
+        if not (named or missing) or not self._whole.isdisjoint(("", parent)):
+            return "", {}
         leaves: dict[str, NormalizedSpan] = {}
         for span in children:
             span_id = span.raw.span_id
             may_be_leaf = self._calls.get(span_id)
             if may_be_leaf is False or (span.kind is Kind.AGENT and span_id not in self._below):
-                return {}
-            if may_be_leaf is None or span_id in self._below or span.raw.trace_id != agent.raw.trace_id:
+                return "", {}
+            if may_be_leaf is None or span_id in self._below or (agent and span.raw.trace_id != agent.raw.trace_id):
                 continue
             if not any(address.to in self._names for address in self.addresses[span_id]):
                 leaves[span_id] = span
-        # One stands for all: what an agent holds matters as long as it asks a model or works at all.
-        asking = (i for i, span in leaves.items() if span.kind is Kind.LLM)
-        leaves.pop(next(asking, next(iter(leaves), "")), None)
-        return leaves
+        # One stands for all: of an agent a call of a model, as it matters whether it asks one; else the first.
+        asking = (i for i, span in leaves.items() if span.kind is Kind.LLM and agent is not None)
+        one = next(asking, next(iter(leaves), ""))
+        leaves.pop(one, None)
+        return parent if agent is not None else one, leaves
 
 
 _NONE: Final[Mapping[str, tuple[TimeKey, NormalizedSpan]]] = {}

@@ -11,7 +11,7 @@ from .span_tree import SpanTree, TimeKey, time_key
 def in_tree_order(
     tree: SpanTree, spans: Iterable[NormalizedSpan], leaves: Mapping[str, Sequence[NormalizedSpan]]
 ) -> list[NormalizedSpan]:
-    """Spans of the tree and the leaves below agents (by their ids): parents first, siblings by time."""
+    """Spans of the tree and leaves (see `SpanIndex`): parents first, siblings by time."""
     place = {span.raw.span_id: at for at, span in enumerate(tree.order)}
     last = list(range(len(tree.order)))  # by place, that of the last span below
     for at in range(len(tree.order) - 1, -1, -1):
@@ -19,10 +19,12 @@ def in_tree_order(
         if above is not None:
             last[place[above]] = max(last[place[above]], last[at])
     none: TimeKey = (0, 0, "")
+    roots = [span for span in tree.order if span.raw.span_id not in tree.parent]
     keyed = [((place[span.raw.span_id], False, 0, none), span) for span in spans]
-    for agent, below in leaves.items():
-        own = before = place[agent]
-        beside = iter(tree.children.get(agent, ()))
+    for holder, below in leaves.items():
+        is_above = below[0].raw.parent_span_id == holder
+        own = before = place[holder] if is_above else -1
+        beside = iter(tree.children.get(holder, ()) if is_above else roots)
         following = next(beside, None)
         for leaf in below:
             key = time_key(leaf)
