@@ -107,6 +107,7 @@ def cases(store: Store) -> dict[str, Callable[[], object]]:
 def measure(folder: str, spans: int) -> None:
     """Print the times of one fresh process."""
     store = overview.open_store(folder)
+    migrate(store)  # a store that was kept may be older
     for name, query in cases(store).items():
         show(spans, name, query)
     reader = stored_reader(store, AssemblerConfig())
