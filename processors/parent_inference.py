@@ -84,11 +84,16 @@ def _firsts(
         run = owner[span.raw.span_id]
         if run not in unknown:
             continue
-        for own in (span, *index.leaves.get(span.raw.span_id, ())):
-            if own.kind is Kind.TOOL or (own.kind is Kind.LLM and own.input_messages):
+        leaves = index.leaves.get(span.raw.span_id, ())  # in order of time
+        for own in (span, next(filter(_tells, leaves), None)):
+            if own is not None and _tells(own):
                 first = (time_key(own), own, run)
                 firsts[run] = min(first, firsts.get(run, first), key=lambda one: one[0])
     return sorted(firsts.values(), key=lambda one: one[0])
+
+
+def _tells(span: NormalizedSpan) -> bool:
+    return span.kind is Kind.TOOL or (span.kind is Kind.LLM and bool(span.input_messages))
 
 
 @dataclass(slots=True)
