@@ -38,7 +38,8 @@ from .watch import DetectingObserver
 log = logging.getLogger(__name__)
 
 STEP_TRACES: Final = 512
-IDLE_NANOS: Final = SECOND // 2
+FAR: Final = 1 << 63
+IDLE_NANOS: Final = 5 * SECOND
 THREADS: Final = 2
 """One goes on with the others while one judges a large trace."""
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
@@ -46,7 +47,7 @@ STEP_BACK: Final = 4
 """Under pressure judging rests so many times as long as its last step took."""
 REST_NANOS: Final = SECOND // 50
 MAX_REST_NANOS: Final = 2 * SECOND
-MAX_LAG_SECONDS: Final = 3.0
+MAX_LAG_SECONDS: Final = 4.0
 """Findings are never later than this for the sake of acknowledgements alone."""
 SWEEP_LIMIT: Final = 10_000
 SWEEP_EVERY: Final = 3600 * SECOND
@@ -248,7 +249,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     def save(self, result: JudgedStep) -> None:
         """Store and publish what was judged, and answer those who wait for it.
 
-        Where it says nothing new it waits for other results. Traces that are one are read from each other's rows.
+        Where it says nothing new it waits for the results of other open traces. Traces that are one are read from each
+        other's rows.
         """
         self.judged_traces += len(result.judged)
         if result.joined or len(self._requests) or any(map(is_urgent, result.judged)):
@@ -257,7 +259,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         else:
             now = self._clock()
             self._unsaved.add(result.judged, now)
-            self._flush_if_due(now)
+            self._flush_if_due(now if len(self.assembler) else FAR)
 
     def _flush_if_due(self, now: int) -> None:
         due = self._unsaved.next_due()

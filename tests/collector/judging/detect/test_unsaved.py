@@ -58,6 +58,7 @@ def test_a_finding_that_only_settles_is_not_urgent(store: Store) -> None:
     """It is readable already. The change is stored with others, and never lost to a later result of the trace."""
     bench = Bench(store)
     bench.commit(span("1", output="boom"))
+    bench.commit(span("2", "1", trace_id=OTHER))  # stays open
     step(bench, 0)
     step(bench, 0.1)
     own = "1".rjust(16, "0")
@@ -68,10 +69,11 @@ def test_a_finding_that_only_settles_is_not_urgent(store: Store) -> None:
     step(bench, 0)
     step(bench, 0.5)
     step(bench, 1)
-    assert stored(store) == {TRACE: "open"}
+    assert stored(store)[TRACE] == "open"
     step(bench, 6)
     bench.judging.step()
     assert bench.states() == {own: FindingState.CURRENT}
+    step(bench, 601)
     assert bench.judging.idle
 
 
@@ -91,8 +93,19 @@ def test_the_end_of_the_thread_stores_what_waits(store: Store) -> None:
     """A clean stop leaves nothing to the next start."""
     bench = Bench(store)
     bench.commit(span("1"))
+    bench.commit(span("2", "1", trace_id=OTHER))
     step(bench, 0)
     step(bench, 6)
+    assert stored(store) == {}
     bench.judging.stop(1)
+    assert stored(store) == {TRACE: "settled", OTHER: "open"}
+
+
+def test_without_other_open_traces_nothing_waits(store: Store) -> None:
+    """There is nobody to wait for."""
+    bench = Bench(store)
+    bench.commit(span("1"))
+    step(bench, 0)
+    step(bench, 6)
     assert stored(store) == {TRACE: "settled"}
-    assert Bench(store).judging.sweep() == 0
+    assert bench.judging.idle
