@@ -53,12 +53,18 @@ class JudgingMetrics:
         for finding in judged.changed:
             self._found.add(1, {"severity": finding.severity.value})
         self._retracted.add(len(judged.retracted))
+        if not judged.changed:
+            self._record_delay(judged, judged.judgement.judged_at)
 
     def saved(self, judged: Sequence[JudgedTrace], now: int) -> None:
         """These are readable since `now` (unix nanos)."""
         for one in judged:
-            if one.trace.state is TraceState.OPEN and one.changed:
-                self._delay.record(max(now - one.trace.received_through, 0) / NANOS)
+            if one.changed:
+                self._record_delay(one, now)
+
+    def _record_delay(self, judged: JudgedTrace, until: int) -> None:
+        if judged.trace.state is TraceState.OPEN:
+            self._delay.record(max(until - judged.trace.received_through, 0) / NANOS)
 
     def failed_trace(self) -> None:
         """A trace could not be judged or its outcome not be stored."""

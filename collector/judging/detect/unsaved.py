@@ -48,10 +48,10 @@ class UnsavedResults:
 
 
 def is_urgent(judged: JudgedTrace) -> bool:
-    """Whether somebody waits for the result: a finding is new, or no longer holds."""
-    return bool(judged.retracted) or any(f.first_seen >= judged.judgement.judged_at for f in judged.changed)
+    """Whether somebody may wait for the result: its findings differ from those stored."""
+    return bool(judged.changed or judged.retracted)
 
 
 def _changes(judged: JudgedTrace) -> bool:
     """Whether it says how rows differ from those stored, which no later result says again."""
-    return bool(judged.changed or judged.retracted or judged.ledger)
+    return is_urgent(judged) or bool(judged.ledger)

@@ -54,27 +54,16 @@ def test_a_new_finding_takes_along_those_that_wait(store: Store) -> None:
     assert stored(store) == {TRACE: "open", OTHER: "open"}
 
 
-def test_a_finding_that_only_settles_is_not_urgent(store: Store) -> None:
-    """It is readable already. The change is stored with others, and never lost to a later result of the trace."""
+def test_a_finding_that_settles_is_current_at_once(store: Store) -> None:
+    """Whoever sees the trace settled sees its findings so."""
     bench = Bench(store)
     bench.commit(span("1", output="boom"))
     bench.commit(span("2", "1", trace_id=OTHER))  # stays open
     step(bench, 0)
     step(bench, 0.1)
-    own = "1".rjust(16, "0")
-    assert bench.states() == {own: FindingState.PROVISIONAL}
     step(bench, 5)
-    assert bench.states() == {own: FindingState.PROVISIONAL}
-    bench.commit(span("2", "1"))
-    step(bench, 0)
-    step(bench, 0.5)
-    step(bench, 1)
-    assert stored(store)[TRACE] == "open"
-    step(bench, 6)
-    bench.judging.step()
-    assert bench.states() == {own: FindingState.CURRENT}
-    step(bench, 601)
-    assert bench.judging.idle
+    assert bench.states() == {"1".rjust(16, "0"): FindingState.CURRENT}
+    assert stored(store)[TRACE] == "settled"
 
 
 def test_a_request_is_answered_from_the_store(store: Store) -> None:
