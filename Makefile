@@ -84,6 +84,8 @@ bench: setup
 	$(BIN)/python tests/bench/secured.py --passes 10 --rounds 5
 	$(BIN)/python tests/bench/commit.py
 	$(BIN)/python tests/bench/latency.py
+	$(BIN)/python tests/bench/small.py
+	$(BIN)/python tests/bench/fair.py
 	$(BIN)/python tests/bench/webhook.py
 	$(BIN)/python tests/bench/lookup.py
 	$(BIN)/python tests/bench/lists.py

@@ -38,7 +38,6 @@ from .watch import DetectingObserver
 log = logging.getLogger(__name__)
 
 STEP_TRACES: Final = 512
-FAR: Final = 1 << 63
 IDLE_NANOS: Final = 5 * SECOND
 THREADS: Final = 2
 """One goes on with the others while one judges a large trace."""
@@ -65,7 +64,7 @@ class JudgedStep:
 
 
 class DetectWorker(Work[OpenTrace, JudgedStep]):
-    """Judges traces as they change. `ask` from any thread; one thread of its own does the work.
+    """Judges traces as they change. `ask` from any thread; threads of its own do the work.
 
     `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
     cannot wait and a judgement can. `selectors` choose what other judges look at; `ours` and `spent`: see `TraceJudge`;
@@ -125,7 +124,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         )
 
     def start(self) -> None:
-        """Start the thread; it first looks for traces that an earlier process left unjudged."""
+        """Start the threads; they first look for traces that an earlier process left unjudged."""
         self._sweeps = True
         self.worker.start()
 
@@ -259,7 +258,10 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         else:
             now = self._clock()
             self._unsaved.add(result.judged, now)
-            self._flush_if_due(now if len(self.assembler) else FAR)
+            if len(self.assembler):
+                self._flush_if_due(now)
+            else:
+                self._flush()
 
     def _flush_if_due(self, now: int) -> None:
         due = self._unsaved.next_due()
