@@ -12,6 +12,7 @@ from ...schemas.errors import ConfigError
 from ..llm.criteria_types import Text
 from ..llm.data_files import model_of, read_data
 from .rut.card import Oracle
+from .rut.user_turns import UserTurns
 from .task_data import TaskData
 
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -58,6 +59,8 @@ class TaskCard(Terms):
     """What the user was to get done."""
     oracle: Oracle | None = None
     """What calls and states show that the task was done (docs/rut.md)."""
+    user_turns: UserTurns
+    """What a simulated user says, by behaviour (docs/rut.md)."""
 
 
 def load_cards(paths: Iterable[str]) -> Mapping[str, TaskCard]:

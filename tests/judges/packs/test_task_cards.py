@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tracejury.judges.packs.rut.user_turns import Behaviour
 from tracejury.judges.packs.task_cards import TaskCard, Terms, load_cards, policies_of
 from tracejury.schemas.errors import ConfigError
 
@@ -60,6 +61,9 @@ def test_a_folder_is_read_in_order(tmp_path: Path) -> None:
         ("id: 2020-99-99", "card.yaml is not YAML: "),
         ("- a\n- b", "card.yaml: card 1: must be a mapping"),
         ("7", "card.yaml: must be a mapping"),
+        ("id: a\nuser_turns: []", "card.yaml: user_turns"),
+        ("id: a\nuser_turns: {hungry: [hi]}", "card.yaml: user_turns.hungry"),
+        ("id: a\nuser_turns: {ideal: [hi, bye], goal-switching: [hi]}", "card.yaml: user_turns: each behaviour"),
         ("[{id: a}, {id: a}]", "card.yaml: card 2: id: "),
     ],
 )
@@ -68,6 +72,14 @@ def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path: Path, text: str, 
         load_cards([written(tmp_path, text)])
     assert f"{tmp_path}/{told}" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_user_turns_are_a_list_or_by_behaviour(tmp_path: Path) -> None:
+    listed = load_cards([written(tmp_path, "id: a\nuser_turns: [hi, ' bye ']")])["a"]
+    assert listed.user_turns == {Behaviour.IDEAL: ("hi", "bye")}
+    named = load_cards([written(tmp_path, "id: a\nuser_turns: {ideal: [hi], Goal_Switching: [ho]}")])["a"]
+    assert named.user_turns == {Behaviour.IDEAL: ("hi",), Behaviour.GOAL_SWITCHING: ("ho",)}
+    assert load_cards([written(tmp_path, "id: a")])["a"].user_turns == {}
 
 
 def test_two_cards_of_one_id_in_two_files(tmp_path: Path) -> None:
