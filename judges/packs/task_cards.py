@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
+from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
 
 from ...schemas.errors import ConfigError
 from ..llm.criteria_types import Text
@@ -59,7 +59,7 @@ class TaskCard(Terms):
     """What the user was to get done."""
     oracle: Oracle | None = None
     """What calls and states show that the task was done (docs/rut.md)."""
-    user_turns: UserTurns
+    user_turns: UserTurns = Field(default={})
     """What a simulated user says, by behaviour (docs/rut.md)."""
 
 

@@ -49,7 +49,5 @@ def _of_one_length(turns: Mapping[Behaviour, Turns]) -> Mapping[Behaviour, Turns
     return turns
 
 
-UserTurns = Annotated[
-    Mapping[Behaviour, Turns], BeforeValidator(_by_behaviour), AfterValidator(_of_one_length), Field(default={})
-]
+UserTurns = Annotated[Mapping[Behaviour, Turns], BeforeValidator(_by_behaviour), AfterValidator(_of_one_length)]
 """What the user says, by behaviour; a list is what an ideal user says. All have the same number of turns."""
