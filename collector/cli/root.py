@@ -35,6 +35,7 @@ COMMANDS: Final = {
     "explain": "Say what a judge, detector, category or figure means.",
     "judges": "Show LLM judges and their criteria; compare versions.",
     "export": "Write findings, errors or runs to a file, for a data set.",
+    "talk": "Let simulated users speak to an agent.",
     "replay": "Send stored traces over OTLP.",
     "evaluate": "Measure agreement with human annotations.",
     "validate": "Check a configuration file.",

@@ -8,12 +8,11 @@ what a prompt has in common with an earlier one of the session.
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Iterable, Mapping, Sequence
 
-import litellm
 from check_replies import numbers, reply
 from deliberations import rehearse
+from prompt_tokens import tokens, uncached
 from sessions import Asked, Layout, session
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
@@ -76,21 +75,6 @@ def prompts_of(packs: Sequence[Pack], exchanges: int) -> list[Prompt]:
 def _best(checks: Mapping[str, Check], prompt: Prompt) -> str:
     words = {at: checks[name].answers[0] for name, own in numbers(prompt).items() for at in own}
     return reply(prompt, {at: {"answer": word} for at, word in words.items()})
-
-
-def tokens(text: str) -> int:
-    """Tokens of a text."""
-    return int(litellm.token_counter(model="gpt-4o", text=text))
-
-
-def uncached(prompts: Sequence[Prompt]) -> int:
-    """Tokens that no earlier prompt of the session begins with."""
-    texts = ["".join(message.text for message in prompt.messages) for prompt in prompts]
-    shared = [0] * len(texts)
-    for at, text in enumerate(texts):
-        # These are texts, not paths.
-        shared[at] = max((len(os.path.commonprefix([text, earlier])) for earlier in texts[:at]), default=0)  # noqa: RUF071
-    return sum(tokens(text[length:]) for text, length in zip(texts, shared, strict=True))
 
 
 def main() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Generator, Sequence
+from typing import Any, TypeVar
 
 from panel_cases import case, panel
 from small_traces import Did, Said, run, trace
 
-from tracejury.judges.llm.case import Case, Deliberating, Deliberation, Stage
+from tracejury.judges.llm.case import Case, Deliberation, Outcomes, Stage
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.deliberation import deliberate
 from tracejury.judges.llm.members import LlmJudges
@@ -18,6 +18,7 @@ from tracejury.schemas.trajectory import Trace, TurnKind
 from tracejury.schemas.transcript import Chapter
 from tracejury.schemas.verdicts import Verdict
 
+T = TypeVar("T")
 PANEL, SEPARATE = panel(), panel(mode="separate")
 ALL = tuple(judge.name for judge in PANEL.judges)
 PLAN = "plan-quality"
@@ -25,7 +26,7 @@ REST = tuple(name for name in ALL if name != PLAN)
 LC = "logical-consistency"
 
 
-def rehearse(deliberating: Deliberating, client: ScriptedClient) -> Deliberation:
+def rehearse(deliberating: Generator[Sequence[Prompt], Outcomes, T], client: ScriptedClient) -> T:
     """A deliberation driven to its end without an event loop; errors of ours become outcomes."""
 
     def outcome(prompt: Prompt) -> Reply | TracejuryError:
@@ -39,7 +40,7 @@ def rehearse(deliberating: Deliberating, client: ScriptedClient) -> Deliberation
         while True:
             batch = deliberating.send([outcome(prompt) for prompt in batch])
     except StopIteration as end:
-        came: Deliberation = end.value
+        came: T = end.value
         return came
 
 

@@ -17,13 +17,18 @@ REQUEST_TIMES: Final = frozenset(
 """Arguments that hold the time of the request: they only have to be present."""
 
 
+def rule_of(name: str, rules: Mapping[str, MatchRule]) -> MatchRule:
+    """How an argument is compared, by the step's rules, else by its name."""
+    return rules.get(name) or ("ignore" if name in FREE_TEXT else "present" if name in REQUEST_TIMES else "equal")
+
+
 def differences(call: OracleCall, wanted: ToolPattern, rules: Mapping[str, MatchRule]) -> Iterator[str]:
     """The arguments of a call of the tool that are not as wanted, by name; all where they are no JSON object."""
     if call.arguments is None:
         yield from wanted.arguments or ("",)
         return
     for name in (*wanted.arguments, *sorted(call.arguments.keys() - wanted.arguments.keys(), key=str)):
-        rule = rules.get(name) or ("ignore" if name in FREE_TEXT else "present" if name in REQUEST_TIMES else "equal")
+        rule = rule_of(name, rules)
         absent = name in wanted.arguments and blank(call.arguments.get(name))
         if (rule == "equal" and not _equal(name, call, wanted)) or (rule == "present" and absent):
             yield name

@@ -33,6 +33,7 @@ HARM = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\
 
 ALONE = {
     "serve", "demo", "keys", "judges", "evaluate", "validate", "migrate", "store",  # no collector that runs is asked
+    "talk",  # speaks to an agent, or writes files
     "replay",  # sends what stands in a file
 }  # fmt: skip
 

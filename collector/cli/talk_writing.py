@@ -1,0 +1,90 @@
+"""What `talk draft` and `talk rewrite` share: their options, and a run with what it leaves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .options import Decorator, format_option
+
+if TYPE_CHECKING:
+    from ..simulation.writing.plans import Plan
+    from ..simulation.writing.write_cards import WrittenCard
+
+_OPTIONS: tuple[Decorator, ...] = (
+    click.argument("paths", metavar="CARDS...", nargs=-1, required=True),
+    click.option(
+        "--out",
+        type=click.Path(dir_okay=False, path_type=Path),
+        required=True,
+        metavar="FILE",
+        help="A new YAML file for the cards with their turns.",
+    ),
+    click.option("--model", default="", help="A litellm model string (provider/name)."),
+    click.option("--api-base", default="", metavar="URL", help="An OpenAI-compatible server."),
+    click.option(
+        "--config",
+        "config_file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A configuration file, for its section judges: model, key and budget.",
+    ),
+    click.option("--partial", is_flag=True, help="Keep tasks of which some turns were left out."),
+    format_option,
+)
+
+
+def writing_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that both have, which are given to `write_turns`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def write_turns(
+    plan_of: Callable[[int], Plan],
+    *,
+    paths: tuple[str, ...],
+    out: Path,
+    model: str,
+    api_base: str,
+    config_file: Path | None,
+    partial: bool,
+    style: str,
+) -> None:
+    """Write turns for all cards and report them. `plan_of`: the plan, given the most tokens of an answer."""
+    from ...judges.packs.task_cards import load_cards
+    from ...schemas.text.counting import counted
+    from ..config import load_config
+    from ..simulation.writing.cards_file import new_cards_file
+    from ..simulation.writing.write_cards import write_cards
+    from . import output
+    from .failures import Failure
+    from .render.user_turns import user_turns_json, user_turns_table
+
+    given = {key: value for key, value in (("model", model), ("api_base", api_base)) if value}
+    config = load_config(config_file, {"judges": given} if given else {}).judges
+    cards = load_cards(paths)
+    reported: list[WrittenCard] = []
+    stopped = False
+    with new_cards_file(out) as file:
+
+        def finished(card: WrittenCard) -> None:
+            reported.append(card)
+            if card.complete or partial:
+                file.add(card.card)
+
+        try:
+            asyncio.run(write_cards(cards.values(), plan_of(config.max_answer_tokens), config, finished))
+        except KeyboardInterrupt:
+            stopped = True
+    output.show_report(style, reported, user_turns_json, user_turns_table)
+    told = (
+        f"{file.cards} of {counted(len(cards), 'task')} in {out}" if file.cards else "no task is left: nothing written"
+    )
+    if stopped or not file.cards:
+        raise Failure(f"stopped: {told}" if stopped else told)
+    output.note(told)

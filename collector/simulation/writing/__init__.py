@@ -1,0 +1,1 @@
+"""Turns of simulated users, written onto task cards by a model."""

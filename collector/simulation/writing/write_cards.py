@@ -1,0 +1,63 @@
+"""Cards put before a model, several at a time; each is reported when it is finished."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ....judges.llm.client import Client
+from ....judges.packs.rut.users.writing import WrittenTurns
+from ....judges.packs.task_cards import TaskCard
+from ....schemas.errors import ConfigError, TracejuryError
+from ...judging.llm.run_prompts import run_prompts
+from ...judging.model.budgeted import budget_of
+from ...judging.model.build import open_model
+from ...judging.model.config import LlmConfig
+from ...judging.model.ready import check_ready
+from .plans import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCard:
+    """A card with what was written for it. `failure`: why nothing was asked or answered, in one line."""
+
+    card: TaskCard
+    written: tuple[WrittenTurns, ...] = ()
+    failure: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was left out."""
+        return not self.failure and not any(one.failure for one in self.written)
+
+
+async def write_cards(
+    cards: Iterable[TaskCard], plan: Plan, config: LlmConfig, finished: Callable[[WrittenCard], None]
+) -> None:
+    """Have a model write what `plan` says for each card; what one costs another nothing.
+
+    Raises:
+        ConfigError: there is no model, or it cannot be had.
+    """
+    if not config.on:
+        raise ConfigError("no model is named: give --model PROVIDER/NAME, or judges.model in the file of --config")
+    check_ready(config)
+    places = asyncio.Semaphore(config.concurrency)
+
+    async def write(card: TaskCard, client: Client) -> None:
+        async with places:
+            finished(await _written(card, plan, client))
+
+    async with open_model(config, budget=budget_of(config.budget)) as model, asyncio.TaskGroup() as group:
+        for card in cards:
+            group.create_task(write(card, model.client))
+
+
+async def _written(card: TaskCard, plan: Plan, client: Client) -> WrittenCard:
+    try:
+        written = await run_prompts(plan(card), client)
+    except TracejuryError as error:
+        return WrittenCard(card, failure=" ".join(str(error).split()))
+    turns = {**card.user_turns, **{one.behaviour: one.turns for one in written if one.turns}}
+    return WrittenCard(card.model_copy(update={"user_turns": turns}), tuple(written))

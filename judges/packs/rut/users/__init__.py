@@ -1,0 +1,1 @@
+"""What a simulated user says: written by a model, verified by it and by code."""

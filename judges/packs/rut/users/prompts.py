@@ -1,0 +1,161 @@
+"""Prompts by which users are written and verified: our rules, the task, the turns, the question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+from ....llm.client import Prompt, PromptMessage
+from ....llm.record import data
+from ....phrases import count
+from ..card import Oracle, OracleStep, ToolPattern
+from ..matching import rule_of
+from ..user_turns import Behaviour
+from ..values import blank
+from . import prompt_text as text
+from .answers import SCHEMAS, Material, TurnChecks, TurnsAnswer, WritingAnswer
+from .parts import in_parts
+
+
+@dataclass(frozen=True)
+class UserTask:
+    """The task of a simulated user. `max_tokens`: of one answer."""
+
+    instruction: str
+    oracle: Oracle
+    max_tokens: int = 4096
+
+    def may_miss(self, behaviour: Behaviour) -> bool:
+        """Whether an argument may be missing, so that the agent has to ask."""
+        return self.oracle.type != "execute" or behaviour is Behaviour.UNDERSPECIFICATION
+
+    @cached_property
+    def shown(self) -> str:
+        """The task as a prompt has it."""
+        return _fence("task", "\n".join(_task_lines(self.instruction, self.oracle)))
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Turns that failed their checks, and why."""
+
+    turns: Sequence[str]
+    complaints: str
+
+
+def draft_prompt(task: UserTask, turns: int, rejected: Rejected | None = None) -> Prompt:
+    """Asks for one cooperative utterance for each part of the steps."""
+    asked = text.DRAFT.format(
+        count=count(turns, "turn"),
+        parts=_parts(len(task.oracle.steps), turns),
+        kind=text.DRAFT_KINDS[task.oracle.type],
+        number=turns,
+    )
+    return _prompt(task, text.WRITER, TurnsAnswer, *_rejected(rejected), asked)
+
+
+def material_prompt(task: UserTask) -> Prompt:
+    """Asks for what difficult users weave in."""
+    return _prompt(task, text.WRITER, Material, text.MATERIAL)
+
+
+def rewrite_prompt(
+    task: UserTask,
+    behaviour: Behaviour,
+    ideal: Sequence[str],
+    material: Sequence[str] = (),
+    rejected: Rejected | None = None,
+) -> Prompt:
+    """Asks for the ideal turns in the words of another user."""
+    asked = text.REWRITE.format(
+        behaviour=text.BEHAVIOURS[behaviour],
+        material=text.WEAVE if material else "",
+        count=count(len(ideal), "turn"),
+        missing=f" {text.MAY_MISS}" if task.may_miss(behaviour) else "",
+        number=len(ideal),
+    )
+    woven = [_fence("material", "\n".join(f"- {entry}" for entry in material))] if material else []
+    return _prompt(
+        task, text.WRITER, TurnsAnswer, _fence("ideal turns", _turns(ideal)), *woven, *_rejected(rejected), asked
+    )
+
+
+def check_prompt(task: UserTask, behaviour: Behaviour, turns: Sequence[str]) -> Prompt:
+    """Asks for the three checks of what a user says."""
+    missing = text.MAY_MISS if task.may_miss(behaviour) else text.NONE_MISSES
+    asked = text.CHECK.format(behaviour=text.BEHAVIOURS[behaviour], missing=missing)
+    return _prompt(task, text.CHECKER, TurnChecks, _fence("turns", _turns(turns)), asked)
+
+
+def _prompt(task: UserTask, system: str, answer: type[WritingAnswer], *parts: str) -> Prompt:
+    messages = (
+        PromptMessage("system", system, cache=True),
+        PromptMessage("user", task.shown, cache=True),
+        PromptMessage("user", "\n".join(parts)),
+    )
+    return Prompt(messages, SCHEMAS[answer], max_tokens=task.max_tokens, purpose="talk")
+
+
+def _rejected(rejected: Rejected | None) -> Iterator[str]:
+    if rejected is not None:
+        yield _fence("earlier turns", _turns(rejected.turns))
+        yield _fence("complaints", rejected.complaints)
+        yield f"{text.AGAIN}\n"
+
+
+def _turns(turns: Sequence[str]) -> str:
+    return "\n".join(f"turn {number}: {_within(turn)}" for number, turn in enumerate(turns, 1))
+
+
+def _within(value: str) -> str:
+    """A text of several lines as one entry: none of its lines begins as an entry does."""
+    return value.strip().replace("\n", "\n  ")
+
+
+def _fence(name: str, value: str) -> str:
+    """Data between its fence, which the data cannot hold: its lines are indented."""
+    known = blake2b(value.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"=== {name} {known} ===\n{data(value)}=== end of {name} {known} ===\n"
+
+
+def _parts(steps: int, turns: int) -> str:
+    """What each turn asks for, where there are several."""
+    if turns == 1:
+        return ""
+    ranges = [(part[0], part[-1]) for part in in_parts(range(1, steps + 1), turns)]
+    told = [f"turn {n} for {_calls(first, last)}" for n, (first, last) in enumerate(ranges, 1)]
+    return f"Each turn asks for a part of the calls: {', '.join(told)}. "
+
+
+def _calls(first: int, last: int) -> str:
+    return f"call {first}" if first == last else f"calls {first} to {last}"
+
+
+def _task_lines(instruction: str, oracle: Oracle) -> Iterator[str]:
+    yield f"instruction: {_within(instruction) or 'none'}"
+    yield f"kind: {oracle.type}"
+    yield "calls:" if oracle.steps else "calls: none"
+    writes = oracle.writing()
+    for number, step in enumerate(oracle.ordered, 1):
+        yield f"{number}. {_call(step)} ({'writes' if writes(step.tool) else 'reads'}){_free(step)}"
+        yield from (f"   or {_call(one)}" for one in step.equivalent)
+    if oracle.forbidden:
+        yield "forbidden:"
+        yield from (f"- {_call(one)}" for one in oracle.forbidden)
+
+
+def _call(pattern: ToolPattern) -> str:
+    return f"{pattern.tool} {_json(pattern.arguments)}"
+
+
+def _free(step: OracleStep) -> str:
+    free = [name for name, value in step.arguments.items() if blank(value) or rule_of(name, step.match) != "equal"]
+    return f"; free: {', '.join(free)}" if free else ""
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

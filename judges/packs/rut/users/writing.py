@@ -1,0 +1,100 @@
+"""Users written: a model writes, model and code verify, and what fails is written again with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from ....llm.case import Outcomes
+from ....llm.client import Prompt
+from ....llm.conversation import Asking, ask, together
+from ..user_turns import Behaviour
+from . import prompt_text as text
+from .answers import Material, TurnChecks, WritingAnswer, read_answer, read_turns
+from .leaks import leaks
+from .prompts import Rejected, UserTask, check_prompt, draft_prompt, material_prompt, rewrite_prompt
+
+MOST_REWRITES: Final = 3
+"""How often turns that failed are written again."""
+
+Writing = Generator[Sequence[Prompt], Outcomes, "list[WrittenTurns]"]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTurns:
+    """What one user says. `turns`: empty where they are left out, for `failure`, in one line.
+
+    `written`: how often they were written. `checks`: of the last turns that were checked.
+    """
+
+    behaviour: Behaviour
+    turns: tuple[str, ...] = ()
+    written: int = 0
+    checks: TurnChecks | None = None
+    failure: str = ""
+
+
+def draft(task: UserTask, turns: int) -> Writing:
+    """The turns of an ideal user, verified."""
+    asked = partial(draft_prompt, task, turns)
+    return (yield from together([_write(task, Behaviour.IDEAL, turns, asked)]))
+
+
+def rewrite(task: UserTask, ideal: Sequence[str], behaviours: Sequence[Behaviour]) -> Writing:
+    """The ideal turns, verified, and in the words of these users; where the ideal ones fail, only they are told."""
+    (first,) = yield from together([_checked(task, WrittenTurns(Behaviour.IDEAL, tuple(ideal)))])
+    if first.failure:
+        return [first]
+    material, failure = yield from _material(task, behaviours)
+    without = [b for b in behaviours if failure and b in text.MATERIAL_OF]
+    going = []
+    for one in (b for b in behaviours if b not in without):
+        woven = material.get(text.MATERIAL_OF.get(one, ""), ())
+        going.append(_write(task, one, len(ideal), partial(rewrite_prompt, task, one, ideal, woven)))
+    written = yield from together(going)
+    return [first, *(WrittenTurns(b, failure=failure) for b in without), *written]
+
+
+def _material(
+    task: UserTask, behaviours: Collection[Behaviour]
+) -> Generator[Sequence[Prompt], Outcomes, tuple[Mapping[str, Sequence[str]], str]]:
+    """What these users weave in, by kind, or why there is none."""
+    if text.MATERIAL_OF.keys().isdisjoint(behaviours):
+        return {}, ""
+    (said,) = yield from together([ask(material_prompt(task), partial(read_answer, kind=Material), _complete)])
+    return (said.answer.model_dump() if said.answer else {}), said.failure
+
+
+def _write(
+    task: UserTask, behaviour: Behaviour, turns: int, asked: Callable[[Rejected | None], Prompt]
+) -> Asking[WrittenTurns]:
+    """Written, and written again while the checks fail."""
+    made, rejected = WrittenTurns(behaviour), None
+    for number in range(1, MOST_REWRITES + 2):
+        said = yield from ask(asked(rejected), partial(read_turns, count=turns), _complete)
+        if said.answer is None:
+            return WrittenTurns(behaviour, (), number, made.checks, said.failure)
+        made = yield from _checked(task, WrittenTurns(behaviour, said.answer.turns, number))
+        if not made.failure or made.checks is None:
+            break
+        rejected = Rejected(said.answer.turns, made.checks.complaints)
+    return made
+
+
+def _checked(task: UserTask, made: WrittenTurns) -> Asking[WrittenTurns]:
+    """The same turns with their checks, or without turns where a check fails."""
+    said = yield from ask(
+        check_prompt(task, made.behaviour, made.turns), partial(read_answer, kind=TurnChecks), _complete
+    )
+    if said.answer is None:
+        return WrittenTurns(made.behaviour, (), made.written, None, said.failure)
+    checks = said.answer.with_leak(leaks(task.oracle, task.instruction, made.turns))
+    failure = " ".join(checks.complaints.split())
+    return WrittenTurns(made.behaviour, () if failure else made.turns, made.written, checks, failure)
+
+
+def _complete(_: WritingAnswer) -> str:
+    """Nothing is missing in an answer that was read."""
+    return ""
