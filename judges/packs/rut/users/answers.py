@@ -83,7 +83,7 @@ class TurnChecks(WritingAnswer):
     def complaints(self) -> str:
         """Why the checks failed, a line each; "" where none did."""
         failed = ((name, check) for name, check in self if check.answer is CheckWord.FAIL)
-        return "\n".join(f"{name.upper()}: {check.reason}" for name, check in failed)
+        return "\n".join(f"{name.upper()}: {' '.join(check.reason.split())}" for name, check in failed)
 
     def with_leak(self, reason: str) -> TurnChecks:
         """The same, where code found a leak, too; "" for none."""

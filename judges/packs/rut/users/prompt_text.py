@@ -55,7 +55,7 @@ turn serves the task besides. That the agent must ask or refuse is no fault eith
 matter of `infer` alone.
 - `infer`: each argument of each call follows from what the user says, in all turns together. Go through them one by \
 one. An argument that the turns contradict does not follow; one that they state does, also beside a further \
-condition that cannot hold with it. Whether arguments may be missing is said with the turns.
+condition that cannot hold with it. Without calls it holds. Whether arguments may be missing is said with the turns.
 - `leak`: no turn has the name of a tool, the key of an argument, or an identifier (of a record, an account, a \
 product) that the instruction does not show. Everyday words are fine, also where such a name is made of them \
 ("refund my order"), and so are names of options that do not exist.
@@ -67,7 +67,7 @@ is told this reason alone.
 - `answer`: `pass`: it holds. `warning`: it holds on a sensible reading, though not on every one. `fail`: it does not \
 hold."""
 
-MAY_MISS: Final = "Arguments may be missing, so that the agent has to ask; a wrong value is still a fault of `infer`."
+MAY_MISS: Final = "Arguments may be missing, so that the agent has to ask; a wrong value is still a fault."
 NONE_MISSES: Final = "No argument may be missing."
 
 DRAFT: Final = """\

@@ -91,7 +91,7 @@ def _checked(task: UserTask, made: WrittenTurns) -> Asking[WrittenTurns]:
     if said.answer is None:
         return WrittenTurns(made.behaviour, (), made.written, None, said.failure)
     checks = said.answer.with_leak(leaks(task.oracle, task.instruction, made.turns))
-    failure = " ".join(checks.complaints.split())
+    failure = checks.complaints.replace("\n", " ")
     return WrittenTurns(made.behaviour, () if failure else made.turns, made.written, checks, failure)
 
 
