@@ -51,7 +51,7 @@ def answer(prompt: Prompt, user: Behaviour) -> str:
     if "turns" in asked:
         count = int(text_of(prompt).rpartition("exactly ")[2].split()[0])
         longer = 3 if user is Behaviour.INFORMATION_OVERLOAD else 1
-        return json.dumps({"turns": [TURN.format(n=n) * longer for n in range(count)]})
+        return json.dumps({"turns": [f"{TURN.format(n=n) * longer}({user})" for n in range(count)]})
     if "intent" in asked:
         return json.dumps({name: {"reason": REASON, "answer": "pass"} for name in asked})
     return json.dumps({kind: [TURN.format(n=n) for n in range(3)] for kind in Material.model_fields})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from .....schemas.shown import shown
+from .....schemas.shown import folded, shown
 from ....llm.answer import list_of, object_of
 from ....llm.answer_types import AnswerError
 from ....llm.data_files import problems_of
@@ -117,13 +117,15 @@ def read_answer(text: str, kind: type[Answer]) -> Answer:
         raise AnswerError(problems_of(error)) from None
 
 
-def read_turns(text: str, count: int) -> TurnsAnswer:
-    """Exactly so many turns.
+def read_turns(text: str, count: int, ideal: Sequence[str] = ()) -> TurnsAnswer:
+    """Exactly so many turns, which are not the ideal ones.
 
     Raises:
-        AnswerError: as `read_answer`, or there are more or fewer.
+        AnswerError: as `read_answer`, or they are no such turns.
     """
     answer = read_answer(text, TurnsAnswer)
     if len(answer.turns) != count:
         raise AnswerError(f"turns: {count} are needed, not {len(answer.turns)}")
+    if [*map(folded, answer.turns)] == [*map(folded, ideal)]:
+        raise AnswerError("turns: they are the ideal turns, but must be in the words of the user that is described")
     return answer

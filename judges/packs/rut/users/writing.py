@@ -12,7 +12,7 @@ from ....llm.client import Prompt
 from ....llm.conversation import Asking, ask, together
 from ..user_turns import Behaviour
 from . import prompt_text as text
-from .answers import Material, TurnChecks, WritingAnswer, read_answer, read_turns
+from .answers import Material, TurnChecks, TurnsAnswer, WritingAnswer, read_answer, read_turns
 from .leaks import leaks
 from .prompts import Rejected, UserTask, check_prompt, draft_prompt, material_prompt, rewrite_prompt
 
@@ -38,8 +38,8 @@ class WrittenTurns:
 
 def draft(task: UserTask, turns: int) -> Writing:
     """The turns of an ideal user, verified."""
-    asked = partial(draft_prompt, task, turns)
-    return (yield from together([_write(task, Behaviour.IDEAL, turns, asked)]))
+    asked, read = partial(draft_prompt, task, turns), partial(read_turns, count=turns)
+    return (yield from together([_write(task, Behaviour.IDEAL, asked, read)]))
 
 
 def rewrite(task: UserTask, ideal: Sequence[str], behaviours: Sequence[Behaviour]) -> Writing:
@@ -48,11 +48,12 @@ def rewrite(task: UserTask, ideal: Sequence[str], behaviours: Sequence[Behaviour
     if first.failure:
         return [first]
     material, failure = yield from _material(task, behaviours)
+    read = partial(read_turns, count=len(ideal), ideal=ideal)
     without = [b for b in behaviours if failure and b in text.MATERIAL_OF]
     going = []
     for one in (b for b in behaviours if b not in without):
         woven = material.get(text.MATERIAL_OF.get(one, ""), ())
-        going.append(_write(task, one, len(ideal), partial(rewrite_prompt, task, one, ideal, woven)))
+        going.append(_write(task, one, partial(rewrite_prompt, task, one, ideal, woven), read))
     written = yield from together(going)
     return [first, *(WrittenTurns(b, failure=failure) for b in without), *written]
 
@@ -68,12 +69,15 @@ def _material(
 
 
 def _write(
-    task: UserTask, behaviour: Behaviour, turns: int, asked: Callable[[Rejected | None], Prompt]
+    task: UserTask,
+    behaviour: Behaviour,
+    asked: Callable[[Rejected | None], Prompt],
+    read: Callable[[str], TurnsAnswer],
 ) -> Asking[WrittenTurns]:
     """Written, and written again while the checks fail."""
     made, rejected = WrittenTurns(behaviour), None
     for number in range(1, MOST_REWRITES + 2):
-        said = yield from ask(asked(rejected), partial(read_turns, count=turns), _complete)
+        said = yield from ask(asked(rejected), read, _complete)
         if said.answer is None:
             return WrittenTurns(behaviour, (), number, made.checks, said.failure)
         made = yield from _checked(task, WrittenTurns(behaviour, said.answer.turns, number))

@@ -149,6 +149,16 @@ def test_an_answer_is_read_strictly_and_repaired_once(reply: str, told: str) -> 
     assert told in client.prompts[1].messages[-1].text
 
 
+def test_ideal_turns_are_no_words_of_another_user() -> None:
+    def change(prompt: Prompt, user: Behaviour) -> str | None:
+        copied = user is INTENT and "turns" in prompt.schema["properties"]
+        return json.dumps({"turns": [f" {IDEAL[0].upper()}"]}) if copied else None
+
+    came, _ = played(rewrite(task(), IDEAL, DIFFICULT), scripted(change))
+    assert {user for user, one in came.items() if one.failure} == {INTENT}
+    assert "they are the ideal turns" in came[INTENT].failure
+
+
 @pytest.mark.parametrize(
     "reply",
     [checks().replace("pass", "sure"), checks(leak="x" * 5000), '{"intent": {"reason": "", "answer": "pass"}}'],
