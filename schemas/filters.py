@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from .annotations import Opinion
+from .behaviours import Behaviour
 from .taxonomy import Dimension, Severity
 from .trajectory import TraceState
 from .verdicts import Outcome
@@ -260,6 +261,7 @@ RATE_FILTERS: Final = (
     Filter("role", "Only runs in this role.", choices=_ROLES, option_choices=_ROLES),
     Filter("model", "Only runs with this model."),
     Filter("session", "Only of this session."),
+    Filter("behaviour", "Only of users who behave so (pack rut).", choices=Behaviour, metavar="NAME"),
     Filter("judge", "Only errors found by this detector or judge, in what it looked at."),
     Filter(
         "dimension",

@@ -16,6 +16,7 @@ from .checks import ItemAnswer
 from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column
 from .findings import Finding, FindingState, Verification
 from .normalized import NormalizedSpan
+from .simulation import behaviour, is_simulated
 from .taxonomy import Dimension, Severity
 from .trajectory import AgentRun, Exchange, Trace, TraceState, Turn
 from .verdicts import DETECTORS, TAKEN_BACK, Judgement, Outcome, Subject, SubjectKind, TraceSpend, Verdict
@@ -197,6 +198,8 @@ _TRACES: Final = ColumnTable(
     StoredColumn("Spans", "spans", len),
     array_column("Conventions", "conventions"),
     StoredColumn("JoinedTo", "joined_to"),
+    StoredColumn("Simulated", "spans", is_simulated),
+    StoredColumn("Behaviour", "spans", behaviour),
 )
 _SPENT: Final = ColumnTable(
     TraceSpend,

@@ -16,7 +16,10 @@ class Unit(StrEnum):
 
 
 class By(StrEnum):
-    """The break-downs of rates. A finding of several dimensions counts in each; a category names its taxonomy."""
+    """The break-downs of rates. A finding of several dimensions counts in each; a category names its taxonomy.
+
+    A run counts in each behaviour of its exchanges' users; "" where nobody said how they behave.
+    """
 
     SERVICE = "service"
     VERSION = "version"  # of the service
@@ -24,6 +27,7 @@ class By(StrEnum):
     ROLE = "role"
     MODEL = "model"
     SESSION = "session"
+    BEHAVIOUR = "behaviour"  # of the users
     JUDGE = "judge"
     DIMENSION = "dimension"
     TAXONOMY = "taxonomy"
@@ -46,7 +50,8 @@ class RateQuery:
 
     `step`: nanos of one point in time, 0 for the whole; `by` None: no break-down; `population` None: BOTH where LLM
     judges looked at anything in that time, else DETECTORS. `severity`: at least; the other filters are exact, "" none.
-    `profile`: as elsewhere, "" the default of each trace. `limit`: groups, the worst first.
+    `profile`: as elsewhere, "" the default of each trace. `simulated`: of simulated sessions instead of real ones.
+    `limit`: groups, the worst first.
     """
 
     since: int
@@ -62,12 +67,14 @@ class RateQuery:
     role: str = ""
     model: str = ""
     session: str = ""
+    behaviour: str = ""
     judge: str = ""
     dimension: str = ""
     taxonomy: str = ""
     category: str = ""
     severity: str = ""
     tool: str = ""
+    simulated: bool = False
     calibrated: bool = False
     limit: int = 100
 

@@ -27,6 +27,7 @@ Text = Annotated[str, Field(max_length=1000)]
 Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, description="How many items at most")]
 Cursor = Annotated[Text, Field(description="`next` of the page before")]
 Since = Annotated[Text, Field(description="A length of time back from now (30m, 1h, 2d) or ISO 8601")]
+Simulated = Annotated[bool, Field(description="Of simulated sessions instead of real ones")]
 Profile = Annotated[
     Text,
     Field(

@@ -13,7 +13,7 @@ from ...schemas.queries.labels import OVERLAP, LabelQuery, Purpose, QueueQuery
 from ...schemas.queries.reader import Position
 from ...schemas.taxonomy import Dimension, Severity
 from ..labels.labelling import AnnotationDraft
-from .params import Cursor, Limit, Params, Since, Text, late_moment, moment, read_cursor, with_filters
+from .params import Cursor, Limit, Params, Simulated, Since, Text, late_moment, moment, read_cursor, with_filters
 
 MAX_ITEMS = 100
 """Labels of one request."""
@@ -218,13 +218,21 @@ class QueueParams(Params):
     service: Text = ""
     annotator: Annotated[Text, Field(description="Whose queue: what they have reviewed is left out")] = ""
     overlap: Annotated[float, Field(ge=0, le=1, description="The share of runs that everybody is asked for")] = OVERLAP
+    simulated: Simulated = False
     limit: Annotated[int, Field(ge=1, le=MAX_QUEUE)] = 50
 
     def query(self, now: int) -> QueueQuery:
         """As the question. Raises ConfigError on a value that means nothing."""
         since, until = times(self.since, self.until, now)
         return QueueQuery(
-            self.purpose, since, until, self.limit, self.service, self.annotator.strip(), overlap=self.overlap
+            self.purpose,
+            since,
+            until,
+            self.limit,
+            self.service,
+            self.annotator.strip(),
+            overlap=self.overlap,
+            simulated=self.simulated,
         )
 
 

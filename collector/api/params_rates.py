@@ -13,7 +13,7 @@ from ...schemas.filters import RATE_FILTERS
 from ...schemas.queries.measures import MeasureQuery
 from ...schemas.rates import By, Population, RateQuery, Unit
 from ...schemas.text.moments import parse_length
-from .params import MAX_LIMIT, Params, Profile, Since, Text, late_moment, moment, with_filters
+from .params import MAX_LIMIT, Params, Profile, Simulated, Since, Text, late_moment, moment, with_filters
 
 DEFAULT_SINCE: Final = "1d"
 PERIOD: Final = ".."
@@ -35,6 +35,7 @@ class _RateFilters(Params):
     since: Annotated[Since, Field(description="As elsewhere, by arrival; by default a day")] = ""
     until: Annotated[Text, Field(description="Before this point in time, as in `since`; by default now")] = ""
     profile: Profile = ""
+    simulated: Simulated = False
 
 
 class RatesParams(_RateFilters):

@@ -67,6 +67,9 @@ profile_option: Decorator = click.option(
     help="strict, balanced, recall, or the least confidence to show (default: balanced; "
     "strict for traces of an unrecognised convention).",
 )
+simulated_option: Decorator = click.option(
+    "--simulated", is_flag=True, help="Of simulated sessions instead of real ones (tracejury talk)."
+)
 limit_option: Decorator = click.option(
     "--limit", type=click.IntRange(min=1), default=100, show_default=True, help="Show at most this many."
 )

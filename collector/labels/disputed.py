@@ -52,7 +52,8 @@ PREWHERE {TENANT} AND {_THESE} WHERE SubjectKind = 'agent-run' AND Score IS NOT 
 
 def disputed(scope: Scope, query: QueueQuery, newest: int = NEWEST) -> list[QueueItem]:
     """Up to `limit` disputed runs that the annotator has not reviewed, by the strongest reason of each."""
-    values = {"annotator": query.annotator, "newest": newest, **bounds(query.since, query.until, query.service)}
+    about = bounds(query.since, query.until, query.service, simulated=query.simulated)
+    values = {"annotator": query.annotator, "newest": newest, **about}
     runs = {(trace_id, run_id): who for trace_id, run_id, *who in scope.select(_CANDIDATES, **values)}
     if not runs:
         return []

@@ -80,7 +80,7 @@ def queue(scope: Scope, query: QueueQuery) -> list[QueueItem]:
     if query.purpose is Purpose.LEARNING:
         return disputed(scope, query)
     values = {"annotator": query.annotator, "overlap": query.overlap, "limit": query.limit}
-    rows = scope.select(_SAMPLE, **bounds(query.since, query.until, query.service), **values)
+    rows = scope.select(_SAMPLE, **bounds(query.since, query.until, query.service, simulated=query.simulated), **values)
     reached = rows[-1][7] if len(rows) == query.limit else math.inf
     return [_drawn(row, reached) for row in rows]
 

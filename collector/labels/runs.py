@@ -12,7 +12,8 @@ from ..store.scope import TENANT
 
 _ARRIVED: Final = (
     "JoinedTo = '' AND State != 'open' AND ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}, 'UTC') "
-    "AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64}, 'UTC') AND {service:String} IN ('', ServiceName)"
+    "AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64}, 'UTC') AND {service:String} IN ('', ServiceName) "
+    "AND Simulated = {simulated:UInt8}"
 )
 
 MAYBE: Final = (
@@ -29,7 +30,7 @@ RUNS: Final = f"""(
     FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run PREWHERE {TENANT} AND {MAYBE}
     WHERE {_ARRIVED}
 ) AS runs"""
-"""Judged runs of closed traces that arrived in that time."""
+"""Judged runs of closed traces that arrived in that time, of real sessions or of simulated ones."""
 
 REVIEWED: Final = f"""(
     SELECT TraceId, AgentRunId AS RunId, countIf(Annotator = {{annotator:String}}) AS Mine,
@@ -66,8 +67,8 @@ OPINIONS: Final = f"""
 """Annotations of findings in these runs, and perhaps in others."""
 
 
-def bounds(since: int, until: int, service: str) -> dict[str, Any]:
+def bounds(since: int, until: int, service: str, *, simulated: bool = False) -> dict[str, Any]:
     """The values that these parts need, but for `annotator`."""
     # What the engine's type of time can hold; other numbers come round again, or are refused.
     times = {name: min(max(at, 0), LAST) for name, at in (("since", since), ("until", until))}
-    return {**times, "service": service, "balanced": threshold(DEFAULT_PROFILE)}
+    return {**times, "service": service, "simulated": int(simulated), "balanced": threshold(DEFAULT_PROFILE)}

@@ -19,6 +19,7 @@ def present_rates(query: RateQuery, answer: RateAnswer, unknown: Unknown) -> Rat
         answer,
         unit=query.unit,
         by=query.by,
+        simulated=query.simulated,
         since=query.since,
         until=query.until,
         step_seconds=query.step / 1e9 if query.step else None,

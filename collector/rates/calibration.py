@@ -91,6 +91,10 @@ def refusal(q: Question) -> str:
         return f"people review agent runs: there is no calibrated share of {q.unit.value}s"
     if q.judge is not None or q.pack or q.by is By.JUDGE:
         return "people look for errors, not for those of one judge: see its precision and recall instead"
+    if q.simulated:
+        return "labels of people correct the rates of real sessions only"
+    if q.behaviour or q.by is By.BEHAVIOUR:
+        return "the label queue draws runs whoever their users are: there is no calibrated share by behaviour"
     if By.TOOL in q.findings or q.by is By.TOOL:
         return "labels do not name tools"
     return ""

@@ -56,6 +56,7 @@ def calls_by_tool(store: Store, q: Question, limit: int) -> list[CallSums]:
         "recognised": q.least.recognised,
         "unrecognised": q.least.unrecognised,
         "limit": limit,
+        "behaviour": q.behaviour,
     }
     rows = Scope(store, q.tenant).select(_statement(q), **values)
     return [CallSums(tool, Sums(**dict(zip(TERMS, terms, strict=True))), tools) for tool, tools, *terms in rows]
@@ -63,9 +64,10 @@ def calls_by_tool(store: Store, q: Question, limit: int) -> list[CallSums]:
 
 def _statement(q: Question) -> str:
     told = "".join(f" AND {column} = {{{column}:String}}" for column in q.runs)
+    told += " AND has(Behaviours, {behaviour:String})" * bool(q.behaviour)
     weight = WEIGHT[q.population]
     facts = (
-        f"SELECT TraceId, Known, Parts, {weight} AS W FROM run_facts FINAL WHERE {TENANT} AND Unit = 'trace' "
+        f"SELECT TraceId, Known, Parts, {weight} AS W FROM run_facts FINAL WHERE {TENANT} AND Unit = '{q.facts}' "
         "AND Hour >= {first:UInt32} AND Hour <= {last:UInt32} AND At >= {since:UInt64} AND At < {until:UInt64} "
         f"AND {weight} > 0{told}"
     )

@@ -20,9 +20,14 @@ RULE, SCORED, LEAST = "rule", "scored", "least"
 
 
 def has_sums(question: Question) -> bool:
-    """Whether its sums are stored: at most one attribute of findings, no sessions or pack, a profile with a name."""
+    """Whether its sums are stored: at most one attribute of findings, a profile with a name.
+
+    There are none of sessions, packs, behaviours of users, or simulated sessions.
+    """
     q = question
-    if q.pack or q.profile is None or q.unit is Unit.SESSION or q.by is By.SESSION or OF_RUNS[By.SESSION] in q.runs:
+    if q.pack or q.profile is None or q.unit is Unit.SESSION or OF_RUNS[By.SESSION] in q.runs:
+        return False
+    if q.simulated or q.behaviour or q.by in (By.SESSION, By.BEHAVIOUR):
         return False
     return len(q.findings) + (q.severity > 0) + (q.judge is not None) + q.of_findings <= 1
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Any, Final
 
-from ...schemas.rates import Population
+from ...schemas.rates import Population, Unit
 from ...schemas.taxonomy import Dimension, Severity
 
 HOUR: Final = 3_600_000_000_000
@@ -18,12 +18,18 @@ NAME: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class FactKey:
-    """The key of a fact. `unit`: run or trace (then `run_id` is ""); `hour` since 1970, of the latest arrival."""
+    """The key of a fact. `unit`: as of `fact_unit`; `run_id`: "" of a trace; `hour` since 1970, of the last arrival."""
 
     unit: str
     hour: int
     trace_id: str
     run_id: str
+
+
+def fact_unit(unit: Unit, *, simulated: bool) -> str:
+    """The facts that units are counted from: of runs or traces, of real sessions or simulated ones."""
+    kind = Unit.RUN if unit in (Unit.RUN, Unit.TURN) else Unit.TRACE
+    return f"simulated-{kind}" if simulated else kind.value
 
 
 class ErrorScope(IntFlag):
@@ -78,7 +84,7 @@ class Standing:
 class Fact:
     """One run, or one trace. `at`: unix nanos; `scored`: LLM judges with their own weights; `missed`: who gave no word.
 
-    `parts`: as of `BaseTrace`.
+    `parts`: as of `BaseTrace`. `behaviours`: of the users of its exchanges.
     """
 
     key: FactKey
@@ -96,6 +102,7 @@ class Fact:
     missed: tuple[str, ...] = ()
     errors: tuple[FactError, ...] = ()
     parts: tuple[str, ...] = field(default=())
+    behaviours: tuple[str, ...] = ()
 
 
 def short(name: str) -> str:
@@ -108,7 +115,7 @@ FACT_COLUMNS: Final = (
     "Known", "Turns", "Detectors", "Judges", "Both", "DetectorsWhy", "JudgesWhy", "BothWhy", "Scored.Judge",
     "Scored.Weight", "Missed", "Errors.Judge", "Errors.Llm", "Errors.Scopes", "Errors.Dimensions", "Errors.Taxonomy",
     "Errors.Category", "Errors.Low", "Errors.Medium", "Errors.High", "Errors.Tool", "Errors.Turn", "Parts",
-    "Removed", "FoldedAt", "ReceivedAt",
+    "Behaviours", "Removed", "FoldedAt", "ReceivedAt",
 )  # fmt: skip
 
 _NO_TURN: Final = -1
@@ -125,11 +132,12 @@ def fact_row(fact: Fact, tenant: str, stamp: int) -> tuple[Any, ...]:
         [x.judge for x in found], [x.llm for x in found], [int(x.scopes) for x in found],
         [[d.value for d in x.dimensions] for x in found], [x.taxonomy for x in found], [x.category for x in found],
         *([x.confidences[rank] for x in found] for rank in range(3)), [x.tool for x in found],
-        [_NO_TURN if x.turn is None else x.turn for x in found], list(f.parts), 0, stamp, f.at,
+        [_NO_TURN if x.turn is None else x.turn for x in found], list(f.parts),
+        list(f.behaviours), 0, stamp, f.at,
     )  # fmt: skip
 
 
 def removed_row(key: FactKey, tenant: str, stamp: int) -> tuple[Any, ...]:
     """A row that says that there is no such fact any more."""
-    nothing = (0, "", "", "", "", "", "", False, 0, 0.0, 0.0, 0.0, "", "", "", [], [], [], *([] for _ in range(11)), [])
+    nothing = (0, "", "", "", "", "", "", False, 0, 0.0, 0.0, 0.0, "", "", "", *([] for _ in range(16)))
     return (tenant, key.unit, key.hour, key.trace_id, key.run_id, *nothing, 1, stamp, key.hour * HOUR)

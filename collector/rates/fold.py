@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from ...judges.grouping import group
 from ...schemas.agent_errors import AgentError, ErrorSummary, summary
@@ -13,7 +14,8 @@ from ...schemas.taxonomy import Dimension, Severity
 from ...schemas.trajectory import TraceState
 from ...schemas.verdicts import Outcome
 from .base import BaseRun, BaseTrace, BaseWord
-from .facts import HOUR, ErrorScope, Fact, FactError, FactKey, Standing, short
+from .behaviours import behaviours_of
+from .facts import HOUR, ErrorScope, Fact, FactError, FactKey, Standing, fact_unit, short
 from .judge_coverage import OPEN, JudgeCoverage, run_coverage, trace_coverage
 
 ABOUT_TOOLS = frozenset({Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING})
@@ -30,7 +32,7 @@ def fold(trace: BaseTrace) -> tuple[Fact, ...]:
         of_run.setdefault(run_id, []).append(error)
     runs = {run.id: run for run in trace.runs}
     words = {run_id: run_coverage((w for w in trace.words if w.subject_id == run_id), trace.scored) for run_id in runs}
-    exchanges = _exchanges(trace)
+    exchanges, behaviours = _exchanges(trace), behaviours_of(trace)
     facts = [
         _fact(trace, Unit.RUN, run_id, run, detectors, words[run_id], exchanges[run_id], failed, of_run.get(run_id, ()))
         for run_id, run in runs.items()
@@ -39,7 +41,8 @@ def fold(trace: BaseTrace) -> tuple[Fact, ...]:
     said, all_exchanges = trace_coverage(list(words.values())), [e for run_id in runs for e in exchanges[run_id]]
     of_trace = (e for _, e in errors)
     beside = [*all_exchanges, run_coverage(trace.whole_words, trace.scored)]
-    return (*facts, _fact(trace, Unit.TRACE, "", first, detectors, said, beside, failed, of_trace))
+    whole = _fact(trace, Unit.TRACE, "", first, detectors, said, beside, failed, of_trace)
+    return tuple(replace(fact, behaviours=behaviours.get(fact.key.run_id, ())) for fact in (*facts, whole))
 
 
 def errors_of(trace: BaseTrace) -> list[ErrorSummary]:
@@ -81,7 +84,7 @@ def _fact(
     beside = trace_coverage(exchanges)
     judges = Standing(0.0, OPEN) if trace.state is TraceState.OPEN else said.standing
     return Fact(
-        key=FactKey(unit, trace.at // HOUR, trace.trace_id, run_id),
+        key=FactKey(fact_unit(unit, simulated=trace.simulated), trace.at // HOUR, trace.trace_id, run_id),
         at=trace.at,
         service=short(trace.service),
         version=short(trace.version),

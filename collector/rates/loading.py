@@ -16,13 +16,15 @@ from ..store.lists.findings import HOLDS
 from ..store.pending_traces import JUDGED
 from ..store.scope import TENANT, Scope
 from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord, StoredError
+from .behaviour_labels import labelled
 from .facts import FactKey
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
 _TRACES: Final = f"""
-SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), ServiceName, Version, SessionId, Conventions, JoinedTo, Runs.Id,
-    Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool, Calls.Asked
+SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), ServiceName, Version, SessionId, Conventions, JoinedTo, Simulated,
+    Behaviour, Runs.Id, Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool,
+    Calls.Asked
 FROM traces FINAL WHERE {_THESE} AND {JUDGED}
 """
 
@@ -107,7 +109,7 @@ class Loading:
         for row in self._scope.select(_FINDINGS, trace_ids=everything):
             finding = read_finding(row)
             findings[finding.trace_id].append(BaseFinding(finding, row[-1] != DETECTORS))
-        return [
+        found = [
             _trace(
                 self._tenant,
                 row,
@@ -121,6 +123,7 @@ class Loading:
             )
             for trace_id, row in heads.items()
         ]
+        return labelled(self._scope, found)
 
     def _words(self, trace_ids: Sequence[str]) -> tuple[_Words, _Words, _Words, dict[str, TraceState]]:
         """The last words by trace: on its runs with the detectors', on its exchanges, and LLM judges' on it as a whole.
@@ -155,7 +158,7 @@ def _trace(
     scored: frozenset[tuple[str, str]],
     findings: Sequence[BaseFinding],
 ) -> BaseTrace:
-    trace_id, at, service, version, session, conventions, _, *lists = row
+    trace_id, at, service, version, session, conventions, _, simulated, behaviour, *lists = row
     runs, calls = list(zip(*lists[:6], strict=True)), defaultdict[str, list[BaseCall]](list)
     for span_id, tool, asked in zip(*lists[6:], strict=True):
         calls[span_id].append(BaseCall(tool, asked))
@@ -177,4 +180,6 @@ def _trace(
         whole_words=whole_words,
         scored=scored,
         findings=findings,
+        simulated=simulated,
+        behaviour=behaviour,
     )

@@ -13,7 +13,7 @@ from ...schemas.rates import By, Population, RateQuery, Unit
 from ...schemas.taxonomy import TRAIL, Severity
 from ...schemas.text.moments import LAST
 from ..labels.checks import a_category
-from .facts import short
+from .facts import fact_unit, short
 
 MAX_POINTS: Final = 2000
 """Points in time of one answer."""
@@ -25,6 +25,7 @@ OF_RUNS: Final[Mapping[By, str]] = {
     By.ROLE: "Role",
     By.MODEL: "Model",
     By.SESSION: "Session",
+    By.BEHAVIOUR: "arrayJoin(if(empty(Behaviours), [''], Behaviours))",
 }
 """Attributes of runs, with their columns of `run_facts`; every other attribute is one of findings."""
 
@@ -42,7 +43,7 @@ class Question:
     """`runs`: values by column; `findings`: values by attribute, at most one of each; `severity`: the least rank.
 
     `least`: confidence for traces of a recognised and an unrecognised convention; `profile`: its name, None for a
-    number of one's own. `pack`: whose checks the question is about, "" for none.
+    number of one's own. `pack`: whose checks the question is about, "" for none; `behaviour`: of users, "" for any.
     """
 
     tenant: str
@@ -59,6 +60,8 @@ class Question:
     severity: int
     judge: AskedJudge | None
     pack: str = ""
+    behaviour: str = ""
+    simulated: bool = False
 
     @property
     def of_findings(self) -> bool:
@@ -69,6 +72,16 @@ class Question:
     def of_judges(self) -> bool:
         """Whether groups are all judges, each with the runs that it scored."""
         return self.by is By.JUDGE and self.judge is None
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether one unit may be in several groups, though these are told apart by runs."""
+        return self.by is By.BEHAVIOUR or (self.unit is Unit.SESSION and self.by is not None)
+
+    @property
+    def facts(self) -> str:
+        """The facts that it is answered from."""
+        return fact_unit(self.unit, simulated=self.simulated)
 
     @property
     def points(self) -> int:
@@ -123,6 +136,8 @@ def exact(
         severity=_rank(query.severity),
         judge=AskedJudge(name, name in rules) if name else None,
         pack=taxonomy if taxonomy in packs and not name else "",
+        behaviour=query.behaviour,
+        simulated=query.simulated,
     )
 
 

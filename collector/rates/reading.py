@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...schemas.rates import Sums, Unit
+from ...schemas.rates import Sums
 from ..store.client import Store
 from ..store.scope import Scope
 from . import cells, scan, sql
@@ -70,7 +70,7 @@ class Reading:
         if not q.of_judges and tally.rows > FEW:
             return self._of_many(q, limit)
         total = tally.total()
-        if q.unit is Unit.SESSION and q.by is not None:  # one session may be in several groups
+        if q.overlaps:
             total = self._tally(q.ungrouped()).total()
         groups = _by_key(q, tally)
         return _Groups(total, _worst(groups, limit), tally.unjudged, len(groups))

@@ -15,7 +15,7 @@ from . import sql
 from .buckets import DAY, marks
 from .catching_up import BUCKET_COLUMNS
 from .cells import LEAST, RULE, SCORED
-from .facts import HOUR
+from .facts import HOUR, fact_unit
 from .folding import Folding
 from .tally import FOUND, JUDGED, TERMS, UNJUDGED
 
@@ -161,7 +161,7 @@ def _unjudged(unit: Unit, of: str) -> str:
 
 def _facts(unit: Unit, joins: str) -> str:
     return (
-        f"SELECT *, {joins} FROM run_facts FINAL WHERE {TENANT} AND Unit = '{sql.kind(unit)}' "
+        f"SELECT *, {joins} FROM run_facts FINAL WHERE {TENANT} AND Unit = '{fact_unit(unit, simulated=False)}' "
         "AND Hour IN {buckets:Array(UInt32)}"
     )
 

@@ -45,6 +45,7 @@ def values_of(q: Question, hours: Sequence[int], keys: Sequence[str] | None = No
     values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
     values |= {"since": q.since, "until": q.until, "hours": list(hours)}
     optional = {"step": q.step, "severity": q.severity, "judge": q.judge.name if q.judge else "", "pack": q.pack}
+    optional["behaviour"] = q.behaviour
     values |= {name: value for name, value in optional.items() if value}
     return values | ({"keys": keys} if keys is not None else {})
 
@@ -192,8 +193,9 @@ def _listed(q: Question) -> str:
 def _where(q: Question) -> str:
     hours = "Hour IN {hours:Array(UInt32)}"
     told = "".join(f" AND {column} = {{{column}:String}}" for column in q.runs)
+    told += " AND has(Behaviours, {behaviour:String})" * bool(q.behaviour)
     time = f"{hours} AND At >= {{since:UInt64}} AND At < {{until:UInt64}}"
-    return f"{TENANT} AND Unit = '{sql.kind(q.unit)}' AND {time}{told}"
+    return f"{TENANT} AND Unit = '{q.facts}' AND {time}{told}"
 
 
 def _keyed(q: Question, *, keyed: bool) -> str:

@@ -75,11 +75,6 @@ def units(unit: Unit) -> str:
     return "Turns" if unit is Unit.TURN else "1"
 
 
-def kind(unit: Unit) -> str:
-    """The facts that it is counted from."""
-    return "run" if unit in (Unit.RUN, Unit.TURN) else "trace"
-
-
 def vals(condition: str, values: str, unit: Unit) -> str:
     """`vals` of a fact: `values` (an array of texts) of each error that meets `condition`."""
     inside = f"({condition}) AND u >= 0" if unit is Unit.TURN else condition

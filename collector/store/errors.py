@@ -32,6 +32,8 @@ _LATEST: Final = (
     f"SELECT TraceId, FindingIds FROM errors WHERE {TENANT} AND Id = {{id:String}} ORDER BY FoldedAt DESC LIMIT 1"
 )
 _JUDGE: Final = "has(Judges, {seen_by:String})"
+# Without FINAL: a trace stays simulated, and the index spares reading all others.
+_SIMULATED: Final = f"SELECT TraceId FROM traces WHERE {TENANT} AND Simulated"
 
 
 class StoredErrors:
@@ -126,6 +128,8 @@ def _asked(query: ErrorQuery) -> Asked:
             values[name] = value
     if query.decisive:
         found.append("Decided != ''")
+    if query.simulated is not None:
+        found.append(f"Whole {'IN' if query.simulated else 'NOT IN'} ({_SIMULATED})")
     if query.before:
         found.append("FirstSeen <= {until:UInt64} AND (FirstSeen, Id) < ({until:UInt64}, {until_id:String})")
         values |= {"until": query.before.time, "until_id": query.before.id}

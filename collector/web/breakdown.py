@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ...schemas.queries.glossary import Term
-from ...schemas.rates import By, Rate, RateAnswer, ToolRates
+from ...schemas.rates import By, Rate, RateAnswer, RateQuery, ToolRates
 from ...schemas.taxonomy import TRAIL, Dimension, with_group
 from ...schemas.text.naming import MOST, agent_name, shortened
 from ..queries.explain.glossary import find_term
+from ..queries.reader import Rates
 from .links import session_link
 from .window import Window
 
@@ -27,6 +28,7 @@ TITLES: Final[Mapping[By, str]] = {
     By.JUDGE: "Detectors and judges",
     By.SESSION: "Sessions",
     By.TAXONOMY: "Taxonomies",
+    By.BEHAVIOUR: "Users",
 }
 _NAMED: Final = frozenset({By.CATEGORY, By.DIMENSION, By.SEVERITY, By.JUDGE})
 """Groups that the glossary explains; other names come from users."""
@@ -61,6 +63,38 @@ def break_down(answer: RateAnswer | ToolRates, by: By, window: Window, profile: 
     rows = [_row(row.key, row.rate, by, window, profile) for row in answer.rows if row.rate.hits]
     most = max((row.rate.share.high for row in rows if row.rate.share), default=0.0)
     return Breakdown(TITLES[by], by, rows, most or 1.0, answer.left)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeBehaviours:
+    """Rates of what every judge found, by `behaviours` of users, all judges together under "all".
+
+    `rows`: (judge, the rate by behaviour), those with most errors first; `unlabelled`: units of users nobody labelled.
+    """
+
+    behaviours: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Rate | None]]]
+    unlabelled: int
+
+
+def judges_by_behaviour(rates: Rates, query: RateQuery) -> JudgeBehaviours:
+    """The table of a query's time and runs; of judges with errors alone. Raises as `Rates.ask`."""
+    whole = rates.ask(replace(query, by=By.BEHAVIOUR))
+    found = {row.key: row.rate for row in whole.rows}
+    unlabelled = found.pop("", None)
+    by_judge: dict[str, dict[str, Rate]] = {}
+    for behaviour in found:
+        of_judges = replace(query, by=By.JUDGE, behaviour=behaviour, population=whole.population)
+        for row in rates.ask(of_judges).rows:
+            by_judge.setdefault(row.key, {})[behaviour] = row.rate
+    hits = {judge: sum(rate.hits for rate in own.values()) for judge, own in by_judge.items()}
+    named = sorted((judge for judge in hits if hits[judge]), key=lambda judge: (-hits[judge], judge))
+    rows = [("all", found), *((judge, by_judge[judge]) for judge in named)] if found else []
+    return JudgeBehaviours(
+        tuple(found),
+        [(name, [own.get(behaviour) for behaviour in found]) for name, own in rows],
+        unlabelled.judged if unlabelled else 0,
+    )
 
 
 def _row(key: str, rate: Rate, by: By, window: Window, profile: str) -> BreakdownRow:

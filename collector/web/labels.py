@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request, Response
 
 from ...schemas.queries.labels import JudgeQuality, Purpose, QueueItem, QueueQuery, Stratum
 from ..rates.calibration import ENOUGH
-from .site import Site, choice, page
+from .site import Site, choice, page, simulated
 from .trace.pages import annotator
 
 LINES: Final = 25
@@ -36,12 +36,14 @@ def add_labels_page(app: FastAPI, site: Site) -> None:
         window, kept = site.window(request), site.reader.labels
         purpose = choice(Purpose, "purpose", request.query_params.get("purpose") or Purpose.CALIBRATION)
         who = annotator(request)
-        query = QueueQuery(purpose, window.since, window.until, LINES, window.service, who)
+        of_simulated = simulated(request)
+        query = QueueQuery(purpose, window.since, window.until, LINES, window.service, who, simulated=of_simulated)
         strata = kept.strata(window.since, window.until, window.service)
         return site.render(
             request,
             "labels.html",
             purpose=purpose,
+            simulated=of_simulated,
             who=who,
             rows=kept.queue(query),
             queue_link=queue_link,

@@ -14,16 +14,16 @@ from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError, Posi
 from ...schemas.rates import By, Population, RateComparison, RateQuery, Unit
 from ...schemas.taxonomy import Severity
 from ..queries.reader import Rates
-from .breakdown import break_down
+from .breakdown import break_down, judges_by_behaviour
 from .diagnosis_cache import DiagnosisCache
 from .headline import headline
-from .site import Site, choice, page
+from .site import Site, choice, page, simulated
 from .window import DAY, HOUR, Window
 
 WORST: Final = 4
 """Errors shown above the rates: all of it is to be seen at once."""
 GROUPS: Final = 12
-MORE: Final = (By.SERVICE, By.VERSION, By.MODEL, By.ROLE, By.SEVERITY, By.JUDGE)
+MORE: Final = (By.SERVICE, By.VERSION, By.MODEL, By.ROLE, By.SEVERITY, By.JUDGE, By.BEHAVIOUR)
 """Breakdowns shown one at a time."""
 NEW_SERVICES: Final = 2
 MOST_NEW: Final = 200
@@ -47,6 +47,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
             known=known,
             more=MORE,
             unit=query.unit,
+            simulated=query.simulated,
             uncalibrated=answer.uncalibrated if _any_review(site) else "",
         )
 
@@ -57,6 +58,8 @@ def add_overview(app: FastAPI, site: Site) -> None:
         query = replace(asked(request, site.window(request)), limit=GROUPS)
         # A tool's errors in all runs would tell how often it is called, not how often a call of it fails.
         rates = site.reader.rates
+        if by == By.BEHAVIOUR:
+            return site.render(request, "behaviours.html", view=judges_by_behaviour(rates, query))
         answer = rates.calls(query) if by == By.TOOL else rates.ask(replace(query, by=By(by)))
         view = break_down(answer, By(by), site.window(request), query.profile)
         return site.render(request, "breakdown.html", view=view)
@@ -64,7 +67,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
     @page(app, "/overview/worst")
     def worst(request: Request) -> Response:
         profile = request.query_params.get("profile", "")
-        found = worst_errors(site, site.window(request), profile)
+        found = worst_errors(site, site.window(request), profile, simulated=simulated(request))
         return site.render(request, "worst.html", found=found, profile=profile)
 
     @page(app, "/overview/judging")
@@ -95,10 +98,15 @@ def add_overview(app: FastAPI, site: Site) -> None:
         return site.render(request, "services.html", names=site.reader.services(site.window(request).since, 200))
 
 
-def worst_errors(site: Site, window: Window, profile: str) -> Sequence[LocatedError]:
+def worst_errors(site: Site, window: Window, profile: str, *, simulated: bool = False) -> Sequence[LocatedError]:
     """The latest errors of the highest severity that there is in the window. Blocks."""
     query = ErrorQuery(
-        Confidence.of(profile), WORST, service=window.service, since=window.since, before=Position(window.until)
+        Confidence.of(profile),
+        WORST,
+        service=window.service,
+        since=window.since,
+        before=Position(window.until),
+        simulated=simulated,
     )
     looks = (site.reader.errors(replace(query, severity=severity)) for severity in reversed(Severity))
     return next((found for found in looks if found), ())
@@ -136,6 +144,7 @@ def asked(request: Request, window: Window) -> RateQuery:
         population=whose,
         profile=profile,
         service=window.service,
+        simulated=simulated(request),
     )
 
 

@@ -110,6 +110,11 @@ def action(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[.
     return app.post(path, include_in_schema=False, response_class=HTMLResponse)
 
 
+def simulated(request: Request) -> bool:
+    """Whether a page is asked for simulated sessions instead of real ones."""
+    return request.query_params.get("simulated", "") not in ("", "0", "false")
+
+
 def choice(kind: type[Choice], name: str, text: str) -> Choice:
     """A member of an enumeration by the value in a URL.
 

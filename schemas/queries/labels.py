@@ -28,7 +28,7 @@ class QueueQuery:
     Runs that the annotator has reviewed are left out; of a calibration sample only those reviewed as drawn: whoever
     looked at a run for another reason is asked for it again, since the sample may not depend on what people look at.
     Of such a sample `overlap` of the runs, the same ones for everybody, are asked of each annotator; the others only
-    until somebody has reviewed them as drawn.
+    until somebody has reviewed them as drawn. `simulated`: runs of simulated sessions instead of real ones.
     """
 
     purpose: Purpose
@@ -38,6 +38,7 @@ class QueueQuery:
     service: str = ""
     annotator: str = ""
     overlap: float = OVERLAP
+    simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,8 +88,8 @@ class ErrorQuery:
     """Errors, or findings, by first sight: latest first, or, with `after`, earliest first. Empty fields do not filter.
 
     `since`: unix nanos, of first sight; `severity`: at least; `decisive`: only errors that decided an outcome, or the
-    findings that mark them. With `before` and `after`: between the two. Of errors,
-    `span_id` may have any role in one, and `judge` be any that saw it.
+    findings that mark them. With `before` and `after`: between the two. Of errors, `span_id` may have any role in one,
+    `judge` be any that saw it, and `simulated` ask for those of simulated sessions or (False) of real ones.
     """
 
     confidence: Confidence
@@ -105,6 +105,7 @@ class ErrorQuery:
     since: int = 0
     before: Position | None = None
     after: Position | None = None
+    simulated: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,11 +48,15 @@ class RatesJson(WireModel):
     `population`: whose errors were counted; `unjudged`: what of that time stands in no rate, by why; `from_rollups`:
     whether sums were kept of what was asked, or the runs themselves had to be read; `uncalibrated`: why labels correct
     nothing, where that was asked for; `unknown`, where no error was found, as in a page of traces.
+
+    `simulated`: of simulated sessions instead of real ones. By behaviour a unit counts in each behaviour of its users
+    ("": nobody labelled them), so that the items add up to more than `total`.
     """
 
     population: str
     unit: str
     by: OptionalText
+    simulated: bool
     since: Time
     until: Time
     step_seconds: Number | None

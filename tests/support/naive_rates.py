@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from naive_behaviours import behaviours_by_run, labels_by_trace, last_words
 from naive_errors import Row, errors_by_scope, table
+from naive_sums import one
 
 from tracejury.collector.store.client import Store
 from tracejury.schemas.judged_rows import FINDING_SELECT, finding_from_row
@@ -17,7 +19,7 @@ from tracejury.schemas.taxonomy import Severity
 THRESHOLDS = {"strict": 0.60, "balanced": 0.38, "recall": 0.15}
 COLUMN = {By.SERVICE: "service", By.VERSION: "version", By.AGENT: "agent", By.ROLE: "role", By.MODEL: "model"}
 
-SHOWN = (None, *COLUMN, By.SESSION)
+SHOWN = (None, *COLUMN, By.SESSION, By.BEHAVIOUR)
 """Groups that show whether they have errors or not."""
 
 
@@ -34,6 +36,8 @@ class Item:
     judges: tuple[str, float]
     broken: set[str]  # detectors that raised
     findings: dict[Any, list[Row]] = field(default_factory=dict)  # errors by population, or by judge and its kind
+    behaviours: set[str] = field(default_factory=set)
+    simulated: bool = False
 
 
 @dataclass
@@ -51,7 +55,8 @@ def items(store: Store, unit: Unit) -> list[Item]:
         store,
         "traces",
         "TraceId, toUnixTimestamp64Nano(ReceivedAt) AS At, ServiceName, Version, SessionId, Conventions, JoinedTo, "
-        "Runs.Id, Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool, Calls.Asked",
+        "Runs.Id, Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool, Calls.Asked, "
+        "Simulated, Behaviour, Exchanges.Run, Exchanges.First, Exchanges.Last, Exchanges.Runs",
     )
     rows = store.rows(f"SELECT {FINDING_SELECT}, JudgedBy FROM findings FINAL WHERE State = 'current'")
     findings = [(finding_from_row(row), row[-1] != "detectors") for row in rows]
@@ -65,24 +70,19 @@ def items(store: Store, unit: Unit) -> list[Item]:
         for v in table(store, "verdicts", "TraceId, SubjectKind, SubjectId, Judge, Score, Value")
         if v.get({"agent-run": "Score", "exchange": "Value", "trace": "Value"}.get(v["SubjectKind"], "")) is not None
     }
+    labels = labels_by_trace(store, words)
     made: list[Item] = []
     for trace in traces:
         if trace["JoinedTo"]:
             continue
         mine = {trace["TraceId"]} | {t["TraceId"] for t in traces if t["JoinedTo"] == trace["TraceId"]}
         found = errors_by_scope([f for f in findings if f[0].trace_id in mine], trace)
-        made += of_trace(trace, found, words, scored, unit)
+        of_runs = behaviours_by_run(trace, labels.get(trace["TraceId"], {}))
+        for item, run_id in zip(of_trace(trace, found, words, scored, unit), [*trace["Runs.Id"], ""], strict=False):
+            item.behaviours = of_runs[run_id if unit in (Unit.RUN, Unit.TURN) else ""]
+            item.simulated = trace["Simulated"]
+            made.append(item)
     return made
-
-
-def last_words(rows: Sequence[Row]) -> dict[tuple[str, str, str, str], Row]:
-    """The last word of each judge on each subject, as the ledger has it."""
-    last: dict[tuple[str, str, str, str], Row] = {}
-    order = sorted(rows, key=lambda r: (r["Version"], r["InputHash"]))
-    order.sort(key=lambda r: (r["JudgedAt"], r["Outcome"] != "superseded", r["At"]), reverse=True)
-    for row in order:
-        last.setdefault((row["TraceId"], row["SubjectKind"], row["SubjectId"], row["Judge"]), row)
-    return last
 
 
 def of_trace(
@@ -233,7 +233,10 @@ def expected(store: Store, query: RateQuery, rules: Collection[str], packs: Coll
     chosen = [
         item
         for item in items(store, q.unit)
-        if q.since <= item.at < q.until and all(item.about[k] == v for k, v in filters.items() if v)
+        if q.since <= item.at < q.until
+        and all(item.about[k] == v for k, v in filters.items() if v)
+        and item.simulated == q.simulated
+        and (not q.behaviour or q.behaviour in item.behaviours)
     ]
     unjudged = Counter(why for item in chosen if (why := standing(item, population)[0]))
     keys = {
@@ -262,6 +265,11 @@ def groups(q: RateQuery, everything: list[Item], chosen: list[Item], rules: Coll
         return {
             key: counted(q, [i for i in chosen if i.about[name] == key], q.judge, rules, lambda _: True)
             for key in {i.about[name] for i in everything}
+        }
+    if q.by is By.BEHAVIOUR:
+        return {
+            key: counted(q, [i for i in chosen if key in (i.behaviours or {""})], q.judge, rules, lambda _: True)
+            for key in {one for i in everything for one in i.behaviours or {""}}
         }
     if q.by is By.JUDGE:
         names = {j for i in everything for j in i.words} | {
@@ -387,11 +395,3 @@ def errors(item: Item, q: RateQuery, judge: str, rules: Collection[str], of_grou
         ):
             kept.append(f)
     return kept
-
-
-def one(w: float, t: int, b: int, y: int) -> Sums:
-    """The sums of one cluster."""
-    return Sums(
-        n=1, units=t, hits=b, errors=y, w=w, w2=w * w, wt=w * t, w2t2=(w * t) ** 2, wb=w * b, w2b2=(w * b) ** 2,
-        w2bt=w * w * b * t, wy=w * y, w2y=w * w * y, w2yt=w * w * y * t, w2y2=(w * y) ** 2,
-    )  # fmt: skip

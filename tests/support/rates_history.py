@@ -19,11 +19,13 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.processors.normalize import normalize
+from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.rates import RateAnswer, RateQuery
 from tracejury.schemas.taxonomy import Dimension, Severity
-from tracejury.schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
+from tracejury.schemas.trajectory import AgentRun, Exchange, ToolCall, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import (
     JudgedSubject,
     JudgedTrace,
@@ -43,6 +45,9 @@ JUDGES = ("goal", "plans")
 CHECKS = ("club-state", "club-tools")
 PACKS = ("club",)
 TRACES = tuple(f"{n:032x}" for n in range(1, 5))
+LABELS = ("underspecification", "goal-switching", "impatience-and-hostility")
+EXCHANGES = (Exchange("run-0", 0, 0, "Hello", "Hi"), Exchange("run-0", 1, 1, "And now?", "Done"))
+"""Of a manager that calls a sub-agent in each."""
 CLAIMS = 8
 """Findings that a detector or judge may make in a run or beside it."""
 
@@ -95,10 +100,18 @@ def runs_of(trace_id: str, count: int) -> tuple[AgentRun, ...]:
             name=("planner", "coder", "reader")[n],
             role="manager" if n == 0 else "sub-agent",
             parent_id="" if n == 0 else "run-0",
+            parent_turn=n - 1 if n else None,
             turns=tuple(a_turn(trace_id, f"run-{n}", i) for i in range(n + 1)),
         )
         for n in range(count)
     )
+
+
+def simulated_by(trace_id: str, behaviour: str | None) -> dict[str, NormalizedSpan]:
+    """The spans of a trace, of which one says that a simulated user behaves so."""
+    said = {} if behaviour is None else {"tracejury.simulated": "true", "tracejury.behaviour": behaviour}
+    spans = [a_span(trace_id=trace_id, span_id=f"{n}", attributes=said if n else {}) for n in range(2)]
+    return {span.span_id: normalize(span) for span in spans}
 
 
 def claim(trace_id: str, number: int, judge: str, state: FindingState = FindingState.CURRENT) -> Finding:
@@ -161,7 +174,10 @@ class World:
         self._begin()
 
     def judge(self, trace: int, *, hour: int, state: TraceState, claims: Sequence[int], **about: Any) -> None:
-        """The detectors judge a trace; `about`: service, version, session, runs, known, joined, outcome, p, failed."""
+        """The detectors judge a trace.
+
+        `about`: service, version, session, runs, known, joined, outcome, p, failed, simulated (a behaviour).
+        """
         trace_id, now = TRACES[trace], self.tick()
         known = StoredJudging(self.store).load_findings([trace_id]).get(trace_id, [])
         found = [claim(trace_id, n, RULES[n % 2]) for n in claims]
@@ -178,6 +194,8 @@ class World:
             runs=runs_of(trace_id, about["runs"]),
             conventions=("openinference",) if about["known"] else (),
             joined_to=TRACES[about["joined"]] if about["joined"] not in (None, trace) else "",
+            spans=simulated_by(trace_id, about["simulated"]),
+            exchanges=EXCHANGES if about["runs"] == len(EXCHANGES) + 1 else (),
         )
         judgement = replace(
             judged.judgement,
@@ -221,6 +239,22 @@ class World:
             verdicts=(verdict,) if said else (), probability=about["p"],
         )  # fmt: skip
         self._save(JudgedSubject(TraceState.SETTLED, (judgement,), change.written, change.retracted))
+
+    def label(self, trace: int, exchange: str, labels: Sequence[str], outcome: Outcome, **about: Any) -> None:
+        """The user of an exchange is said to behave so; `about`: p, value."""
+        subject = Subject(SubjectKind.EXCHANGE, exchange, TRACES[trace])
+        items = tuple(
+            ItemAnswer(f"{one}: so", "absent", best=True) if one not in labels else
+            ItemAnswer(f"{one}: so", "primary" if one == labels[0] else "second", best=False, grounded=True)
+            for one in LABELS
+        )  # fmt: skip
+        verdict = Verdict("rut-behaviour", "v1", subject, None, value=about["value"], items=items)
+        said = (verdict,) if outcome in (Outcome.DONE, Outcome.CACHED) else ()
+        judgement = Judgement(
+            subject, "rut-behaviour", "v1", "content", self.tick(), BASE, outcome, verdicts=said,
+            probability=about["p"],
+        )  # fmt: skip
+        self._save(JudgedSubject(TraceState.SETTLED, (judgement,)))
 
     def close(self, trace: int, session: str) -> None:
         """A check says something of a session, or of a trace that is one of its own: no run is judged by that."""

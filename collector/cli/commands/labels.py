@@ -18,6 +18,7 @@ from ..options import (
     format_option,
     limit_option,
     show_rows,
+    simulated_option,
     since_option,
     url_option,
 )
@@ -50,17 +51,20 @@ def labels_command() -> None:
 @service_option
 @since_option
 @until_option
+@simulated_option
 @click.option("--overlap", type=click.FloatRange(0, 1), help="The share that everybody is asked for (default: 0.2).")
 @click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="Show at most this many.")
 @as_option
 @format_option
 @url_option
-def show_queue(*, limit: int, overlap: float | None, style: str, url: str, **given: str) -> None:
+def show_queue(*, limit: int, overlap: float | None, simulated: bool, style: str, url: str, **given: str) -> None:
     """List the agent runs to look at next, in this order."""
     from ...api.client import ApiClient
     from ..render.labels import queue_table
 
     filters = given | {"limit": str(limit), "overlap": "" if overlap is None else str(overlap)}
+    if simulated:
+        filters["simulated"] = "true"
     with ApiClient(url) as client:
         items = client.label_queue(filters)
     show_rows(items, queue_table, style)

@@ -6,7 +6,7 @@ import click
 
 from ....schemas.filters import RATE_FILTERS
 from ....schemas.rates import By, Population, Unit
-from ..options import filter_options, format_option, profile_option, since_option, url_option
+from ..options import filter_options, format_option, profile_option, simulated_option, since_option, url_option
 
 
 @click.command("rates")
@@ -22,6 +22,7 @@ from ..options import filter_options, format_option, profile_option, since_optio
 @click.option("--until", default="", metavar="1h|ISO", help="Only before this point in time.")
 @profile_option
 @filter_options(*RATE_FILTERS)
+@simulated_option
 @click.option("--calibrated", is_flag=True, help="Also the shares corrected by human labels.")
 @click.option("--limit", type=click.IntRange(min=1, max=1000), default=100, show_default=True, help="Groups at most.")
 @click.option(
@@ -32,14 +33,23 @@ from ..options import filter_options, format_option, profile_option, since_optio
 )
 @format_option
 @url_option
-def rates_command(*, compare_to: str, calibrated: bool, limit: int, style: str, url: str, **given: str | None) -> None:
+def rates_command(
+    *,
+    compare_to: str,
+    simulated: bool,
+    calibrated: bool,
+    limit: int,
+    style: str,
+    url: str,
+    **given: str | None,
+) -> None:
     """Show what share of agent runs (turns, traces, sessions) has errors, with 95% intervals.
 
     Without --since: of the last day. Did the deploy make it worse? --version 2.1 --compare-to version=2.0
     """
     from ...api.client import ApiClient
     from .. import output
-    from ..render.rates import comparison_table, rates_table
+    from ..render.rates import comparison_table, judges_by_behaviour, rates_table
 
     given_too = [option for option, value in (("--by", given["by"]), ("--step", given["step"])) if value]
     given_too += ["--calibrated"] * calibrated
@@ -53,6 +63,8 @@ def rates_command(*, compare_to: str, calibrated: bool, limit: int, style: str, 
         filters["severity"] = filters["severity"].upper()
     if calibrated:
         filters["calibrated"] = "true"
+    if simulated:
+        filters["simulated"] = "true"
     with ApiClient(url) as client:
         if compare_to:
             compared = client.compare_rates(filters, compare_to)
@@ -60,6 +72,10 @@ def rates_command(*, compare_to: str, calibrated: bool, limit: int, style: str, 
         else:
             page = client.rates(filters)
             found, table = page, rates_table(page)
+            if given["by"] == By.BEHAVIOUR and style != "json" and not {"judge", "behaviour", "step"} & filters.keys():
+                asked = filters | {"by": By.JUDGE.value, "population": page.population}
+                judges = {row.key: client.rates(asked | {"behaviour": row.key}) for row in page.items if row.key}
+                table = judges_by_behaviour(table, judges)
     if style == "json":
         output.show_json(found)
     else:

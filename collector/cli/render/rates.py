@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -16,6 +18,7 @@ SURE: Final = 0.05
 """Below this p-value people speak of a difference."""
 
 _WHOSE: Final = {"detectors": "detectors'", "judges": "LLM judges'", "both": "detectors' and LLM judges'"}
+_NAMELESS: Final = {"agent": agent_name(""), "behaviour": "unlabelled"}
 _SAMPLED: Final = Text("~ some stand for several: a sample was judged", "dim")
 
 
@@ -27,11 +30,13 @@ def rates_table(page: RatesJson) -> RenderableType:
     columns = ("with errors", "95 %", *["as people see it"] * people, "errors each", "of")
     table = plain_table(*[page.by or ""] * named, *["from"] * stepped, *columns)
     for row in page.items if named or stepped else ():
-        name = [content(row.key or (agent_name("") if page.by == "agent" else "-"), 60)] * named
+        name = [content(row.key or _NAMELESS.get(page.by or "", "-"), 60)] * named
         table.add_row(*name, *[moment(row.at)] * stepped, *_cells(row, page.unit, people=people))
     total = [Text("all", "bold"), Text("")] if named and stepped else [Text("all", "bold")] if named or stepped else []
     table.add_row(*total, *_cells(page.total, page.unit, people=people))
     lines = [_whose(page)]
+    if page.by == "behaviour":
+        lines.append(Text(f"a {page.unit} counts in each behaviour of its users: rows add up to more than all", "dim"))
     if page.left:
         lines.append(Text(f"{counted(page.left, 'more group')}: narrow with filters, or raise --limit", "dim"))
     if page.unjudged:
@@ -42,6 +47,22 @@ def rates_table(page: RatesJson) -> RenderableType:
     if page.total.sampled:
         lines.append(_SAMPLED)
     return Group(table, *lines)
+
+
+def judges_by_behaviour(table: RenderableType, judges: Mapping[str, RatesJson]) -> RenderableType:
+    """The table, and below it what share has an error that each judge found, by behaviour of the user."""
+    hits = Counter({row.key: 0 for page in judges.values() for row in page.items})
+    for page in judges.values():
+        hits.update({row.key: row.hits for row in page.items})
+    named = [judge for judge, count in hits.most_common() if count]
+    if not named:
+        return table
+    below = plain_table("judge", *judges)
+    for judge in named:
+        found = (next((row.share for row in page.items if row.key == judge), None) for page in judges.values())
+        cells = [Text(f"{100 * one.value:.1f} %") if one else Text("-", "dim") for one in found]
+        below.add_row(content(judge, 60), *cells)
+    return Group(table, Text(), Text("with errors, by judge"), below)
 
 
 def comparison_table(page: RatesComparisonJson) -> RenderableType:
@@ -59,7 +80,8 @@ def comparison_table(page: RatesComparisonJson) -> RenderableType:
 
 
 def _whose(page: RatesJson) -> Text:
-    return Text(f"{_WHOSE[page.population]} errors, by {page.unit}", "dim")
+    simulated = " of simulated sessions" * page.simulated
+    return Text(f"{_WHOSE[page.population]} errors, by {page.unit}{simulated}", "dim")
 
 
 def _said(what: str, difference: EstimateJson | None, p: float | None, *, points: bool) -> Text:

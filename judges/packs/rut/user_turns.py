@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
+from ....schemas.behaviours import Behaviour
+
+__all__ = ["MOST_TURNS", "Behaviour", "Turns", "UserTurns"]
+
 MOST_TURNS: Final = 20
-
-
-class Behaviour(StrEnum):
-    """How a user behaves; the values are the labels of `rut-behaviour`, and `ideal`."""
-
-    IDEAL = "ideal"
-    UNDERSPECIFICATION = "underspecification"
-    INFORMATION_OVERLOAD = "information-overload"
-    FABRICATED_PARAMETERS = "fabricated-parameters"
-    GOAL_SWITCHING = "goal-switching"
-    CONTRADICTORY_CONSTRAINTS = "contradictory-constraints"
-    IMPATIENCE_AND_HOSTILITY = "impatience-and-hostility"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Behaviour | None:
-        """Names are read as the paper writes them, too: with underscores."""
-        wanted = value.strip().lower().replace("_", "-") if isinstance(value, str) else None
-        return next((one for one in cls if one.value == wanted), None)
-
 
 Turns = Annotated[
     tuple[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=20_000)], ...],

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from memory_api import NOW, Api
-from memory_rates import NOTHING
+from memory_rates import NOTHING, MemoryRates
 
 from tracejury.collector.cli.root import root
 from tracejury.schemas.rates import By, Estimate, Population, Rate, RateAnswer, RateQuery, RateRow, Unit, Unjudged
@@ -38,15 +38,24 @@ def test_every_parameter_reaches_the_question(api: Api) -> None:
     """Each under its own name."""
     texts = {
         "profile": "strict", "service": "s", "version": "v", "agent": "a", "role": "manager", "model": "m",
-        "session": "c", "judge": "j", "dimension": "TS", "taxonomy": "t", "category": "k", "severity": "HIGH",
-        "tool": "o",
+        "session": "c", "behaviour": "goal-switching", "judge": "j", "dimension": "TS", "taxonomy": "t",
+        "category": "k", "severity": "HIGH", "tool": "o",
     }  # fmt: skip
     api.get(
         "/api/rates", by="tool", unit="turn", population="judges", step="1h", since="2d", until="1h", limit="7",
-        calibrated="true", **texts,
+        calibrated="true", simulated="true", **texts,
     )  # fmt: skip
     wanted = RateQuery(
-        NOW - 2 * DAY, NOW - HOUR, HOUR, By.TOOL, Unit.TURN, Population.JUDGES, calibrated=True, limit=7, **texts
+        NOW - 2 * DAY,
+        NOW - HOUR,
+        HOUR,
+        By.TOOL,
+        Unit.TURN,
+        Population.JUDGES,
+        calibrated=True,
+        simulated=True,
+        limit=7,
+        **texts,
     )
     assert api.reader.rates.asked == [wanted]
 
@@ -83,6 +92,7 @@ def test_what_is_compared_to(api: Api, given: dict[str, str], wanted: RateQuery)
     ("path", "given", "why"),
     [
         ("/api/rates", {"by": "colour"}, "by"),
+        ("/api/rates", {"behaviour": "kind"}, "behaviour"),
         ("/api/rates", {"step": "soon"}, "step: 'soon' is no length of time"),
         ("/api/rates", {"step": "0s"}, "step: must be longer than nothing"),
         ("/api/rates", {"since": "yesterday"}, "since: 'yesterday' is no point in time"),
@@ -113,6 +123,32 @@ def test_the_table_names_groups_intervals_and_what_is_missing(api: Api) -> None:
     for text in ("planner", "~25.0 %", "10.0 - 50.0 %", "2 of 8 runs", "2 more groups", "in no rate: 3 open", "~ some"):
         assert text in shown
     assert json.loads(run(api, "--by", "agent", "--format", "json").stdout)["left"] == 2
+
+
+class Labelled(MemoryRates):
+    """Users of one behaviour, and others that nobody labelled; one judge saw something."""
+
+    def ask(self, query: RateQuery) -> RateAnswer:
+        """By what is asked."""
+        self.asked.append(query)
+        keys = {By.BEHAVIOUR: ("goal-switching", ""), By.JUDGE: ("<b>loops",)}.get(query.by or By.AGENT, ())
+        return replace(ANSWER, rows=tuple(RateRow(key, NOW, RATE) for key in keys), left=0)
+
+
+def test_by_behaviour_every_judge_is_told_and_that_groups_overlap(api: Api) -> None:
+    """The command line and the overview ask for the judges of each behaviour."""
+    api.reader.rates = Labelled()
+    shown = run(api, "--by", "behaviour", "--simulated").stdout
+    for text in ("goal-switching", "unlabelled", "rows add up to more than all", "of simulated sessions", "<b>loops"):
+        assert text in shown
+    of_judges = [query for query in api.reader.rates.asked if query.by is By.JUDGE]
+    assert [(one.behaviour, one.simulated) for one in of_judges] == [("goal-switching", True)]
+    page = api.client.get("/overview/by/behaviour", params={"simulated": "1"}).text
+    assert "add up to more than all" in page
+    assert "&lt;b&gt;loops" in page
+    assert "8 more have users whom nobody labelled" in page
+    assert api.reader.rates.asked[-1].simulated
+    assert api.get("/api/rates", by="behaviour", simulated="true")["simulated"] is True
 
 
 def test_a_hostile_name_is_text_in_the_table(api: Api) -> None:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from naive_errors import expected_errors, stored_errors
 from naive_rates import expected
-from rates_history import BASE, CHECKS, CLAIMS, HOUR, JUDGES, PACKS, RULES, MortalStore, World
+from rates_history import BASE, CHECKS, CLAIMS, HOUR, JUDGES, LABELS, PACKS, RULES, MortalStore, World
 from sizes import sized
 
 from tracejury.collector.rates import reading
@@ -46,6 +46,7 @@ judge = st.fixed_dictionaries(
         "outcome": st.sampled_from([Outcome.DONE] * 5 + [Outcome.FAILED, Outcome.FILTERED]),
         "p": st.sampled_from([1.0, 1.0, 0.25, 1e-6]),
         "failed": st.sampled_from([(), (), (), (RULES[0],)]),
+        "simulated": st.sampled_from([None] * 5 + ["", "goal-switching", "<b>"]),
     }
 )
 hear = st.fixed_dictionaries(
@@ -71,7 +72,18 @@ check_ = st.fixed_dictionaries(
         "value": st.sampled_from([1.0, 0.0, 0.5, None]),
     }
 )
+label = st.fixed_dictionaries(
+    {
+        "trace": st.integers(0, 3),
+        "exchange": st.sampled_from(["run-0:0-0", "run-0:0-0", "run-0:1-1", "run-1:0-0", "gone:0-0"]),
+        "labels": st.lists(st.sampled_from(LABELS), max_size=2, unique=True),
+        "outcome": st.sampled_from([Outcome.DONE] * 8 + list(Outcome)),
+        "p": st.sampled_from([1.0, 1.0, 0.5, 0.0]),
+        "value": st.sampled_from([1.0, 0.0, None]),
+    }
+)
 acts = st.one_of(
+    label.map(lambda given: ("label", given)),
     check_.map(lambda given: ("check", given)),
     check_.map(lambda given: ("check", given)),
     st.builds(lambda n, s: ("close", {"trace": n, "session": s}), st.integers(0, 3), st.sampled_from(["", "s1"])),
@@ -106,7 +118,10 @@ filters = st.sampled_from(
         {"taxonomy": "trail", "category": "Timeout Issues"}, {"judge": "club-state"}, {"taxonomy": "club"},
         {"taxonomy": "club", "agent": "planner"}, {"category": "club/bad club-state"},
         {"taxonomy": "club", "tool": "sum"}, {"taxonomy": "club", "severity": "medium"},
-        {"judge": "club-tools", "taxonomy": "club"},
+        {"judge": "club-tools", "taxonomy": "club"}, {"behaviour": "goal-switching"},
+        {"behaviour": "ideal", "agent": "planner"}, {"simulated": True},
+        {"simulated": True, "behaviour": "goal-switching"},
+        *[{"by": By.BEHAVIOUR}] * 3, {"by": By.BEHAVIOUR, "judge": "goal"}, {"by": By.BEHAVIOUR, "simulated": True},
     ]
 )  # fmt: skip
 
@@ -143,6 +158,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     begun = [("judge", draw(judge) | {"trace": n, "state": TraceState.SETTLED, "joined": None}) for n in range(4)]
     heard = [("hear", given_) for given_ in draw(st.lists(hear, max_size=6))]
     heard += [("check", given_) for given_ in draw(st.lists(check_, max_size=4))]
+    heard += [("label", given_) for given_ in draw(st.lists(label, max_size=4))]
     return begun + heard + draw(st.lists(acts, max_size=12))
 
 

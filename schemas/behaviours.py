@@ -1,0 +1,23 @@
+"""How users behave towards agents."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Behaviour(StrEnum):
+    """How a user behaves; the values are the labels of `rut-behaviour`, and `ideal`."""
+
+    IDEAL = "ideal"
+    UNDERSPECIFICATION = "underspecification"
+    INFORMATION_OVERLOAD = "information-overload"
+    FABRICATED_PARAMETERS = "fabricated-parameters"
+    GOAL_SWITCHING = "goal-switching"
+    CONTRADICTORY_CONSTRAINTS = "contradictory-constraints"
+    IMPATIENCE_AND_HOSTILITY = "impatience-and-hostility"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Behaviour | None:
+        """Names are read as the paper writes them, too: with underscores."""
+        wanted = value.strip().lower().replace("_", "-") if isinstance(value, str) else None
+        return next((one for one in cls if one.value == wanted), None)

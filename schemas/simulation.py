@@ -1,0 +1,35 @@
+"""Attributes of spans by which a simulated session is told from those of real users."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from .behaviours import Behaviour
+from .normalized import NormalizedSpan
+
+SIMULATED: Final = "tracejury.simulated"
+BEHAVIOUR: Final = "tracejury.behaviour"
+
+
+def is_simulated(spans: Mapping[str, NormalizedSpan]) -> bool:
+    """Whether a span says so: `true`, as a bool or as text."""
+    return any(span.raw.attributes.get(SIMULATED, "").strip().lower() == "true" for span in spans.values())
+
+
+def behaviour(spans: Mapping[str, NormalizedSpan]) -> str:
+    """How the user of a simulated session was to behave, by its first span that names a behaviour; "" without one."""
+    said = [
+        (raw.start, raw.span_id, found.value)
+        for span in spans.values()
+        if SIMULATED in (raw := span.raw).attributes and (found := _named(raw.attributes.get(BEHAVIOUR, "")))
+    ]
+    return min(said)[-1] if said else ""
+
+
+def _named(text: str) -> Behaviour | None:
+    """Whatever else a span says is no behaviour."""
+    try:
+        return Behaviour(text)
+    except ValueError:
+        return None
