@@ -71,10 +71,9 @@ class CatchingUp:
         changes.touch(found)
         self._after = found[-1] if len(found) == PAGE else None
 
-    def done(self, changes: Changes, writes: int) -> None:
-        """Nothing touched is left, after so many writes: note it now and then, for the next start."""
-        now = self._clock()
-        if self._after is not None or len(changes) or writes == self._writes or now < self._noted + EVERY:
+    def done(self, now: int, writes: int) -> None:
+        """All that was touched by `now` is folded, after so many writes: note it now and then, for the next start."""
+        if self._after is not None or writes == self._writes or now < self._noted + EVERY:
             return
         row = ("", 0, 0, 0, max(now - EVERY, 0), now)
         with storing("how far error rates have come"):

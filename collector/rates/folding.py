@@ -1,4 +1,4 @@
-"""Renews the facts of touched traces. All of it blocks."""
+"""Renews the errors and the facts of touched traces. All of it blocks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
+from ...processors.assemble import TraceKey
 from ...schemas.columns import Row
 from ...schemas.errors import RetryableError
 from ...schemas.judged_rows import ERROR_COLUMNS, error_row
@@ -29,7 +30,7 @@ _LAST: Final = "SELECT max(greatest(Touched, if(Hours = 0, 0, Rolled))) FROM rat
 
 
 class Folding:
-    """Keeps `run_facts` equal to what is stored of judging. Any thread; one at a time works.
+    """Keeps `errors` and `run_facts` equal to what is stored of judging. Any thread; one at a time works.
 
     `writes`: how often facts were written; it tells whether what was read meanwhile may be of two minds.
     """
@@ -75,20 +76,46 @@ class Folding:
     def step(self) -> int:
         """Fold up to `AT_ONCE` traces; returns how many. The caller holds `lock`."""
         self._catching_up.look(self._changes)
-        taken = self._changes.take(AT_ONCE)
+        now, taken = self._clock(), self._changes.take(AT_ONCE)
+        self._each_tenant(taken, self._fold)
+        if len(taken) < AT_ONCE:
+            self._catching_up.done(now, self.writes)
+        return len(taken)
+
+    def derive_errors(self) -> None:
+        """Renew the errors alone of up to `AT_ONCE` traces touched since; their facts wait for `step`.
+
+        Whoever reads errors waits for it, so it takes half the questions. The caller holds `lock`.
+        """
+        self._catching_up.look(self._changes)
+        self._each_tenant(self._changes.take_new(AT_ONCE), self._derive)
+
+    def _each_tenant(self, taken: Collection[TraceKey], renew: Callable[[str, set[str]], None]) -> None:
         try:
             for tenant in {tenant for tenant, _ in taken}:
-                self._fold(tenant, {trace_id for owner, trace_id in taken if owner == tenant})
+                renew(tenant, {trace_id for owner, trace_id in taken if owner == tenant})
         except BaseException:
             self._changes.touch(taken)
             raise
-        if not taken:
-            self._catching_up.done(self._changes, self.writes)
-        return len(taken)
 
-    def _fold(self, tenant: str, trace_ids: Collection[str]) -> None:
+    def _derive(self, tenant: str, trace_ids: set[str]) -> None:
         loading = Loading(self._store, tenant)
-        wanted = set(trace_ids)
+        # Which traces were one with these is told by the facts, so facts of joined traces are never behind.
+        joined = any(set(parts) != {key.trace_id} for key, parts in loading.facts(trace_ids).items())
+        traces = loading.traces(trace_ids, words=False)
+        if joined or not loading.heads(trace_ids) <= trace_ids or any(len(trace.parts) > 1 for trace in traces):
+            self._fold(tenant, trace_ids)
+            return
+        self._write_errors(loading.errors(trace_ids), traces, self.stamp())
+
+    def _write_errors(self, stood: Iterable[StoredError], traces: Iterable[BaseTrace], stamp: int) -> None:
+        if errors := list(_changed_errors(stood, traces, stamp)):
+            with storing("errors"):
+                insert_rows(self._store, "errors", ERROR_COLUMNS, errors)
+
+    def _fold(self, tenant: str, trace_ids: set[str]) -> None:
+        loading = Loading(self._store, tenant)
+        wanted = trace_ids
         while True:  # what these are joined to has changed with them, and what they were joined to when last folded
             stood = loading.facts(wanted)
             grown = wanted | {key.trace_id for key in stood} | loading.heads(wanted)
@@ -98,14 +125,11 @@ class Folding:
         traces = loading.traces(wanted)
         facts = [fact for trace in traces for fact in fold(trace)]
         stamp = self.stamp()
-        errors = list(_changed_errors(loading.errors(wanted), traces, stamp))
         rows = [fact_row(fact, tenant, stamp) for fact in facts]
         stand = {fact.key for fact in facts}
         rows += [removed_row(key, tenant, stamp) for key in stood if key not in stand]
         hours = {fact.key.hour for fact in facts} | {key.hour for key in stood}
-        if errors:
-            with storing("errors"):
-                insert_rows(self._store, "errors", ERROR_COLUMNS, errors)
+        self._write_errors(loading.errors(wanted), traces, stamp)
         if not rows:
             return
         with storing("error rates"):

@@ -80,8 +80,11 @@ class Loading:
         self._read(trace_ids)
         return {self._rows[i][6] or i for i in trace_ids if i in self._rows}
 
-    def traces(self, trace_ids: Collection[str]) -> list[BaseTrace]:
-        """The traces among these that are joined to no other, with those joined to them."""
+    def traces(self, trace_ids: Collection[str], *, words: bool = True) -> list[BaseTrace]:
+        """The traces among these that are joined to no other, with those joined to them.
+
+        `words`: with what the ledger says of them, which errors do not depend on.
+        """
         self._read(trace_ids)
         heads = {i: self._rows[i] for i in trace_ids if i in self._rows and not self._rows[i][6]}
         if not heads:
@@ -91,7 +94,7 @@ class Loading:
         for trace_id, row in sorted(self._rows.items()):
             if row[6] in parts:
                 parts[row[6]].append(trace_id)
-        return self._built(heads, parts)
+        return self._built(heads, parts, words=words)
 
     def _read(self, trace_ids: Collection[str]) -> None:
         missing = [i for i in trace_ids if i not in self._asked]
@@ -99,11 +102,13 @@ class Loading:
             self._asked.update(missing)
             self._rows |= {row[0]: row for row in self._scope.select(_TRACES, trace_ids=sorted(missing))}
 
-    def _built(self, heads: Mapping[str, Sequence[Any]], parts: Mapping[str, Sequence[str]]) -> list[BaseTrace]:
+    def _built(
+        self, heads: Mapping[str, Sequence[Any]], parts: Mapping[str, Sequence[str]], *, words: bool
+    ) -> list[BaseTrace]:
         ids, everything = sorted(heads), sorted({i for own in parts.values() for i in own})
-        words, exchanges, wholes, states = self._words(ids)
+        spoken, exchanges, wholes, states = self._words(ids if words else ())
         scored: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for trace_id, run_id, judge in self._scope.select(_SCORED, trace_ids=ids):
+        for trace_id, run_id, judge in self._scope.select(_SCORED, trace_ids=ids) if words else ():
             scored[trace_id].add((run_id, judge))
         findings: dict[str, list[BaseFinding]] = defaultdict(list)
         for row in self._scope.select(_FINDINGS, trace_ids=everything):
@@ -114,7 +119,7 @@ class Loading:
                 self._tenant,
                 row,
                 tuple(parts[trace_id]),
-                words[trace_id],
+                spoken[trace_id],
                 exchanges[trace_id],
                 wholes[trace_id],
                 states.get(trace_id, TraceState.OPEN),
@@ -134,9 +139,8 @@ class Loading:
         exchanges: _Words = defaultdict(list)
         wholes: _Words = defaultdict(list)
         states: dict[str, TraceState] = {}
-        for trace_id, kind, subject_id, judge, outcome, probability, failed, state in self._scope.select(
-            _WORDS, trace_ids=trace_ids
-        ):
+        rows = self._scope.select(_WORDS, trace_ids=trace_ids) if trace_ids else ()
+        for trace_id, kind, subject_id, judge, outcome, probability, failed, state in rows:
             detectors = judge == DETECTORS
             if detectors and kind != "trace":
                 continue

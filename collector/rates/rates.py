@@ -81,7 +81,7 @@ class StoredRates:
         """Derive the errors of what was judged just now, as far as that is done at once. Raises as `ask`."""
         if self.folding.lock.acquire(timeout=PATIENCE):
             try:
-                self.folding.step()
+                self.folding.derive_errors()
             finally:
                 self.folding.lock.release()
 

@@ -11,7 +11,7 @@ from ..worker.outage_log import OutageLog
 from ..worker.worker import Task, Worker
 from .buckets import DAY, Marks, marks
 from .facts import HOUR
-from .folding import Folding
+from .folding import AT_ONCE, Folding
 from .rolling import Rolling
 from .rule_calibrating import RuleCalibrating
 
@@ -61,7 +61,7 @@ class RateUpkeep:
         """Fold touched traces, a little at a time. Raises RetryableError, StoreError."""
         while not self.worker.stopping.is_set() and not self._pressed():
             with self._folding.lock:
-                if not self._folding.step():
+                if self._folding.step() < AT_ONCE:  # what is touched from now on waits for the next time
                     return
             self.worker.stopping.wait(REST_SECONDS)
 

@@ -1,4 +1,4 @@
-"""Traces that this process has written about, and whose rates were not computed again yet."""
+"""Traces that this process has written about, and whose errors and rates were not computed again yet."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ class Changes:
         self.making = threading.Lock()
         """Held by whoever makes facts of touched traces, so that one does at a time."""
         self._touched: dict[TraceKey, None] = {}
+        self._newly: dict[TraceKey, None] = {}  # those of them that `take_new` has not given
         self._lost = True
         self._lock = threading.RLock()
         self._written = threading.Condition(self._lock)
@@ -33,9 +34,12 @@ class Changes:
     def touch(self, keys: Iterable[TraceKey]) -> None:
         """Mark traces about which something was, or may have been, written."""
         with self._lock:
-            self._touched.update(dict.fromkeys(keys))
+            new = dict.fromkeys(keys)
+            self._touched.update(new)
+            self._newly.update(new)
             if len(self._touched) > MOST:
                 self._touched.clear()
+                self._newly.clear()
                 self._lost = True
 
     @contextmanager
@@ -95,6 +99,15 @@ class Changes:
             taken = [key for key, _ in zip(self._touched, range(most), strict=False)]
             for key in taken:
                 del self._touched[key]
+                self._newly.pop(key, None)
+            return taken
+
+    def take_new(self, most: int) -> Collection[TraceKey]:
+        """The same of those touched since they were last taken so; they stay until `take` gives them."""
+        with self._lock:
+            taken = [key for key, _ in zip(self._newly, range(most), strict=False)]
+            for key in taken:
+                del self._newly[key]
             return taken
 
     def lost(self) -> bool:

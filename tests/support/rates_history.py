@@ -301,6 +301,12 @@ class World:
         with self._mortal():
             self.upkeep.clean()
 
+    def list_errors(self) -> None:
+        """Somebody lists errors, again where the process died of it."""
+        while True:
+            with self._mortal():
+                return self.rates.refresh()
+
     def ask(self, query: RateQuery) -> RateAnswer:
         """The rates, asked again where the process died of it."""
         while True:

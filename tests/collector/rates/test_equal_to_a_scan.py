@@ -94,7 +94,7 @@ acts = st.one_of(
     st.builds(lambda which: ("resend", {"which": which}), st.integers(0, 50)),
     st.builds(lambda trace: ("delete", {"trace": trace}), st.integers(0, 3)),
     st.builds(lambda table: ("die", {"table": table}), st.sampled_from(TABLES)),
-    st.sampled_from([("restart", {}), ("fold", {}), ("roll", {}), ("roll", {})]),
+    st.sampled_from([("restart", {}), ("list_errors", {}), ("fold", {}), ("roll", {}), ("roll", {})]),
 )
 times = st.sampled_from(
     [
@@ -168,13 +168,21 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-@given(histories(), st.lists(queries(), min_size=8, max_size=8, unique=True))
-def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], asked: list[RateQuery]) -> None:
+@given(histories(), st.lists(queries(), min_size=8, max_size=8, unique=True), st.booleans())
+def test_after_any_history(
+    dsn: str,
+    history: list[tuple[str, dict[str, Any]]],
+    asked: list[RateQuery],
+    listed: bool,  # noqa: FBT001  drawn
+) -> None:
     """Sent again, judged again, taken back, moved, joined, killed, restarted, summed: the answer is that of a scan."""
     world = fresh(dsn)
     try:
         for name, given_ in history:
             getattr(world, name)(**given_)
+        if listed:
+            world.list_errors()
+            assert stored_errors(world.store) == expected_errors(world.store)
         for query in asked[:6]:
             check(world, query)
         assert stored_errors(world.store) == expected_errors(world.store)
