@@ -9,11 +9,11 @@ from pydantic import Field
 from ...schemas.errors import ConfigError
 from ...schemas.filters import MEASURE_FILTERS, field_values
 from ...schemas.queries.measures import MeasureQuery
-from .params import MAX_LIMIT, Params, Since, Text, late_moment, moment, with_filters
+from .params import MAX_LIMIT, Params, Simulated, Since, Text, late_moment, moment, with_filters
 from .params_rates import Step, other_query, step_length
 
 DEFAULT_SINCE: Final = "7d"
-GROUPS: Final = ("service", "version", "agent", "model", "task")
+GROUPS: Final = ("service", "version", "agent", "model", "task", "behaviour")
 ATTRIBUTE: Final = "attribute:"
 
 
@@ -23,6 +23,7 @@ class _MeasureFilters(Params):
     step: Step = ""
     since: Annotated[Since, Field(description="As elsewhere, by arrival of a session's last span; by default 7d")] = ""
     until: Annotated[Text, Field(description="Before this point in time, as in `since`; by default now")] = ""
+    simulated: Simulated = False
     pooled: Annotated[bool, Field(description="Numerators over denominators, not the mean over sessions")] = False
     limit: Annotated[
         int,
@@ -46,6 +47,7 @@ class MeasureParams(_MeasureFilters):
             by=checked_group(self.by),
             step=step_length(self.step),
             pooled=self.pooled,
+            simulated=self.simulated,
             limit=self.limit,
             **field_values(MEASURE_FILTERS, self),
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final, Protocol
 
@@ -12,10 +12,13 @@ from ...judges.checks.aggregate import CountSpread, SessionScore, average, diffe
 from ...judges.checks.check_types import Check, ItemSource
 from ...judges.packs.loader import known_packs
 from ...judges.packs.pack_types import Pack
+from ...judges.packs.rut.figures import BehaviourFigures, by_behaviour, task_result
+from ...judges.packs.rut.measures import ORACLE
 from ...schemas.errors import ConfigError
 from ...schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, PackMeasure
 from ...schemas.rates import Estimate
 from ..store.client import Store
+from ..store.measured_behaviours import BEHAVIOUR, oracle_outcomes, session_behaviours
 from ..store.measures import measured_sessions
 from ..store.scope import Scope
 
@@ -76,7 +79,7 @@ class MeasureAnswer:
     """The measures of one pack. `rows`: by group, the lowest average first, and point in time, ascending.
 
     `worst`: sessions with the lowest average, also those judged by hand; `left`: groups beyond the limit; `unread`:
-    sessions beyond those that one answer reads.
+    sessions beyond those that one answer reads. `tasks`: figures of oracles by behaviour of the user, where asked for.
     """
 
     pack: MeasuredPack
@@ -85,6 +88,7 @@ class MeasureAnswer:
     worst: Sequence[SessionValues]
     left: int = 0
     unread: int = 0
+    tasks: Mapping[str, BehaviourFigures] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +171,23 @@ class StoredMeasures:
     def _answer(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
         judges = {measure.judge for measure in pack.measures}
         sessions, unread = measured_sessions(self._scope, query, judges, self._task_keys)
-        return replace(answer_of(pack, query, sessions), unread=unread)
+        if query.by != BEHAVIOUR or not sessions:
+            return replace(answer_of(pack, query, sessions), unread=unread)
+        behaviours = session_behaviours(self._scope, query, judges)
+        sessions = [replace(one, keys=behaviours.get(_place(one)) or ("",)) for one in sessions]
+        return replace(answer_of(pack, query, sessions), unread=unread, tasks=self._tasks(query, judges, sessions))
+
+    def _tasks(
+        self, query: MeasureQuery, judges: Collection[str], sessions: Sequence[MeasuredSession]
+    ) -> Mapping[str, BehaviourFigures]:
+        """Of the sessions whose task has an oracle, but for those judged by hand."""
+        outcomes = oracle_outcomes(self._scope, query, judges) if ORACLE in judges else {}
+        known = [(one, outcomes[_place(one)]) for one in sessions if one.weight and _place(one) in outcomes]
+        return by_behaviour(task_result(key, items) for one, items in known for key in one.keys)
+
+
+def _place(session: MeasuredSession) -> tuple[str, str]:
+    return session.service, session.session_id
 
 
 def answer_of(pack: MeasuredPack, query: MeasureQuery, sessions: Sequence[MeasuredSession]) -> MeasureAnswer:
@@ -178,23 +198,27 @@ def answer_of(pack: MeasuredPack, query: MeasureQuery, sessions: Sequence[Measur
 
     by_key: defaultdict[str, list[MeasuredSession]] = defaultdict(list)
     for session in sessions if query.by or query.step else ():
-        by_key[session.key].append(session)
+        for key in session.keys:
+            by_key[key].append(session)
     whole = sorted((group(key, query.since, members) for key, members in by_key.items()), key=_worst_first)
     rows = whole[: query.limit]
     if query.step:
-        rows = [one for row in rows for one in _over_time(query.step, by_key[row.key], group)]
+        rows = [one for row in rows for one in _over_time(query.step, row.key, by_key[row.key], group)]
     defined = [one for one in (_values(pack, one) for one in sessions) if one.average is not None]
     worst = sorted(defined, key=lambda one: (one.average, -one.at, one.service, one.session_id))[:WORST]
     return MeasureAnswer(pack, group("", query.since, sessions), rows, worst, max(0, len(whole) - query.limit))
 
 
 def _over_time(
-    step: int, members: Sequence[MeasuredSession], group: Callable[[str, int, Sequence[MeasuredSession]], MeasureGroup]
+    step: int,
+    key: str,
+    members: Sequence[MeasuredSession],
+    group: Callable[[str, int, Sequence[MeasuredSession]], MeasureGroup],
 ) -> list[MeasureGroup]:
     by_time: defaultdict[int, list[MeasuredSession]] = defaultdict(list)
     for session in members:
         by_time[session.at // step * step].append(session)
-    return [group(members[0].key, at, by_time[at]) for at in sorted(by_time)]
+    return [group(key, at, by_time[at]) for at in sorted(by_time)]
 
 
 def _group(pack: MeasuredPack, key: str, at: int, members: Sequence[MeasuredSession], *, pooled: bool) -> MeasureGroup:

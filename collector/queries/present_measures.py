@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ...schemas.queries.measures import MeasureQuery
 from ...schemas.wire.base import fill
 from ...schemas.wire.measures import (
+    BehaviourFiguresJson,
     ComparedMeasuresJson,
     MeasureFigureJson,
     MeasureGroupJson,
@@ -38,6 +39,7 @@ def _pack(answer: MeasureAnswer, compared: ComparedMeasures | None) -> PackMeasu
         items=[_group(row) for row in answer.rows],
         worst=worst,
         compared=compared and _compared(compared),
+        tasks=[fill(BehaviourFiguresJson, one, behaviour=name) for name, one in answer.tasks.items()],
     )
 
 

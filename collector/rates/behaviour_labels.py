@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ...judges.packs.rut.measures import behaviours
+from ...judges.packs.rut.measures import LABELLER, behaviours
 from ...schemas.judged_rows import VERDICT_SELECT, verdict_from_row
 from ..store.scope import TENANT, Scope
 from .base import BaseTrace
-from .behaviours import LABELLER
 
 _LABELS: Final = (
     f"SELECT {VERDICT_SELECT} FROM verdicts FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ...judges.packs.rut.measures import LABELLER
 from ...schemas.behaviours import Behaviour
 from ...schemas.verdicts import Outcome
 from .base import BaseTrace
 
-LABELLER = "rut-behaviour"
-"""The check whose verdicts label the users of exchanges."""
 _LAST = frozenset({Outcome.DONE, Outcome.CACHED})
 
 

@@ -20,22 +20,25 @@ MOST_SESSIONS: Final = 10_000
 ATTRIBUTE: Final = "attribute:"
 
 _PAIR: Final = "JSONExtractString(SubjectId, 1) AS Service, JSONExtractString(SubjectId, 2) AS Session"
-_OF_SESSIONS: Final = f"{TENANT} AND TraceId = '' AND SubjectKind = 'session' AND Judge IN {{judges:Array(String)}}"
+OF_SESSIONS: Final = f"{TENANT} AND TraceId = '' AND SubjectKind = 'session' AND Judge IN {{judges:Array(String)}}"
 _ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
 _IN_TIME: Final = f"max({_ARRIVED}) >= {{since:Int64}} AND max({_ARRIVED}) < {{until:Int64}}"
-_WITHIN: Final = f"""FROM verdicts WHERE {_OF_SESSIONS}
+# Without FINAL: a trace stays simulated, and the index spares reading all others.
+_SIMULATED: Final = f"SELECT ServiceName, SessionId FROM traces WHERE {TENANT} AND Simulated"
+_WITHIN: Final = f"""FROM verdicts WHERE {OF_SESSIONS}
+AND ((JSONExtractString(SubjectId, 1), JSONExtractString(SubjectId, 2)) IN ({_SIMULATED})) = {{simulated:UInt8}}
 AND ({{service:String}} = '' OR JSONExtractString(SubjectId, 1) = {{service:String}})
 GROUP BY SubjectId HAVING {_IN_TIME}"""
-_SUBJECTS: Final = f"SELECT SubjectId {_WITHIN} ORDER BY max({_ARRIVED}) DESC, SubjectId LIMIT {{most:UInt64}}"
+SUBJECTS: Final = f"SELECT SubjectId {_WITHIN} ORDER BY max({_ARRIVED}) DESC, SubjectId LIMIT {{most:UInt64}}"
 _COUNT: Final = f"SELECT count() FROM (SELECT SubjectId {_WITHIN})"
-_THEIRS: Final = f"(ServiceName, SessionId) IN (SELECT {_PAIR} FROM ({_SUBJECTS}))"
+THEIRS: Final = f"(ServiceName, SessionId) IN (SELECT {_PAIR} FROM ({SUBJECTS}))"
 
 _SESSIONS: Final = f"""
 SELECT SubjectId, max({_ARRIVED}) AS At,
     groupArray((Judge, Value, Raw, Numerator, Denominator, isNull(Value) AND NOT NotApplicable,
         if(SamplingProbability > 0, 1 / SamplingProbability, 0))),
     groupArrayIf((Judge, countEqual(Items.Grounded, false)), notEmpty(Items.Item))
-FROM verdicts FINAL WHERE {_OF_SESSIONS} AND {STANDS} AND SubjectId IN ({_SUBJECTS}) GROUP BY SubjectId
+FROM verdicts FINAL WHERE {OF_SESSIONS} AND {STANDS} AND SubjectId IN ({SUBJECTS}) GROUP BY SubjectId
 """
 
 
@@ -46,7 +49,7 @@ def _first(name: str) -> str:
 _TRACES: Final = f"""
 SELECT ServiceName, SessionId, {_first("Version")} AS Version, {_first("Runs.Name[1]")} AS Agent,
     {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
-FROM traces FINAL WHERE {TENANT} AND {_THEIRS} GROUP BY ServiceName, SessionId
+FROM traces FINAL WHERE {TENANT} AND {THEIRS} GROUP BY ServiceName, SessionId
 """
 # As `judges/packs/task_match.py` reads metadata.
 _METADATA: Final = """arrayMap((n, v) -> multiIf(
@@ -58,29 +61,31 @@ SELECT SpanTraceId, argMinIf(Said, (StartNanos, SpanId), Said != '') AS Said FRO
 (
     SELECT TraceId AS SpanTraceId, SpanId, StartNanos, arrayFirst(v -> v != '', arrayFlatten(arrayMap(k ->
         arrayConcat([SpanAttributes[k], ResourceAttributes[k]], {_METADATA}), {{keys:Array(String)}}))) AS Said
-    FROM spans FINAL WHERE {TENANT} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {_THEIRS})
+    FROM spans FINAL WHERE {TENANT} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {THEIRS})
 )
 GROUP BY SpanTraceId
 """
 _ATTRIBUTES: Final = f"""
 SELECT ServiceName, SessionId, {_first("Said")} AS Said
-FROM (SELECT TraceId, ServiceName, SessionId, StartNanos FROM traces FINAL WHERE {TENANT} AND {_THEIRS}) AS own
+FROM (SELECT TraceId, ServiceName, SessionId, StartNanos FROM traces FINAL WHERE {TENANT} AND {THEIRS}) AS own
 JOIN ({_STATED}) AS stated ON own.TraceId = stated.SpanTraceId GROUP BY ServiceName, SessionId
 """
 # An exchange that late spans made longer has verdicts under the id that it had before, too.
-_IDS: Final = """arrayConcat(
+EXCHANGE_IDS: Final = """arrayConcat(
     arrayMap((run, first, last) -> format('{}:{}-{}', run, toString(first), toString(last)),
         Exchanges.Run, Exchanges.First, Exchanges.Last),
     arrayMap((run, last) -> format('{}:{}-{}', run, toString(least(0, last)), toString(last)),
         Runs.Id, arrayMap(turns -> toInt64(turns) - 1, Runs.Turns)))"""
 _EXCHANGES: Final = f"""
 SELECT ServiceName, SessionId, Judge, groupArray(Count), sum(Ungrounded)
-FROM (SELECT TraceId, ServiceName, SessionId, {_IDS} AS Ids FROM traces FINAL WHERE {TENANT} AND {_THEIRS}) AS own
+FROM (
+    SELECT TraceId, ServiceName, SessionId, {EXCHANGE_IDS} AS Ids FROM traces FINAL WHERE {TENANT} AND {THEIRS}
+) AS own
 JOIN
 (
     SELECT TraceId, SubjectId, Judge, length(Items.Item) AS Count, countEqual(Items.Grounded, false) AS Ungrounded
     FROM verdicts FINAL WHERE {TENANT} AND SubjectKind = 'exchange' AND Judge IN {{judges:Array(String)}} AND {STANDS}
-    AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND {_THEIRS})
+    AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND {THEIRS})
 ) AS said ON own.TraceId = said.TraceId WHERE has(Ids, SubjectId)
 GROUP BY ServiceName, SessionId, Judge
 """
@@ -96,10 +101,7 @@ def measured_sessions(
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    values = {
-        "judges": sorted(judges), "since": query.since, "until": query.until, "service": query.service,
-        "most": MOST_SESSIONS,
-    }  # fmt: skip
+    values = values_of(query, judges)
     sessions = _sessions(scope, values)
     facts = _facts(scope, query, task_keys, values) if sessions else {}
     wanted = {name: value for name in ("version", "agent", "model", "task") if (value := getattr(query, name))}
@@ -117,7 +119,7 @@ def measured_sessions(
         MeasuredSession(
             *at,
             arrived,
-            at[0] if query.by == "service" else facts.get(at, {}).get(query.by, ""),
+            (at[0] if query.by == "service" else facts.get(at, {}).get(query.by, ""),),
             max(one.weight for one in measures.values()),
             measures,
             ungrounded[at] | unproven,
@@ -126,6 +128,12 @@ def measured_sessions(
         for at, (arrived, measures, unproven) in kept.items()
     ]
     return sorted(found, key=lambda one: (-one.at, one.service, one.session_id)), count[0] - len(sessions)
+
+
+def values_of(query: MeasureQuery, judges: Collection[str]) -> dict[str, Any]:
+    """The parameters of `OF_SESSIONS` and `THEIRS`."""
+    times = {"since": query.since, "until": query.until, "simulated": int(query.simulated)}
+    return {"judges": sorted(judges), **times, "service": query.service, "most": MOST_SESSIONS}
 
 
 _Found = dict[tuple[str, str], tuple[int, dict[str, SessionMeasure], dict[str, int]]]

@@ -30,10 +30,11 @@ class MeasuredPack:
 class MeasureQuery:
     """Measures of sessions whose last span arrived in [`since`, `until`), unix nanos.
 
-    `pack`: "" for all; `by`: service, version, agent, model, task or attribute:KEY, "" for no groups; `step`: nanos
-    of one point in time, 0 for the whole; `pooled`: numerators over denominators instead of the mean of sessions. The
-    other filters are exact, "" none. A session has the version, agent, model, task and attribute of its first trace
-    that names one. `limit`: groups, those with the lowest average first.
+    `pack`: "" for all; `by`: service, version, agent, model, task, behaviour or attribute:KEY, "" for no groups;
+    `step`: nanos of one point in time, 0 for the whole; `pooled`: numerators over denominators instead of the mean of
+    sessions; `simulated`: simulated sessions instead of real ones. The other filters are exact, "" none. A session has
+    the version, agent, model, task and attribute of its first trace that names one. `limit`: groups, those with the
+    lowest average first.
     """
 
     since: int
@@ -48,6 +49,7 @@ class MeasureQuery:
     model: str = ""
     task: str = ""
     limit: int = 100
+    simulated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class SessionMeasure:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSession:
-    """A session with its measures by judge. `at`: arrival of its last span; `key`: its group, "" for none.
+    """A session with its measures by judge. `at`: arrival of its last span; `keys`: its groups, "" of no name.
 
     `weight`: the largest of its measures. `ungrounded`: items by judge, those of exchanges where it has none itself;
     `items`: by judge, how many each of its exchanges has.
@@ -77,7 +79,7 @@ class MeasuredSession:
     service: str
     session_id: str
     at: int
-    key: str
+    keys: tuple[str, ...]
     weight: float
     measures: Mapping[str, SessionMeasure]
     ungrounded: Mapping[str, int] = field(default_factory=dict)

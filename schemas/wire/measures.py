@@ -75,11 +75,27 @@ class ComparedMeasuresJson(WireModel):
     differences: dict[str, EstimateJson | None]
 
 
+class BehaviourFiguresJson(WireModel):
+    """Tasks with an oracle by behaviour of the user ("": nobody labelled them), each session counted once.
+
+    `success`: the share that succeeded; `drop` of it against ideal users, negative for a gain, null where these never
+    succeed; `calls`: mean of calls / budget, null without a budget; `modes`: shares of the failures by mode.
+    """
+
+    behaviour: str
+    sessions: int
+    success: Number
+    drop: Number | None
+    calls: Number | None
+    modes: dict[str, Number]
+
+
 class PackMeasuresJson(WireModel):
     """The measures of one pack over sessions.
 
     `items`: by group, the lowest average first, and point in time; `worst`: sessions with the lowest average; `left`:
-    groups beyond the limit; `unread`: sessions beyond the latest 10,000; `compared`: null unless it was asked for.
+    groups beyond the limit; `unread`: sessions beyond the latest 10,000; `compared`: null unless it was asked for;
+    `tasks`: by behaviour where that was asked for, ideal users first.
     """
 
     pack: str
@@ -91,6 +107,7 @@ class PackMeasuresJson(WireModel):
     left: int
     unread: int
     compared: ComparedMeasuresJson | None
+    tasks: list[BehaviourFiguresJson]
 
 
 class MeasuresJson(WireModel):
@@ -100,5 +117,6 @@ class MeasuresJson(WireModel):
     until: Time
     by: OptionalText
     pooled: bool
+    simulated: bool
     step_seconds: Number | None
     items: list[PackMeasuresJson]

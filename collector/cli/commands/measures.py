@@ -5,17 +5,21 @@ from __future__ import annotations
 import click
 
 from ....schemas.filters import MEASURE_FILTERS
-from ..options import filter_options, format_option, since_option, url_option
+from ..options import filter_options, format_option, simulated_option, since_option, url_option
 
 
 @click.command("measures")
 @filter_options(*MEASURE_FILTERS)
 @click.option(
-    "--by", default="", metavar="service|version|agent|model|task|attribute:KEY", help="Tell sessions apart by this."
+    "--by",
+    default="",
+    metavar="service|version|agent|model|task|behaviour|attribute:KEY",
+    help="Tell sessions apart by this.",
 )
 @click.option("--step", default="", metavar="15m|1h|1d", help="A point in time for each such length.")
 @since_option
 @click.option("--until", default="", metavar="1h|ISO", help="Only before this point in time.")
+@simulated_option
 @click.option("--pooled", is_flag=True, help="Numerators over denominators, not the mean over sessions.")
 @click.option("--limit", type=click.IntRange(min=1, max=1000), default=100, show_default=True, help="Groups at most.")
 @click.option(
@@ -26,7 +30,7 @@ from ..options import filter_options, format_option, since_option, url_option
 )
 @format_option
 @url_option
-def measures_command(*, pooled: bool, limit: int, style: str, url: str, **given: str | None) -> None:
+def measures_command(*, simulated: bool, pooled: bool, limit: int, style: str, url: str, **given: str | None) -> None:
     """Show the measures that packs give sessions, with 95% intervals.
 
     Without --since: of the last seven days. Did the deploy make it worse? --version 2.1 --compare-to version=2.0
@@ -38,6 +42,8 @@ def measures_command(*, pooled: bool, limit: int, style: str, url: str, **given:
     filters = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
     if pooled:
         filters["pooled"] = "true"
+    if simulated:
+        filters["simulated"] = "true"
     with ApiClient(url) as client:
         found = client.measures(filters)
     if style == "json":

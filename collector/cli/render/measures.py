@@ -15,6 +15,7 @@ from .tables import content, moment, plain_table
 
 WORST: Final = 5
 """Sessions that are named."""
+UNLABELLED: Final = "unlabelled"
 JUDGED_BY_HAND: Final = "only sessions judged by hand, which count in no figure, in this time"
 NONE_CLOSED: Final = (
     "no session was measured in this time: a session is measured when it closes, "
@@ -40,6 +41,10 @@ def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType
         yield Text(JUDGED_BY_HAND if pack.worst else NONE_CLOSED, "dim")
     if pack.total.sessions and (page.by or page.step_seconds):
         yield _groups(pack, page)
+    if page.by == "behaviour" and pack.items:
+        yield Text("a session counts in each behaviour of its users: rows add up to more than all", "dim")
+    if pack.tasks:
+        yield _tasks(pack)
     if pack.left:
         yield Text(f"{counted(pack.left, 'more group')}: narrow with filters, or raise --limit", "dim")
     if pack.unread:
@@ -73,9 +78,19 @@ def _groups(pack: PackMeasuresJson, page: MeasuresJson) -> RenderableType:
     letters = [measure.letter for measure in pack.measures]
     table = plain_table(*[page.by or ""] * bool(page.by), *["from"] * stepped, *letters, "AVG", "sessions")
     for row in pack.items:
-        name = [content(row.key or "-", 60)] * bool(page.by)
+        name = [content(row.key or (UNLABELLED if page.by == "behaviour" else "-"), 60)] * bool(page.by)
         values = [Text(_value(one.estimate.value if one.estimate else None)) for one in row.measures]
         table.add_row(*name, *[moment(row.at)] * stepped, *values, Text(_value(row.average)), Text(f"{row.sessions:,}"))
+    return table
+
+
+def _tasks(pack: PackMeasuresJson) -> RenderableType:
+    """Tasks with an oracle."""
+    table = plain_table("tasks by oracle", "success", "drop", "calls / budget", "sessions", "failed by")
+    for one in pack.tasks:
+        modes = ", ".join(f"{mode} {100 * share:.0f} %" for mode, share in one.modes.items())
+        figures = (_value(one.success), _value(one.drop), _value(one.calls), f"{one.sessions:,}", modes or "-")
+        table.add_row(content(one.behaviour or UNLABELLED, 60), *map(Text, figures))
     return table
 
 

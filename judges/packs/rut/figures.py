@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ....schemas.behaviours import Behaviour
+from ....schemas.checks import ItemAnswer
 from .rules import Mode
 
-IDEAL: Final = "ideal"
+IDEAL: Final = Behaviour.IDEAL.value
+_COUNTED: Final = re.compile(r"(\d{1,9}) calls of (\d{1,9})\. ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,26 @@ class BehaviourFigures:
     drop: float | None
     calls: float | None
     modes: Mapping[Mode, float]
+
+
+def counted(calls: int, budget: int) -> str:
+    """The beginning of an oracle's reason: n calls of n_t."""
+    return f"{calls} calls of {budget}. "
+
+
+def task_result(behaviour: str, items: Sequence[ItemAnswer]) -> TaskResult:
+    """From the verdict of `rut-oracle` on a session; what it says first is the outcome."""
+    outcome = items[0]
+    word = outcome.answer.replace("-", " ")
+    mode = None if outcome.best else Mode(word) if word in set(Mode) else Mode.PARAMETER
+    found = _COUNTED.match(outcome.reason)
+    return TaskResult(behaviour, mode, *map(int, found.groups() if found else ()))
+
+
+def of_session(exchanges: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The behaviours of a session by the labels of its exchanges: ideal where none has any; () without exchanges."""
+    labels = list(exchanges)
+    return tuple(sorted({label for said in labels for label in said})) or (IDEAL,) * bool(labels)
 
 
 def by_behaviour(results: Iterable[TaskResult]) -> dict[str, BehaviourFigures]:

@@ -8,6 +8,11 @@ from typing import Final
 from ....schemas.checks import ItemAnswer
 from ...checks.formula import Formula, Ratio
 
+LABELLER: Final = "rut-behaviour"
+"""The check that labels how the users of exchanges behave."""
+ORACLE: Final = "rut-oracle"
+"""The check that says whether a task succeeded."""
+
 Exchanges = Sequence[Sequence[ItemAnswer]]
 
 
@@ -34,8 +39,8 @@ def told(exchanges: Exchanges) -> Ratio:
 
 
 FORMULAS: Final[Mapping[str, Formula]] = {
-    "rut-oracle": success,
-    "rut-behaviour": ideal,
+    ORACLE: success,
+    LABELLER: ideal,
     "rut-honesty": points,
     "rut-clarification": points,
     "rut-discipline": points,

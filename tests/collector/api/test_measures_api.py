@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -47,13 +48,14 @@ def test_every_parameter_reaches_the_question(api: Api) -> None:
     api.reader.measures.packs.append(PACK)
     names = {"pack": "demo", "service": "s", "version": "v", "agent": "a", "model": "m", "task": "t"}
     api.get(
-        "/api/measures", by="attribute:tier", step="1h", since="2d", until="1h", pooled="true", limit="7",
+        "/api/measures", by="attribute:tier", step="1h", since="2d", until="1h", pooled="true", simulated="true",
+        limit="7",
         compare_to="version=w", **names,
     )  # fmt: skip
-    asked = MeasureQuery(NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, **names)
-    other = MeasureQuery(
-        NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, **names | {"version": "w"}
+    asked = MeasureQuery(
+        NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, simulated=True, **names
     )
+    other = replace(asked, version="w")
     assert api.reader.measures.asked == [asked, other]
 
 

@@ -220,7 +220,7 @@ def drawn_session(at: int, states: int | None, policies: int | None, weight: flo
         else SessionMeasure(part / 4, part / 4, part, 4, False, weight)  # noqa: FBT003
         for judge, part in ((STATES, states), (POLICY, policies))
     }  # fmt: skip
-    return MeasuredSession("shop", f"s{at}", at, "", weight, values)
+    return MeasuredSession("shop", f"s{at}", at, ("",), weight, values)
 
 
 def test_an_unknown_pack_is_refused(store: Store) -> None:

@@ -11,6 +11,7 @@ from .....judges.checks.check_types import Check
 from .....judges.packs.pack_types import Pack
 from .....judges.packs.rut.calls import OracleCall, calls_of
 from .....judges.packs.rut.card import Oracle
+from .....judges.packs.rut.figures import counted
 from .....judges.packs.rut.oracle_case import OracleCase
 from .....judges.packs.rut.outcome import judge
 from .....judges.packs.rut.rules import broken
@@ -90,7 +91,7 @@ def _outcome(check: Check, subject: RecordedSubject, case: OracleCase) -> Answer
     if found.success is None:
         return [], found.reason
     guessed = f" Guessed by name: {', '.join(case.guessed)}." if case.guessed else ""
-    told = f"{found.reason} {len(case.calls)} calls of {case.budget}.{guessed}"
+    told = f"{counted(len(case.calls), case.budget)}{found.reason}{guessed}"
     if found.mode is None:
         return [ItemAnswer(check.title, check.answers[0], best=True, reason=told)], ""
     word = found.mode.value if found.sure else check.answers[-1]

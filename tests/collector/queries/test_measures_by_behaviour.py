@@ -1,0 +1,125 @@
+"""Measures of sessions by behaviour of the user, and of simulated sessions: the figures of tasks with an oracle."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from measured_sessions import TASK_KEYS, a_value, of_session, save
+from rates_history import LABELS
+from rich.console import Console
+from store_parts import a_judged_trace, a_run, a_span
+
+from tracejury.collector.cli.render.measures import measures_table
+from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, installed_packs
+from tracejury.collector.queries.present_measures import present_measures
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.judges.packs.rut.figures import counted
+from tracejury.judges.packs.rut.rules import Mode
+from tracejury.processors.normalize import normalize
+from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.verdicts import Subject, SubjectKind
+
+pytestmark = pytest.mark.store
+
+NOW = 1_800_000_000_000_000_000
+HOSTILE = "It succeeded. 99 calls of 1. "
+"""What a tool's name can put into a reason."""
+
+
+def ask(store: Store, **asked: Any) -> MeasureAnswer:
+    """Of the pack RUT."""
+    measures = StoredMeasures(store, installed_packs, TASK_KEYS)
+    (answer,) = measures.ask(MeasureQuery(0, NOW, **{"pack": "rut", "by": "behaviour"} | asked))
+    return answer
+
+
+def success(answer: MeasureAnswer) -> dict[str, tuple[float | None, int]]:
+    """SR and sessions by group."""
+    letters = [measure.letter for measure in answer.pack.measures]
+    return {row.key: (row.figures[letters.index("SR")].value, row.sessions) for row in answer.rows}
+
+
+def a_session(
+    store: Store,
+    number: int,
+    outcome: str,
+    *labels: tuple[str, ...],
+    calls: tuple[int, int] = (2, 2),
+    simulated: str = "",
+    probability: float = 1.0,
+) -> None:
+    """A session with a trace for each exchange; `labels` of each; `simulated`: the behaviour of its user."""
+    said = {"tracejury.simulated": "true", "tracejury.behaviour": simulated} if simulated else {}
+    for exchange, shown in enumerate(labels or ((),)):
+        trace_id = f"{number * 100 + exchange:032x}"
+        span = normalize(a_span(trace_id=trace_id, attributes=said))
+        StoredJudging(store).save(
+            [a_judged_trace(trace_id=trace_id, session_id=f"s{number}", runs=(a_run(),), spans={span.span_id: span})]
+        )
+        if labels:
+            word = {label: "primary" if label in shown else "absent" for label in LABELS}
+            items = tuple(ItemAnswer(f"{label}: …", said, best=said == "absent") for label, said in word.items())
+            subject = Subject(SubjectKind.EXCHANGE, "run-1:-1--1", trace_id)
+            save(store, a_value("rut-behaviour", subject, float(not shown), items=items), received=1)
+    item = ItemAnswer("Success", outcome, outcome == "success", f"{counted(*calls)}{HOSTILE}")
+    broken = ItemAnswer("Success", "unauthorised-tool", best=False)
+    items = (item,) if item.best else (item, broken)
+    value = a_value("rut-oracle", of_session("shop", f"s{number}"), float(item.best), items=items)
+    save(store, replace(value, sampling_probability=probability), received=1)
+
+
+def test_real_sessions_count_by_the_labels_of_their_exchanges(store: Store) -> None:
+    """Ideal where no exchange has a label; one in several groups counts in each; the total counts each once."""
+    a_session(store, 1, "success", ())
+    a_session(store, 2, "success", (), ())
+    a_session(store, 3, "partial-completion", (), ("goal-switching",), ("underspecification",), calls=(6, 3))
+    a_session(store, 4, "success", ("goal-switching",))
+    a_session(store, 5, "success")
+    answer = ask(store)
+    assert success(answer) == {"ideal": (1, 2), "goal-switching": (0.5, 2), "underspecification": (0, 1), "": (1, 1)}
+    assert answer.total.sessions == 5
+    figures = answer.tasks
+    assert next(iter(figures)) == "ideal"
+    assert {key: one.drop for key, one in figures.items()} == {
+        "ideal": 0, "goal-switching": 0.5, "underspecification": 1, "": 0,
+    }  # fmt: skip
+    assert figures["goal-switching"].calls == 1.5
+    assert figures["underspecification"].modes == {Mode.PARTIAL: 1}
+    assert ask(store, by="service").tasks == {}
+
+
+def test_simulated_sessions_are_asked_for_and_count_by_what_they_were_to_be(store: Store) -> None:
+    """Whatever rut-behaviour says of them; real sessions are not among them."""
+    a_session(store, 1, "success", ("goal-switching",), simulated="ideal")
+    a_session(store, 2, "other-failure", simulated="impatience_and_hostility")
+    a_session(store, 3, "success", ())
+    assert success(ask(store)) == {"ideal": (1, 1)}
+    answer = ask(store, simulated=True)
+    assert success(answer) == {"ideal": (1, 1), "impatience-and-hostility": (0, 1)}
+    assert answer.total.sessions == 2
+    assert answer.tasks["impatience-and-hostility"].modes == {Mode.PARAMETER: 1}
+    assert ask(store, simulated=True, by="").total.sessions == 2
+
+
+def test_a_session_judged_by_hand_is_in_no_figure(store: Store) -> None:
+    a_session(store, 1, "success", (), probability=0)
+    answer = ask(store)
+    assert (answer.total.sessions, answer.tasks) == (0, {})
+
+
+def test_the_table_names_what_counts_and_how(store: Store) -> None:
+    """Success, drop, calls by budget and modes of each behaviour."""
+    a_session(store, 1, "success", ())
+    a_session(store, 2, "incorrect-sequence", ("goal-switching",), calls=(3, 2))
+    query = MeasureQuery(0, NOW, pack="rut", by="behaviour")
+    page = present_measures(query, [(ask(store), None)])
+    out = io.StringIO()
+    Console(file=out, width=200).print(measures_table(page))
+    shown = out.getvalue()
+    for text in ("rows add up to more than all", "tasks by oracle", "1.000  1.500", "incorrect sequence 100 %"):
+        assert text in shown
