@@ -14,7 +14,8 @@ BEHAVIOUR: Final = "tracejury.behaviour"
 
 def is_simulated(spans: Mapping[str, NormalizedSpan]) -> bool:
     """Whether a span says so: `true`, as a bool or as text."""
-    return any(span.raw.attributes.get(SIMULATED, "").strip().lower() == "true" for span in spans.values())
+    stated = (span.raw.attributes for span in spans.values() if SIMULATED in span.raw.attributes)
+    return any(said[SIMULATED].strip().lower() == "true" for said in stated)
 
 
 def behaviour(spans: Mapping[str, NormalizedSpan]) -> str:

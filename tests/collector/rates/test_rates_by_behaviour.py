@@ -107,6 +107,8 @@ def test_labels_that_come_late_change_stored_sums_of_nothing_else(store: Store) 
     upkeep.fold()
     upkeep.roll()
     assert rates.ask(EVER) == before
+    narrowed = ({"behaviour": "goal-switching"}, {"behaviour": "ideal"}, {"simulated": True})
+    assert [rates.ask(replace(EVER, **one)).total.judged for one in narrowed] == [1, 0, 0]
     label(store, TRACES[0], at=T0 + HOUR // 2 + 1)  # judged again
     assert rows(rates.ask(by_behaviour)) == rows(rates_of(store).ask(by_behaviour)) == {"ideal": (1, 1)}
 

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
+import random
 
-from tracejury.judges.packs.rut.figures import IDEAL, TaskResult, by_behaviour, success_rate
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracejury.judges.packs.rut.figures import (
+    IDEAL,
+    TaskResult,
+    by_behaviour,
+    counted,
+    of_session,
+    success_rate,
+    task_result,
+)
 from tracejury.judges.packs.rut.rules import Mode
+from tracejury.schemas.behaviours import Behaviour
+from tracejury.schemas.checks import ItemAnswer
 
 TASKS = 234
 SUCCEEDED = {
@@ -51,3 +65,28 @@ def test_calls_are_counted_by_the_budget_and_modes_among_failures() -> None:
     assert one.calls == pytest.approx(1)
     assert one.modes == {Mode.PARTIAL: 0.75, Mode.SEQUENCE: 0.25}
     assert (one.sessions, one.success) == (5, 0.2)
+
+
+@given(st.lists(st.lists(st.sampled_from([b for b in Behaviour if b != IDEAL]), max_size=2)), st.randoms())
+def test_a_session_is_ideal_where_no_exchange_has_a_label(exchanges: list[list[str]], chance: random.Random) -> None:
+    """Else it has each label once, whatever the order; without exchanges nobody said anything."""
+    found = of_session(exchanges)
+    labels = {label for said in exchanges for label in said}
+    assert set(found) == (labels or ({IDEAL} if exchanges else set()))
+    assert len(found) == len(set(found))
+    assert of_session(chance.sample(exchanges, len(exchanges))) == found
+
+
+@given(st.sampled_from([None, *Mode]), st.integers(0, 10**6), st.integers(0, 10**6), st.text())
+def test_a_result_is_what_the_oracle_said_first(mode: Mode | None, calls: int, budget: int, told: str) -> None:
+    """The counts are ours, whatever a tool's name puts behind them; other rules that were broken change nothing."""
+    word = mode.value.replace(" ", "-") if mode else "success"
+    outcome = ItemAnswer("Success", word, best=mode is None, reason=counted(calls, budget) + told)
+    other = ItemAnswer("Success", "unauthorised-tool", best=False, reason=counted(7, 7))
+    assert task_result("b", [outcome, other]) == TaskResult("b", mode, calls, budget)
+
+
+@pytest.mark.parametrize("reason", ["", "It succeeded. 3 calls of 3.", f"{'9' * 10} calls of 1. ", "-1 calls of 2. "])
+def test_without_counts_there_are_none(reason: str) -> None:
+    left = ItemAnswer("Success", "other-failure", best=False, reason=reason)
+    assert task_result("b", [left]) == TaskResult("b", Mode.PARAMETER)

@@ -1,0 +1,96 @@
+"""The whole collector with the pack RUT: users of conversations over OTLP, one of them simulated, in its rates."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from llm_scripts import Call, Play
+from llm_server import llm_server
+from pack_bench import CHAT, SERVICE, FairChecker, Fault, exchange
+from pack_service import otlp
+
+from tracejury.collector.app.service import Collector
+from tracejury.collector.config import CollectorConfig, load_config
+
+pytestmark = pytest.mark.store
+
+STATED = {"tracejury.simulated": "true", "tracejury.behaviour": "goal-switching"}
+ROOT, *OTHERS = exchange("c", "Hurry up", [], "Well.", session="played", at=60)
+PLAYED = replace(ROOT, attributes={**ROOT.attributes, **STATED}, attribute_types={"tracejury.simulated": "bool"})
+TRACES = (
+    exchange("a", "What do you sell?", [], "Lamps."),
+    exchange("b", "Hurry up, a lamp.", [], "Here it is.", at=30),
+    [PLAYED, *OTHERS],
+)
+CHECKER = FairChecker((Fault("rut-behaviour", "impatience-and-hostility", "Hurry up", "They press."),))
+REAL = {"ideal": 1, "impatience-and-hostility": 1}
+
+
+def script(call: Call) -> Play:
+    """Checks are answered by the checker, which finds the quote in the second conversation and the third."""
+    last = call.prompt.rpartition("user\n")[2]
+    return Play(text=CHECKER.reply(last)) if "# rut-" in last else Play(findings=0)
+
+
+def configured(dsn: str, api_base: str) -> CollectorConfig:
+    """One model; only behaviours are asked about."""
+    free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
+    judges = {
+        "model": "openai/scripted", "api_base": api_base, "api_key_env": "SCRIPTED_KEY", "packs": ["rut"],
+        "judges": ["goal-fulfilment"], "pack_settings": {"rut": {"checks": ["rut-behaviour"]}},
+    }  # fmt: skip
+    return load_config(None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, "judges": judges} | free)
+
+
+async def idle(collector: Collector) -> None:
+    """Wait until all is judged."""
+    for _ in range(3000):
+        await asyncio.sleep(0.01)
+        if collector.idle:
+            return
+    pytest.fail("it takes too long")
+
+
+async def labelled(client: httpx.AsyncClient, simulated: str, wanted: dict[str, int]) -> dict[str, int]:
+    """Judged runs by behaviour, as wanted or, after a while, as they are."""
+    given = {"by": "behaviour", "population": "detectors", "simulated": simulated, "since": "2020-01-01"}
+    found: dict[str, int] = {}
+    for _ in range(600):
+        page: Any = (await client.get("/api/rates", params=given)).raise_for_status().json()
+        found = {row["key"]: row["judged"] for row in page["items"]}
+        if found == wanted:
+            break
+        await asyncio.sleep(0.05)
+    return found
+
+
+async def test_users_are_labelled_and_a_simulated_one_counts_apart(
+    served_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From spans to rates by behaviour; judged again and after a restart the figures are the same."""
+    monkeypatch.setenv("SCRIPTED_KEY", "sk-1")
+    played = {"goal-switching": 1}
+    with llm_server(script) as model:
+        async with Collector(configured(served_dsn, model.base)) as collector:
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
+                headers = {"Content-Type": "application/x-protobuf"}
+                for spans in TRACES:
+                    (await client.post("/v1/traces", content=otlp(spans), headers=headers)).raise_for_status()
+            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as api:
+                assert await labelled(api, "false", REAL) == REAL
+                assert await labelled(api, "true", played) == played
+                (await api.post("/api/judge", json={"session": CHAT, "service": SERVICE})).raise_for_status()
+                await idle(collector)
+                assert await labelled(api, "false", REAL) == REAL
+                queue = (await api.get("/api/labels/queue", params={"simulated": "true"})).raise_for_status().json()
+                assert {item["trace_id"] for item in queue["items"]} == {"c" * 32}
+        async with (
+            Collector(configured(served_dsn, model.base)) as collector,
+            httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as api,
+        ):
+            assert await labelled(api, "false", REAL) == REAL
+            assert await labelled(api, "true", played) == played
