@@ -183,7 +183,7 @@ class StoredMeasures:
         """Of the sessions whose task has an oracle, but for those judged by hand."""
         outcomes = oracle_outcomes(self._scope, query, judges) if ORACLE in judges else {}
         known = [(one, outcomes[_place(one)]) for one in sessions if one.weight and _place(one) in outcomes]
-        return by_behaviour(task_result(key, items) for one, items in known for key in one.keys)
+        return by_behaviour(task_result(key, outcome) for one, outcome in known for key in one.keys)
 
 
 def _place(session: MeasuredSession) -> tuple[str, str]:

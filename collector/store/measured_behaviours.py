@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import Final
 
 from ...judges.packs.rut.figures import of_session
@@ -21,26 +21,28 @@ BEHAVIOUR: Final = "behaviour"
 Place = tuple[str, str]
 """Service and id of a session."""
 
-_ITEMS: Final = "Items.Item, Items.Answer, Items.Best, Items.Reason, Items.Grounded"
+_SHOWN: Final = """arrayFilter(shown -> NOT shown.3 AND shown.4,
+    arrayZip(Items.Item, Items.Answer, Items.Best, Items.Grounded))"""
 _STATED: Final = f"""
 SELECT ServiceName, SessionId, groupUniqArrayIf(Behaviour, Behaviour != '') FROM traces FINAL
 WHERE {TENANT} AND Simulated AND {THEIRS} GROUP BY ServiceName, SessionId
 """
 _LABELS: Final = f"""
-SELECT ServiceName, SessionId, {_ITEMS}
+SELECT ServiceName, SessionId, Shown
 FROM (
     SELECT TraceId, ServiceName, SessionId, {EXCHANGE_IDS} AS Ids FROM traces FINAL WHERE {TENANT} AND {THEIRS}
 ) AS own
 JOIN
 (
-    SELECT TraceId, SubjectId, {_ITEMS} FROM verdicts FINAL
+    SELECT TraceId, SubjectId, {_SHOWN} AS Shown FROM verdicts FINAL
     WHERE {TENANT} AND SubjectKind = 'exchange' AND Judge = '{LABELLER}' AND isNotNull(Value)
     AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND {THEIRS})
 ) AS said ON own.TraceId = said.TraceId WHERE has(Ids, SubjectId)
 """
 _OUTCOMES: Final = f"""
-SELECT SubjectId, {_ITEMS} FROM verdicts FINAL
-WHERE {OF_SESSIONS} AND Judge = '{ORACLE}' AND isNotNull(Value) AND {STANDS} AND SubjectId IN ({SUBJECTS})
+SELECT SubjectId, Items.Answer[1], Items.Best[1], Items.Reason[1] FROM verdicts FINAL
+WHERE {OF_SESSIONS} AND Judge = '{ORACLE}' AND isNotNull(Value) AND notEmpty(Items.Item) AND {STANDS}
+AND SubjectId IN ({SUBJECTS})
 """
 
 
@@ -53,22 +55,16 @@ def session_behaviours(scope: Scope, query: MeasureQuery, judges: Collection[str
     values = values_of(query, judges)
     stated = scope.select(_STATED, **values) if query.simulated else []
     labels: defaultdict[Place, list[tuple[str, ...]]] = defaultdict(list)
-    for service, session, *columns in scope.select(_LABELS, **values):
-        labels[service, session].append(behaviours(_items(columns)))
+    for service, session, shown in scope.select(_LABELS, **values):
+        labels[service, session].append(behaviours([ItemAnswer(item, word, best=False) for item, word, *_ in shown]))
     found = {place: of_session(said) for place, said in labels.items()}
     return found | {(service, session): tuple(said) for service, session, said in stated if said}
 
 
-def oracle_outcomes(scope: Scope, query: MeasureQuery, judges: Collection[str]) -> dict[Place, list[ItemAnswer]]:
-    """What the oracle says of each session whose task has one. Raises as `session_behaviours`."""
+def oracle_outcomes(scope: Scope, query: MeasureQuery, judges: Collection[str]) -> dict[Place, ItemAnswer]:
+    """What the oracle says first of each session whose task has one: the outcome. Raises as `session_behaviours`."""
     found = {}
-    for subject_id, *columns in scope.select(_OUTCOMES, **values_of(query, judges)):
-        place = session_of(Subject(SubjectKind.SESSION, subject_id, ""))
-        if place and (items := _items(columns)):
-            found[place] = items
+    for subject_id, word, best, reason in scope.select(_OUTCOMES, **values_of(query, judges)):
+        if place := session_of(Subject(SubjectKind.SESSION, subject_id, "")):
+            found[place] = ItemAnswer("", word, best=bool(best), reason=reason)
     return found
-
-
-def _items(columns: Sequence[Sequence[object]]) -> list[ItemAnswer]:
-    rows = zip(*columns, strict=True)
-    return [ItemAnswer(i, a, best=bool(b), reason=r, grounded=bool(g)) for i, a, b, r, g in rows]

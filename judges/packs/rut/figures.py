@@ -45,9 +45,8 @@ def counted(calls: int, budget: int) -> str:
     return f"{calls} calls of {budget}. "
 
 
-def task_result(behaviour: str, items: Sequence[ItemAnswer]) -> TaskResult:
-    """From the verdict of `rut-oracle` on a session; what it says first is the outcome."""
-    outcome = items[0]
+def task_result(behaviour: str, outcome: ItemAnswer) -> TaskResult:
+    """From the first answer of `rut-oracle` about a session."""
     word = outcome.answer.replace("-", " ")
     mode = None if outcome.best else Mode(word) if word in set(Mode) else Mode.PARAMETER
     found = _COUNTED.match(outcome.reason)

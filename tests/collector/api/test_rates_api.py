@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from memory_api import NOW, Api
+from memory_api import NOW, Api, row
 from memory_rates import NOTHING, MemoryRates
 
 from tracejury.collector.cli.root import root
@@ -149,6 +149,15 @@ def test_by_behaviour_every_judge_is_told_and_that_groups_overlap(api: Api) -> N
     assert "8 more have users whom nobody labelled" in page
     assert api.reader.rates.asked[-1].simulated
     assert api.get("/api/rates", by="behaviour", simulated="true")["simulated"] is True
+
+
+@pytest.mark.parametrize(("given", "simulated"), [("", False), ("simulated=1", True), ("simulated=0", False)])
+def test_the_overview_is_of_real_sessions_unless_asked_otherwise(api: Api, given: str, simulated: bool) -> None:  # noqa: FBT001  a case
+    """Its switch says which; every question is of those."""
+    api.reader.rows = [row(0)]
+    page = api.client.get(f"/?{given}").text
+    assert ('href="/?simulated=1" aria-current="true"' in page) is simulated
+    assert {query.simulated for query in api.reader.rates.asked} == {simulated}
 
 
 def test_a_hostile_name_is_text_in_the_table(api: Api) -> None:

@@ -78,15 +78,14 @@ def test_a_session_is_ideal_where_no_exchange_has_a_label(exchanges: list[list[s
 
 
 @given(st.sampled_from([None, *Mode]), st.integers(0, 10**6), st.integers(0, 10**6), st.text())
-def test_a_result_is_what_the_oracle_said_first(mode: Mode | None, calls: int, budget: int, told: str) -> None:
-    """The counts are ours, whatever a tool's name puts behind them; other rules that were broken change nothing."""
+def test_a_result_is_what_the_oracle_says(mode: Mode | None, calls: int, budget: int, told: str) -> None:
+    """The counts are ours, whatever a tool's name puts behind them."""
     word = mode.value.replace(" ", "-") if mode else "success"
     outcome = ItemAnswer("Success", word, best=mode is None, reason=counted(calls, budget) + told)
-    other = ItemAnswer("Success", "unauthorised-tool", best=False, reason=counted(7, 7))
-    assert task_result("b", [outcome, other]) == TaskResult("b", mode, calls, budget)
+    assert task_result("b", outcome) == TaskResult("b", mode, calls, budget)
 
 
 @pytest.mark.parametrize("reason", ["", "It succeeded. 3 calls of 3.", f"{'9' * 10} calls of 1. ", "-1 calls of 2. "])
 def test_without_counts_there_are_none(reason: str) -> None:
     left = ItemAnswer("Success", "other-failure", best=False, reason=reason)
-    assert task_result("b", [left]) == TaskResult("b", Mode.PARAMETER)
+    assert task_result("b", left) == TaskResult("b", Mode.PARAMETER)

@@ -12,6 +12,7 @@ from pack_bench import CHAT, Called, PackBench, exchange
 
 from tracejury.collector.store import session_traces
 from tracejury.collector.store.client import Store
+from tracejury.judges.packs.rut.figures import task_result
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import SubjectKind
@@ -92,6 +93,8 @@ def test_a_session_has_its_success_and_mode_without_a_prompt(
     verdict = bench.session()["rut-oracle"]
     assert verdict.value == (0.0 if found else 1.0)
     assert verdict.items[0].answer == mode
+    result = task_result("ideal", verdict.items[0])
+    assert (result.calls, result.budget) == (len(calls), len(ORACLE["steps"]))
     assert {(category, span) for category, span, _ in told(bench.findings("a"))} == found
     assert bench.checker.prompts == []
 
