@@ -1,12 +1,25 @@
-"""`tracejury talk`: simulated users."""
+"""`tracejury talk`: simulated users speak to an agent."""
 
 from __future__ import annotations
 
 import importlib
-from typing import Final
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from ....schemas.errors import ConfigError, TracejuryError
+from ....schemas.text.counting import counted
+from ..failures import EXIT_ERROR
+from ..options import format_option, url_option
+
+if TYPE_CHECKING:
+    from ....schemas.behaviours import Behaviour
+    from ...simulation.player import PlayedSession
+    from ...simulation.simulated_session import SimulatedSession
+
+ALL: Final = "all"
 SUBCOMMANDS: Final = {
     "draft": "Have a model write what ideal users say.",
     "rewrite": "Have a model write what six difficult users say.",
@@ -14,23 +27,144 @@ SUBCOMMANDS: Final = {
 """Each with its help; module `talk_<name>.py` holds it as `<name>_command`."""
 
 
-class _Talk(click.Group):
-    """A group that imports a subcommand only to run it."""
+class _Talk(click.Command):
+    """A command of its own unless its first word is a subcommand: a file of that name is written as ./NAME."""
 
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's signature
-        """Their names."""
-        return list(SUBCOMMANDS)
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
+        if args[:1] and args[0] in SUBCOMMANDS:
+            module = importlib.import_module(f".talk_{args[0]}", __package__)
+            command: click.Command = getattr(module, f"{args[0]}_command")
+            return command.make_context(f"{info_name} {args[0]}", args[1:], *rest, **extra)
+        return super().make_context(info_name, args, *rest, **extra)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002  click's signature
-        """Import the subcommand of that name."""
-        if cmd_name not in SUBCOMMANDS:
-            return None
-        command: click.Command = getattr(
-            importlib.import_module(f".talk_{cmd_name}", __package__), f"{cmd_name}_command"
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUBCOMMANDS.items()))
+
+
+@click.command("talk", cls=_Talk)
+@click.argument("cards", nargs=-1, required=True, metavar="CARDS...")
+@click.option("--agent", required=True, metavar="URL|module:function", help="A chat endpoint, or a Python callable.")
+@click.option(
+    "--behaviour", "behaviours", multiple=True, default=(ALL,), metavar="NAME|all", help="Users (repeatable)."
+)
+@click.option("--trials", type=click.IntRange(1, 1000), default=1, show_default=True, help="Sessions of each user.")
+@click.option("--model", default="", metavar="NAME", help="The model that the endpoint is asked for.")
+@click.option("--key-env", default="", metavar="VARIABLE", help="The environment variable with the endpoint's key.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), default=120.0, show_default=True, metavar="SECONDS",
+    help="For each answer.",
+)  # fmt: skip
+@click.option("--at-once", type=click.IntRange(1, 100), default=1, show_default=True, help="Sessions side by side.")
+@click.option(
+    "--endpoint", default="http://127.0.0.1:4317", show_default=True, envvar="OTEL_EXPORTER_OTLP_ENDPOINT",
+    metavar="URL", help="Where spans go, OTLP over gRPC.",
+)  # fmt: skip
+@click.option(
+    "--service", default="tracejury-talk", show_default=True, envvar="OTEL_SERVICE_NAME", metavar="NAME",
+    help="The service whose sessions they are.",
+)  # fmt: skip
+@format_option
+@url_option
+@click.pass_context
+def talk_command(
+    ctx: click.Context,
+    /,
+    *,
+    cards: tuple[str, ...],
+    agent: str,
+    behaviours: tuple[str, ...],
+    trials: int,
+    model: str,
+    key_env: str,
+    timeout: float,
+    at_once: int,
+    endpoint: str,
+    service: str,
+    style: str,
+    url: str,
+) -> None:
+    """Simulated users speak to an agent, turn by turn, as task CARDS (files and folders) say.
+
+    Each exchange is a trace; `traceparent` and baggage go with the request, so that the agent's spans join it. Ends
+    with 1 if a session failed: no answer, or no spans of the agent.
+    """
+    from ...simulation.talk import TalkSettings, agent_at, talk
+    from .. import output
+    from ..render.talk import talk_summary
+
+    sessions = _sessions(cards, behaviours, trials)
+    talked_to = agent_at(agent, model, _key(key_env))
+    settings = TalkSettings(endpoint, service, timeout, at_once)
+    played: list[PlayedSession] = []
+    with output.progress() as bar:
+        task = bar.add_task("sessions", total=len(sessions))
+
+        def on_played(one: PlayedSession) -> None:
+            played.append(one)
+            bar.advance(task)
+
+        interrupted = talk(sessions, talked_to, settings, on_played)
+    if interrupted:
+        output.note(f"interrupted: {counted(len(sessions) - len(played), 'session')} not begun")
+    else:
+        played = _with_arrival(played, url)
+    if style == "json":
+        output.show_json([asdict(one) for one in played])
+    else:
+        output.show(talk_summary(played))
+    if interrupted or any(one.failure for one in played):
+        ctx.exit(EXIT_ERROR)
+
+
+def _sessions(paths: tuple[str, ...], names: tuple[str, ...], trials: int) -> list[SimulatedSession]:
+    """What is to be played. Raises ConfigError: nothing, or there is no such behaviour."""
+    from ....judges.packs.task_cards import load_cards
+    from ....schemas.behaviours import Behaviour
+    from ...simulation.simulated_session import sessions_of
+    from .. import output
+
+    wanted = list(Behaviour) if ALL in names else [_behaviour(name) for name in names]
+    cards = load_cards(paths)
+    sessions = sessions_of(cards.values(), wanted, trials)
+    if not sessions:
+        raise ConfigError(
+            f"no card has `user_turns` of {', '.join(names)} users: docs/rut.md shows how they are written"
         )
-        return command
+    without = [card.id for card in cards.values() if not card.user_turns.keys() & set(wanted)]
+    if without:
+        output.note(
+            f"{counted(len(without), 'card')} without such `user_turns` left out, {without[0][:60]!r} the first"
+        )
+    return sessions
 
 
-@click.group("talk", cls=_Talk)
-def talk_command() -> None:
-    """Simulated users: what they say, written onto task cards."""
+def _behaviour(name: str) -> Behaviour:
+    from ....schemas.behaviours import Behaviour
+
+    try:
+        return Behaviour(name)
+    except ValueError:
+        raise ConfigError(f"--behaviour: no behaviour {name[:60]!r}: {ALL}, {', '.join(Behaviour)}") from None
+
+
+def _key(variable: str) -> str:
+    if variable and not os.environ.get(variable):
+        raise ConfigError(f"--key-env: the variable {variable} of the environment is not set")
+    return os.environ.get(variable, "") if variable else ""
+
+
+def _with_arrival(played: list[PlayedSession], url: str) -> list[PlayedSession]:
+    """The sessions, those without spans of the agent as failed."""
+    from ...api.client import ApiClient
+    from ...simulation.arrival import with_arrival
+    from .. import output
+
+    try:
+        with ApiClient(url) as client:
+            return with_arrival(client, played)
+    except TracejuryError as error:
+        output.note(f"not checked whether the agent's spans arrived: {error}")
+    except KeyboardInterrupt:
+        output.note("interrupted: not checked whether the agent's spans arrived")
+    return played

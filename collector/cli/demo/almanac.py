@@ -37,13 +37,13 @@ def almanac(*, down: bool = False) -> tuple[DemoTool, ...]:
         DemoTool(
             "search",
             "Find articles of the almanac by words of their titles.",
-            _object({"query": {"type": "string"}, "limit": {"type": "integer"}}, "query"),
+            json_object({"query": {"type": "string"}, "limit": {"type": "integer"}}, "query"),
             search_down if down else search,
         ),
         DemoTool(
             "read_article",
             "The text of one article, by its exact title.",
-            _object({"article": {"type": "string"}}, "article"),
+            json_object({"article": {"type": "string"}}, "article"),
             read_article,
         ),
     )
@@ -71,7 +71,7 @@ def calculator() -> DemoTool:
     return DemoTool(
         "calculate",
         "The value of a sum or a difference of two whole numbers.",
-        _object({"expression": {"type": "string"}}, "expression"),
+        json_object({"expression": {"type": "string"}}, "expression"),
         calculate,
     )
 
@@ -87,10 +87,11 @@ def calculate(expression: str) -> str:
 
 def delegate(name: str, description: str, run: Callable[..., str]) -> DemoTool:
     """A sub-agent as a tool of its manager."""
-    return DemoTool(name, description, _object({"task": {"type": "string"}}, "task"), run)
+    return DemoTool(name, description, json_object({"task": {"type": "string"}}, "task"), run)
 
 
-def _object(properties: Mapping[str, Any], *required: str) -> Mapping[str, Any]:
+def json_object(properties: Mapping[str, Any], *required: str) -> Mapping[str, Any]:
+    """The JSON schema of a tool's arguments."""
     return {
         "type": "object",
         "properties": dict(properties),

@@ -1,0 +1,41 @@
+"""Played sessions for people. What an agent said is plain text, made safe, never markup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from ....schemas.text.counting import counted
+from ...simulation.player import PlayedSession
+from .tables import content, plain_table
+
+FAILURES: Final = 20
+"""Failed sessions that are named."""
+_NEXT: Final = """
+tracejury measures --pack rut --by behaviour --simulated    success by behaviour
+tracejury errors --judge rut-oracle                         where tasks failed
+tracejury session ID                                        one conversation"""
+
+
+def talk_summary(played: Sequence[PlayedSession]) -> RenderableType:
+    """A row a behaviour, the sessions that failed and why, and how to go on."""
+    table = plain_table("behaviour", "sessions", "exchanges", "complete", "failed")
+    for behaviour in dict.fromkeys(one.session.behaviour for one in played):
+        of = [one for one in played if one.session.behaviour is behaviour]
+        failed = sum(bool(one.failure) for one in of)
+        counts = (len(of), sum(one.answered for one in of), len(of) - failed, failed)
+        table.add_row(str(behaviour), *map(str, counts))
+    failures = [one for one in played if one.failure]
+    lines = [_failure(one) for one in failures[:FAILURES]]
+    if more := len(failures) - FAILURES:
+        lines += [Text(f"and {counted(more, 'more session')}: see --format json", "dim")] * (more > 0)
+    return Group(table, *lines, Text(_NEXT, "dim"))
+
+
+def _failure(one: PlayedSession) -> Text:
+    where = f" {one.session.behaviour}, trial {one.session.trial}, after {counted(one.answered, 'exchange')}: "
+    name = content(one.session.task, 80)
+    return Text.assemble("failed: ", name, where, content(one.failure, 300), f"  session {one.session.session_id}")

@@ -1,0 +1,45 @@
+"""Whether the spans of played sessions arrived, asked of the collector's API."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ...judges.packs.rut.user_turns import MOST_TURNS
+from ..api.client import ApiClient
+from .player import PlayedSession
+
+PATIENCE: Final = 10.0
+"""Seconds; exporters wait for 5 s by default."""
+PAUSE: Final = 0.5
+NOT_ARRIVED: Final = "no span of the session arrived at the collector"
+WITHOUT_AGENT: Final = "no span of the agent arrived below the session's own: does it continue `traceparent`?"
+
+
+def with_arrival(
+    client: ApiClient,
+    played: Sequence[PlayedSession],
+    *,
+    patience: float = PATIENCE,
+    wait: Callable[[float], None] = time.sleep,
+) -> list[PlayedSession]:
+    """The sessions, those that were answered and whose spans do not arrive within about `patience` seconds as failed.
+
+    Raises:
+        UnreachableError: no collector answers.
+    """
+    exchanges = {one.session.session_id: one.answered for one in played if not one.failure}
+    missing = dict.fromkeys(exchanges, "")
+    for left in range(round(patience / PAUSE), -1, -1):
+        for session_id in list(missing):
+            rows, _ = client.traces({"session": session_id}, MOST_TURNS)
+            spans = sum(row.spans for row in rows)
+            missing[session_id] = WITHOUT_AGENT if spans >= exchanges[session_id] else NOT_ARRIVED
+            if spans > exchanges[session_id]:
+                del missing[session_id]
+        if not missing or not left:
+            break
+        wait(PAUSE)
+    return [replace(one, failure=missing.get(one.session.session_id, one.failure)) for one in played]

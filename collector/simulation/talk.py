@@ -1,0 +1,74 @@
+"""Playing sessions from a command: tracing is set up, Ctrl-C ends the talking, and what there is is sent."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+
+from ..otlp.client.connect import check_listening
+from .callable_agent import CallableAgent
+from .chat_endpoint import ChatEndpoint
+from .exchange_spans import tracer_provider
+from .player import PlayedSession, play
+from .simulated_session import SimulatedSession
+from .talking_agent import TalkingAgent, imported
+
+_FLUSH_MS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class TalkSettings:
+    """Where spans go, and as which service; seconds for each answer; how many sessions are played side by side."""
+
+    endpoint: str = ""
+    service: str = ""
+    timeout: float = 120.0
+    at_once: int = 1
+
+
+def agent_at(address: str, model: str = "", key: str = "") -> TalkingAgent:
+    """The agent at a URL or at `module:function`. Raises ConfigError."""
+    if address.startswith(("http://", "https://")):
+        return ChatEndpoint(address, model, key)
+    return CallableAgent(imported(address))
+
+
+def talk(
+    sessions: Sequence[SimulatedSession],
+    agent: TalkingAgent,
+    settings: TalkSettings,
+    on_played: Callable[[PlayedSession], None],
+) -> bool:
+    """Play the sessions, and send all spans; whether Ctrl-C ended it. An agent without a tracer provider shares ours.
+
+    Raises:
+        ConfigError, RetryableError: nothing listens at the endpoint, or it is none.
+    """
+    asyncio.run(check_listening(settings.endpoint, "grpc"))
+    provider = tracer_provider(settings.endpoint, settings.service)
+    theirs = trace.get_tracer_provider()
+    if not isinstance(theirs, TracerProvider):
+        trace.set_tracer_provider(provider)
+
+    async def played() -> bool:
+        tracer = provider.get_tracer("tracejury.talk")
+        try:
+            await play(sessions, agent, tracer, on_played, timeout=settings.timeout, at_once=settings.at_once)
+        except asyncio.CancelledError:
+            return True
+        return False
+
+    # A shell's background job inherits SIGINT as ignored, and Python leaves it so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return asyncio.run(played())
+    finally:
+        if isinstance(theirs, TracerProvider):
+            theirs.force_flush(_FLUSH_MS)
+        provider.shutdown()

@@ -1,0 +1,225 @@
+"""`tracejury talk` as a process: the demo's clerk and a collector that finds its faults, live and after a restart."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from processes import COMMAND, PATIENCE, Serving, serving, tracejury
+
+from tracejury.collector.cli.root import root
+
+pytestmark = pytest.mark.store
+
+EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "talk"
+CLERK = "tracejury.collector.cli.demo.clerk:answer"
+FAULTS = {
+    ("underspecification", "erroneous parameter", "book_tour", '"day": "Monday"'),
+    ("information-overload", "incorrect sequence", "book_tour", '"day": "Friday"'),
+    ("goal-switching", "partial completion", "answer", "The confirmation went to"),
+    ("goal-switching", "incorrect sequence", "send_confirmation", '"ada@example.org"'),  # the booking is missing
+    ("contradictory-constraints", "unauthorised tool", "cancel_tours", "the visitor asked for it"),
+    ("impatience-and-hostility", "premature termination", "answer", "I am sorry"),
+}
+"""Behaviour, mode, the span that decided it, a part of the quote."""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example of docs/rut.md, with a collector that is quick to settle."""
+    made = tmp_path_factory.mktemp("talk") / "here"
+    shutil.copytree(EXAMPLE, made)
+    with (made / "tracejury.yaml").open("a") as config:
+        config.write("judging: {quiet_seconds: 0.3}\n")
+    return made
+
+
+@pytest.fixture(scope="module")
+def collector(folder: Path) -> Iterator[Serving]:
+    with serving(folder, "--config", "tracejury.yaml") as started:
+        yield started
+
+
+def arguments(collector: Serving, agent: str, *more: str) -> list[str]:
+    endpoint = f"http://127.0.0.1:{collector.ports['grpc']}"
+    return ["talk", "tours.yaml", "--agent", agent, "--endpoint", endpoint, "--url", collector.url, *more]
+
+
+def get(collector: Serving, path: str) -> Any:
+    return httpx.get(f"{collector.url}{path}", trust_env=False).json()
+
+
+def eventually(found: Callable[[], Any]) -> Any:
+    """What comes at last."""
+    deadline = time.monotonic() + PATIENCE
+    while not (what := found()):
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.2)
+    return what
+
+
+def success(collector: Serving) -> dict[str, float] | None:
+    """SR by behaviour once all seven users have one."""
+    (pack,) = get(collector, "/api/measures?pack=rut&by=behaviour&simulated=1")["items"]
+    groups = {group["key"]: group["measures"][0] for group in pack["items"]}
+    found = {name: figure["estimate"]["value"] for name, figure in groups.items() if figure["estimate"]}
+    return found if len(found) == 7 else None
+
+
+def faults(collector: Serving, behaviours: dict[str, str]) -> set[tuple[str, str, str, str]]:
+    """The oracle's errors as `FAULTS` has them, with whole quotes; `behaviours` by session id."""
+    found = set()
+    for session, behaviour in behaviours.items():
+        for row in get(collector, f"/api/traces?session={session}")["items"]:
+            trace = get(collector, f"/api/traces/{row['trace_id']}")
+            turns = [turn for run in trace["agent_runs"] for turn in run["turns"]]
+            spans = {turn["llm_span_id"]: "answer" for turn in turns}
+            spans |= {call["span_id"]: call["name"] for turn in turns for call in turn["tool_calls"]}
+            oracles = [error for error in trace["errors"] if "rut-oracle" in json.dumps(error)]
+            found |= {(behaviour, e["category"], spans[e["span_id"]], e["evidence"]) for e in oracles}
+    return found
+
+
+def test_each_fault_of_the_demos_clerk_is_found_at_its_span_live_and_after_a_restart(folder: Path) -> None:
+    """Seven users, one task with an oracle; sessions are measured as soon as they end."""
+    with serving(folder, "--config", "tracejury.yaml") as collector:
+        result = tracejury(*arguments(collector, CLERK, "--format", "json"), folder=folder)
+        assert (result.returncode, result.stderr) == (0, "")
+        played = json.loads(result.stdout)
+        assert [(one["answered"], one["failure"]) for one in played] == [(2, "")] * 7
+        behaviours = {one["session"]["session_id"]: one["session"]["behaviour"] for one in played}
+        rates = eventually(lambda: success(collector))
+        live = eventually(lambda: found if len(found := faults(collector, behaviours)) == len(FAULTS) else None)
+        collector.stop()
+    with serving(folder, "--config", "tracejury.yaml") as collector:
+        assert eventually(lambda: success(collector)) == rates
+        assert faults(collector, behaviours) == live
+        (pack,) = get(collector, "/api/measures?pack=rut")["items"]
+        assert pack["total"]["sessions"] == 0  # of real users
+    assert {behaviour for behaviour, rate in rates.items() if rate} == {"ideal", "fabricated-parameters"}
+    for mode in FAULTS:
+        assert any(one[:3] == mode[:3] and mode[3] in one[3] for one in live), mode
+
+
+STOPPED = '''
+import json, os, time
+import httpx
+from opentelemetry import trace
+
+def call(name, **attributes):
+    given = {f"gen_ai.{key.replace('__', '.')}": value for key, value in attributes.items()}
+    with trace.get_tracer("agent").start_as_current_span(name, attributes=given):
+        pass
+
+def said(*parts):
+    return json.dumps([{"role": "assistant", "parts": parts}])
+
+def answer(messages):
+    """Cancels what it must not, and answers with what the collector says of it meanwhile."""
+    asked = json.dumps([{"role": "user", "parts": [{"type": "text", "content": messages[-1]["content"]}]}])
+    cancel = {"type": "tool_call", "id": "c1", "name": "cancel_tours", "arguments": {}}
+    chat = {"operation__name": "chat", "request__model": "m", "input__messages": asked}
+    call("chat m", **chat, output__messages=said(cancel))
+    call("execute_tool cancel_tours", operation__name="execute_tool", tool__name="cancel_tours",
+         tool__call__id="c1", tool__call__arguments="{}", tool__call__result="done")
+    call("chat m", **chat, output__messages=said({"type": "text", "content": "Done."}))
+    here = f"{trace.get_current_span().get_span_context().trace_id:032x}"
+    while True:
+        found = httpx.get(f"{os.environ['TRACEJURY_URL']}/api/errors?trace={here}", trust_env=False)
+        errors = found.json()["items"] if found.status_code == 200 else []
+        if errors:
+            return f"{errors[0]['category']}, {errors[0]['state']}"
+        time.sleep(0.1)
+'''
+
+
+def test_a_forbidden_call_is_found_while_the_agent_works(folder: Path, collector: Serving) -> None:
+    """Nothing but our root span names the task: it is announced when the exchange begins."""
+    (folder / "stopped.py").write_text(STOPPED)
+    args = arguments(collector, "stopped:answer", "--behaviour", "ideal", "--timeout", "60", "--format", "json")
+    result = tracejury(*args, folder=folder, env={"TRACEJURY_URL": collector.url})
+    (one,) = json.loads(result.stdout)
+    assert one["failure"] == ""
+    session = get(collector, f"/api/sessions/{one['session']['session_id']}")
+    assert session["exchanges"][0]["answer"] == "unauthorised tool, provisional"
+
+
+HALTING = '''
+import pathlib, time
+
+def answer(messages):
+    """Waits for good in the second session."""
+    if "aunt" in messages[0]["content"]:
+        pathlib.Path("waits").touch()
+        time.sleep(1000)
+    return "Yes."
+'''
+
+
+def test_ctrl_c_keeps_what_there_is(folder: Path, collector: Serving) -> None:
+    """A summary of what was said, which has arrived; also in the background of a shell."""
+    (folder / "halting.py").write_text(HALTING)
+    users = ("--behaviour", "ideal", "--behaviour", "information-overload", "--trials", "2")
+    command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *COMMAND, *arguments(collector, "halting:answer", *users)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True) as talking:  # noqa: S603  ours
+        try:
+            eventually((folder / "waits").exists)
+            talking.send_signal(signal.SIGINT)
+            out, err = (" ".join(text.split()) for text in talking.communicate(timeout=PATIENCE))
+        finally:
+            talking.kill()
+    assert talking.returncode == 1
+    assert "interrupted: 2 sessions not begun" in err
+    assert "ideal 1 2 1 0 information-overload 1 0 0 1 " in out
+    failed = re.search(r"failed: tour-of-the-alder-bridge information-overload, .*interrupted session (\w+)", out)
+    assert failed, out
+    assert eventually(lambda: get(collector, f"/api/sessions/{failed[1]}")["exchanges"])
+
+
+def test_a_collector_that_cannot_be_asked_is_no_failure(folder: Path, collector: Serving) -> None:
+    """The sessions were played; the note says what was not checked."""
+    args = arguments(collector, CLERK, "--behaviour", "ideal")
+    result = tracejury(*args, "--url", "http://127.0.0.1:1", folder=folder)
+    assert result.returncode == 0
+    assert result.stderr.startswith("not checked whether the agent's spans arrived: no collector answers")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "line"),
+    [
+        (("--agent", "nowhere"), 2, "--agent: 'nowhere' is neither http://… or https://… nor module:function"),
+        (("--agent", "no.such:thing"), 2, "--agent: cannot import no.such:thing: ModuleNotFoundError"),
+        (("--agent", "json:no"), 2, "--agent: cannot import json:no: AttributeError"),
+        (("--agent", "json:__name__"), 2, "--agent: json:__name__ is no function but str"),
+        (("--agent", "https:///v1"), 2, "--agent: 'https:///v1' names no host"),
+        (("--agent", CLERK, "--behaviour", "angry"), 2, "--behaviour: no behaviour 'angry': all, ideal"),
+        (("--agent", "http://h", "--key-env", "NO_SUCH"), 2, "--key-env: the variable NO_SUCH"),
+        (("--agent", CLERK, "--endpoint", "127.0.0.1:1"), 1, "nothing listens at 127.0.0.1:1"),
+    ],
+)
+def test_what_cannot_be_talked_to_is_one_line(args: Sequence[str], code: int, line: str) -> None:
+    """Before anything is said."""
+    result = CliRunner().invoke(root, ["talk", str(EXAMPLE / "tours.yaml"), *args])
+    assert (result.exit_code, len(result.stderr.splitlines())) == (code, 1)
+    assert line in result.stderr
+
+
+def test_cards_without_turns_are_refused_or_noted(tmp_path: Path) -> None:
+    """Nothing to say is an error; some cards without turns are left out."""
+    (tmp_path / "bare.yaml").write_text("id: bare\n")
+    nothing = CliRunner().invoke(root, ["talk", str(tmp_path), "--agent", CLERK])
+    assert (nothing.exit_code, "no card has `user_turns` of all users" in nothing.stderr) == (2, True)
+    shutil.copy(EXAMPLE / "tours.yaml", tmp_path)
+    some = CliRunner().invoke(root, ["talk", str(tmp_path), "--agent", CLERK, "--endpoint", "127.0.0.1:1"])
+    assert some.stderr.startswith("1 card without such `user_turns` left out, 'bare' the first\n")
