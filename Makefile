@@ -111,6 +111,7 @@ soak: setup
 	$(BIN)/python tests/bench/attacks.py
 	$(BIN)/python tests/bench/key_timing.py
 	$(BIN)/python tests/bench/growth.py
+	$(BIN)/python tests/bench/sustained.py
 	$(BIN)/python -m pytest -q -n auto --dist worksteal --hypothesis-profile soak --timeout 900
 
 docs: setup

@@ -46,7 +46,7 @@ class JudgingConfig(Section):
     """When traces are judged, and how much of them is held in memory."""
 
     quiet_seconds: Seconds = 5.0
-    """A trace whose root has ended settles when nothing came for this long."""
+    """A trace whose root has ended settles when nothing came for this long; sooner where memory fills."""
     rootless_seconds: Seconds = 600.0
     """A trace without a root settles, as incomplete, when nothing came for this long."""
     max_age_seconds: Seconds = 24 * 3600.0

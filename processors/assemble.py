@@ -23,6 +23,7 @@ SECOND: Final = 1_000_000_000
 UNREAD_SPANS: Final = 30  # what a trace counts whose spans are not in memory
 NEWEST_EVERY: Final = 4  # of a backlog every fourth trace judged is the one that became due last
 COST_SHARE: Final = 4  # an open trace is judged at most a quarter of the time
+LEAST_QUIET: Final = 0.1  # of the configured time, where memory is full
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ class Assembler:
             trace.dirty = True
             trace.arrivals += 1
             trace.last_arrival = max(trace.last_arrival, now)
+            trace.quiet = self._quiet()
         self._schedule(trace)
         self._bound()
 
@@ -206,7 +208,7 @@ class Assembler:
     def _touch(self, key: TraceKey, now: int) -> OpenTrace:
         trace = self._traces.get(key)
         if trace is None:
-            trace = self._traces[key] = OpenTrace(key, first_arrival=now, last_arrival=now)
+            trace = self._traces[key] = OpenTrace(key, first_arrival=now, last_arrival=now, quiet=self._quiet())
         else:
             self._traces.move_to_end(key)
         return trace
@@ -225,9 +227,17 @@ class Assembler:
         self._resident.move_to_end(trace.key)
         return changed
 
+    def _quiet(self) -> int:
+        """How long a trace waits for more: less where memory is more than half full.
+
+        Else the traces that wait would have to be spilled, and judged whole once more when they settle.
+        """
+        room = 2 * (1 - self._bytes / self.config.max_bytes)
+        return round(self.config.quiet * min(max(room, LEAST_QUIET), 1))
+
     def _settles_at(self, trace: OpenTrace) -> int:
         c = self.config
-        wait = c.quiet if trace.root_ended() else c.rootless
+        wait = trace.quiet if trace.root_ended() else c.rootless
         return min(trace.last_arrival + wait, trace.first_arrival + c.max_age)
 
     def _due_at(self, trace: OpenTrace) -> int:

@@ -14,7 +14,7 @@ from .normalize import normalize
 from .trace_rows import Spill, Spilled, TraceRows, log_identity, log_size, span_size
 
 EXPENSIVE: Final = 100_000_000
-"""Nanoseconds of judging for which others should not wait."""
+"""Nanoseconds of CPU time of judging for which others should not wait."""
 LARGE_SPANS: Final = 500
 """Spans that may take as long."""
 
@@ -25,6 +25,7 @@ class OpenTrace:
 
     `held` is False where its spans must be read first: those that are `spilled`, else all of them from the store.
     `raw`: its spans as they arrived. They are normalised when they are needed: taking in a backlog must be quick.
+    `quiet`: nanoseconds without arrivals after which it settles, once its root has ended.
     `logs`: span id to its log records by identity. `stored`: its findings as they stand in the store, by id (None: not
     known). `cache`, `ledger`: what the judges want to keep between two passes over it. `joined_to`: as it is stored,
     None where that is not known. `is_apart`: it is being judged beside others, while rows arrive: `arrivals` counts
@@ -50,6 +51,7 @@ class OpenTrace:
     spilled: list[Spilled] = field(default_factory=list)
     is_apart: bool = False
     arrivals: int = 0
+    quiet: int = 0
     _ended: bool | None = None
     _normalized: dict[str, NormalizedSpan] = field(default_factory=dict)
     _hashes: dict[str, int] = field(default_factory=dict)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tracejury.processors import open_trace
@@ -44,6 +46,11 @@ def judge(assembler: Assembler, now: int, cost: int = 0) -> TraceState:
     state = assembler.state(trace, now)
     assembler.mark_judged(trace, state, now, cost)
     return state
+
+
+def judge_all(assembler: Assembler, now: int) -> None:
+    for trace in assembler.due(now, 10):
+        assembler.mark_judged(trace, assembler.state(trace, now), now, 0)
 
 
 def test_a_new_trace_is_due_after_a_moment_to_coalesce() -> None:
@@ -172,6 +179,25 @@ def test_beyond_the_memory_bound_the_least_recent_content_is_released() -> None:
     held = [assembler.get(k).held for k in keys]  # type: ignore[union-attr]  # all four are open
     assert held == [False, False, True, True]
     assert assembler.held_bytes <= config.max_bytes
+
+
+@pytest.mark.parametrize(("full", "quiet"), [(0.0, 1.0), (0.5, 1.0), (0.75, 0.5), (0.9, 0.2), (0.95, 0.1), (1.0, 0.1)])
+def test_a_trace_settles_sooner_where_memory_is_more_than_half_full(full: float, quiet: float) -> None:
+    """Half full: after the configured time. Then in proportion to what is left, at last after a tenth."""
+    config = AssemblerConfig(max_bytes=1_000_000)
+    assembler = Assembler(config)
+    if full:
+        filling = replace(span("1", pending=True, text="x" * (round(full * 1_000_000) - 2000)), trace_id="b" * 32)
+        assembler.add(("", "b" * 32), [filling], (), T0, T0, is_whole=True)
+    assembler.add(KEY, [span("1")], (), T0, T0, is_whole=True)
+    assert assembler.held_bytes == max(full * 1_000_000, 1000)
+    judge_all(assembler, T0 + config.coalesce)
+    settles = T0 + round(config.quiet * quiet)
+    assert KEY not in [t.key for t in assembler.due(settles - 1, 10)]
+    assert KEY in [t.key for t in assembler.due(settles, 10)]
+    trace = assembler.get(KEY)
+    assert trace is not None
+    assert assembler.state(trace, settles) is TraceState.SETTLED
 
 
 def test_beyond_the_trace_bound_the_oldest_is_forgotten_and_counted() -> None:

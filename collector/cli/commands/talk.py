@@ -11,7 +11,6 @@ import click
 
 from ....schemas.errors import ConfigError, TracejuryError
 from ....schemas.text.counting import counted
-from ....schemas.text.terminal import one_line
 from ..failures import EXIT_ERROR
 from ..options import format_option, url_option
 
@@ -165,7 +164,7 @@ def _with_arrival(played: list[PlayedSession], url: str) -> list[PlayedSession]:
         with ApiClient(url) as client:
             return with_arrival(client, played)
     except TracejuryError as error:
-        output.note(f"not checked whether the agent's spans arrived: {one_line(str(error), 300)}")
+        output.note(f"not checked whether the agent's spans arrived: {error}")
     except KeyboardInterrupt:
         output.note("interrupted: not checked whether the agent's spans arrived")
     return played

@@ -61,7 +61,8 @@ class TraceJudge:
     """Judges traces with a suite of detectors, and has `selectors` choose what other judges look at.
 
     `ours` tells the spans of our own judge calls, which nobody judges; `spent` says what a trace's agents spent;
-    `timer` gives nanos for costs. `lock` is held by whoever calls, and left while a large trace is judged.
+    `timer` gives nanos of CPU time of its thread. `lock` is held by whoever calls, and left while a large trace is
+    judged.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class TraceJudge:
         selectors: Sequence[Selector] = (),
         ours: Callable[[Span], bool] = lambda _span: False,
         spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(),
-        timer: Callable[[], int] = time.perf_counter_ns,
+        timer: Callable[[], int] = time.thread_time_ns,
         lock: StepLock,
     ) -> None:
         self._suite, self._assembler, self._gathering, self._observer = suite, assembler, gathering, observer

@@ -68,7 +68,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
 
     `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
     cannot wait and a judgement can. `selectors` choose what other judges look at; `ours` and `spent`: see `TraceJudge`;
-    `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos for costs; `spill`: see `Assembler`.
+    `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos of CPU time; `spill`: see `Assembler`.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(),
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
-        timer: Callable[[], int] = time.perf_counter_ns,
+        timer: Callable[[], int] = time.thread_time_ns,
         spill: Spill | None = None,
     ) -> None:
         self.assembler = Assembler(config, spill)
@@ -331,8 +331,9 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         return self._known is None or self._known.add(key)
 
     def _rests(self, now: int) -> bool:
-        """Whether judging steps back for clients that wait for the store, while its findings are not late."""
-        return now < self._rest_until and self.lag < MAX_LAG_SECONDS and self._pressed()
+        """Whether judging steps back for clients that wait for the store: nothing is late, and memory has room."""
+        has_room = self.assembler.held_bytes < self.assembler.config.max_bytes // 2
+        return now < self._rest_until and has_room and self.lag < MAX_LAG_SECONDS and self._pressed()
 
     def _publish(self, judged: Sequence[JudgedTrace]) -> None:
         for selector in self._selectors:

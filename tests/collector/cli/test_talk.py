@@ -17,12 +17,7 @@ import pytest
 from click.testing import CliRunner
 from processes import COMMAND, PATIENCE, Serving, serving, tracejury
 
-from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.root import root
-from tracejury.collector.simulation.arrival import NOT_ARRIVED, with_arrival
-from tracejury.collector.simulation.player import PlayedSession
-from tracejury.collector.simulation.simulated_session import SimulatedSession
-from tracejury.schemas.behaviours import Behaviour
 
 pytestmark = pytest.mark.store
 
@@ -190,14 +185,6 @@ def test_ctrl_c_keeps_what_there_is(folder: Path, collector: Serving) -> None:
     failed = re.search(r"failed: tour-of-the-alder-bridge information-overload, .*interrupted session (\w+)", out)
     assert failed, out
     assert eventually(lambda: get(collector, f"/api/sessions/{failed[1]}")["exchanges"])
-
-
-def test_a_session_that_never_arrived_fails(collector: Serving) -> None:
-    """The collector knows other sessions, or none."""
-    played = PlayedSession(SimulatedSession("t", Behaviour.IDEAL, 1, ("A",), "unknown"), 1)
-    with ApiClient(collector.url) as client:
-        (one,) = with_arrival(client, [played], wait=lambda _: None)
-    assert one.failure == NOT_ARRIVED
 
 
 def test_a_collector_that_cannot_be_asked_is_no_failure(folder: Path, collector: Serving) -> None:

@@ -13,7 +13,7 @@ from tracejury.collector.judging.detect.worker import STEP_TRACES
 from tracejury.collector.store.client import Store
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
 from tracejury.judges.suite import Suite
-from tracejury.processors.assemble import SECOND
+from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.spans import LogRecord
 
@@ -211,3 +211,16 @@ def test_under_pressure_judging_rests_four_times_as_long_as_it_worked(store: Sto
     waiting[0] = False
     step(0.1, "e")
     assert [sorted(found) for found in steps] == [["a"], ["a"], [*"abc"], [*"abc"], [*"abcde"]]
+
+
+@pytest.mark.parametrize(("most", "judged"), [(1_000_000, "a"), (4_000, "ab")])
+def test_under_pressure_judging_does_not_rest_once_memory_is_half_full(store: Store, most: int, judged: str) -> None:
+    ticks = itertools.count(0, SECOND // 50)
+    config = AssemblerConfig(max_bytes=most)
+    bench = Bench(store, pressed=lambda: True, timer=lambda: next(ticks), config=config)
+    for trace_id in "ab":
+        bench.commit(span("1", output="boom" * 400, trace_id=trace_id * 32))
+        bench.judging.worker.step()
+        bench.now += SECOND // 10
+        bench.judging.worker.step()
+    assert sorted({one.trace.trace_id[0] for one in bench.watch.judgings}) == [*judged]
