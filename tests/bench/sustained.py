@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import importlib
 import sys
 import tempfile
 import time
@@ -30,8 +31,7 @@ def passes(until: float) -> Iterator[tuple[bytes, int]]:
     if not BENCH.exists():
         sys.exit(f"skipped: the corpus is not at {BENCH}")
     sys.path.insert(0, str(BENCH))
-    import otlp_corpus
-
+    otlp_corpus = importlib.import_module("otlp_corpus")
     templates, _ = otlp_corpus.build()
     while time.monotonic() < until:
         yield from otlp_corpus.passes(1, templates)
@@ -46,7 +46,7 @@ async def send(collector: Serving, senders: int, rate: float, until: float, sent
         async with grpc.aio.insecure_channel(
             f"127.0.0.1:{collector.ports['grpc']}", [("grpc.use_local_subchannel_pool", 1)]
         ) as channel:
-            call = channel.unary_unary(METHOD)
+            call = channel.unary_unary(METHOD, None, None)
             for body, spans in requests:
                 begun += spans
                 if rate:
