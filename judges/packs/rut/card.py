@@ -7,13 +7,14 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from ...llm.criteria_types import Text
 from ..task_data import TaskData
-from .values import contains
+from .values import as_json, contains
 from .writes import Writes
 
+JsonData = Annotated[Any, AfterValidator(as_json)]
 MatchRule = Literal["equal", "present", "ignore"]
 MOST_STEPS: Final = 300
 _ASSERTIONS: Final = frozenset({"equals", "changed", "added", "removed"})
@@ -23,7 +24,7 @@ class ToolPattern(TaskData):
     """Calls of a tool that have these arguments."""
 
     tool: Text
-    arguments: dict[Text, Any] = Field(default={})
+    arguments: dict[Text, JsonData] = Field(default={})
 
 
 class OracleStep(ToolPattern):
@@ -42,8 +43,8 @@ class OracleStep(ToolPattern):
 class ValueChange(TaskData):
     """A value before and after."""
 
-    old: Any
-    new: Any
+    old: JsonData
+    new: JsonData
 
 
 class StateAssertion(TaskData):
@@ -53,10 +54,10 @@ class StateAssertion(TaskData):
     """Keys and positions, as a list or joined by dots; "" is the state itself."""
     of: ToolPattern | None = None
     """The call whose results are the state; left out: what the harness emits."""
-    equals: Any = None
+    equals: JsonData = None
     changed: ValueChange | None = None
-    added: Any = None
-    removed: Any = None
+    added: JsonData = None
+    removed: JsonData = None
 
     @property
     def kind(self) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+DEEPEST: Final = 50
 
 
 def same(one: Any, other: Any) -> bool:
@@ -14,6 +16,27 @@ def same(one: Any, other: Any) -> bool:
 def contains(whole: Any, part: Any) -> bool:
     """Whether a value has all that is in `part`: of an object its keys, at any depth; a list is compared in full."""
     return _compared(whole, part, exact=False)
+
+
+def as_json(value: Any, *, depth: int = 0) -> Any:
+    """The value, of a card.
+
+    Raises:
+        ValueError: JSON has no such value, so that no call or state would equal it. YAML reads 2026-03-01 as a date.
+    """
+    if depth > DEEPEST:
+        raise ValueError(f"it is nested more than {DEEPEST} deep, or holds itself")
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise ValueError(f"the key {key} is no text: put it in quotes")  # noqa: TRY004  pydantic's
+            as_json(value[key], depth=depth + 1)
+    elif isinstance(value, list):
+        for one in value:
+            as_json(one, depth=depth + 1)
+    elif not (value is None or isinstance(value, str | int | float)):
+        raise ValueError(f"{value} is no JSON value ({type(value).__name__}): put it in quotes")
+    return value
 
 
 def blank(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from tracejury.judges.packs.task_cards import load_cards
 from tracejury.schemas.errors import ConfigError
 
 STEPS = [{"id": "a", "tool": "get"}, {"id": "b", "tool": "pay"}, {"id": "c", "tool": "mail"}]
+
+HOLDS_ITSELF: list[Any] = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
 
 
 def loaded(folder: Path, oracle: dict[str, Any]) -> Any:
@@ -50,6 +54,17 @@ def loaded(folder: Path, oracle: dict[str, Any]) -> Any:
         ),
         ({"steps": STEPS, "budget": 0}, "budget: "),
         ({"steps": STEPS, "stpes": 1}, "stpes: there is no such key here"),
+        (
+            {"steps": [{"id": "a", "tool": "get", "arguments": {"day": date(2026, 3, 1)}}]},
+            "steps.0.arguments.day: 2026-03-01 is no JSON value (date): put it in quotes",
+        ),
+        ({"steps": STEPS, "forbidden": [{"tool": "x", "arguments": {"q": [date(2026, 3, 1)]}}]}, "forbidden.0.arg"),
+        ({"steps": STEPS, "state": [{"path": "a", "equals": {"day": date(2026, 3, 1)}}]}, "state.0.equals: 2026-03-01"),
+        (
+            {"steps": [{"id": "a", "tool": "get", "arguments": {"x": HOLDS_ITSELF}}]},
+            "steps.0.arguments.x: it is nested",
+        ),
+        ({"steps": STEPS, "state": [{"path": "a", "equals": {7: "x"}}]}, "state.0.equals: the key 7 is no text"),
         ({"steps": [{"id": "a"}]}, "steps.0.tool: this key is missing"),
         ({"steps": [{"id": "a", "tool": "get", "match": {"q": "any"}}]}, "steps.0.match.q: must be 'equal'"),
     ],
