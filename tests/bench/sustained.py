@@ -80,14 +80,16 @@ async def watch(collector: Serving, every: float, sent: list[int]) -> None:
         before, delays, judged = spans, total, count
 
 
-async def run(collector: Serving, options: argparse.Namespace) -> tuple[int, float]:
-    """Send and watch until all are judged; acknowledged spans, and the seconds that judging was late."""
+async def run(collector: Serving, options: argparse.Namespace) -> tuple[int, float, float]:
+    """Send and watch until all are judged: acknowledged spans, seconds of sending, seconds that judging was late."""
     sent: list[int] = []
+    began = time.monotonic()
     watching = asyncio.create_task(watch(collector, min(30.0, options.seconds / 4), sent))
     await send(collector, options.senders, options.rate, time.monotonic() + options.seconds, sent)
+    took = time.monotonic() - began
     late = await asyncio.to_thread(wait_until_judged, collector, 3600)
     watching.cancel()
-    return sum(sent), max(late - QUIET_SECONDS, 0.0)
+    return sum(sent), took, max(late - QUIET_SECONDS, 0.0)
 
 
 def main() -> None:
@@ -99,11 +101,11 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as store, serving(Path(store)) as collector:
         cpu = cpu_seconds(collector)
-        spans, late = asyncio.run(run(collector, options))
+        spans, took, late = asyncio.run(run(collector, options))
         cpu = cpu_seconds(collector) - cpu
     print(
-        f"{spans} spans in {options.seconds:.0f} s: {spans / options.seconds:.0f} acknowledged/s, "
-        f"{spans / (options.seconds + late):.0f} judged/s ({late:.0f} s late), {1000 * cpu / spans:.2f} ms CPU a span"
+        f"{spans} spans in {took:.0f} s: {spans / took:.0f} acknowledged/s, "
+        f"{spans / (took + late):.0f} judged/s ({late:.0f} s late), {1000 * cpu / spans:.2f} ms CPU a span"
     )
 
 
