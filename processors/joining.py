@@ -31,18 +31,21 @@ def join_keys(spans: Iterable[NormalizedSpan]) -> frozenset[str]:
     Span links tie a trace to the one they name; a stated task id and a message's id tie those that state it. Where a
     trace shows nothing but calls of a model, the client's session and the ids of tool calls do so, too.
     """
-    spans = list(spans)
-    keys: set[str] = set()
+    spans = list(spans)  # a growing trace has all of them looked at again at each judging
+    keys = {f"trace:{span.raw.trace_id}" for span in spans[:1]}
     bare = all(s.kind in _BARE for s in spans)
     for span in spans:
         raw = span.raw
-        keys.add(f"trace:{raw.trace_id}")
-        linked = {link.trace_id for link in raw.links} - {raw.trace_id, ""}
-        if 0 < len(linked) <= _MOST_LINKED:
-            keys.add(f"trace:{linked.pop()}")
+        if raw.links:
+            linked = {link.trace_id for link in raw.links} - {raw.trace_id, ""}
+            if 0 < len(linked) <= _MOST_LINKED:
+                keys.add(f"trace:{linked.pop()}")
         if span.task_id:
             keys.add(f"task:{span.task_id}")
-        keys.update(f"message:{value}" for name in _MESSAGE_IDS if (value := raw.attributes.get(name)))
+        attributes = raw.attributes
+        for name in _MESSAGE_IDS:
+            if value := attributes.get(name):
+                keys.add(f"message:{value}")
         if bare and span.kind is Kind.LLM:
             keys.update(_client_keys(span))
     return frozenset(keys)
