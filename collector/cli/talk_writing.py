@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,8 @@ def write_turns(
             if card.complete or partial:
                 file.add(card.card)
 
+        # A shell's background job inherits SIGINT as ignored, and Python leaves it so.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             asyncio.run(write_cards(cards.values(), plan_of(config.max_answer_tokens), config, finished))
         except KeyboardInterrupt:
