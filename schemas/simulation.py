@@ -14,18 +14,21 @@ BEHAVIOUR: Final = "tracejury.behaviour"
 
 def is_simulated(spans: Mapping[str, NormalizedSpan]) -> bool:
     """Whether a span says so: `true`, as a bool or as text."""
-    stated = (span.raw.attributes for span in spans.values() if SIMULATED in span.raw.attributes)
-    return any(said[SIMULATED].strip().lower() == "true" for said in stated)
+    return any(span.raw.attributes[SIMULATED].strip().lower() == "true" for span in _stating(spans))
 
 
 def behaviour(spans: Mapping[str, NormalizedSpan]) -> str:
     """How the user of a simulated session was to behave, by its first span that names a behaviour; "" without one."""
     said = [
-        (raw.start, raw.span_id, found.value)
-        for span in spans.values()
-        if SIMULATED in (raw := span.raw).attributes and (found := _named(raw.attributes.get(BEHAVIOUR, "")))
+        (span.raw.start, span.raw.span_id, found.value)
+        for span in _stating(spans)
+        if (found := _named(span.raw.attributes.get(BEHAVIOUR, "")))
     ]
     return min(said)[-1] if said else ""
+
+
+def _stating(spans: Mapping[str, NormalizedSpan]) -> list[NormalizedSpan]:
+    return [span for span in spans.values() if SIMULATED in span.raw.attributes]
 
 
 def _named(text: str) -> Behaviour | None:

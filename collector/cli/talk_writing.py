@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from .interrupts import heed_ctrl_c
 from .options import Decorator, format_option
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def write_turns(
             if card.complete or partial:
                 file.add(card.card)
 
-        # A shell's background job inherits SIGINT as ignored, and Python leaves it so.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        heed_ctrl_c()
         try:
             asyncio.run(write_cards(cards.values(), plan_of(config.max_answer_tokens), config, finished))
         except KeyboardInterrupt:

@@ -85,7 +85,7 @@ class Folding:
     def derive_errors(self) -> None:
         """Renew the errors alone of up to `AT_ONCE` traces touched since; their facts wait for `step`.
 
-        Whoever reads errors waits for it, so it takes half the questions. The caller holds `lock`.
+        Whoever reads errors waits for it, so it neither reads nor writes what only rates need. The caller holds `lock`.
         """
         self._catching_up.look(self._changes)
         self._each_tenant(self._changes.take_new(AT_ONCE), self._derive)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -64,8 +63,6 @@ def talk(
             return True
         return False
 
-    # A shell's background job inherits SIGINT as ignored, and Python leaves it so.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return asyncio.run(played())
     finally:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -13,6 +11,7 @@ from ....schemas.filters import ERROR_FILTERS, SPAN_FILTER
 from ....schemas.taxonomy import Severity
 from ....schemas.text.counting import counted
 from ..failures import EXIT_FOUND, Failure
+from ..interrupts import heed_ctrl_c
 from ..options import filter_options, format_option, limit_option, profile_option, show_rows, since_option, url_option
 
 if TYPE_CHECKING:
@@ -116,9 +115,7 @@ def _follow(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str
         output.note(f"{error}")
     bad = False
     shown = 0
-    if threading.current_thread() is threading.main_thread():
-        # A shell's background job inherits SIGINT as ignored, and Python leaves it so: Ctrl-C would not end it.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    heed_ctrl_c()
     try:
         for row in follow(Follower(client, filters, filters.pop("since", "")), on_gap=output.note):
             if style == "json":

@@ -12,6 +12,7 @@ import click
 from ....schemas.errors import ConfigError, TracejuryError
 from ....schemas.text.counting import counted
 from ..failures import EXIT_ERROR
+from ..interrupts import heed_ctrl_c
 from ..options import format_option, url_option
 
 if TYPE_CHECKING:
@@ -104,6 +105,7 @@ def talk_command(
             played.append(one)
             bar.advance(task)
 
+        heed_ctrl_c()
         interrupted = talk(sessions, talked_to, settings, on_played)
     if interrupted:
         output.note(f"interrupted: {counted(len(sessions) - len(played), 'session')} not begun")

@@ -30,8 +30,8 @@ def talk_summary(played: Sequence[PlayedSession]) -> RenderableType:
         table.add_row(str(behaviour), *map(str, counts))
     failures = [one for one in played if one.failure]
     lines = [_failure(one) for one in failures[:FAILURES]]
-    if more := len(failures) - FAILURES:
-        lines += [Text(f"and {counted(more, 'more session')}: see --format json", "dim")] * (more > 0)
+    if (more := len(failures) - FAILURES) > 0:
+        lines.append(Text(f"and {counted(more, 'more session')}: see --format json", "dim"))
     return Group(table, *lines, Text(_NEXT, "dim"))
 
 

@@ -17,8 +17,9 @@ TEXTS = st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip)
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.dictionaries(st.sampled_from([*Behaviour]), st.tuples(TEXTS, TEXTS), min_size=1), TEXTS, st.dates())
-def test_cards_are_read_as_they_were(turns: dict[Behaviour, tuple[str, str]], text: str, day: object) -> None:
+@given(st.dictionaries(st.sampled_from([*Behaviour]), st.tuples(TEXTS, TEXTS), min_size=1), TEXTS, st.dates().map(str))
+def test_cards_are_read_as_they_were(turns: dict[Behaviour, tuple[str, str]], text: str, day: str) -> None:
+    """Also a date that was written in quotes: it stays text."""
     oracle = {"steps": [{"id": "s", "tool": text, "arguments": {text: [text, None, 1.5, day]}, "write": None}]}
     cards = [
         TaskCard.model_validate({**CARD, "id": name, "instruction": text, "user_turns": turns, "oracle": oracle})
