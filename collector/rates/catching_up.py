@@ -54,6 +54,11 @@ class CatchingUp:
         self._since = 0
         self._noted, self._writes = 0, 0
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether pages are left."""
+        return self._after is not None
+
     def look(self, changes: Changes) -> None:
         """Touch the next page, once those before it are folded."""
         if changes.lost():

@@ -62,14 +62,14 @@ class Folding:
             return self._stamp
 
     def settle(self) -> None:
-        """Fold all touched traces; the caller holds `lock`.
+        """Fold all traces touched so far; the caller holds `lock`.
 
         Raises:
             RetryableError: it is too much to wait for, or the store cannot just now.
         """
         for done in itertools.count(0, AT_ONCE):
-            if not self.step():
-                return
+            if self.step() < AT_ONCE and not self._catching_up.is_behind:
+                return  # what is touched meanwhile waits for the next question
             if done >= MOST_WAITED_FOR:
                 raise RetryableError("error rates are being made of what was stored before; ask again", retry_after=5.0)
 

@@ -16,7 +16,7 @@ from .rolling import Rolling
 from .rule_calibrating import RuleCalibrating
 
 SECOND: Final = 1_000_000_000
-FOLD_SECONDS: Final = 5.0
+FOLD_SECONDS: Final = 15.0
 """Seconds between two folds of what was judged."""
 ROLL_EVERY: Final = 15 * SECOND
 CLEAN_EVERY: Final = HOUR

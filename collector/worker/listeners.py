@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class Listener(Protocol):
-    """Called after the commit, from the thread of the judges. It must neither block nor keep much."""
+    """Called after the commit, from the threads of the judges, also at once. It must neither block nor keep much."""
 
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """Detectors judged these traces; they are stored."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 from cachetools import LRUCache
@@ -46,6 +47,7 @@ class FindingCounts:
         )
         self._least = threshold(DEFAULT_PROFILE)
         self._service, self._category = BoundedLabel(SERVICES), BoundedLabel(CATEGORIES)
+        self._lock = threading.Lock()
         self._services: LRUCache[tuple[str, str], str] = LRUCache(
             TRACES
         )  # of traces judged lately: LLM judges come later
@@ -53,7 +55,8 @@ class FindingCounts:
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """See `Listener`."""
         for one in traces:
-            self._services[one.trace.tenant, one.trace.trace_id] = shortened(one.trace.service)
+            with self._lock:
+                self._services[one.trace.tenant, one.trace.trace_id] = shortened(one.trace.service)
             self._count(one.changed, one.judgement.judged_at)
 
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
@@ -65,9 +68,12 @@ class FindingCounts:
         # Counted apart, a fingerprint of which two findings are new at once would be two.
         new = (f for f in changed if f.first_seen >= judged_at and f.confidence >= self._least)
         for finding in {f.fingerprint: f for f in new}.values():
+            with self._lock:
+                service = self._service(self._services.get((finding.tenant, finding.trace_id), "") or UNNAMED)
+                category = self._category(finding.category)
             labels = {
-                "service": self._service(self._services.get((finding.tenant, finding.trace_id), "") or UNNAMED),
-                "category": self._category(finding.category),
+                "service": service,
+                "category": category,
                 "severity": finding.severity.value,
                 **of_project(finding.tenant),
             }

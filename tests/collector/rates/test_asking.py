@@ -13,6 +13,7 @@ from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.buckets import Mark, Marks, marks, plan
 from tracejury.collector.rates.catching_up import PAGE
 from tracejury.collector.rates.facts import HOUR
+from tracejury.collector.rates.folding import Folding
 from tracejury.collector.rates.question import MAX_POINTS, exact
 from tracejury.collector.rates.reading import FEW, MOST
 from tracejury.collector.rates.upkeep import RateUpkeep
@@ -276,3 +277,12 @@ def test_marks_of_whole_days_are_read(store: Store) -> None:
     rates(store).ask(EVER)
     found = marks(store, "", T0 // HOUR + 1, T0 // HOUR + 1)
     assert sorted(found.hours) == [T0 // HOUR + 1, T0 // HOUR + 20]
+
+
+def test_traces_that_keep_arriving_keep_no_question_waiting(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was touched when it was asked is folded; what is touched meanwhile is not waited for."""
+    folding, steps = Folding(store), iter([1])
+    monkeypatch.setattr(folding, "step", lambda: next(steps))
+    with folding.lock:
+        folding.settle()
+    assert not list(steps)
