@@ -248,6 +248,11 @@ class Assembler:
             return trace.last_arrival if trace.forced else trace.first_arrival + c.coalesce
         return max(trace.last_arrival, trace.last_judged + max(c.debounce, COST_SHARE * trace.cost))
 
+    def schedule(self, trace: OpenTrace) -> None:
+        """Have `due` look at it again, where it is still open here."""
+        if self._traces.get(trace.key) is trace:
+            self._schedule(trace)
+
     def _schedule(self, trace: OpenTrace) -> None:
         heapq.heappush(self._later, (self._due_at(trace), trace.key))
 

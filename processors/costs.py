@@ -39,6 +39,8 @@ _CACHED: Final = (
     "ai.usage.cachedInputTokens",  # Vercel AI SDK
 )
 
+_STATED: Final = frozenset((*_TOTALS, *(key for pair in _PARTS for key in pair), _DETAILS))
+
 
 def stated_usd(call: LlmCall) -> float | None:
     """US dollars that the call's record states, else the record around it; None where neither does."""
@@ -56,6 +58,8 @@ def _first(call: LlmCall, read: Callable[[Mapping[str, str]], T | None]) -> T | 
 
 
 def _usd(attributes: Mapping[str, str]) -> float | None:
+    if attributes.keys().isdisjoint(_STATED):  # as in most spans
+        return None
     for key in _TOTALS:
         if (amount := _money(attributes.get(key))) is not None:
             return amount

@@ -70,6 +70,11 @@ class OpenTrace:
         self.read()
         return self._content
 
+    @property
+    def is_read(self) -> bool:
+        """Whether all that has come is normalised."""
+        return not self._changed
+
     def read(self) -> None:
         """Normalise what has come since the last time."""
         changed, self._changed = self._changed, {}  # of a trace that is apart another thread adds to the new one

@@ -64,6 +64,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 JUDGE_AGAIN_SECONDS = 600.0
+YOUNG_OBJECTS = 10_000
+"""Objects after which the garbage collector looks for cycles among them; among all after a hundred times as many. With
+Python's 700 it paused every thread for up to 50 ms where many spans wait."""
 LAG_SECONDS = 0.2
 """How late detectors may be before passing on steps back."""
 
@@ -370,6 +373,7 @@ async def serve(config: CollectorConfig, opening: Future[Store]) -> None:
         loop.add_signal_handler(number, stop.set)
     async with Collector(config, opening=opening) as collector:
         gc.freeze()  # what the start has made stays; looking through it meanwhile, again and again, is a tenth of it
+        gc.set_threshold(YOUNG_OBJECTS, 10, 10)
         gc.enable()
         sys.stdout.write(collector.ready_text)
         sys.stdout.flush()

@@ -14,6 +14,7 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.worker.listeners import Listeners
 from tracejury.judges.base import Context
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
@@ -91,6 +92,7 @@ class Bench:
         self.stored = StoredJudging(store)
         folder = DeadLetterFolder(store.folder or pytest.fail("embedded"), 1)
         self.committer = Committer(store, folder, WriterCounters(), clock=lambda: self.now)
+        self.listeners = Listeners()
         self.judging = DetectWorker(
             reading or self.stored,
             suite or Suite([Booms()]),
@@ -103,6 +105,7 @@ class Bench:
             timer=timer,
             spill=spill,
             pressed=pressed,
+            listeners=self.listeners,
         )
 
     def commit(self, *spans: Span, logs: Sequence[LogRecord] = (), tell: bool = True) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -117,27 +117,30 @@ class TraceJudge:
         arrivals = {t.key: t.arrivals for t in members}
         is_apart = _is_apart(members)
         why, result = "", None
+        spent: Sequence[TraceSpend] = [TraceSpend()] * len(members)
         try:
             first.cache = first.cache or _Memory()
-            with self._apart(members):
+            with self._beside(members):
                 rebuilt = first.cache.rebuilder.rebuild(spans, state=state)
                 rebuilt = replace(rebuilt, trace_id=first.key[1], received_through=newest)
                 result = self._suite.judge(rebuilt, first.cache.suite)
+                parts = _parts(rebuilt, members, states)
+                spent = [self._spent(own) for own in parts]
         except Exception as error:  # one trace that cannot be judged must not stop the others
             first.cache = None  # what was kept may be half of two passes
             log.exception("trace %s cannot be judged", first.key[1])
             self._observer.failed_trace()
             rebuilt = unbuilt_trace(first, spans, state)
+            parts = _parts(rebuilt, members, states)
             why = f"{type(error).__name__}: {error}"[:200]
         cost = self._timer() - started
         judged: list[JudgedTrace] = []
         if is_apart and self._assembler.get(first.key) is not first:  # it was deleted meanwhile
             return judged
-        for trace in members:
-            own = rebuilt if trace is first else part(rebuilt, trace, states[trace.key])
+        for trace, own, spent_of_it in zip(members, parts, spent, strict=True):
             content = input_hash(own.state, contents.values() if trace is first else [contents[trace.key]])
             if result is not None:
-                one = self._done(trace, own, rebuilt, result, now, before, content)
+                one = self._done(trace, own, rebuilt, result, now, before, content, spent_of_it)
             else:
                 one = self._failed(trace, own, why, now, content)
             self._assembler.mark_judged(trace, states[trace.key], now, cost, arrivals[trace.key])
@@ -151,22 +154,24 @@ class TraceJudge:
 
     def prepare(self, trace: OpenTrace) -> bool:
         """Normalise a trace that is due, a large one beside others; False: it was deleted meanwhile."""
-        with self._apart([trace]):
-            trace.read()
+        while not trace.is_read and self._assembler.get(trace.key) is trace:  # more may come beside it
+            with self._beside([trace]):
+                trace.read()
         return self._assembler.get(trace.key) is trace
 
     @contextmanager
-    def _apart(self, members: Sequence[OpenTrace]) -> Iterator[None]:
+    def apart(self, trace: OpenTrace) -> Iterator[None]:
         """Let other traces be judged beside a large one."""
-        if not _is_apart(members):
-            yield
-            return
-        members[0].is_apart = True
+        trace.is_apart = True
         try:
             with self._lock.left():
                 yield
         finally:
-            members[0].is_apart = False
+            trace.is_apart = False
+            self._assembler.schedule(trace)  # while it was apart it was passed over
+
+    def _beside(self, members: Sequence[OpenTrace]) -> AbstractContextManager[None]:
+        return self.apart(members[0]) if _is_apart(members) else nullcontext()
 
     def _done(
         self,
@@ -177,6 +182,7 @@ class TraceJudge:
         now: int,
         before: Elsewhere,
         content: str,
+        spent: TraceSpend,
     ) -> JudgedTrace:
         found = [f for f in result.findings if f.trace_id == own.trace_id]
         stored = self._gathering.reviewed(trace)
@@ -185,7 +191,6 @@ class TraceJudge:
         judgement = self._judgement(
             own, now, Outcome.DONE, content, findings=change.findings, failures=result.failures, dropped=result.dropped
         )
-        spent = self._spent(own)
         ledger: LedgerEntries = {} if trace.ledger is None else trace.ledger
         trace.ledger = ledger
         rows: list[Judgement] = []
@@ -228,6 +233,11 @@ class TraceJudge:
             probability=upstream(trace),
             **said,
         )
+
+
+def _parts(rebuilt: Trace, members: Sequence[OpenTrace], states: Mapping[TraceKey, TraceState]) -> list[Trace]:
+    """What is shown under the id of each: all of it under the first one's."""
+    return [rebuilt, *(part(rebuilt, trace, states[trace.key]) for trace in members[1:])]
 
 
 def _is_apart(members: Sequence[OpenTrace]) -> bool:

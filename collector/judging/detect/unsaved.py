@@ -25,10 +25,10 @@ class UnsavedResults:
     def __len__(self) -> int:
         return len(self._results)
 
-    def add(self, judged: Sequence[JudgedTrace], now: int) -> None:
-        """Have these wait, from `now` on (unix nanos)."""
-        if judged and self._due is None:
-            self._due = now + WITHIN
+    def add(self, judged: Sequence[JudgedTrace], due: int) -> None:
+        """Have these wait, at most until `due` (unix nanos)."""
+        if judged:
+            self._due = due if self._due is None else min(self._due, due)
         self._results = self.with_these(judged)
         self._spans += sum(len(one.trace.spans) for one in judged)
 
@@ -47,11 +47,11 @@ class UnsavedResults:
         self._results, self._spans, self._due = [], 0, None
 
 
-def is_urgent(judged: JudgedTrace) -> bool:
+def says_new(judged: JudgedTrace) -> bool:
     """Whether somebody may wait for the result: its findings differ from those stored."""
     return bool(judged.changed or judged.retracted)
 
 
 def _changes(judged: JudgedTrace) -> bool:
     """Whether it says how rows differ from those stored, which no later result says again."""
-    return is_urgent(judged) or bool(judged.ledger)
+    return says_new(judged) or bool(judged.ledger)

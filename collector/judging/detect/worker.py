@@ -31,7 +31,7 @@ from ..pipeline import Selector, save_results
 from .gathering import Gathering
 from .inbox import Inbox, TakenBatches, by_trace
 from .judge_traces import TraceJudge, TraceTask
-from .unsaved import UnsavedResults, is_urgent
+from .unsaved import WITHIN, UnsavedResults, says_new
 from .waiting import WaitingRequests
 from .watch import DetectingObserver
 
@@ -44,6 +44,10 @@ THREADS: Final = 2
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
 STEP_BACK: Final = 4
 """Under pressure judging rests so many times as long as its last step took."""
+SAVE_PAUSE: Final = 4
+"""What was judged is inserted after so many times as long as the last insert took: the more often the engine gets a
+few rows, the more time it spends on them, also to merge them."""
+MAX_SAVE_PAUSE: Final = SECOND // 2
 REST_NANOS: Final = SECOND // 50
 MAX_REST_NANOS: Final = 2 * SECOND
 MAX_LAG_SECONDS: Final = 4.0
@@ -56,11 +60,15 @@ ALONE_AGAIN: Final = 60 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class JudgedStep:
-    """Judged traces, and the keys of all that are done with; `joined`: some of them were judged as one."""
+    """Judged traces, and the keys of all that are done with.
+
+    `joined`: some of them were judged as one; `large`: the large trace that came alone.
+    """
 
     judged: Sequence[JudgedTrace]
     done: Sequence[TraceKey]
     joined: bool
+    large: OpenTrace | None
 
 
 class DetectWorker(Work[OpenTrace, JudgedStep]):
@@ -110,7 +118,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self._known: KnownTraces | None = None
         self._sweeps, self._next_sweep = False, 0
         self._max_traces = STEP_TRACES
-        self._began = self._now = self._rest_until = 0
+        self._began = self._now = self._rest_until = self._next_save = 0
         outage = OutageLog("judging", "waits for the store", "goes on", clock)
         self.worker = Worker(
             "judging",
@@ -243,25 +251,31 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             held = {t.key for t in group if self._gathering.holds(t)}  # a settled one is not after it was judged
             judged += self._judge.ask(TraceTask(group, keys, now))
             done |= {t.key for t in group if t is trace or (t.key in keys and t.key in held)}
-        return JudgedStep(judged, list(done), joined)
+        return JudgedStep(judged, list(done), joined, next((t for t in batch if t.is_large), None))
 
     def save(self, result: JudgedStep) -> None:
         """Store and publish what was judged, and answer those who wait for it.
 
-        Where it says nothing new it waits for the results of other open traces. Traces that are one are read from each
-        other's rows.
+        Where it says nothing new it waits for the results of other open traces, else for the end of the pause after
+        the last insert. Traces that are one are read from each other's rows.
         """
         self.judged_traces += len(result.judged)
-        if result.joined or len(self._requests) or any(map(is_urgent, result.judged)):
+        if result.joined or len(self._requests):
             self._save(self._unsaved.with_these(result.judged))
             self._requests.answer(result.done, result.judged)
+            return
+        if result.large:  # storing it takes long
+            self._flush()
+            with self._judge.apart(result.large):
+                self._store_and_publish(result.judged)
+            return
+        now = self._clock()
+        is_urgent = any(map(says_new, result.judged))
+        self._unsaved.add(result.judged, max(self._next_save, now) if is_urgent else now + WITHIN)
+        if len(self.assembler):
+            self._flush_if_due(now)
         else:
-            now = self._clock()
-            self._unsaved.add(result.judged, now)
-            if len(self.assembler):
-                self._flush_if_due(now)
-            else:
-                self._flush()
+            self._flush()
 
     def _flush_if_due(self, now: int) -> None:
         due = self._unsaved.next_due()
@@ -278,9 +292,15 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             log.warning("%d judged traces are left to the next start: %s", len(self._unsaved), error)
 
     def _save(self, judged: Sequence[JudgedTrace]) -> None:
+        began = self._clock()
+        self._store_and_publish(judged)
+        self._unsaved.clear()
+        ended = self._clock()
+        self._next_save = ended + min(SAVE_PAUSE * (ended - began), MAX_SAVE_PAUSE)
+
+    def _store_and_publish(self, judged: Sequence[JudgedTrace]) -> None:
         staying = [one for one in judged if self._store.stays(one)]
         save_results(staying, self._store.save, self._publish, self._lost)
-        self._unsaved.clear()
 
     def done(self, batch: Sequence[OpenTrace]) -> None:
         """After a success a step takes more again; a large trace waits for its own turn as long as it took."""

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 from judging_bench import KEY, TRACE, Bench, Booms, span
 
 from tracejury.collector.store.client import Store
-from tracejury.judges.base import Context
+from tracejury.judges.base import Context, Detector
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND
-from tracejury.processors.open_trace import LARGE_SPANS
+from tracejury.processors.open_trace import LARGE_SPANS, OpenTrace
+from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import Draft, FindingState
 from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
 
 pytestmark = pytest.mark.store
 OTHER = "b" * 32
@@ -39,9 +42,9 @@ class Slow:
 class Beside:
     """A bench whose two threads step when the test says so."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, detector: Detector | None = None) -> None:
         self.slow = Slow()
-        self.bench = Bench(store, Suite([self.slow]))
+        self.bench = Bench(store, Suite([detector or self.slow]))
         self.bench.wait(0)
         self.bench.commit(*(span(str(n), "1", "boom" if n == 7 else "") for n in range(2, LARGE_SPANS + 2)))
 
@@ -147,3 +150,84 @@ def test_memory_takes_nothing_from_a_trace_under_way(store: Store) -> None:
 
     beside.judge_large(fill)
     assert beside.settle() == {"7": FindingState.CURRENT}
+
+
+class SlowToTell:
+    """A listener that waits, each time it hears of the large trace, until the test has done what it wants meanwhile."""
+
+    def __init__(self, slow: Slow) -> None:
+        self._slow, self.heard, self.in_time = slow, 0, True
+
+    def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
+        if traces[0].trace.trace_id == TRACE:
+            self.heard += 1
+            self._slow.began.set()
+            self.in_time &= self._slow.go_on.wait(PATIENCE)
+
+    def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None: ...
+
+
+def test_others_are_judged_while_a_large_trace_is_stored_and_told(store: Store) -> None:
+    """The large one is not, so that a thread is left for the others; what came for it is judged next."""
+    beside = Beside(store, Booms())
+    listener = SlowToTell(beside.slow)
+    beside.bench.listeners.add(listener)
+
+    def go_on() -> None:
+        beside.bench.commit(span("1", output="boom"))
+        beside.bench.commit(span("1", output="boom", trace_id=OTHER))
+        beside.step(0)
+        beside.step(60)
+        assert [f.state for f in beside.bench.stored.load_findings([OTHER])[OTHER]] == [FindingState.CURRENT]
+        assert listener.heard == 1
+
+    beside.judge_large(go_on)
+    assert beside.settle() == dict.fromkeys("17", FindingState.CURRENT)
+    assert listener.heard > 1
+    assert listener.in_time
+
+
+def test_a_large_trace_that_the_store_refuses_is_judged_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As any other."""
+    beside = Beside(store, Booms())
+    beside.step(0)
+    with monkeypatch.context() as broken:
+        broken.setattr(store, "insert", failing)
+        with pytest.raises(RetryableError):
+            beside.step(1)
+    assert beside.bench.states() == {}
+    assert beside.settle() == {"7": FindingState.CURRENT}
+
+
+def test_what_comes_while_a_large_trace_is_normalised_is_normalised_beside_others_too(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time others can step; then it is judged with all of it."""
+    beside = Beside(store, Booms())
+    late = [span(str(n), "1") for n in range(LARGE_SPANS + 2, LARGE_SPANS + 5)]
+    read = OpenTrace.read
+
+    def read_slowly(trace: OpenTrace) -> None:
+        read(trace)
+        if late and trace.is_apart:
+            beside.bench.commit(late.pop())
+            threading.Thread(target=beside.step, args=(0,)).start()
+            assert wait_until(lambda: not trace.is_read)
+
+    monkeypatch.setattr(OpenTrace, "read", read_slowly)
+    beside.step(0)
+    beside.step(1)
+    assert not late
+    assert len(beside.bench.watch.judgings[0].trace.spans) == LARGE_SPANS + 3
+    assert beside.settle() == {"7": FindingState.CURRENT}
+
+
+def failing(*_args: object, **_named: object) -> None:
+    raise RetryableError("the disk is away")
+
+
+def wait_until(holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + PATIENCE
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.001)
+    return holds()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from judging_bench import TRACE, Bench, span
 
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.findings import FindingState
+from tracejury.schemas.verdicts import JudgedTrace
 
 pytestmark = pytest.mark.store
 OTHER = "b" * 32
@@ -98,3 +102,32 @@ def test_without_other_open_traces_nothing_waits(store: Store) -> None:
     step(bench, 6)
     assert stored(store) == {TRACE: "settled"}
     assert bench.judging.idle
+
+
+def test_after_an_insert_new_findings_wait_as_many_times_as_long_as_it_took(store: Store) -> None:
+    """The longer an insert takes, the more results share the next one; the first is never kept waiting."""
+
+    class Slow(StoredJudging):
+        def save(self, judged: Sequence[JudgedTrace]) -> None:
+            super().save(judged)
+            bench.now += SECOND // 50
+
+    bench = Bench(store, reading=Slow(store))
+    traces = [f"{number:032x}" for number in range(1, 5)]
+    bench.commit(span("2", "1", "boom", trace_id=traces[0]))
+    step(bench, 0)
+    step(bench, 0.05)
+    assert set(stored(store)) == {traces[0]}
+    for trace_id in traces[1:3]:
+        bench.commit(span("2", "1", "boom", trace_id=trace_id))
+    step(bench, 0)
+    step(bench, 0.06)
+    assert len(bench.watch.judgings) == 3
+    assert set(stored(store)) == {traces[0]}
+    assert bench.judging.next_due() == bench.now + SECOND // 50
+    step(bench, 0.02)
+    assert set(stored(store)) == set(traces[:3])
+    bench.commit(span("2", "1", "boom", trace_id=traces[3]))
+    step(bench, 10)
+    step(bench, 0.1)
+    assert set(stored(store)) >= set(traces)
