@@ -113,7 +113,7 @@ class StoredLabels:
         for kind in kinds:
             gone += self._scope.select(f"SELECT count() FROM ({_latest(kind, condition)})", **named)[0][0]
             values = {"tenant": self._scope.tenant, **named}
-            self._store.command(f"DELETE FROM {kind.table} WHERE {TENANT}{condition}", values)
+            self._store.command(f"DELETE FROM {kind.table} WHERE {TENANT}{condition}", values, mutated=kind.table)
         return gone
 
     def finding(self, finding_id: str) -> Finding | None:

@@ -11,13 +11,15 @@ from ..worker.outage_log import OutageLog
 from ..worker.worker import Task, Worker
 from .buckets import DAY, Marks, marks
 from .facts import HOUR
-from .folding import AT_ONCE, Folding
+from .folding import Folding
 from .rolling import Rolling
 from .rule_calibrating import RuleCalibrating
 
 SECOND: Final = 1_000_000_000
 FOLD_SECONDS: Final = 15.0
 """Seconds between two folds of what was judged."""
+AT_ONCE: Final = 200
+"""Traces that are folded together. Lists of errors wait meanwhile."""
 ROLL_EVERY: Final = 15 * SECOND
 CLEAN_EVERY: Final = HOUR
 QUIET: Final = 60 * SECOND
@@ -61,7 +63,7 @@ class RateUpkeep:
         """Fold touched traces, a little at a time. Raises RetryableError, StoreError."""
         while not self.worker.stopping.is_set() and not self._pressed():
             with self._folding.lock:
-                if self._folding.step() < AT_ONCE:  # what is touched from now on waits for the next time
+                if self._folding.step(AT_ONCE) < AT_ONCE:  # what is touched from now on waits for the next time
                     return
             self.worker.stopping.wait(REST_SECONDS)
 
@@ -82,7 +84,7 @@ class RateUpkeep:
     def clean(self) -> None:
         """Drop outdated sums. Raises RetryableError, StoreError."""
         if self._has_void:
-            self._store.command(_CLEAN, {"before": self._clock() - UNUSED})
+            self._store.command(_CLEAN, {"before": self._clock() - UNUSED}, mutated="rate_cells")
             self._has_void = False
 
     def _is_due(self, found: Marks, day: int) -> bool:

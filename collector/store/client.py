@@ -9,7 +9,7 @@ import shutil
 import stat
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,6 +23,7 @@ from .failures import damaged_part, is_transient, one_line, root_cause
 from .folder_identity import FolderIdentity
 from .given_opinions import GivenOpinions
 from .insert_streams import InsertStreams
+from .mutations import hurried
 from .native import NativeBlock
 from .pending_traces import PendingTraces
 from .tombstones import Tombstones
@@ -142,10 +143,15 @@ class Store:
         with self._client() as client:
             return list(client.query(sql, parameters=_clean(parameters)).result_rows)
 
-    def command(self, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
-        """Run a statement without a result, which may write."""
-        with self.write_gate.writing(), self._client() as client:
+    def command(self, sql: str, parameters: Mapping[str, Any] | None = None, *, mutated: str = "") -> None:
+        """Run a statement without a result, which may write; `mutated`: the table whose stored rows it changes."""
+        hurry = hurried(self._nudge, mutated) if mutated and self.embedded else nullcontext()
+        with self.write_gate.writing(), hurry, self._client() as client:
             client.command(sql, parameters=_clean(parameters))
+
+    def _nudge(self, sql: str) -> None:
+        with self._client() as client:
+            client.command(sql)
 
     def database_exists(self) -> bool:
         """Whether the database has been made."""

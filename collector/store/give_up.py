@@ -34,11 +34,12 @@ def give_up(store: Store, damaged: Collection[str]) -> tuple[int, int]:
         for at in range(0, len(ids), PAGE):
             deleter.delete(ids[at : at + PAGE], time.time_ns())
     if set(damaged) - _RECEIVED:
-        store.command(_JUDGED)
+        store.command(_JUDGED, mutated="judgements")
     else:
         ids = [one.trace_id for one in lost if one.stored]
         for at in range(0, len(ids), PAGE):
-            store.command(f"{_JUDGED} AND TraceId IN {{ids:Array(String)}}", {"ids": ids[at : at + PAGE]})
+            these = {"ids": ids[at : at + PAGE]}
+            store.command(f"{_JUDGED} AND TraceId IN {{ids:Array(String)}}", these, mutated="judgements")
     return drop_detached(store), len(whole)
 
 

@@ -63,7 +63,8 @@ class RetentionSweep:
             kept = self._retention.longest(project)
             if kept is not None:
                 self._dead_letters.expire(project, now - kept * SECOND)
-        self._store.command(_REPLACED)
+        self._store.command(_REPLACED, mutated="run_facts")
         for table, partition in self._store.rows(_MASKED):
-            self._store.command(f"ALTER TABLE `{table}` APPLY DELETED MASK IN PARTITION ID '{partition}'")
+            applied = f"ALTER TABLE `{table}` APPLY DELETED MASK IN PARTITION ID '{partition}'"
+            self._store.command(applied, mutated=table)
         return traces

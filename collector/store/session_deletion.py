@@ -37,7 +37,7 @@ def empty_answers(store: Store, where: str, values: Mapping[str, Any]) -> None:
     these = f"{TENANT} AND {where} AND (Key != '' OR Text != '')"
     kept = f"SELECT {_KEPT} FROM answers FINAL WHERE {these}"
     store.command(f"INSERT INTO answers ({', '.join(ANSWER_COLUMNS)}) {kept}", values)
-    store.command(f"DELETE FROM answers WHERE {these}", values)
+    store.command(f"DELETE FROM answers WHERE {these}", values, mutated="answers")
 
 
 def delete_sessions(store: Store, tenant: str, trace_ids: Collection[str]) -> tuple[SessionName, ...]:
@@ -51,7 +51,8 @@ def delete_sessions(store: Store, tenant: str, trace_ids: Collection[str]) -> tu
     closed = sorted({row[0] for row in found})
     values: dict[str, Any] = {"tenant": tenant, "subjects": sorted({*named, *closed})}
     for table in ("judgements", "verdicts") if closed else ():  # a judgement without its verdict would stand for good
-        store.command(f"DELETE FROM {table} WHERE {TENANT} AND {_OF_SESSIONS} AND {_IN_SUBJECTS}", values)
+        these = f"{TENANT} AND {_OF_SESSIONS} AND {_IN_SUBJECTS}"
+        store.command(f"DELETE FROM {table} WHERE {these}", values, mutated=table)
     if values["subjects"]:
         empty_answers(store, "TraceId = '' AND RunId IN {subjects:Array(String)}", values)
     told = (session_of(Subject(SubjectKind.SESSION, subject_id, "")) for subject_id in closed)

@@ -133,9 +133,9 @@ class TraceDeleter:
         values = {"tenant": self._tenant, "trace_ids": ids, "through": through, "now": now, "until": until}
         self._store.command(_REMEMBER, values)
         for table in _ARRIVED:
-            self._store.command(f"DELETE FROM {table} WHERE {_THESE} AND {_BEFORE}", values)
+            self._store.command(f"DELETE FROM {table} WHERE {_THESE} AND {_BEFORE}", values, mutated=table)
         sessions = delete_sessions(self._store, self._tenant, trace_ids)
         empty_answers(self._store, _IN_THESE, values)
         for table in (*(_LABELS if labels else ()), *_MADE):
-            self._store.command(f"DELETE FROM {table} WHERE {_THESE}", values)
+            self._store.command(f"DELETE FROM {table} WHERE {_THESE}", values, mutated=table)
         return sessions

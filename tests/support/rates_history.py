@@ -70,12 +70,12 @@ class MortalStore(Store):
             raise KilledError
         super().insert(table, names, columns, merged=merged)
 
-    def command(self, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
+    def command(self, sql: str, parameters: Mapping[str, Any] | None = None, *, mutated: str = "") -> None:
         """Write, delete, or die."""
         if self.dies_at and sql.strip().startswith((f"INSERT INTO {self.dies_at} ", f"DELETE FROM {self.dies_at} ")):
             self.dies_at = ""
             raise KilledError
-        super().command(sql, parameters)
+        super().command(sql, parameters, mutated=mutated)
 
 
 def span_of(run: str, turn: int, *, tool: bool) -> str:

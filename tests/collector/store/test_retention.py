@@ -105,9 +105,9 @@ class Listening(Store):
 
     commands: list[str]
 
-    def command(self, sql: str, parameters: Mapping[str, Any] | None = None) -> None:
+    def command(self, sql: str, parameters: Mapping[str, Any] | None = None, *, mutated: str = "") -> None:
         self.commands.append(sql)
-        super().command(sql, parameters)
+        super().command(sql, parameters, mutated=mutated)
 
 
 @pytest.mark.parametrize("config", [{}, {"retention_days": None}, {"retention_days": 1.5, "fsync": True}])

@@ -144,10 +144,10 @@ def test_a_deletion_that_was_interrupted_is_finished_by_the_next(
     """Wherever it died."""
     command = Store.command
 
-    def dying(self: Store, sql: str, parameters: Any = None) -> None:
+    def dying(self: Store, sql: str, parameters: Any = None, *, mutated: str = "") -> None:
         if sql.strip().startswith(f"DELETE FROM {table} "):
             raise StoreError("gone")
-        command(self, sql, parameters)
+        command(self, sql, parameters, mutated=mutated)
 
     with monkeypatch.context() as patched:
         patched.setattr(Store, "command", dying)

@@ -82,10 +82,10 @@ async def test_a_deletion_that_breaks_off_tells_nothing_twice(at_work: Any, monk
             await bench.deliveries.wait(1)
             command = bench.store.command
 
-            def broken(sql: str, *of: Any) -> None:
+            def broken(sql: str, *of: Any, mutated: str = "") -> None:
                 if "DELETE FROM findings" in sql:
                     raise RetryableError("the disk is full")
-                command(sql, *of)
+                command(sql, *of, mutated=mutated)
 
             monkeypatch.setattr(bench.store, "command", broken)
             with pytest.raises(RetryableError):
