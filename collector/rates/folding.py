@@ -68,17 +68,17 @@ class Folding:
             RetryableError: it is too much to wait for, or the store cannot just now.
         """
         for done in itertools.count(0, AT_ONCE):
-            if self.step() < AT_ONCE and not self._catching_up.is_behind:
+            if self.step(AT_ONCE) < AT_ONCE and not self._catching_up.is_behind:
                 return  # what is touched meanwhile waits for the next question
             if done >= MOST_WAITED_FOR:
                 raise RetryableError("error rates are being made of what was stored before; ask again", retry_after=5.0)
 
-    def step(self) -> int:
-        """Fold up to `AT_ONCE` traces; returns how many. The caller holds `lock`."""
+    def step(self, most: int) -> int:
+        """Fold up to `most` traces; returns how many. The caller holds `lock`."""
         self._catching_up.look(self._changes)
-        now, taken = self._clock(), self._changes.take(AT_ONCE)
+        now, taken = self._clock(), self._changes.take(most)
         self._each_tenant(taken, self._fold)
-        if len(taken) < AT_ONCE:
+        if len(taken) < most:
             self._catching_up.done(now, self.writes)
         return len(taken)
 
@@ -88,6 +88,9 @@ class Folding:
         Whoever reads errors waits for it, so it neither reads nor writes what only rates need. The caller holds `lock`.
         """
         self._catching_up.look(self._changes)
+        if self._catching_up.is_behind:  # it reads its next page once nothing is touched any more
+            self.step(AT_ONCE)
+            self._catching_up.look(self._changes)
         self._each_tenant(self._changes.take_new(AT_ONCE), self._derive)
 
     def _each_tenant(self, taken: Collection[TraceKey], renew: Callable[[str, set[str]], None]) -> None:

@@ -282,7 +282,7 @@ def test_marks_of_whole_days_are_read(store: Store) -> None:
 def test_traces_that_keep_arriving_keep_no_question_waiting(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was touched when it was asked is folded; what is touched meanwhile is not waited for."""
     folding, steps = Folding(store), iter([1])
-    monkeypatch.setattr(folding, "step", lambda: next(steps))
+    monkeypatch.setattr(folding, "step", lambda _most: next(steps))
     with folding.lock:
         folding.settle()
     assert not list(steps)

@@ -34,6 +34,7 @@ def counted(store: Store) -> tuple[int, int]:
 
 def test_a_list_derives_errors_and_leaves_facts_to_rates(store: Store) -> None:
     rates = StoredRates(store, lambda: T0 + HOUR)
+    rates.refresh()  # the first one looks at what an earlier process left
     judge(store, 1)
     rates.refresh()
     assert counted(store) == (1, 0)
@@ -49,14 +50,43 @@ def test_what_is_touched_while_background_folding_works_waits_for_its_next_time(
     steps = 0
     step = rates.folding.step
 
-    def stepping() -> int:
+    def stepping(most: int) -> int:
         nonlocal steps
         steps += 1
         if steps < 4:
             judge(store, 10 + steps)  # the agents go on
-        return step()
+        return step(most)
 
     monkeypatch.setattr(rates.folding, "step", stepping)
     judge(store, 1)
     RateUpkeep(store, rates.folding, clock=lambda: T0 + HOUR).fold()
     assert steps == 1
+
+
+def test_lists_need_not_wait_for_all_of_background_folding(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a few traces at a time, and lets go of the lock between."""
+    monkeypatch.setattr("tracejury.collector.rates.upkeep.AT_ONCE", 2)
+    monkeypatch.setattr("tracejury.collector.rates.upkeep.REST_SECONDS", 0.0)
+    rates = StoredRates(store, lambda: T0 + HOUR)
+    held: list[int] = []
+    step = rates.folding.step
+
+    def stepping(most: int) -> int:
+        held.append(step(most))
+        return held[-1]
+
+    monkeypatch.setattr(rates.folding, "step", stepping)
+    for number in range(5):
+        judge(store, number)
+    RateUpkeep(store, rates.folding, clock=lambda: T0 + HOUR).fold()
+    assert held == [2, 2, 1]
+
+
+def test_the_first_list_has_the_errors_of_an_earlier_process_beside_new_ones(store: Store) -> None:
+    """Which died before it had derived them."""
+    judge(store, 1)
+    store.changes.take(100)
+    judge(store, 2)
+    StoredRates(store, lambda: T0 + HOUR).refresh()
+    traces = store.rows("SELECT uniqExact(TraceId) FROM errors FINAL WHERE NOT Removed")
+    assert traces == [(2,)]
