@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import collections
-import os
-import re
 import secrets
 import tempfile
 import time
@@ -20,7 +17,7 @@ from pathlib import Path
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 from otlp_parts import span, text, traces
 from processes import Serving, serving
-from served import cpu_seconds, wait_until_judged
+from served import by_thread, cpu_seconds, wait_until_judged
 
 from tracejury.collector.otlp.client import connect, encoded
 from tracejury.collector.otlp.codec.groups import Request
@@ -72,16 +69,6 @@ async def send(collector: Serving, count: int, rate: float) -> float:
     return sorted(took)[len(took) // 2]
 
 
-def by_thread(collector: Serving) -> collections.Counter[str]:
-    """Ticks of CPU time by the threads' names."""
-    found: collections.Counter[str] = collections.Counter()
-    for folder in Path(f"/proc/{collector.process.pid}/task").iterdir():
-        head, _, rest = (folder / "stat").read_text().rpartition(")")
-        name = re.sub(r"[-_ ]?\d+$", "", head.partition("(")[2])
-        found[name] += sum(map(int, rest.split()[11:13]))
-    return found
-
-
 def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -101,8 +88,7 @@ def main() -> None:
         took = time.monotonic() - started
         used = cpu_seconds(collector) - began - idle * took
         most = (by_thread(collector) - threads).most_common(THREADS)
-    tick = 1000 / os.sysconf("SC_CLK_TCK")
-    named = ", ".join(f"{name} {tick * ticks / count:.1f}" for name, ticks in most)
+    named = ", ".join(f"{name} {spent / count:.1f}" for name, spent in most)
     print(
         f"{count} traces at {options.rate:g}/s: {1000 * used / count:.1f} ms of CPU time a trace ({named}), "
         f"acknowledged in {1000 * median:.0f} ms; idle {60_000 * idle:.0f} ms a minute"

@@ -18,11 +18,12 @@ from pathlib import Path
 
 import grpc
 from processes import Serving, serving
-from served import BENCH, cpu_seconds, metrics, resident, wait_until_judged
+from served import BENCH, by_thread, cpu_seconds, metrics, resident, wait_until_judged
 
 METHOD = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 QUIET_SECONDS = 5
 """A trace settles so long after its last span; judged in that time it does not count as late."""
+THREADS = 4
 RETRIED = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED}
 
 
@@ -100,12 +101,14 @@ def main() -> None:
     parser.add_argument("--senders", type=int, default=16)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as store, serving(Path(store)) as collector:
-        cpu = cpu_seconds(collector)
+        cpu, threads = cpu_seconds(collector), by_thread(collector)
         spans, took, late = asyncio.run(run(collector, options))
         cpu = cpu_seconds(collector) - cpu
+        most = (by_thread(collector) - threads).most_common(THREADS)
+    named = ", ".join(f"{name} {spent / spans:.2f}" for name, spent in most)
     print(
         f"{spans} spans in {took:.0f} s: {spans / took:.0f} acknowledged/s, "
-        f"{spans / (took + late):.0f} judged/s ({late:.0f} s late), {1000 * cpu / spans:.2f} ms CPU a span"
+        f"{spans / (took + late):.0f} judged/s ({late:.0f} s late), {1000 * cpu / spans:.2f} ms CPU a span ({named})"
     )
 
 
