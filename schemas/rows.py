@@ -20,7 +20,7 @@ def _nested(name: str, attribute: str) -> StoredColumn:
     items, _, inner = attribute.partition(".")
     get = attrgetter(inner)
     return StoredColumn(
-        name, items, write_all=lambda all_items: [list(map(get, each)) if each else [] for each in all_items]
+        name, items, write_all=lambda all_items: [list(map(get, each)) if each else each for each in all_items]
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 Write = Callable[[Sequence[Any]], Iterator[bytes]]
 """Gives the bytes of a column's values, piece by piece."""
 
-_PLAIN: Final = re.compile(r"LowCardinality\((.+)\)|SimpleAggregateFunction\(\w+, (.+)\)")
+_PLAIN: Final = re.compile(r"(LowCardinality|SimpleAggregateFunction)\((?:\w+, )?(.+)\)")
 _SLICE: Final = 256
 """Texts that are encoded at a time: the next ones use their memory again, which is faster than fresh memory."""
 _PIECE_BYTES: Final = 1 << 18
@@ -60,7 +60,8 @@ class NativeBlock:
 def _writer(stored: str) -> tuple[str, Write]:
     """The type in which a column is sent, and how it is written."""
     if plain := _PLAIN.fullmatch(stored):
-        return _writer(plain[1] or plain[2])
+        sent, write = _writer(plain[2])
+        return sent, _repeated if plain[1] == "LowCardinality" and write is _strings else write
     kind, _, inner = stored.removesuffix(")").partition("(")
     if kind in _SIMPLE:
         return stored, _SIMPLE[kind]
@@ -98,6 +99,12 @@ def _strings(values: Iterable[str]) -> Iterator[bytes]:
         yield b"".join(pieces)
 
 
+def _repeated(values: Sequence[str]) -> Iterator[bytes]:
+    """Texts of which most are equal, as a column of low cardinality has them: each is encoded once."""
+    encoded = {text: _text(text) for text in set(values)}
+    yield b"".join([encoded[text] for text in values])
+
+
 def _numbers(code: str) -> Write:
     def write(values: Sequence[Any]) -> Iterator[bytes]:
         numbers = array(code, values)
@@ -126,7 +133,7 @@ def _fixed(size: int) -> Write:
 
 
 def _nullable(write: Write) -> Write:
-    empty: str | int = "" if write is _strings else 0
+    empty: str | int = "" if write in {_strings, _repeated} else 0
 
     def nullable(values: Sequence[Any]) -> Iterator[bytes]:
         yield bytes(value is None for value in values)
@@ -146,15 +153,16 @@ def _arrays(write: Write) -> Write:
 def _maps(keys: Write, values: Write) -> Write:
     def maps(items: Sequence[Any]) -> Iterator[bytes]:
         yield from _sizes(items)
-        distinct = {id(item): item for item in items}
+        at = list(map(id, items))
+        distinct = dict(zip(at, items, strict=True))
         if 2 * len(distinct) > len(items):
             yield from keys(list(chain.from_iterable(items)))
             yield from values(list(chain.from_iterable(item.values() for item in items)))
             return
         # Spans of one resource share its attributes, which are encoded once.
         for write, part in ((keys, list), (values, lambda item: list(item.values()))):
-            encoded = {at: b"".join(write(part(item))) for at, item in distinct.items()}
-            yield b"".join([encoded[id(item)] for item in items])
+            encoded = {known: b"".join(write(part(item))) for known, item in distinct.items()}
+            yield b"".join(map(encoded.__getitem__, at))
 
     return maps
 

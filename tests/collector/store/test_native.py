@@ -149,6 +149,8 @@ def test_every_column_of_every_table_can_be_written(store: Store) -> None:
         ("String", "\ud800"),
         ("String", None),
         ("String", b"bytes"),
+        ("LowCardinality(String)", "\ud800"),
+        ("LowCardinality(String)", None),
         ("UInt32", 2**32),
         ("UInt64", -1),
         ("Int32", 2**31),
@@ -163,6 +165,17 @@ def test_a_value_that_its_column_cannot_hold_is_refused(kind: str, value: Any) -
     with pytest.raises((ValueError, TypeError, OverflowError, AttributeError)) as failure:
         list(NativeBlock(["c"], [kind]).pieces([[value]]))
     assert not is_transient(failure.value)
+
+
+@pytest.mark.parametrize("kind", ["{}", "Array({})", "Map({}, {})", "Array(Map({}, {}))"])
+@given(data=st.data())
+def test_repeated_texts_are_written_as_any_others(kind: str, data: st.DataObject) -> None:
+    """A type of low cardinality says how the engine stores a text, not how it is sent; rows may share a map."""
+    of_kind = {"{}": texts, "Array({})": st.lists(texts, max_size=3), "Map({}, {})": maps}
+    drawn = data.draw(st.lists(of_kind.get(kind, st.lists(maps, max_size=3)), min_size=1, max_size=5))
+    values = data.draw(st.lists(st.sampled_from(drawn), max_size=12))
+    low, plain = (NativeBlock(["c"], [kind.replace("{}", text)]) for text in ("LowCardinality(String)", "String"))
+    assert b"".join(low.pieces([values])) == b"".join(plain.pieces([values]))
 
 
 def test_columns_of_different_lengths_are_refused() -> None:
