@@ -13,6 +13,8 @@ _MAX_JSON: Final = 8_000_000  # characters; parsed JSON can take 30 times the me
 _MAX_DEPTH: Final = 100
 _SHORT: Final = 4_000
 _LONG_NUMBER: Final = re.compile(r"[0-9]{19}")
+_STEP: Final = 6
+_THREE_DIGITS: Final = re.compile(r"[0-9]{3}")  # 19 digits leave three side by side among every sixth character
 _MAX_INT_DIGITS: Final = 18
 _MAX_INDEX_DIGITS: Final = 9
 
@@ -35,7 +37,7 @@ def parse_json(text: str) -> Any:
             return NOT_JSON
     if len(text) > _MAX_JSON:
         return NOT_JSON
-    if len(text) <= _SHORT and _LONG_NUMBER.search(text):
+    if len(text) <= _SHORT and _THREE_DIGITS.search(text[::_STEP]) and _LONG_NUMBER.search(text):
         value = _parse_leniently(text)  # orjson makes floats of them
     else:
         try:

@@ -56,6 +56,13 @@ def test_nesting_is_bounded(depth: int, opening: str, closing: str, parsed: bool
     assert (parse_json(text) is not NOT_JSON) == (parsed or deep <= 100)
 
 
+@given(st.integers(0, 40), st.integers(-(10**24), 10**24), st.sampled_from(["", "1234567 ", "2024-01-02T03:04:05 "]))
+def test_long_integers_keep_their_digits(before: int, number: int, more: str) -> None:
+    """Wherever they stand in a text, and whatever other digits do."""
+    text = json.dumps({"a": "x" * before + more, "b": number, "c": [number, f"{more}{number}"]})
+    assert parse_json(text) == json.loads(text)
+
+
 def test_size_is_bounded() -> None:
     """Parsed JSON takes many times the memory of its text, so texts over 8 million characters stay text."""
     assert parse_json("[" + " " * 7_999_998 + "]") == []
