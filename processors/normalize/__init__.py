@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ...schemas.makers import maker
 from ...schemas.normalized import Kind, NormalizedSpan
 from ...schemas.spans import LogRecord, Span
 from .adk import Adk
 from .combine import combine
-from .convention import Convention, Fields, exceptions, is_announcement, unread_log_text
+from .convention import Convention, Fields, MarkedConvention, exceptions, is_announcement, unread_log_text
 from .genai import GenAI
 from .langfuse import Langfuse
 from .openinference import OpenInference
@@ -20,7 +21,7 @@ from .openllmetry import OpenLLMetry
 from .pydantic_ai import PydanticAI
 from .raw_calls import RawCalls
 from .runtime import Runtime
-from .stated import with_stated
+from .stated import add_stated
 from .vercel import Vercel
 
 CONVENTIONS: Final[tuple[Convention, ...]] = (
@@ -38,30 +39,34 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
 
 _FIRST, *_OTHERS = CONVENTIONS
 _OTHER_MARKS: Final = frozenset[str]().union(*(c.marks for c in _OTHERS))
+_UNMARKED: Final = tuple(c for c in _OTHERS if not isinstance(c, MarkedConvention))
+_make: Final = maker(NormalizedSpan)
 
 
 def normalize(span: Span, logs: Sequence[LogRecord] = ()) -> NormalizedSpan:
     """The span in the one vocabulary. Depends on the span and its joined log records only; never raises."""
     recognised = () if is_announcement(span) else _recognised(span, logs)
     if not recognised:
-        return with_stated(_normalized(span, logs, "", {"kind": Kind.OTHER}))
+        return _normalized(span, logs, "", {"kind": Kind.OTHER})
     found = combine([convention.read(span, logs) for convention in recognised])
-    return with_stated(_normalized(span, logs, recognised[0].name, found))
+    return _normalized(span, logs, recognised[0].name, found)
 
 
 def _recognised(span: Span, logs: Sequence[LogRecord]) -> Sequence[Convention]:
     """The conventions that the span carries; most spans carry the first and no key of another."""
     first = _FIRST.recognises(span, logs)
-    if first and not logs and span.attributes.keys().isdisjoint(_OTHER_MARKS):
+    no_marks = not logs and _OTHER_MARKS.isdisjoint(span.attributes)
+    if first and no_marks:
         return (_FIRST,)
-    others = tuple(c for c in _OTHERS if c.recognises(span, logs))
+    others = tuple(c for c in (_UNMARKED if no_marks else _OTHERS) if c.recognises(span, logs))
     return (_FIRST, *others) if first else others
 
 
 def _normalized(span: Span, logs: Sequence[LogRecord], convention: str, found: Fields) -> NormalizedSpan:
     if "log_text" not in found:
         found["log_text"] = unread_log_text(logs)
-    return NormalizedSpan(raw=span, convention=convention, exceptions=exceptions(span, logs), **found)
+    add_stated(found, span.attributes)
+    return _make(raw=span, convention=convention, exceptions=exceptions(span, logs), **found)
 
 
 __all__ = ["CONVENTIONS", "Convention", "normalize"]
