@@ -60,8 +60,8 @@ class NativeBlock:
 def _writer(stored: str) -> tuple[str, Write]:
     """The type in which a column is sent, and how it is written."""
     if plain := _PLAIN.fullmatch(stored):
-        sent, write = _writer(plain[2])
-        return sent, _repeated if plain[1] == "LowCardinality" and write is _strings else write
+        inside, write = _writer(plain[2])
+        return inside, _repeated if plain[1] == "LowCardinality" and write is _strings else write
     kind, _, inner = stored.removesuffix(")").partition("(")
     if kind in _SIMPLE:
         return stored, _SIMPLE[kind]
