@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ....schemas.makers import maker
 from ....schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
 from .limits import Limits
 from .values import Invalid, Truncator
@@ -22,7 +23,8 @@ _TRACE_BYTES, _SPAN_BYTES = 16, 8
 _NO_TRACE, _NO_SPAN = bytes(_TRACE_BYTES), bytes(_SPAN_BYTES)
 _SPAN_HEX: Final = re.compile(r"[0-9a-f]{16}")
 _KINDS, _STATUSES, _SEVERITIES = range(6), range(3), range(25)
-
+_new_span: Final = maker(Span)
+_new_record: Final = maker(LogRecord)
 
 Attributes: TypeAlias = tuple[StoredAttributes, Mapping[str, str]]
 """Stored texts, and the types of those that were not strings."""
@@ -83,7 +85,7 @@ def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadA
     kind, status_code = span.kind, status.code
     of_logfire = texts.get("logfire.span_type") == "pending_span"
     announced = _announced(ids, texts.get("logfire.pending_parent_id", "")) if of_logfire else ids
-    return Span(
+    return _new_span(
         trace_id=announced.trace,
         span_id=announced.span,
         parent_span_id=announced.parent,
@@ -155,7 +157,7 @@ def log_from(
     event_name = record.event_name
     body, body_type = stored(record.body, truncator)
     severity, severity_text, flags = record.severity_number, record.severity_text, record.flags
-    return LogRecord(
+    return _new_record(
         trace_id=_trace_hex(trace_id) if trace_id not in (b"", _NO_TRACE) else "",
         span_id=_span_hex(span_id) if span_id not in (b"", _NO_SPAN) else "",
         time=_time(time, truncator) or observed,

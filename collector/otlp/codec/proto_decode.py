@@ -22,8 +22,9 @@ def groups(body: bytes, schema: SignalSchema, limits: Limits) -> list[Any]:
         TooLargeError: it holds more than `limits.items` or `limits.values`.
         PermanentError: it cannot be parsed.
     """
-    items = items_of(schema.request.DESCRIPTOR, schema.resources, schema.scopes, schema.items)
-    limits.check_items(count_messages(body, items, limits.items))
+    if len(body) > LEAST_BYTES * limits.items:
+        items = items_of(schema.request.DESCRIPTOR, schema.resources, schema.scopes, schema.items)
+        limits.check_items(count_messages(body, items, limits.items))
     if len(body) > LEAST_BYTES * limits.values:
         limits.check_values(count_messages(body, values_of(schema.request.DESCRIPTOR), limits.values))
     try:

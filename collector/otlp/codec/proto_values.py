@@ -22,11 +22,14 @@ def attributes(pairs: Sequence[KeyValue], truncator: Truncator) -> Attributes:
         text = value.string_value
         if len(key) > safe_name:
             key = truncator.name(key)
-        # Most values are short strings: they take no further look.
+        # Most values are short strings, most others are numbers: they take no further look.
         if text and len(text) <= safe:
             texts[key] = text
             if types:
                 types.pop(key, None)
+            continue
+        if number := value.int_value:
+            texts[key], types[key] = str(number), "int"
             continue
         texts[key], kind = stored(value, truncator)
         if kind == "string":

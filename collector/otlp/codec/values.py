@@ -63,6 +63,8 @@ class Truncator:
 
     def parts(self, items: Sequence[T], most: int) -> Sequence[T]:
         """The first `most` events or links of a span, and no more than its request may still have."""
+        if not items:
+            return items
         taken = self.head(items, min(most, self._parts.count))
         self._parts.count -= len(taken)
         return taken

@@ -17,7 +17,10 @@ from sizes import sized
 
 from tracejury.collector.otlp.codec.decode import Decoded, decode
 from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.collector.otlp.codec.proto_values import attributes as attributes_of
+from tracejury.collector.otlp.codec.proto_values import stored
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
+from tracejury.collector.otlp.codec.values import Truncator
 
 TIGHT = Limits(attributes=3, value_bytes=64, name_bytes=64, events=2, links=2, value_depth=2)
 """Low enough for the strategies below to exceed each."""
@@ -146,6 +149,21 @@ def test_every_span_is_accepted_or_rejected(request: ExportTraceServiceRequest) 
         assert all(len(value.encode()) <= TIGHT.value_bytes for value in kept.attributes.values())
         assert all(len(key.encode()) <= TIGHT.name_bytes for key in kept.attributes)
         assert set(kept.attribute_types) <= set(kept.attributes)
+
+
+@settings(max_examples=sized(60, 300))
+@given(pairs=attributes, limits=limits)
+def test_short_values_are_read_as_all_others(pairs: list[KeyValue], limits: Limits) -> None:
+    """Most values take a short cut; of equal keys the last counts, in the place of the first."""
+    quick, general = Truncator(limits), Truncator(limits)
+    texts: dict[str, str] = {}
+    types: dict[str, str] = {}
+    for pair in general.head(pairs, limits.attributes):
+        key = general.name(pair.key)
+        texts[key], types[key] = stored(pair.value, general)
+    assert attributes_of(pairs, quick) == (texts, {key: kind for key, kind in types.items() if kind != "string"})
+    assert list(attributes_of(pairs, Truncator(limits))[0]) == list(texts)
+    assert quick.cut == general.cut
 
 
 def _assert_equal(signal: Signal, request: Any, limits: Limits) -> None:
