@@ -19,7 +19,7 @@ from typing import Final
 from ..schemas.normalized import Captured, Kind, NormalizedSpan
 from ..schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
 from .failure_text import FailureKind, classify
-from .wording import WORDINGS, first_of
+from .wording import WORDINGS, holds_any
 
 
 class EndKind(StrEnum):
@@ -70,7 +70,7 @@ def end_kind(message: str) -> EndKind:
         return EndKind.LIMIT
     if kind is FailureKind.TIMEOUT:
         return EndKind.TIMEOUT
-    return EndKind.CANCELLED if first_of(low, WORDINGS["endings"]["cancelled"]) >= 0 else EndKind.CRASH
+    return EndKind.CANCELLED if holds_any(low, WORDINGS["endings"]["cancelled"]) else EndKind.CRASH
 
 
 def message_of(span: NormalizedSpan) -> str:
@@ -144,7 +144,7 @@ _OVER: Final = frozenset({TraceState.SETTLED, TraceState.FAILED})
 def _pauses(span: NormalizedSpan) -> bool:
     told = span.exceptions[-1].type if span.exceptions else ""
     opening = f"{told} {message_of(span)[:_NAME]}".lower()
-    return first_of(opening, WORDINGS["endings"]["pauses"]) >= 0
+    return holds_any(opening, WORDINGS["endings"]["pauses"])
 
 
 _NAME: Final = 80

@@ -22,7 +22,7 @@ from .history import opening_messages
 from .names import Role, code_argument, hands_back, hints, named, reads, role_of, text_of
 from .refusals import declined, refusal_of
 from .text import TextCache
-from .wording import LOOK_UP, first_of
+from .wording import LOOK_UP, holds_any
 
 T = TypeVar("T")
 
@@ -114,8 +114,8 @@ class RunFacts:
     hands over the answer. `settled`: its own span has ended, so that an absence in it means something. By position:
     `wants_data`, whether the latest plan before it (else the survey of facts, or a plan that opens what was said up to
     there) asks for data from outside; `plan_at`, where that plan stands (-1: nowhere). `sent`: see `texts_until`;
-    `sent_until`: how many of them there are up to a position. `informed`: data observed before the run stands in its
-    input (history.py).
+    `sent_until`: how many of them there are up to a position. `troubled`: a step, a call or an agent that it started
+    brought a failure, a refusal or nothing. `informed`: data observed before the run stands in its input (history.py).
     """
 
     run: AgentRun
@@ -127,6 +127,7 @@ class RunFacts:
     plan_at: tuple[int, ...]
     sent: tuple[str, ...]
     sent_until: tuple[int, ...]
+    troubled: bool
     informed: bool = False
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
     """Answers already computed, by question and, of a turn, its position. Many rules ask the same."""
@@ -139,11 +140,11 @@ class RunFacts:
         return found
 
     @property
-    def spans(self) -> Mapping[str, NormalizedSpan]:
-        """The spans of the run's turns by id."""
-        if "spans" not in self.memo:
-            self.memo["spans"] = {span.span_id: span for turn in self.run.turns for span in turn.spans}
-        found: Mapping[str, NormalizedSpan] = self.memo["spans"]
+    def places(self) -> Mapping[str, tuple[NormalizedSpan, int]]:
+        """The spans of the run's turns by id, each with the index of its turn."""
+        if "places" not in self.memo:
+            self.memo["places"] = {span.span_id: (span, turn.index) for turn in self.run.turns for span in turn.spans}
+        found: Mapping[str, tuple[NormalizedSpan, int]] = self.memo["places"]
         return found
 
     def plan_before(self, position: int) -> TurnFacts | None:
@@ -200,7 +201,14 @@ def read_run(run: AgentRun, turns: Iterable[TurnFacts], setting: RunSetting) -> 
         plan_at=plan_at,
         sent=sent,
         sent_until=sent_until,
+        troubled=any(map(_is_troubled, read)),
     )
+
+
+def _is_troubled(turn: TurnFacts) -> bool:
+    if turn.failure is not None or turn.gave_up:
+        return True
+    return any(call.failure is not None or call.refusal is not None for call in turn.calls)
 
 
 def started_in(turn: Turn) -> tuple[str, ...]:
@@ -248,13 +256,15 @@ def _plans(turns: Sequence[TurnFacts], tools: tuple[str, ...]) -> tuple[tuple[in
         wants_data.append(wanted if latest >= 0 else hinted)
         if turn.turn.kind is TurnKind.PLAN:
             latest = turn.position
-            wanted = bool(named(turn.low, tools)) or first_of(turn.low, LOOK_UP) >= 0
+            wanted = holds_any(turn.low, LOOK_UP) or bool(named(turn.low, tools))
     return tuple(plan_at), tuple(wants_data)
 
 
 def opens_with_plan(low: str) -> bool:
     """Whether a lower-cased text begins as a plan."""
     opening = low[:_OPENING]
+    if "plan" not in opening:
+        return False
     return "plan:" in opening or any(line.lstrip("#* ").startswith("plan") for line in opening.splitlines())
 
 
@@ -293,7 +303,7 @@ def read_turn(
     accesses = [c for c in tried if not hands_back(c.call.name, c.call.arguments, setting.above)]
     worked = any(c.failure is None and (c.call.result is not None or failure is None) for c in accesses)
     low = texts.low(text)
-    answers = any(c.role is Role.FINAL for c in calls) or first_of(low, setting.enders) >= 0
+    answers = any(c.role is Role.FINAL for c in calls) or holds_any(low, setting.enders)
     # What code reads in the step that answers, nobody has looked at before answering.
     stopped = failure is not None and failure.kind is not FailureKind.PARSE
     # In a run without tools to access data with, code is how it does.

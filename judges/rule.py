@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
-from typing import Final
+from dataclasses import dataclass
+from itertools import islice
 
 from ..schemas.findings import Draft
 from ..schemas.taxonomy import Dimension, Severity
@@ -35,8 +35,6 @@ class Hit:
     turn: int | None = None
 
 
-_PLACE: Final = tuple(f.name for f in fields(Hit))
-
 Find = Callable[[RunFacts, Context], Iterable[Hit]]
 
 
@@ -46,7 +44,8 @@ class RunRule:
 
     `title`: the error in a few words, as people see it.
     `confidence`: the rule's precision on the annotated traces (docs/detectors.md). `of_absence`: it claims that
-    something is missing, so it looks only at runs of which nothing more is expected. `scope`: see `RuleScope`.
+    something is missing, so it looks only at runs of which nothing more is expected. `of_failure`: it claims something
+    about a failure, a refusal or an agent that gave up, so it looks only at runs with one. `scope`: see `RuleScope`.
     """
 
     name: str
@@ -59,31 +58,42 @@ class RunRule:
     of_absence: bool = False
     title: str = ""
     scope: RuleScope = RuleScope.TRACE
+    of_failure: bool = False
 
     def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:
         """One draft a hit, in order of the runs."""
         del trace
-        return (draft for facts in ctx.facts.values() for draft in self.detect_in(facts, ctx))
+        apt = (facts for facts in ctx.facts.values() if self.looks_at(facts))
+        return (self._draft(hit, facts, ctx) for facts in apt for hit in self.find(facts, ctx))
 
-    def detect_in(self, facts: RunFacts, ctx: Context) -> Iterator[Draft]:
-        """One draft a hit in a run."""
-        if self.of_absence and not facts.settled:
-            return
-        for hit in self.find(facts, ctx):
-            place = {name: getattr(hit, name) for name in _PLACE}
-            place["severity"] = hit.severity or self.severity
-            place["confidence"] = self.confidence if hit.confidence is None else hit.confidence
-            span = facts.spans.get(hit.span_id) or ctx.ask(RestOfTrace.span, hit.span_id)
-            if hit.evidence.strip() in ("", span.raw.name):
-                place["evidence"] = quote_content(span)
-            yield Draft(
-                judge=self.name,
-                category=self.category,
-                dimensions=self.dimensions,
-                title=self.title,
-                agent_run_id=facts.run.id,
-                **place,
-            )
+    def looks_at(self, facts: RunFacts) -> bool:
+        """Whether it may find anything in the run at all."""
+        return (facts.settled or not self.of_absence) and (facts.troubled or not self.of_failure)
+
+    def detect_in(self, facts: RunFacts, ctx: Context, most: int) -> list[Draft]:
+        """One draft a hit in a run that it looks at, at most so many."""
+        return [self._draft(hit, facts, ctx) for hit in islice(self.find(facts, ctx), most)]
+
+    def _draft(self, hit: Hit, facts: RunFacts, ctx: Context) -> Draft:
+        span, turn = facts.places.get(hit.span_id) or (ctx.ask(RestOfTrace.span, hit.span_id), hit.turn)
+        empty = hit.evidence.strip() in ("", span.raw.name)
+        return Draft(
+            judge=self.name,
+            span_id=hit.span_id,
+            category=self.category,
+            dimensions=self.dimensions,
+            severity=hit.severity or self.severity,
+            confidence=self.confidence if hit.confidence is None else hit.confidence,
+            evidence=quote_content(span) if empty else hit.evidence,
+            explanation=hit.explanation,
+            agent_run_id=facts.run.id,
+            turn=turn,
+            tool_span_id=hit.tool_span_id,
+            seen_by_span_id=hit.seen_by_span_id,
+            also_at=hit.also_at,
+            linked=hit.linked,
+            title=self.title,
+        )
 
 
 def rule(
@@ -96,11 +106,21 @@ def rule(
     confidence: float = 0.5,
     version: int = 2,
     of_absence: bool = False,
+    of_failure: bool = False,
     title: str = "",
     scope: str = "trace",
 ) -> RunRule:
     """A `RunRule` as a row of a table: `dimensions` as in "PA TS", `severity` and `scope` by name."""
-    named = tuple(Dimension(letters) for letters in dimensions.split())
     return RunRule(
-        name, category, named, Severity(severity), find, confidence, version, of_absence, title, RuleScope(scope)
+        name,
+        category,
+        tuple(Dimension(letters) for letters in dimensions.split()),
+        Severity(severity),
+        find,
+        confidence,
+        version,
+        of_absence,
+        title,
+        RuleScope(scope),
+        of_failure,
     )

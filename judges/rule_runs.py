@@ -62,16 +62,16 @@ def run_rules(rules: Sequence[RunRule], ctx: Context) -> list[RuleDrafts]:
 
 def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | None, ctx: Context) -> KnownDrafts:
     if known is None or known.facts is not facts or known.rules != rules:
-        known, changed = KnownDrafts(facts, rules, {}), list(range(len(rules)))
+        known, changed = KnownDrafts(facts, rules, {}), [at for at, rule in enumerate(rules) if rule.looks_at(facts)]
     elif _stand(known.reads, ctx):
         changed = []
     else:
-        changed = [at for at, part in known.by_rule.items() if not _stand(part.reads, ctx)]
+        changed = [at for at, part in known.by_rule.items() if not _stand(part.reads, ctx)]  # all of them look at it
     spans = ctx.spans
     for at in changed:
         ctx.note()
         try:
-            drafts = list(islice(rules[at].detect_in(facts, ctx), MAX_DRAFTS + 1))
+            drafts = rules[at].detect_in(facts, ctx, MAX_DRAFTS + 1)
             part = _checked(rules[at].name, drafts, spans) if drafts else None
         except Exception as error:  # noqa: BLE001 - as above
             part = _failed(error)

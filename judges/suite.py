@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from typing import Final, Protocol
 
 from ..schemas.findings import Draft, Finding, finding_id, fingerprint
@@ -111,9 +112,10 @@ class _Gate:
         run, turn = place
         if self.trace.state is TraceState.OPEN and not turn.closed:
             return None
-        known = found.placed
-        if known is None or (known.span_id, known.agent_run_id, known.turn) != (span_id, run.id, turn.index):
-            found.placed = known = replace(draft, span_id=span_id, agent_run_id=run.id, turn=turn.index)
+        known = found.placed or draft
+        if (known.span_id, known.agent_run_id, known.turn) != (span_id, run.id, turn.index):
+            known = replace(draft, span_id=span_id, agent_run_id=run.id, turn=turn.index)
+        found.placed = known
         return known
 
     def _settle(self, found: PlacedDraft) -> str | None:
@@ -163,12 +165,13 @@ def _id(trace: Trace, draft: Draft) -> str:
 
 
 _CLAIM: Final = tuple(f.name for f in fields(Draft))
+_values: Final = attrgetter(*_CLAIM)
 
 
 def _finding(trace: Trace, own_id: str, draft: Draft, partners: dict[tuple[str, str], list[str]]) -> Finding:
     # Two findings are anchors of one claim where each names the other's span.
     linked = [i for other in draft.linked if other != draft.span_id for i in partners.get((other, draft.span_id), ())]
-    claim = {name: getattr(draft, name) for name in _CLAIM}
+    claim = dict(zip(_CLAIM, _values(draft), strict=True))
     claim |= {"confidence": float(draft.confidence), "linked": tuple(dict.fromkeys(linked))}
     home = trace.home(draft.span_id)
     return Finding(

@@ -16,7 +16,10 @@ def validation_error(draft: object, spans: Spans) -> str:
     """Why `draft` cannot be a finding of a trace with these spans, in one line; "" if it can."""
     if not isinstance(draft, Draft):
         return f"yielded {type(draft).__name__}, not a Draft"
-    return next((why for holds, why in _CHECKS if not holds(draft, spans)), "")
+    for holds, why in _CHECKS:
+        if not holds(draft, spans):
+            return why
+    return ""
 
 
 def _texts(draft: Any, _spans: Spans) -> bool:

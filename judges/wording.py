@@ -28,7 +28,16 @@ SWITCH: Final = _STATEMENTS["switch"]
 GIVING_UP: Final = _STATEMENTS["giving_up"]
 
 
+def holds_any(text: str, needles: tuple[str, ...]) -> bool:
+    """Whether any needle occurs in `text` (lower case)."""
+    return any(needle in text for needle in needles)
+
+
 def first_of(text: str, needles: tuple[str, ...]) -> int:
     """Offset of the first occurrence of any needle in `text` (lower case), -1 where there is none."""
-    found = [at for needle in needles if (at := text.find(needle)) >= 0]
-    return min(found, default=-1)
+    first = -1
+    for needle in needles:
+        # Behind the first one found so far nothing is looked for.
+        at = text.find(needle, 0, first + len(needle) if first >= 0 else len(text))
+        first = at if at >= 0 else first
+    return first

@@ -19,7 +19,7 @@ from ..names import Role
 from ..phrases import times
 from ..quoting import json_text, quote, quote_call
 from ..rule import Hit, rule
-from ..wording import TESTS_CLAIMED, TESTS_RUN, WORDINGS, first_of
+from ..wording import TESTS_CLAIMED, TESTS_RUN, WORDINGS, first_of, holds_any
 
 SAME_STEPS: Final = 3
 """Equal steps in a row with equal outcomes that are a waste."""
@@ -66,7 +66,7 @@ def _unchecked(facts: RunFacts, _: Context) -> Iterator[Hit]:
         runs = edited and any(c.runs_code for t in facts.acts for c in t.calls)
         if not runs or acts or not last.text.strip() or gives_up_honestly(facts, last):
             continue
-        if first_of(last.low, WORDINGS["commands"]["unchecked"]) < 0:
+        if not holds_any(last.low, WORDINGS["commands"]["unchecked"]):
             text = f"Answers right after an edit by {done[-1].name}: nothing was run or looked at after it."
             yield Hit(last.span_id, quote(last.text.strip()), text, also_at=(before.span_id,))
 
@@ -87,7 +87,7 @@ def _runs_tests(facts: RunFacts) -> bool:
         done = [] if turn is facts.acts[-1] else [turn.code, turn.turn.observation]
         for call in (c.call for c in turn.calls if c.role is not Role.FINAL):
             done += [call.name, json_text(call.arguments), call.result or ""]
-        if turn.turn.sub_run_ids or any(first_of(text.lower(), TESTS_RUN) >= 0 for text in done):
+        if turn.turn.sub_run_ids or any(holds_any(text.lower(), TESTS_RUN) for text in done):
             return True
     return False
 
@@ -111,6 +111,7 @@ RULES: Final = (
         _unapplied,
         confidence=0.5,
         version=1,
+        of_failure=True,
         title="Change that does not fit the file",
         scope="run",
     ),

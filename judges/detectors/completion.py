@@ -57,14 +57,14 @@ _BARE: Final = 20
 
 def _answers_plan(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts, list[TurnFacts], int]]:
     """A sub-agent's answering turn, the plan in force, the acting turns since, and the plan's number of steps."""
-    last = _answering(facts)
+    last = _answering(facts) if facts.run.role == "sub-agent" else None
     plan = facts.plan_before(last.position) if last else None
-    if last is not None and plan is not None and facts.run.role == "sub-agent":
+    if last is not None and plan is not None:
         yield last, plan, [t for t in facts.acts if t.position > plan.position], plan_steps(plan.text)
 
 
 def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for last, _plan, acts, steps in _answers_plan(facts):
+    for last, _plan, acts, steps in facts.once(_answers_plan):
         if any(t.attempted for t in acts) and len(acts) <= FEW_ACTS and steps >= MANY_STEPS:
             text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its plan has {steps} steps."
             yield Hit(last.span_id, answer_quote(last), text)
@@ -72,7 +72,7 @@ def _early(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 def _mid_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """A sub-agent answers soon after planning anew, most of that plan undone."""
-    for last, plan, acts, steps in _answers_plan(facts):
+    for last, plan, acts, steps in facts.once(_answers_plan):
         if plan.position >= _FIRST_PLAN and steps >= MANY_STEPS and len(acts) - 1 <= steps // 2:
             text = f"Answers after {count(len(acts) - 1, 'acting turn')}, although its latest plan has {steps} steps."
             yield Hit(last.span_id, answer_quote(last), text)
@@ -204,6 +204,7 @@ RULES: Final = (
         _after_failure,
         version=3,
         of_absence=True,
+        of_failure=True,
         title="Answer given right after a failure",
     ),
 )

@@ -255,15 +255,16 @@ def failed_calls(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts]]:
 
 
 def _rules() -> Iterator[RunRule]:
+    of_failures = partial(rule, version=5, of_failure=True)
     for name, kinds, category_made, category_read, what, title in _CLASSES:
         made = partial(_made, name=name, kinds=kinds, what=what)
         read = partial(_read, name=name, kinds=kinds, what=what)
-        yield rule(f"{name}-error", category_made, "TC EE", "MEDIUM", made, version=5, title=title)
-        yield rule(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, version=5, title=title)
+        yield of_failures(f"{name}-error", category_made, "TC EE", "MEDIUM", made, title=title)
+        yield of_failures(f"{name}-error-read", category_read, "TC EE", "MEDIUM", read, title=title)
         if name not in _OF_STEPS:
             at_tool = partial(_at_tool, kinds=kinds, what=what)
             category = category_made if name == "no-result" else category_read
-            yield rule(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool, version=5, title=title)
+            yield of_failures(f"{name}-error-at-tool", category, "TC", "MEDIUM", at_tool, title=title)
 
 
 RULES: Final = tuple(_rules())

@@ -38,11 +38,16 @@ def _text(span: NormalizedSpan) -> str:
 
 
 def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn in facts.turns:
-        llm = turn.turn.llm
-        if llm is not None and llm.is_error and classify(_text(llm)) in kinds:
+    for llm, kind in facts.once(_failures):
+        if kind in kinds:
             text = llm.exceptions[-1].message if llm.exceptions else llm.raw.status_message
-            yield Hit(turn.span_id, quote(text.strip()), f"This LLM call failed: {what}.", turn.span_id)
+            yield Hit(llm.span_id, quote(text.strip()), f"This LLM call failed: {what}.", llm.span_id)
+
+
+def _failures(facts: RunFacts) -> Iterator[tuple[NormalizedSpan, F]]:
+    """The LLM calls of a run that failed, each with its kind of failure."""
+    calls = (turn.turn.llm for turn in facts.turns)
+    return ((llm, classify(_text(llm))) for llm in calls if llm is not None and llm.is_error)
 
 
 RULES: Final = tuple(

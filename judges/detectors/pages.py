@@ -38,6 +38,7 @@ RULES: Final = tuple(
         "LOW",
         find,
         confidence=0.2 if name == "not-found" else 0.5,
+        of_failure=True,
         title=title,
         scope="run",
     )

@@ -135,6 +135,7 @@ RULES: Final = (
         "MEDIUM",
         partial(_made, kind=FailureKind.SCHEMA),
         version=4,
+        of_failure=True,
         title="Argument the tool does not take",
     ),
     rule(
@@ -144,6 +145,7 @@ RULES: Final = (
         "MEDIUM",
         _read,
         version=5,
+        of_failure=True,
         title="Argument the tool does not take",
     ),
     rule(
@@ -154,6 +156,7 @@ RULES: Final = (
         partial(_made, kind=FailureKind.UNKNOWN_TOOL),
         confidence=0.6,
         version=4,
+        of_failure=True,
         title="Call of a tool that does not exist",
     ),
     rule(
@@ -164,6 +167,7 @@ RULES: Final = (
         partial(_made, kind=FailureKind.MALFORMED),
         confidence=0.6,
         version=4,
+        of_failure=True,
         title="Arguments that are no JSON",
     ),
     rule(
@@ -172,6 +176,7 @@ RULES: Final = (
         "TC",
         "MEDIUM",
         partial(_made, kind=FailureKind.POLICY),
+        of_failure=True,
         title="Call that was refused",
     ),
     rule("lost-result", "Tool-related", "TC EE", "MEDIUM", _lost, title="Result that never came", scope="run"),

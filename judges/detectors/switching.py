@@ -48,6 +48,7 @@ RULES: Final = (
         "MEDIUM",
         _switch,
         version=3,
+        of_failure=True,
         title="Plan left after a failure, and nothing tried",
     ),
 )

@@ -14,6 +14,7 @@ from tracejury.judges.base import Context, Detector
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.evidence import MAX_EVIDENCE, OwnText
 from tracejury.judges.memory import SuiteMemory
+from tracejury.judges.rule import RunRule
 from tracejury.judges.suite import Suite
 from tracejury.judges.validate_draft import validation_error
 from tracejury.schemas.findings import Draft
@@ -198,3 +199,17 @@ def _long() -> Trace:
     whole = trace(run("r1", *turns))
     assert len(whole.spans) > 10_000
     return whole
+
+
+@every
+def test_a_rule_of_failures_finds_nothing_where_nothing_failed(detector: Detector) -> None:
+    """It is not even run there, so that it must not matter."""
+    if not isinstance(detector, RunRule) or not detector.of_failure:
+        pytest.skip("looks at all runs")
+    contexts = [Context(healthy()), *(contexts[0] for _, contexts in passes())]
+    untroubled = [(facts, ctx) for ctx in contexts for facts in ctx.facts.values() if not facts.troubled]
+    assert len(untroubled) > 1
+    for facts, ctx in untroubled:
+        ctx.note()
+        assert not list(detector.find(facts, ctx))
+        assert ctx.noted() == {}
