@@ -11,7 +11,7 @@ from .abstention import abstains, asks, tokens
 from .facts import RunFacts, TurnFacts
 from .names import Role
 from .quoting import values_of
-from .wording import ASSUMPTION, RECALL, SIMULATION, first_of
+from .wording import ASSUMPTION, RECALL, SIMULATION, holds_any
 
 _WRITTEN_ANSWER: Final = re.compile(r"(?:final_answer|finish|submit)\(\s{0,9}(?:\w{1,20}=)?f?(?:\"{3}|'{3}|[\"'])")
 _FENCE: Final = "```"
@@ -84,7 +84,7 @@ def _asks_or_restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
 
 def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
     """Whether all names and numbers of a text were seen, or result from written sums of such."""
-    if len(text) > _LONG or first_of(turn.low, _UNSUPPORTED) >= 0:
+    if len(text) > _LONG or holds_any(turn.low, _UNSUPPORTED):
         return False
     found = list(tokens(text))
     known = [t for t in found if len(t) > 1 and any(t in s for s in seen)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from typing import Final
 
@@ -14,11 +15,20 @@ _TEXTS: Final = (ast.Constant, ast.JoinedStr, ast.FormattedValue, ast.Name, ast.
 _CONTEXTS: Final = (ast.Load, ast.Store)
 
 
+_DOES_MORE: Final = re.compile(
+    r"\s*(?:#[^\r\n]*\n\s*)*(?:(?:import|from|def|class|for|while|if|with|async|return|raise|assert|del) |try:)"
+)
+"""The opening of code whose first statement, if it is any, is none of `_STATEMENTS`; it need not be parsed."""
+
+
 def only_prints(code: str) -> bool:
     """Whether Python code prints texts that are written in it, and does nothing else."""
+    if len(code) > LONGEST or "print" not in code or _DOES_MORE.match(code):
+        return False
     try:
         with warnings.catch_warnings(action="ignore"):
-            nodes = list(ast.walk(ast.parse(code))) if len(code) <= LONGEST and "print" in code else []
+            tree = ast.parse(code)
+            nodes = list(ast.walk(tree)) if all(isinstance(one, _STATEMENTS) for one in tree.body) else []
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     plain = all(isinstance(node, (*_STATEMENTS, *_TEXTS, *_CONTEXTS)) for node in nodes)

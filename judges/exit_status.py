@@ -147,12 +147,22 @@ def _python_died(text: str) -> bool:
 
 def _stack_ends(text: str) -> bool:
     """Whether a text ends in stack frames (Node, Java) under an error's name."""
-    if not any(word in text for word in _UNCAUGHT_WORDS):
+    if not any(map(_FRAME.match, _last_lines(text))) or not any(word in text for word in _UNCAUGHT_WORDS):
         return False
-    lines = [line for line in text.splitlines() if line.strip()]
-    ends = range(len(lines) - 1, max(len(lines) - _AFTER_FRAMES, 0) - 1, -1)
-    last = next((i for i in ends if _FRAME.match(lines[i])), -1)
-    return last >= 0 and bool(_UNCAUGHT.search("\n".join(lines[:last])))
+    lines = _written_lines(text)
+    last = max(i for i, line in enumerate(lines) if _FRAME.match(line))
+    return bool(_UNCAUGHT.search("\n".join(lines[:last])))
+
+
+def _last_lines(text: str) -> list[str]:
+    """The last lines that hold anything; most texts are long, and only their ends are split for it."""
+    _, *ending = text.rsplit("\n", 2 * _AFTER_FRAMES)
+    lines = _written_lines("\n".join(ending))
+    return (lines if len(lines) >= _AFTER_FRAMES else _written_lines(text))[-_AFTER_FRAMES:]
+
+
+def _written_lines(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
 
 
 _AFTER_FRAMES: Final = 8

@@ -64,14 +64,26 @@ def _words(name: str) -> tuple[str, ...]:
 _known_words = lru_cache(4096)(_words)
 
 
+def plain(name: str) -> str:
+    """Letters and digits of a tool's name, lower case: how it is written differs, and some put its owner before it."""
+    return _known_plain(name) if len(name) <= _LONGEST_NAME else _plain(name)
+
+
+def _plain(name: str) -> str:
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+_known_plain = lru_cache(4096)(_plain)
+
+
 def hands_back(name: str, arguments: Json, agent: str) -> bool:
     """Whether a call gives the word back to the agent above, which brings no data: its name or an argument names it."""
-    key = _letters(agent)
-    return bool(key) and (_letters(name).endswith(key) or key in (_letters(v) for v in text_of(arguments).splitlines()))
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text[:_LONGEST_NAME].lower()))
+    key = plain(agent[:_LONGEST_NAME])
+    if not key:
+        return False
+    if plain(name[:_LONGEST_NAME]).endswith(key):
+        return True
+    return any(_plain(line[:_LONGEST_NAME]) == key for line in text_of(arguments).splitlines())
 
 
 _LONGEST_NAME: Final = 200
@@ -89,9 +101,16 @@ def find_name(text: str, name: str) -> int:
     return -1
 
 
-def _telling(name: str) -> list[str]:
+def _telling(name: str) -> Sequence[str]:
+    return _known_telling(name) if len(name) <= _LONGEST_NAME else _tell(name)
+
+
+def _tell(name: str) -> tuple[str, ...]:
     words = name.lower().replace("-", "_").replace(".", "_").split("_")
-    return [name.lower(), *(w for w in words if len(w) >= _TELLING)]
+    return (name.lower(), *(w for w in words if len(w) >= _TELLING))
+
+
+_known_telling = lru_cache(4096)(_tell)
 
 
 _TELLING: Final = 6

@@ -15,7 +15,7 @@ from typing import Final
 from ..schemas.normalized import Json
 from ..schemas.trajectory import AgentRun, ToolCall, Turn
 from .failure_text import FailureKind, StepFailure
-from .names import Role, reads, role_of
+from .names import Role, plain, reads, role_of
 from .tool_schema import parameters_of, reason_of_refusal, violation
 
 _READ: Final = 600
@@ -28,6 +28,8 @@ _UNKNOWN: Final = re.compile(
     r"|^(?:error:? )?['\"`]?\x00['\"`]? is not (?:a )?(?:valid|known|available)"
     r"|\b(?:tool|function|action) (?:was )?not found\b[^\n\x00]{0,40}\x00|\b(?:nosuchtool|toolnotfound)"
 )
+_UNKNOWN_HELD: Final = (_NAME, "nosuchtool", "toolnotfound")
+"""Of these `_UNKNOWN` needs one."""
 _MALFORMED: Final = re.compile(
     r"\binvalid json\b|\bnot (?:a )?valid json\b|\bjson(?:decodeerror| ?pars\w{1,5}| decod\w{1,5})\b|\bmalformed\b"
     r"|\b(?:expecting|unterminated|extra data|expected|unexpected)\b[^\n]{0,60}(?:line \d+ column \d+|\bjson\b)"
@@ -100,13 +102,18 @@ class _Case:
 
     def is_unknown(self) -> bool:
         """A tool that the model was not given; where nobody knows what it was given, the error has to say so."""
-        name = self.call.name.lower()
-        told = bool(name) and _UNKNOWN.search(self.low.replace(name, _NAME)) is not None
         if not self.given:
-            return told
-        key = plain(name)
-        known = any(key == one or key.endswith(one) or one.endswith(key) for one in self.given)
-        return bool(key) and not known and self.call.requested is not False and (self.vague or told)
+            return self.says_unknown()
+        key = plain(self.call.name)
+        known = any(key.endswith(one) or one.endswith(key) for one in self.given)
+        return bool(key) and not known and self.call.requested is not False and (self.vague or self.says_unknown())
+
+    def says_unknown(self) -> bool:
+        """Whether the error says that there is no such tool."""
+        name = self.call.name.lower()
+        low = self.low.replace(name, _NAME) if name else ""
+        # Nearly all errors hold none of these, and the pattern would walk through all of each.
+        return any(held in low for held in _UNKNOWN_HELD) and _UNKNOWN.search(low) is not None
 
     def is_malformed(self) -> bool:
         """Arguments that were meant as JSON and are none, or of which the error says so."""
@@ -158,11 +165,6 @@ def _given(turn: Turn, run: AgentRun) -> Collection[str]:
     if not listed and own is not None:
         listed = [*(t.name for t in own.tools), *own.tool_names]
     return {plain(name) for name in (*listed, *(t.name for t in run.tools), *run.managed_agents)} if listed else ()
-
-
-def plain(name: str) -> str:
-    """Letters and digits of a tool's name, lower case: how it is written differs, and some put its owner before it."""
-    return "".join(filter(str.isalnum, name.lower()))
 
 
 def is_text(arguments: Json) -> bool:

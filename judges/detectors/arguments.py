@@ -58,9 +58,11 @@ def unsupported_share(answer: str, texts: Sequence[str]) -> float:
     if not words or len(words) > MOST_WORDS:
         return 0.0
     missing = [w for w in words if w.lower() not in _VERDICTS and not any(w in t for t in texts)]
-    if missing:
-        lowered = [t.lower() for t in texts]
-        missing = [w for w in missing if not any(w.lower()[:_STEM] in t for t in lowered)]
+    for text in texts:
+        if not missing:
+            break
+        low = text.lower()
+        missing = [w for w in missing if w.lower()[:_STEM] not in low]
     return len(missing) / len(words)
 
 
@@ -71,12 +73,12 @@ _STEM: Final = 6
 def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.acts[-1:]:
         answer = answer_text(turn)
-        if not answer or not facts.tools or _computes(turn, answer) or not _names_something(answer) or abstains(answer):
+        if not answer or not facts.tools or _computes(turn, answer) or not _names_something(answer):
             continue
         # Sorting or judging what was given needs neither plan nor look-up, and its outcome stands nowhere before.
         if facts.plan_at[turn.position] < 0 and not any(t.attempted for t in facts.acts):
             continue
-        if unsupported_share(answer, facts.texts_until(turn.position)) >= HALF:
+        if unsupported_share(answer, facts.texts_until(turn.position)) >= HALF and not abstains(answer):
             text = "At least half of the words of this answer stand in nothing that the agent has seen."
             yield Hit(turn.span_id, answer_quote(turn), text)
 
@@ -111,6 +113,7 @@ RULES: Final = (
         "MEDIUM",
         _invented_path,
         version=4,
+        of_failure=True,
         title="File name that nothing mentions",
         scope="turn",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ...schemas.normalized import Json
@@ -120,16 +120,24 @@ def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
     """Calls of one tool with the same arguments and the same result, at least SAME_CALLS of them in a row."""
-    current: list[tuple[TurnFacts, CallFacts]] = []
     acts = [t for t in facts.turns if t.turn.kind is TurnKind.ACT]  # also those whose model's call has no span
-    changing = _changing(acts)
-    calls = ((t, c) for t in acts for c in t.calls if c.role is Role.ACCESS and c.ran)
+    calls = [(t, c) for t in acts for c in t.calls if c.role is Role.ACCESS and c.ran]
+    # Most runs have no such row, so that what changes need not be known.
+    if any(_rows(calls, frozenset())):
+        yield from _rows(calls, _changing(acts))
+
+
+def _rows(
+    calls: Iterable[tuple[TurnFacts, CallFacts]], changing: Collection[str]
+) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
+    """See `_same_calls`; but for calls that are `changing`."""
+    current: list[tuple[TurnFacts, CallFacts]] = []
     for turn, call in calls:
         if current and not _same(current[-1][1].call, call.call):
             if len(current) >= SAME_CALLS:
                 yield current
             current = []
-        if call.failure is None and call.once(_key) not in changing:
+        if call.failure is None and not (changing and call.once(_key) in changing):
             current.append((turn, call))
     if len(current) >= SAME_CALLS:
         yield current

@@ -71,10 +71,9 @@ _IRREGULAR: Final = {"send": "sent", "pay": "paid", "write": "written", "buy": "
 
 def _claimed_actions(facts: RunFacts, _: Context) -> Iterator[Hit]:
     tools = [t.name for t in facts.run.tools if reads(t.name) is False]
-    done = _done(facts)
     by_others = bool(facts.run.managed_agents) or any(t.turn.sub_run_ids for t in facts.turns)
-    for last in () if by_others else _answer(facts):
-        text = statement(last)
+    for last in facts.once(_answer) if tools and not by_others else ():
+        text, done = statement(last), _done(facts)
         for name in tools:
             verb = next((w for w in words_of(name) if reads(w) is False), "")
             rivals = {t for t in done.worked if verb in words_of(t)}
@@ -122,9 +121,11 @@ def _asked(message: Message) -> str:
 
 def _unsupported(facts: RunFacts) -> Iterator[tuple[TurnFacts, Detail]]:
     """The first detail of an answer that nothing seen supports, of a run that was brought data."""
-    for last in _answer(facts):
+    if not (facts.informed or any(t.succeeded for t in facts.turns)):
+        return
+    for last in facts.once(_answer):
         given = details(statement(last)[:_READ])
-        if not given or not (facts.informed or any(t.succeeded for t in facts.turns)):
+        if not given:
             continue
         seen = _seen(facts, last)
         if sum(map(len, seen)) > MOST_SEEN:

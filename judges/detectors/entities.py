@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cached_property
 from typing import Final
 
 from ..base import Context
@@ -13,7 +15,9 @@ from ..names import Role, text_of
 from ..quoting import quote
 from ..rule import Hit, rule
 
-_NAME: Final = re.compile(r"\b[A-Z][a-z]{4,30}\b")
+_NAME: Final = re.compile(r"[A-Z](?<!\w[A-Z])[a-z]{4,30}\b")
+"""A capitalised word. What a pattern begins with is sought much faster than what must stand before it."""
+
 _GOAL_READ: Final = 4000
 _CALL_READ: Final = 2000
 
@@ -27,13 +31,27 @@ MOST_CALLS: Final = 64
 def slipped(text: str, goal: str) -> tuple[str, str] | None:
     """(name as called, name as asked) of the first name in `text` that is a slip of one in `goal`, None without one."""
     names = dict.fromkeys(_NAME.findall(text[:_CALL_READ]))
-    return _slip(names, goal)
+    return _slip(names, _Goal(goal[:_GOAL_READ]))
 
 
-def _slip(names: Collection[str], goal: str) -> tuple[str, str] | None:
-    low = goal[:_GOAL_READ].lower() if names else ""
-    unknown = [name for name in names if name.lower() not in low]
-    asked = sorted(set(_NAME.findall(goal[:_GOAL_READ]))) if unknown else []
+@dataclass(frozen=True)
+class _Goal:
+    """The opening of a task, with the names in it; most calls name nothing, so that neither is needed."""
+
+    text: str
+
+    @cached_property
+    def low(self) -> str:
+        return self.text.lower()
+
+    @cached_property
+    def names(self) -> list[str]:
+        return sorted(set(_NAME.findall(self.text)))
+
+
+def _slip(names: Collection[str], goal: _Goal) -> tuple[str, str] | None:
+    unknown = [name for name in names if name.lower() not in goal.low]
+    asked = goal.names if unknown else []
     return next(((name, other) for name in unknown for other in asked if _is_slip(name, other)), None)
 
 
@@ -56,14 +74,14 @@ def _named(call: CallFacts) -> tuple[str, Collection[str]]:
 
 
 def _altered(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    left = MOST_CALLS
+    left, goal = MOST_CALLS, _Goal(facts.run.goal[:_GOAL_READ])
     for turn in facts.acts:
         for call in turn.calls:
             text, names = call.once(_named) if left else ("", ())
             if not text:
                 continue
             left -= 1
-            found = _slip(names, facts.run.goal) if names else None
+            found = _slip(names, goal) if names else None
             # A name that was read somewhere, a translated one perhaps, is no slip.
             if found is not None and not any(found[0] in seen for seen in facts.texts_until(turn.position)):
                 at = text.find(found[0])

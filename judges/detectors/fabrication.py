@@ -21,8 +21,9 @@ def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if turn.succeeded:
             return
         tried = tried or turn.attempted
-        at = first_of(turn.low, FABRICATION)
-        if at >= 0 and facts.tools and not turn.attempted and (tried or facts.wants_data[turn.position]):
+        wanted = facts.tools and not turn.attempted and (tried or facts.wants_data[turn.position])
+        at = first_of(turn.low, FABRICATION) if wanted else -1
+        if at >= 0:
             text = "Says itself that its data are made up; no look-up has succeeded so far."
             yield Hit(turn.span_id, quote(turn.text, at), text)
 

@@ -9,16 +9,15 @@ framework decides after it is not the model's omission.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import partial
-from itertools import islice, zip_longest
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice, zip_longest
 from typing import Final
 
 from ...schemas.profiles import DEFAULT_PROFILE, threshold
 from ..base import Context
 from ..echoes import only_prints
 from ..facts import RunFacts, TurnFacts
-from ..names import Role, code_argument, find_name
+from ..names import Role, code_argument, find_name, named
 from ..quoting import quote
 from ..rule import Hit, rule
 from ..structured import prose
@@ -61,12 +60,14 @@ def _named_as_next(facts: RunFacts, turn: TurnFacts) -> str:
     written = facts.named_tools("\n".join(codes).lower())
     words = bounded(prose(turn.text)).lower().replace("\u2019", "'")
     clauses = (found.group() for found in _CLAUSE.finditer(words)) if facts.named_tools(words) else ()
-    return next((name for name in (*map(partial(_next, facts), clauses), *written) if name), "")
+    tools = [name for name in facts.tools if name.lower() in words]
+    announced = (name for clause in clauses if (name := _next(clause, tools)))
+    return next(chain(announced, filter(None, written)), "")
 
 
-def _next(facts: RunFacts, clause: str) -> str:
-    """The tool that a clause announces."""
-    for name in facts.named_tools(clause)[:1]:
+def _next(clause: str, tools: Sequence[str]) -> str:
+    """Which of these tools a clause announces, "" for none."""
+    for name in named(clause, tools)[:1]:
         before = clause[: find_name(clause, name.lower())]
         at = first_of(before, INTENT)
         return name if at >= 0 and first_of(before[at:], DENIAL) < 0 else ""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ...schemas.trajectory import TurnKind
@@ -13,11 +12,15 @@ from ..names import Role
 from ..quoting import quote, quote_call
 from ..rest_of_trace import RestOfTrace
 from ..rule import Hit, rule
-from ..wording import LOOK_UP, first_of
+from ..wording import LOOK_UP, holds_any
 
 
-def segments(facts: RunFacts) -> Iterator[tuple[TurnFacts, list[TurnFacts]]]:
-    """(plan, the acting turns that it governs): those up to the next plan."""
+def segments(facts: RunFacts) -> Sequence[tuple[TurnFacts, list[TurnFacts]]]:
+    """(plan, the acting turns that it governs) of a run: those up to the next plan."""
+    return facts.once(_segments)
+
+
+def _segments(facts: RunFacts) -> Iterator[tuple[TurnFacts, list[TurnFacts]]]:
     plan: TurnFacts | None = None
     acts: list[TurnFacts] = []
     for turn in facts.turns:
@@ -34,14 +37,14 @@ def segments(facts: RunFacts) -> Iterator[tuple[TurnFacts, list[TurnFacts]]]:
 def called(turn: TurnFacts, ctx: Context) -> list[str]:
     """Names of the tools and agents that a turn ran."""
     names = [c.call.name for c in turn.calls if c.role is Role.ACCESS and c.ran is not False]
-    subs = [name for name, _ in ctx.ask(RestOfTrace.started, turn.turn.sub_run_ids)]
+    subs = [name for name, _ in ctx.ask(RestOfTrace.started, turn.turn.sub_run_ids)] if turn.turn.sub_run_ids else []
     return list(dict.fromkeys([*names, *subs]))
 
 
 def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for plan, acts in islice(segments(facts), 1):
-        planned = facts.named_tools(plan.low)
+    for plan, acts in segments(facts)[:1]:
         first = next((t for t in acts if t.attempted), None)
+        planned = facts.named_tools(plan.low) if first is not None else ()
         if not planned or first is None:
             continue
         ran = called(first, ctx)
@@ -54,11 +57,13 @@ def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
 
 def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     for plan, acts in segments(facts):
-        planned = facts.named_tools(_unconditional(plan.low))
-        ran = {name for turn in acts for name in called(turn, ctx)}
-        missing = [name for name in planned if name not in ran]
         last = acts[-1] if acts else None
-        if missing and ran and last is not None and last.answers and not last.attempted:
+        if last is None or not last.answers or last.attempted:
+            continue
+        ran = {name for turn in acts for name in called(turn, ctx)}
+        planned = facts.named_tools(_unconditional(plan.low)) if ran else ()
+        missing = [name for name in planned if name not in ran]
+        if missing:
             text = f"Answers although {missing[0]}, which the plan names, was never called."
             yield Hit(last.span_id, quote(last.text.lstrip()), text)
 
@@ -73,8 +78,8 @@ _CONDITIONAL: Final = (" if ", "if ", " or ", "(or", "e.g.", "such as", "optiona
 
 def _names_no_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for plan, _acts in segments(facts):
-        wants = first_of(plan.low, LOOK_UP) >= 0
-        if wants and facts.tools and plan.span_id and not facts.named_tools(plan.low):
+        wants = facts.tools and plan.span_id and holds_any(plan.low, LOOK_UP)
+        if wants and not facts.named_tools(plan.low):
             tools = ", ".join(facts.tools[:4])
             text = f"Plans look-ups without saying which of the available tools ({tools}) should do them."
             yield Hit(plan.span_id, quote(plan.text.lstrip()), text)
@@ -82,11 +87,14 @@ def _names_no_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 def _interface_not_given(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """A plan that builds on a programming interface while no tool of the run speaks of one."""
-    described = any(" api" in f" {t.name} {t.description}".lower().replace("_", " ") for t in facts.run.tools)
-    for plan, _acts in segments(facts):
+    for plan, _acts in segments(facts) if facts.tools else ():
         at = next((at for n in (" api)", " api ", " api,", " api.") if (at := plan.low.find(n)) >= 0), -1)
-        if at >= 0 and not described and facts.tools:
+        if at >= 0 and not _describes_interface(facts):
             yield Hit(plan.span_id, quote(plan.text, at), "Builds on an interface that none of its tools offers.")
+
+
+def _describes_interface(facts: RunFacts) -> bool:
+    return any(" api" in f" {t.name} {t.description}".lower().replace("_", " ") for t in facts.run.tools)
 
 
 RULES: Final = (

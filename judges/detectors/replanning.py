@@ -34,8 +34,12 @@ def _same_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
 def _nearly_same(a: str, b: str) -> bool:
     if min(len(a), len(b)) < SAME_PLAN * max(len(a), len(b)):
         return False
-    matcher = SequenceMatcher(None, a.split(), b.split(), autojunk=False)
-    return matcher.quick_ratio() >= SAME_PLAN and matcher.ratio() >= SAME_PLAN
+    old, new = a.split(), b.split()
+    # No ratio is above the share of words that both have: that is counted first.
+    shared = (Counter(old) & Counter(new)).total()
+    if 2 * shared < SAME_PLAN * (len(old) + len(new)):
+        return False
+    return SequenceMatcher(None, old, new, autojunk=False).ratio() >= SAME_PLAN
 
 
 def _relies_on_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -74,6 +78,7 @@ RULES: Final = (
         "PQ EE",
         "MEDIUM",
         _relies_on_failed,
+        of_failure=True,
         title="Plan relies on a tool that keeps failing",
         scope="run",
     ),
