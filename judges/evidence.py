@@ -45,6 +45,8 @@ def json_strings(value: Json) -> list[str]:
     pieces = [json_text(value)]
     level: list[object] = [value]
     for _ in range(_DEPTH):
+        if not level:
+            break
         inner = [v for item in level for v in _children(item)]
         pieces += [v for v in inner if isinstance(v, str)]
         level = [v for v in inner if isinstance(v, Mapping | list)]
@@ -137,9 +139,14 @@ class OwnText:
 
     def verbatim(self, span_id: str, evidence: str) -> bool:
         """Whether the span's own text holds the quote verbatim."""
+        span = self._trace.spans[span_id]
+        # Most quotes are what the span put out, so that its other pieces need not be gathered.
+        put_out = (span.output_text, *(message.text for message in span.output_messages))
+        if any(evidence in text for text in put_out if text):
+            return True
         if any(evidence in piece for piece in self._pieces(span_id)):
             return True
-        return any(evidence in text for text in raw_texts(self._trace.spans[span_id]))
+        return any(evidence in text for text in raw_texts(span))
 
     def as_sent(self, span_id: str, evidence: str) -> bool:
         """Whether the span's own text as it was sent, not JSON of our making, holds the quote verbatim."""

@@ -50,12 +50,13 @@ _EMPTY: Final = frozenset({"[]", "{}", "()", "set()", "None", "null", "nan", "Na
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """What an LLM call wrote: its text and the arguments of the calls that it asks for."""
+    """What an LLM call wrote: its text and the arguments of the calls that it asks for, and the first code in them."""
 
     at: int
     run: RunFacts
     turn: TurnFacts
     text: str
+    code: str
 
 
 def executions(facts: Mapping[str, RunFacts], ends: dict[str, Ended | None]) -> tuple[Execution, ...]:
@@ -65,7 +66,8 @@ def executions(facts: Mapping[str, RunFacts], ends: dict[str, Ended | None]) -> 
     """
     runs = list(facts.values())
     found = [e for run in runs for e in run.once(_called)]
-    told = _untold(runs, ends)
+    # A framework runs nothing but what a model wrote.
+    told = _untold(runs, ends) if any(w.code for run in runs for w in _writings(run)) else []
     if told or any(e.run is None for e in found):
         writings = sorted((w for run in runs for w in run.once(_writings)), key=lambda w: w.at)
         found = [_of_author(e, writings) if e.run is None else e for e in found]
@@ -78,7 +80,8 @@ def _writings(run: RunFacts) -> Iterator[_Writing]:
         llm = turn.turn.llm
         if llm is not None:
             asked = [text_of(r.arguments) for r in llm.tool_requests]
-            yield _Writing(llm.raw.start, run, turn, "\n".join((turn.turn.text, *asked)))
+            text = "\n".join((turn.turn.text, *asked))
+            yield _Writing(llm.raw.start, run, turn, text, code_of(text))
 
 
 def _called(run: RunFacts) -> Iterator[Execution]:
@@ -152,9 +155,9 @@ def _written(
         end = ends[one.text]
         said = (m.text.strip() for m in reversed(one.turn.turn.new_messages[: one.at + 1]))
         speaker = next((spoken[text] for text in said if text in spoken), None)
-        writing = speaker if speaker and code_of(speaker.text) else _author("", _start(one.turn), writings)
+        writing = speaker if speaker and speaker.code else _author("", _start(one.turn), writings)
         if end is not None and writing is not None and not writing.turn.calls and writing.turn.failure is None:
-            yield Execution(writing.at, code_of(writing.text), end, writing.run, writing.turn, "")
+            yield Execution(writing.at, writing.code, end, writing.run, writing.turn, "")
 
 
 _NOT_TOLD: Final = frozenset({"assistant", "system", "tool-call"})
@@ -177,4 +180,4 @@ def _author(code: str, at: int, writings: Sequence[_Writing]) -> _Writing | None
         for writing in reversed(earlier):
             if wanted in writing.text:
                 return writing
-    return next((w for w in reversed(earlier) if code_of(w.text)), None)
+    return next((w for w in reversed(earlier) if w.code), None)

@@ -61,10 +61,19 @@ def _end(piece: str, least: int) -> int:
     return word if word > 0 else last
 
 
+_SPACED: Final = json.JSONEncoder(ensure_ascii=False, default=str)
+_ENCODERS: Final = tuple(
+    json.JSONEncoder(ensure_ascii=ascii_only, separators=separators, default=str)
+    for separators in ((", ", ": "), (",", ":"))
+    for ascii_only in (False, True)
+)
+"""The ways in which JSON is written; `json.dumps` would make an encoder for each text."""
+
+
 def json_text(value: Json) -> str:
     """A value as text: strings as they are, the rest as JSON ("" where it is nested too deeply to be written)."""
     try:
-        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+        return value if isinstance(value, str) else _SPACED.encode(value)
     except RecursionError:
         return ""
 
@@ -72,7 +81,7 @@ def json_text(value: Json) -> str:
 def raw_texts(span: NormalizedSpan) -> Iterator[str]:
     """A span's own attributes, events and logs as sent; of an LLM call what it put out, not what it was sent."""
     for key, value in span.raw.attributes.items():
-        if span.kind is Kind.TOOL or any(part in key for part in _PUT_OUT):
+        if span.kind is Kind.TOOL or "output" in key or "completion" in key or "response" in key:
             yield value
     for event in span.raw.events:
         if not any(part in event.name for part in _PUT_IN):
@@ -80,7 +89,6 @@ def raw_texts(span: NormalizedSpan) -> Iterator[str]:
     yield from span.log_text
 
 
-_PUT_OUT: Final = ("output", "completion", "response")
 _PUT_IN: Final = ("user.message", "system.message", "input", "prompt")
 
 
@@ -142,14 +150,13 @@ def argument_forms(arguments: Json) -> Iterator[str]:
         yield arguments
     if not isinstance(arguments, Mapping | list) or not arguments:
         return
-    for separators in ((", ", ": "), (",", ":")):
-        for ascii_only in (False, True):
-            try:
-                form = json.dumps(arguments, ensure_ascii=ascii_only, separators=separators, default=str)
-            except RecursionError:
-                return
-            yield form
-            yield json.dumps(form, ensure_ascii=ascii_only)[1:-1]
+    for encoder in _ENCODERS:
+        try:
+            form = encoder.encode(arguments)
+        except RecursionError:
+            return
+        yield form
+        yield encoder.encode(form)[1:-1]
 
 
 def _with_name(text: str, at: int, form: str, name: str) -> str:
