@@ -15,16 +15,20 @@ _KINDS: Final[Mapping[str, Mapping[object, str]]] = {
     "langfuse.observation.type": {"agent": AGENT, "tool": TOOL},
     "ai.operationId": {"ai.toolCall": TOOL},
 }
+_TOOL_NAME: Final = "gen_ai.tool.name"
+_MARKS: Final = frozenset({*_KINDS, _TOOL_NAME})
 
 
 def kind_of(attributes: Mapping[str, object] | None) -> str:
     """AGENT, TOOL or "" (anything else, or not known yet); by the marks of the common conventions."""
     found = plain(attributes)
+    if _MARKS.isdisjoint(found):  # as most are: one call instead of one for each mark
+        return ""
     for key, kinds in _KINDS.items():
         value = found.get(key)
         if isinstance(value, str) and (kind := kinds.get(value)):
             return kind
-    return TOOL if "gen_ai.tool.name" in found else ""
+    return TOOL if _TOOL_NAME in found else ""
 
 
 def plain(attributes: Mapping[str, Any] | None) -> dict[str, Any]:
