@@ -23,6 +23,8 @@ def match_requests(
     """
     if not requests or not executed:
         return {}, list(executed)
+    if len(requests) == len(executed) == 1 and not elsewhere:  # most turns: all keys and order say the same
+        return ({}, list(executed)) if _differ(requests[0], executed[0]) else ({0: executed[0]}, [])
     left = dict(enumerate(executed))
     matched: dict[int, NormalizedSpan] = {}
     for key in (_by_id, _by_call, _by_name):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
@@ -40,10 +39,7 @@ def _kind(turn: TurnSpans, goal: str, acting: Collection[str]) -> TurnKind:
         return TurnKind.INNER
     if any(canonical(step.raw.name) in PLANNING_STEPS for step in turn.steps):
         return TurnKind.PLAN
-    wanted = _instructions(turn.llm, goal, acting).lower()
-    last = {kind: _last(wanted, word, pattern) for kind, (word, pattern) in WANTED.items()}
-    kind = max(last, key=last.__getitem__)
-    return kind if last[kind] >= 0 else TurnKind.ACT
+    return _wanted(_instructions(turn.llm, goal, acting).lower())
 
 
 def _acts(turn: TurnSpans) -> bool:
@@ -83,18 +79,26 @@ def _ends(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n{text[-_TAIL:]}"
 
 
-def _last(text: str, word: str, pattern: re.Pattern[str]) -> int:
-    """Last offset of `word` within a match of `pattern`, -1 for none."""
-    at = text.rfind(word)
-    while at >= 0:
+def _wanted(text: str) -> TurnKind:
+    """The kind whose word stands last within a match of its pattern, the words looked at from the end; else ACT."""
+    last = {kind: text.rfind(word) for kind, (word, _) in WANTED.items()}
+    while True:
+        kind = max(last, key=last.__getitem__)
+        at, (word, pattern) = last[kind], WANTED[kind]
+        if at < 0:
+            return TurnKind.ACT
         if pattern.search(text, max(0, at - _BEFORE), at + len(word) + _AFTER):
-            return at
-        at = text.rfind(word, 0, at)
-    return -1
+            return kind
+        last[kind] = text.rfind(word, 0, at)
 
 
 def states_plan(turn: Turn) -> bool:
     """Whether an acting turn's reply begins by writing down a plan."""
     if turn.kind is not TurnKind.ACT or turn.llm is None:
         return False
-    return any(STATED_PLAN.search(m.text, 0, _OPENING) is not None for m in turn.llm.output_messages)
+    return any(_announces_plan(m.text) for m in turn.llm.output_messages)
+
+
+def _announces_plan(text: str) -> bool:
+    """The pattern is slow, and most replies do not have the word in it."""
+    return "plan" in text[:_OPENING].lower() and STATED_PLAN.search(text, 0, _OPENING) is not None

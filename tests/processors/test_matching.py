@@ -36,6 +36,16 @@ def test_every_execution_has_one_request_or_none(requests: list[ToolRequest], ex
         assert not (requests[i].call_id and found.tool_call_id) or requests[i].call_id == found.tool_call_id
 
 
+@given(
+    st.builds(ToolRequest, NAMES, st.sampled_from([{}, {"q": "x"}, "x", None]), IDS),
+    st.builds(tool, NAMES, IDS, st.sampled_from(["{}", '{"q": "x"}', "x"])),
+)
+def test_one_request_and_one_execution_are_joined_as_among_others(request: ToolRequest, ran: NormalizedSpan) -> None:
+    """What all the ways of matching find is found without them."""
+    by_all_ways = match_requests([request], [ran], elsewhere=[7])  # which is none of the requests
+    assert match_requests([request], [ran]) == by_all_ways
+
+
 def test_ids_count_more_than_order_and_names() -> None:
     """A call keeps its id whatever it is called and whenever it ran."""
     requests = [ToolRequest("search", {}, "a"), ToolRequest("search", {}, "b")]
