@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
+from ..schemas.makers import maker
 from ..schemas.normalized import Json, NormalizedSpan, ToolRequest
 from ..schemas.trajectory import AgentRun, ToolCall
 from .code import arguments_of
@@ -48,7 +49,7 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     for i, request in enumerate(requests):
         span = matched.get(i)
         if span is not None:
-            calls.append(_joined(request, _executed(span, turn, context, request.arguments), context))
+            calls.append(_executed(span, turn, context, request, requested=True))
         elif (run := delegated.get(i)) is not None:
             calls.append(
                 replace(_delegation(run), name=request.name, arguments=request.arguments, call_id=request.call_id)
@@ -56,17 +57,17 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
         else:
             calls.append(_unseen(request, turn, context))
     written = _model_text(turn) if left or free else None
-    calls += [replace(_executed(s, turn, context), requested=_asked_in(written, s.tool_name)) for s in left]
+    calls += [_executed(s, turn, context, _NO_REQUEST, requested=_asked_in(written, s.tool_name)) for s in left]
     return (*_with_step_failure(calls, turn), *_written_calls(free, written))
 
 
 def _with_step_failure(calls: list[ToolCall], turn: TurnSpans) -> list[ToolCall]:
     """A step that failed though none of its calls did failed at the first one that did not run."""
-    error = next((e for s in turn.steps if (e := error_of(s))), None)
-    if error is None or any(c.error for c in calls):
-        return calls
     at = next((i for i, c in enumerate(calls) if c.executed is False), None)
-    return calls if at is None else [*calls[:at], replace(calls[at], error=error), *calls[at + 1 :]]
+    if at is None or any(c.error for c in calls):
+        return calls
+    error = next((e for s in turn.steps if (e := error_of(s))), None)
+    return calls if error is None else [*calls[:at], replace(calls[at], error=error), *calls[at + 1 :]]
 
 
 def _addressing(requests: Sequence[ToolRequest], context: CallContext) -> set[int]:
@@ -132,18 +133,6 @@ def _first_left(keys: deque[str] | None, free: Mapping[str, AgentRun]) -> str:
     return keys[0] if keys else ""
 
 
-def _joined(request: ToolRequest, call: ToolCall, context: CallContext) -> ToolCall:
-    handed_to = context.started_by.get(request.call_id, "") if request.call_id else ""
-    return replace(
-        call,
-        name=request.name or call.name,
-        requested=True,
-        arguments=_fuller(call.arguments, request.arguments),
-        call_id=request.call_id or call.call_id,
-        sub_run_id=call.sub_run_id or handed_to,
-    )
-
-
 def _fuller(recorded: Json, requested: Json) -> Json:
     """Arguments as the span records them, unless it has none, or less or more than the request names.
 
@@ -171,7 +160,7 @@ def _written_calls(runs: Sequence[AgentRun], written: str | None) -> Iterator[To
 
 def _delegation(run: AgentRun) -> ToolCall:
     """A call that an agent run executed, as far as the run itself shows it."""
-    return ToolCall(
+    return _make(
         name=run.name,
         arguments=None,
         result=run.answer or None,
@@ -195,7 +184,7 @@ def _unseen(request: ToolRequest, turn: TurnSpans, context: CallContext) -> Tool
         executed = not (failure and (context.shows_tools or _refused(turn, request.name, request.arguments, failure)))
     elif context.shows_tools and context.over:
         executed = False
-    return ToolCall(
+    return _make(
         name=request.name,
         arguments={} if request.arguments == "" else request.arguments,
         result=result,
@@ -206,7 +195,16 @@ def _unseen(request: ToolRequest, turn: TurnSpans, context: CallContext) -> Tool
     )
 
 
-def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext, asked: Json = None) -> ToolCall:
+_make: Final = maker(ToolCall)
+_NO_REQUEST: Final = ToolRequest("", None)
+"""Stands for the request for what ran without one."""
+
+
+def _executed(
+    span: NormalizedSpan, turn: TurnSpans, context: CallContext, request: ToolRequest, *, requested: bool | None
+) -> ToolCall:
+    """A call that has a span, and the request for it."""
+    asked, started_by = request.arguments, context.started_by
     twin = turn.twins.get(span.raw.span_id)
     result, arguments, call_id = span.tool_result, span.tool_arguments, span.tool_call_id
     if twin is not None:
@@ -219,16 +217,17 @@ def _executed(span: NormalizedSpan, turn: TurnSpans, context: CallContext, asked
     if result is None and told:
         result = told
         error = error or failure_in(told) or None
-    return ToolCall(
-        name=span.tool_name,
-        arguments=arguments,
+    sub_run = started_by.get(span.raw.span_id) or (started_by.get(request.call_id) if request.call_id else "")
+    return _make(
+        name=request.name or span.tool_name,
+        arguments=arguments if request is _NO_REQUEST else _fuller(arguments, asked),
         result=result,
-        requested=None,
+        requested=requested,
         executed=not (error and _refused(turn, span.tool_name, given, f"{error}\n{told}", span.tool_parameters)),
         error=error,
-        call_id=call_id,
+        call_id=request.call_id or call_id,
         span=span,
-        sub_run_id=context.started_by.get(span.raw.span_id, ""),
+        sub_run_id=sub_run or "",
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from ..schemas.normalized import Message, NormalizedSpan
@@ -17,7 +16,7 @@ class Novelty:
         self._known: dict[MessageKey, int] = {}
         self._first: NormalizedSpan | None = None
         self._before: tuple[Message, ...] = ()
-        self._sent: Counter[MessageKey] = Counter()
+        self._sent: dict[MessageKey, int] = {}
         self._calls: list[tuple[NormalizedSpan | None, bool]] = []
         self._new: list[tuple[Message, ...]] = []
 
@@ -49,13 +48,13 @@ class Novelty:
         """The messages of a call that are new; from then on they are known, and so is what it wrote."""
         known, before, self._before = self._known, self._before, llm.input_messages
         if llm.input_messages[: len(before)] != before:
-            before, self._sent = (), Counter()
-        new = []
+            before, self._sent = (), {}
+        sent, new = self._sent, []
         for message in llm.input_messages[len(before) :]:  # most calls are sent what the one before was, and more
             key = message_key(message)
-            self._sent[key] += 1
-            if self._sent[key] > known.get(key, 0):
-                known[key] = self._sent[key]
+            sent[key] = times = sent.get(key, 0) + 1
+            if times > known.get(key, 0):
+                known[key] = times
                 new.append(message)
         for message in llm.output_messages:
             key = message_key(message)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Final
 
+from ..schemas.makers import maker
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
 from ..schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
 from .calls import CallContext, join_calls
@@ -75,6 +77,8 @@ class RunBuilder:
 
 
 _JoinedCalls = tuple[object, tuple[ToolCall, ...]]
+_NO_CALLS: Final[_JoinedCalls] = (None, ())
+_make_turn: Final = maker(Turn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,18 +179,9 @@ class _Builder:
         calls: list[_JoinedCalls] = []
         for index, spans in enumerate(outline.turns):
             over = finished or index < last_call
-            context = CallContext(
-                results=results,
-                sub_runs={agent: built[agent] for agent in spans.agents},
-                started_by=self._started_by(spans),
-                shows_tools=self.shows_tools,
-                over=over,
-            )
-            joined_from = _joined_from(spans, context)
-            same = index < len(known) and known[index][0] == joined_from
-            calls.append(known[index] if same else (joined_from, join_calls(spans, context)))
+            calls.append(self._calls(spans, known[index] if index < len(known) else _NO_CALLS, results, built, over))
             turns.append(
-                Turn(
+                _make_turn(
                     index=index,
                     kind=kinds[index],
                     llm=spans.llm,
@@ -201,6 +196,27 @@ class _Builder:
         made = with_closing_call(turns) if finished else tuple(turns)
         old = before.run.turns if before is not None else ()
         return tuple(old[i] if i < len(old) and old[i] == turn else turn for i, turn in enumerate(made)), calls, novelty
+
+    def _calls(
+        self,
+        spans: TurnSpans,
+        known: _JoinedCalls,
+        results: Mapping[str, str],
+        built: Mapping[str, AgentRun],
+        over: bool,  # noqa: FBT001 - see `CallContext`
+    ) -> _JoinedCalls:
+        """The turn's calls; `known`, if they are joined from what those were joined from."""
+        if not (spans.calls or spans.agents or (spans.llm and spans.llm.tool_requests)):
+            return _NO_CALLS
+        context = CallContext(
+            results=results,
+            sub_runs={agent: built[agent] for agent in spans.agents},
+            started_by=self._started_by(spans) if spans.agents else {},
+            shows_tools=self.shows_tools,
+            over=over,
+        )
+        joined_from = _joined_from(spans, context)
+        return known if known[0] == joined_from else (joined_from, join_calls(spans, context))
 
     def _started_by(self, spans: TurnSpans) -> dict[str, str]:
         """TOOL span id, or the request's call id, to the run that it started."""
