@@ -31,6 +31,8 @@ class _Conversation:
 def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
     """Span id to run id (that of the run's first call) for calls that no agent owns; `owner`: span to run."""
     free = _free_calls(tree, owner)
+    if not free:
+        return {}
     records = _records(tree, free)
     conversations: list[_Conversation] = []
     known: dict[tuple[str, _Key], _Conversation] = {}

@@ -78,9 +78,11 @@ def addresses_of(span: NormalizedSpan) -> tuple[Address, ...]:
         name, arguments = span.tool_name, span.tool_arguments
         hands_over = hands_to_someone(name, arguments) or is_handoff(name, arguments)
         return (Address(addressee(name, arguments), hands_over, name),)
+    requests = span.tool_requests
+    if not requests:
+        return ()
     return tuple(
-        Address(addressee(r.name, r.arguments), is_handoff(r.name, r.arguments), r.name, r.call_id)
-        for r in span.tool_requests
+        Address(addressee(r.name, r.arguments), is_handoff(r.name, r.arguments), r.name, r.call_id) for r in requests
     )
 
 

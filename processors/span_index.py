@@ -95,10 +95,14 @@ class SpanIndex:
 
     def name(self, names: Iterable[str]) -> bool:
         """Note names (canonical) of agents; whether spans address one that was not known."""
-        new = set(names) - self._names
-        self._names |= new
-        touched = {parent for name in new for parent in self._addressing.get(name, ())}
-        self._touched |= touched
+        return sum(map(self._name, names)) > 0  # each is to be noted
+
+    def _name(self, name: str) -> bool:
+        if name in self._names:
+            return False
+        self._names.add(name)
+        touched = self._addressing.get(name, ())
+        self._touched.update(touched)
         return bool(touched)
 
     def keep_all(self, holders: Collection[str]) -> None:
@@ -122,19 +126,22 @@ class SpanIndex:
         if span.session_id:
             self.sessions.add(span_id)
         self.spans[span_id] = span
-        self._below.setdefault(above, {})[span_id] = (time_key(span), span)
+        beside = self._below.get(above)
+        if beside is None:  # the span above is no longer a leaf itself
+            beside = self._below[above] = {}
+            self._touched.add(self._above(above))
+        beside[span_id] = (time_key(span), span)
         self._touched.add(above)
         if span_id in self._below:
             self._touched.add(span_id)
-        if len(self._below[above]) == 1:  # the span above is no longer a leaf itself
-            self._touched.add(self._above(above))
         if span.kind in (Kind.LLM, Kind.TOOL):
             self._take_call(span)
         elif span.kind is Kind.AGENT and span.agent_name:
-            self.name([canonical(span.agent_name)])
+            self._name(canonical(span.agent_name))
         elif span.kind in _SCOPES:
-            self.name([canonical(plain_name(span.raw.name))])
-        someone = any(not address.to and address.hands_over for address in self.addresses.get(span_id, ()))
+            self._name(canonical(plain_name(span.raw.name)))
+        addresses = self.addresses.get(span_id)
+        someone = addresses and any(not address.to and address.hands_over for address in addresses)
         if (span.agent_parent or someone) and "" not in self._whole:
             self._whole.add("")
             self._touched.update(self._holders)
@@ -207,5 +214,4 @@ _NONE: Final[Mapping[str, tuple[TimeKey, NormalizedSpan]]] = {}
 
 def _may_be_leaf(span: NormalizedSpan, addresses: Iterable[Address]) -> bool:
     """Whether the span does not show more by standing beside others: a hand-off, or a call that was only prepared."""
-    handing = any(address.hands_over for address in addresses)
-    return span.kind is Kind.TOOL or bool(span.output_messages and not handing)
+    return span.kind is Kind.TOOL or bool(span.output_messages and not any(a.hands_over for a in addresses))

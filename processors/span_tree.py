@@ -101,18 +101,23 @@ def _rank(span: NormalizedSpan) -> tuple[bool, int, int]:
 
 def _break_cycles(ordered: list[NormalizedSpan], parent: dict[str, str]) -> None:
     """Make the earliest span of each cycle a root."""
-    position = {s.raw.span_id: i for i, s in enumerate(ordered)}
+    position: dict[str, int] = {}
     done: set[str] = set()
     for span in ordered:
+        current: str | None = span.raw.span_id
+        above = parent.get(span.raw.span_id)
+        if above is None or above in done:  # nearly all: parents begin before their children
+            done.add(span.raw.span_id)
+            continue
         path: list[str] = []
         on_path: set[str] = set()
-        current: str | None = span.raw.span_id
         while current is not None and current not in done and current not in on_path:
             path.append(current)
             on_path.add(current)
             current = parent.get(current)
         if current is not None and current in on_path:
             cycle = path[path.index(current) :]
+            position = position or {s.raw.span_id: i for i, s in enumerate(ordered)}
             del parent[min(cycle, key=position.__getitem__)]
         done.update(path)
 

@@ -169,6 +169,8 @@ class NormalizedSpan:
     def tool_requests(self) -> tuple[ToolRequest, ...]:
         """The tool calls that its output messages ask for, in order."""
         asking = [m.tool_requests for m in self.output_messages if m.tool_requests]
+        if not asking:
+            return ()
         return asking[0] if len(asking) == 1 else tuple(r for requests in asking for r in requests)
 
     @property
