@@ -42,7 +42,7 @@ def exchanges_of(run: AgentRun, agents: Collection[str] = ()) -> tuple[Exchange,
 
 def _later(run: AgentRun, agents: Collection[str]) -> Iterator[tuple[int, str, str]]:
     """The first turn of each exchange but the first, what was asked there, and the answer that it follows."""
-    task, began = _plain(run.goal), False
+    task, began = "", False  # read where it is first asked for
     answered: Turn | None = None
     following = _following(run.turns)
     for position, turn in enumerate(run.turns):
@@ -51,6 +51,7 @@ def _later(run: AgentRun, agents: Collection[str]) -> Iterator[tuple[int, str, s
         answers = _is_answer(turn)
         # A reply to a reminder of the task is for the harness that reminded.
         replied = answers or answered is not None
+        task = task or (_plain(run.goal) if began and replied else "")
         reminded = began and replied and any(_reminds(m, task) for m in turn.new_messages)
         if turn.llm is not None and answered is not None and not reminded:
             new = [m for m in turn.new_messages if _is_persons(m, turn, answered, agents)]

@@ -105,7 +105,8 @@ class _Finder:
         """Note what `span` is; the scope of what is below it."""
         kind = span.kind
         if kind is Kind.LLM:
-            scope.asked.update(addressee(request.name, request.arguments) for request in span.tool_requests)
+            if requests := span.tool_requests:
+                scope.asked.update(addressee(request.name, request.arguments) for request in requests)
             if not span.output_messages and self._is_preparation(span):
                 self.changed[span.raw.span_id] = replace(span, kind=Kind.CHAIN)
             else:

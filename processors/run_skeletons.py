@@ -63,15 +63,15 @@ class Skeletons:
         outlines: dict[str, RunSkeleton] = {}
         for run, turns in grouped.items():
             span = agent_span(run, tree)
-            above = outlines.get(ownership.runs[run])
+            above, goal = outlines.get(ownership.runs[run]), self._goal(run, span)
             outlines[run] = RunSkeleton(
                 id=run,
                 above=above.id if above else "",
-                name=_name(run, turns, above, tree, ownership)
+                name=_name(run, goal, turns, above, tree, ownership)
                 or _name_of_kin(run, outlines, ownership)
                 or _only_other(run, above, tree),
                 span=span,
-                goal=self._goal(run, span),
+                goal=goal,
                 turns=turns,
                 parent_turn=place.get(run),
             )
@@ -151,7 +151,9 @@ def _started(tree: SpanTree, ownership: Ownership, own: Mapping[str, OwnSpans]) 
     return started
 
 
-def _name(run: str, turns: Sequence[TurnSpans], above: RunSkeleton | None, tree: SpanTree, ownership: Ownership) -> str:
+def _name(
+    run: str, goal: str, turns: Sequence[TurnSpans], above: RunSkeleton | None, tree: SpanTree, ownership: Ownership
+) -> str:
     """The run's name from its own span, the span around it or its calls; a span's name is the last resort."""
     span = agent_span(run, tree)
     if name := ownership.names.get(run):
@@ -168,7 +170,7 @@ def _name(run: str, turns: Sequence[TurnSpans], above: RunSkeleton | None, tree:
     own_name = span.raw.name.removesuffix(".run")
     managed = above.span.managed_agents if above and above.span else ()
     if managed and own_name not in managed:  # smolagents: the span has the class's name, the task quotes the agent's
-        task = goal_from_span(span)[:500]
+        task = goal[:500]
         named = [a for a in managed if f"'{a}'" in task] or list(managed)
         return named[0] if len(named) == 1 else own_name
     return own_name

@@ -30,7 +30,6 @@ def group_turns(
     for span in own:
         if span.kind is Kind.PLAN:
             grouper.add_plan(span)
-    grouper.sort()
     for span in own:
         if span.kind is Kind.TOOL:
             grouper.add_call(span)
@@ -49,7 +48,7 @@ class _Grouper:
         self._by_scope: dict[str, list[TurnSpans]] = {}
         self._by_call_id: dict[str, TurnSpans] = {}
         self._acting: list[TurnSpans] = []
-        self._starts: dict[int, list[int]] = {}  # by list of turns, once these are sorted
+        self._starts: dict[int, list[int]] = {}  # by list of turns, once that is sorted
         self._latest: dict[tuple[Kind, str], NormalizedSpan] = {}
         self.turns: list[TurnSpans] = []
 
@@ -115,12 +114,6 @@ class _Grouper:
         for turn in held or ():
             turn.planned = True
 
-    def sort(self) -> None:
-        """To be called between the last LLM call and the first action."""
-        for turns in (self._acting, *self._by_scope.values()):
-            turns.sort(key=lambda t: t.start)
-            self._starts[id(turns)] = [t.start[0] for t in turns]
-
     def add_call(self, span: NormalizedSpan) -> None:
         """A call of the turn that caused it, unless it is inside a TOOL span of the same name, or its double."""
         for ancestor in self._above(span):
@@ -169,9 +162,13 @@ class _Grouper:
                 return turn
         return self._latest_before(self._acting, span)
 
-    def _latest_before(self, turns: Sequence[TurnSpans], span: NormalizedSpan) -> TurnSpans | None:
-        """The last turn whose LLM call began no later than `span`; `turns` in order of time."""
-        at = bisect_right(self._starts[id(turns)], time_key(span)[0])
+    def _latest_before(self, turns: list[TurnSpans], span: NormalizedSpan) -> TurnSpans | None:
+        """The last turn whose LLM call began no later than `span`, once all LLM calls have their turns."""
+        starts = self._starts.get(id(turns))
+        if starts is None:
+            turns.sort(key=lambda t: t.start)
+            starts = self._starts[id(turns)] = [t.start[0] for t in turns]
+        at = bisect_right(starts, time_key(span)[0])
         return turns[at - 1] if at else None
 
     def add_wrappers(self, own: Sequence[NormalizedSpan]) -> None:
