@@ -155,14 +155,17 @@ def _maps(keys: Write, values: Write) -> Write:
         yield from _sizes(items)
         at = list(map(id, items))
         distinct = dict(zip(at, items, strict=True))
-        if 2 * len(distinct) > len(items):
+        if 2 * len(distinct) >= len(items):
             yield from keys(list(chain.from_iterable(items)))
             yield from values(list(chain.from_iterable(item.values() for item in items)))
             return
-        # Spans of one resource share its attributes, which are encoded once.
+        # Spans of one resource share its attributes, which are encoded once. All rows together may be much larger than
+        # the request that they came in, so that they are never in memory at once.
         for write, part in ((keys, list), (values, lambda item: list(item.values()))):
             encoded = {known: b"".join(write(part(item))) for known, item in distinct.items()}
-            yield b"".join(map(encoded.__getitem__, at))
+            rows = _PIECE_BYTES // (1 + max(map(len, encoded.values()))) or 1
+            for start in range(0, len(at), rows):
+                yield b"".join(map(encoded.__getitem__, at[start : start + rows]))
 
     return maps
 
