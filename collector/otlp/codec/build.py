@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ....schemas.makers import maker
 from ....schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
@@ -57,14 +57,6 @@ class Origin:
         return replace(self, scope_name=name, scope_version=version, cut=self.cut + truncator.cut)
 
 
-class _SpanIds(NamedTuple):
-    """Ids in hex as they are stored."""
-
-    trace: str
-    span: str
-    parent: str
-
-
 def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadAttributes) -> Span:
     """A stored span of a message, or of a JSON object with the message's fields.
 
@@ -72,7 +64,7 @@ def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadA
         Invalid: an id is wrong, or a field cannot be read.
     """
     # The ids first: a span with wrong ids needs no further reading.
-    ids = _SpanIds(_trace_hex(span.trace_id), _span_hex(span.span_id), _parent_hex(span.parent_span_id))
+    trace_id, span_id, parent_id = _trace_hex(span.trace_id), _span_hex(span.span_id), _parent_hex(span.parent_span_id)
     start, end = _time(span.start_time_unix_nano, truncator), _time(span.end_time_unix_nano, truncator)
     start = start or end or origin.received_at
     status = span.status
@@ -84,11 +76,12 @@ def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadA
     links = [_link(link, truncator, attributes) for link in truncator.parts(span.links, truncator.limits.links)]
     kind, status_code = span.kind, status.code
     of_logfire = texts.get("logfire.span_type") == "pending_span"
-    announced = _announced(ids, texts.get("logfire.pending_parent_id", "")) if of_logfire else ids
+    if of_logfire:
+        span_id, parent_id = _announced(span_id, parent_id, texts.get("logfire.pending_parent_id", ""))
     return _new_span(
-        trace_id=announced.trace,
-        span_id=announced.span,
-        parent_span_id=announced.parent,
+        trace_id=trace_id,
+        span_id=span_id,
+        parent_span_id=parent_id,
         name=name,
         start=start,
         end=end or start,
@@ -116,14 +109,14 @@ def span_from(span: Any, origin: Origin, truncator: Truncator, attributes: ReadA
     )
 
 
-def _announced(ids: _SpanIds, parent: str) -> _SpanIds:
-    """The ids of the span that a pending span of Logfire announces: the parent of the pending span.
+def _announced(span_id: str, parent_id: str, above: str) -> tuple[str, str]:
+    """The ids of the span that a pending span of Logfire announces, its parent, and of the parent of that one.
 
-    An attribute gives the parent of that one: 16 hex digits, zeros for none.
+    `above`, an attribute, gives the latter: 16 hex digits, zeros for none.
     """
-    if not ids.parent or not _SPAN_HEX.fullmatch(parent):
-        return ids
-    return _SpanIds(ids.trace, ids.parent, parent.strip("0") and parent)
+    if not parent_id or not _SPAN_HEX.fullmatch(above):
+        return span_id, parent_id
+    return parent_id, above.strip("0") and above
 
 
 def _event(event: Any, default_time: int, truncator: Truncator, attributes: ReadAttributes) -> SpanEvent:
