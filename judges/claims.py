@@ -14,6 +14,8 @@ from .quoting import values_of
 from .wording import ASSUMPTION, RECALL, SIMULATION, holds_any
 
 _WRITTEN_ANSWER: Final = re.compile(r"(?:final_answer|finish|submit)\(\s{0,9}(?:\w{1,20}=)?f?(?:\"{3}|'{3}|[\"'])")
+_HANDED_OVER: Final = ("final_answer(", "finish(", "submit(")
+"""Of these `_WRITTEN_ANSWER` needs one; they are found faster."""
 _FENCE: Final = "```"
 _ANSWER_READ: Final = 4000
 
@@ -32,7 +34,7 @@ def statement(turn: TurnFacts) -> str:
     handed = answer_text(turn)
     if handed or _FENCE not in turn.text:
         return handed or turn.text
-    found = _WRITTEN_ANSWER.search(turn.text)
+    found = _WRITTEN_ANSWER.search(turn.text) if holds_any(turn.text, _HANDED_OVER) else None
     if found is None:
         return ""
     quote = found.group(0)[-1]

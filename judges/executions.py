@@ -66,8 +66,7 @@ def executions(facts: Mapping[str, RunFacts], ends: dict[str, Ended | None]) -> 
     """
     runs = list(facts.values())
     found = [e for run in runs for e in run.once(_called)]
-    # A framework runs nothing but what a model wrote.
-    told = _untold(runs, ends) if any(w.code for run in runs for w in _writings(run)) else []
+    told = _untold(runs, ends) if any(map(_leaves_code, runs)) else []
     if told or any(e.run is None for e in found):
         writings = sorted((w for run in runs for w in run.once(_writings)), key=lambda w: w.at)
         found = [_of_author(e, writings) if e.run is None else e for e in found]
@@ -75,13 +74,26 @@ def executions(facts: Mapping[str, RunFacts], ends: dict[str, Ended | None]) -> 
     return tuple(sorted(found, key=lambda e: (e.at, e.span_id)))
 
 
+def _leaves_code(run: RunFacts) -> bool:
+    """Whether a turn of the run wrote code of which only a later message can tell how it ended; see `_written`."""
+    left = (turn for turn in run.turns if _is_left(turn))
+    return any(one.code for turn in left for one in _writing(run, turn))
+
+
+def _is_left(turn: TurnFacts) -> bool:
+    return not turn.calls and turn.failure is None
+
+
 def _writings(run: RunFacts) -> Iterator[_Writing]:
     for turn in run.turns:
-        llm = turn.turn.llm
-        if llm is not None:
-            asked = [text_of(r.arguments) for r in llm.tool_requests]
-            text = "\n".join((turn.turn.text, *asked))
-            yield _Writing(llm.raw.start, run, turn, text, code_of(text))
+        yield from _writing(run, turn)
+
+
+def _writing(run: RunFacts, turn: TurnFacts) -> Iterator[_Writing]:
+    llm = turn.turn.llm
+    if llm is not None:
+        text = "\n".join((turn.turn.text, *(text_of(r.arguments) for r in llm.tool_requests)))
+        yield _Writing(llm.raw.start, run, turn, text, code_of(text))
 
 
 def _called(run: RunFacts) -> Iterator[Execution]:
@@ -156,7 +168,7 @@ def _written(
         said = (m.text.strip() for m in reversed(one.turn.turn.new_messages[: one.at + 1]))
         speaker = next((spoken[text] for text in said if text in spoken), None)
         writing = speaker if speaker and speaker.code else _author("", _start(one.turn), writings)
-        if end is not None and writing is not None and not writing.turn.calls and writing.turn.failure is None:
+        if end is not None and writing is not None and _is_left(writing.turn):
             yield Execution(writing.at, writing.code, end, writing.run, writing.turn, "")
 
 

@@ -47,7 +47,7 @@ def _checked(name: str, drafts: Sequence[Draft], spans: Mapping[str, NormalizedS
 
 def run_rules(rules: Sequence[RunRule], ctx: Context) -> list[RuleDrafts]:
     """What each rule found in all runs."""
-    found: list[list[RuleDrafts]] = [[] for _ in rules]
+    found: dict[int, list[RuleDrafts]] = {}
     try:
         runs = ctx.facts
     except Exception as error:  # noqa: BLE001 - as above: a trace that cannot be read fails the rules that read it
@@ -56,8 +56,8 @@ def run_rules(rules: Sequence[RunRule], ctx: Context) -> list[RuleDrafts]:
     ctx.memory.drafts = {run_id: _in_run(every, facts, known.get(run_id), ctx) for run_id, facts in runs.items()}
     for drafts in ctx.memory.drafts.values():
         for at, part in drafts.by_rule.items():
-            found[at].append(part)
-    return [_together(parts) if parts else _NOTHING for parts in found]
+            found.setdefault(at, []).append(part)
+    return [_together(found[at]) if at in found else _NOTHING for at in range(len(rules))]
 
 
 def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | None, ctx: Context) -> KnownDrafts:

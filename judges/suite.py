@@ -68,7 +68,9 @@ class Suite:
         ctx = Context(trace, memory)
         failures = list(self.unloaded)
         drafts: list[PlacedDraft] = []
-        detectors = [d for d in self.detectors if self._settings.allows(d.name, trace.service)]
+        detectors: Sequence[Detector] = self.detectors
+        if self._settings.settings:
+            detectors = [d for d in detectors if self._settings.allows(d.name, trace.service)]
         for detector, found in zip(detectors, _run_all(detectors, trace, ctx), strict=True):
             drafts += found.drafts
             if found.failure:

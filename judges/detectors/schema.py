@@ -50,8 +50,8 @@ def _why(facts: RunFacts, call: CallFacts, kind: FailureKind) -> str:
 
 
 def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
-    again_at = dict(facts.once(retries))
     for turn, call in _refused(facts, kind):
+        again_at = dict(facts.once(retries))
         shown = call.call.span.span_id if call.call.span else turn.span_id
         reader = facts.turns[turn.read.position].span_id if turn.read else ""
         linked = (reader,) if reader and kind is FailureKind.SCHEMA else ()
