@@ -43,6 +43,10 @@ _ENGINES: Final = frozenset({"data", "metadata", "metadata_dropped", "status", "
 
 UNREADABLE: Final = "the data part {} is damaged: stop the collector and run `tracejury store check`"
 
+_WORDS: Final = {"exclude_materialize_skip_indexes_on_insert": "words"}
+"""The index of words of a table is made by merges alone: what was not merged yet is little to read through, and each
+text would be taken apart at its insert and again by the next merge."""
+
 _COLUMN_TYPES: Final = """
 SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {name:String}
 """
@@ -183,12 +187,13 @@ class Store:
             return
         with self.write_gate.writing(), self._client(mapped=False) as client:
             pieces = self._block(client, table, tuple(names)).pieces(columns)
+            settings = {"optimize_on_insert": int(merged), **_WORDS}
             if self._streams:
                 listed = ", ".join(f"`{name}`" for name in names)
-                how = f"SETTINGS async_insert = 0, optimize_on_insert = {int(merged)}"
-                self._streams.insert(f"INSERT INTO `{self.database}`.`{table}` ({listed}) {how}", pieces)
+                how = ", ".join(f"{name} = {value!r}" for name, value in {**SETTINGS, **settings}.items())
+                self._streams.insert(f"INSERT INTO `{self.database}`.`{table}` ({listed}) SETTINGS {how}", pieces)
             else:
-                _send(client, table, names, pieces, {"optimize_on_insert": int(merged)})
+                _send(client, table, names, pieces, settings)
         if self._identity:
             self._identity.check()
 
@@ -343,7 +348,7 @@ def _encodable(value: Any) -> Any:
     return value
 
 
-def _send(client: Client, table: str, names: Sequence[str], pieces: Iterable[bytes], settings: dict[str, int]) -> None:
+def _send(client: Client, table: str, names: Sequence[str], pieces: Iterable[bytes], settings: dict[str, Any]) -> None:
     """Insert a Native block by HTTP, compressed as the driver has agreed with the server."""
     from clickhouse_connect.driver.compression import get_compressor
 

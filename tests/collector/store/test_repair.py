@@ -35,11 +35,16 @@ MONDAY = 1_704_067_200
 ALL = TraceQuery(Confidence(0.0, 0.0), 10)
 
 
-@pytest.fixture
-def store(store_folder: Path) -> Iterator[Store]:
+ONE_FILE, MANY_FILES = 1 << 25, 0
+"""`min_bytes_for_full_part_storage`: small parts are one file; those above it, as parts of older stores, are many."""
+
+
+@pytest.fixture(params=[ONE_FILE, MANY_FILES], ids=["one file", "many files"])
+def store(store_folder: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
     """A database of its own with two parts of spans, each of one trace; merges are off, so they stay."""
     store = Store.open(f"chdb://{store_folder}?database=damaged_{uuid.uuid4().hex}", StoreConfig(retention_days=None))
     migrate(store)
+    store.command(f"ALTER TABLE spans MODIFY SETTING min_bytes_for_full_part_storage = {request.param}")
     store.command("SYSTEM STOP MERGES spans")
     for trace in (1, 2):
         spans = [a_span(trace_id=trace_id(trace), span_id=f"{n:016x}") for n in range(SPANS)]
@@ -66,8 +71,9 @@ def set_aside(store: Store, folder: Path) -> Path:
     return aside
 
 
-def flip(file: Path) -> None:
-    """Change the byte in the middle."""
+def flip(folder: Path) -> None:
+    """Change the byte in the middle of a part's data."""
+    (file,) = (*folder.glob("data.packed"), *folder.glob("data.bin"))
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 0xFF
     file.write_bytes(data)
@@ -85,6 +91,7 @@ def test_whole_store(store: Store) -> None:
     assert list(repair(store, {})) == []
 
 
+@pytest.mark.parametrize("store", [MANY_FILES], indirect=True)
 def test_row_count_that_is_gone(store: Store) -> None:
     """A part without its count is attached again, with the count that was recorded; all rows are back."""
     StoreHealth(store).look()
@@ -105,7 +112,7 @@ def test_row_count_that_is_gone(store: Store) -> None:
 def test_part_in_use_that_cannot_be_read(store: Store) -> None:
     """Its readable granules are saved, and the rest is given up by itself only."""
     folder = folders(store)[0]
-    flip(folder / "data.bin")
+    flip(folder)
     with pytest.raises(StoreError, match=f"the data part {folder.name} is damaged.*tracejury store check"):
         store.rows("SELECT * FROM spans")
     assert any(f"the data part {folder.name} is damaged" in problem for problem in StoreHealth(store).problems())
@@ -121,13 +128,13 @@ def test_part_in_use_that_cannot_be_read(store: Store) -> None:
 def test_part_that_can_be_read_again(store: Store) -> None:
     """It is named until a check has read it; checks pause in proportion to the time that they take."""
     folder, now = folders(store)[0], [0.0]
-    flip(folder / "data.bin")
+    flip(folder)
     with pytest.raises(StoreError):
         store.rows("SELECT * FROM spans")
     health = StoreHealth(store, lambda: now[0])
     health.look()
     assert len(health.problems()) == 1
-    flip(folder / "data.bin")
+    flip(folder)
     health._recheck_at = 10.0
     health.look()
     assert len(health.problems()) == 1
@@ -139,7 +146,7 @@ def test_part_that_can_be_read_again(store: Store) -> None:
 def test_unreadable_part_that_was_repaired_is_forgotten(store: Store) -> None:
     """A part that is no longer in use is not read, and nobody is told of it."""
     folder = folders(store)[0]
-    flip(folder / "data.bin")
+    flip(folder)
     health = StoreHealth(store)
     assert len(list(repair(store, {}))) == 1
     assert [folder.name in problem for problem in health.problems()] == [True]
