@@ -24,6 +24,7 @@ UNREAD_SPANS: Final = 30  # what a trace counts whose spans are not in memory
 NEWEST_EVERY: Final = 4  # of a backlog every fourth trace judged is the one that became due last
 COST_SHARE: Final = 4  # an open trace is judged at most a quarter of the time
 LEAST_QUIET: Final = 0.1  # of the configured time, where memory is full
+LOOKS: Final = 4  # so often within that time the traces are looked for that settle sooner
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class AssemblerConfig:
     rootless: int = 600 * SECOND
     max_age: int = 24 * 3600 * SECOND
     coalesce: int = SECOND // 20
-    debounce: int = SECOND // 4
+    debounce: int = SECOND // 10
     max_bytes: int = 192 * 1024 * 1024
     max_traces: int = 100_000
     max_spans_per_trace: int = 50_000
@@ -55,6 +56,7 @@ class Assembler:
         self._waiting: deque[tuple[int, TraceKey]] = deque()  # those that have become due, in that order
         self._taken = 0
         self._bytes = 0
+        self._next_look = 0  # for traces that settle sooner
 
     def __len__(self) -> int:
         return len(self._traces)
@@ -143,6 +145,7 @@ class Assembler:
         that became due last, so that new findings need not wait for a backlog; the others are the longest due. An
         expensive one comes alone: the others' findings must not wait for it to be stored.
         """
+        self._settle_sooner(now)
         while self._later and self._later[0][0] <= now:
             self._waiting.append(heapq.heappop(self._later))
         ready: list[OpenTrace] = []
@@ -234,6 +237,19 @@ class Assembler:
         """
         room = 2 * (1 - self._bytes / self.config.max_bytes)
         return round(self.config.quiet * min(max(room, LEAST_QUIET), 1))
+
+    def _settle_sooner(self, now: int) -> None:
+        """Have ended traces settle sooner that came while memory had more room."""
+        quiet = self._quiet()
+        if now < self._next_look or quiet >= self.config.quiet:
+            return
+        self._next_look = now + quiet // LOOKS
+        for trace in map(self._traces.__getitem__, self._resident):
+            if trace.last_arrival + quiet > now:
+                break  # the others came later
+            if quiet < trace.quiet and trace.root_ended():
+                trace.quiet = quiet
+                self._schedule(trace)
 
     def _settles_at(self, trace: OpenTrace) -> int:
         c = self.config

@@ -200,6 +200,23 @@ def test_a_trace_settles_sooner_where_memory_is_more_than_half_full(full: float,
     assert assembler.state(trace, settles) is TraceState.SETTLED
 
 
+def test_an_ended_trace_settles_sooner_once_others_have_filled_memory() -> None:
+    """It would be spilled else. One whose root has not ended waits on, and one that is quiet for less time."""
+    config = AssemblerConfig(max_bytes=1_000_000)
+    assembler, open_, late = Assembler(config), ("", "b" * 32), ("", "c" * 32)
+    assembler.add(KEY, [span("1")], (), T0, T0, is_whole=True)
+    assembler.add(open_, [replace(span("1", pending=True), trace_id="b" * 32)], (), T0, T0, is_whole=True)
+    judge_all(assembler, T0 + config.coalesce)
+    now = T0 + round(0.3 * config.quiet)
+    assert not assembler.due(now, 10)
+    filling = replace(span("1", text="x" * 895_000), trace_id="c" * 32)
+    assembler.add(late, [filling], (), now - 1, now - 1, is_whole=True)
+    assert [t.key for t in assembler.due(now, 10)] == [KEY]
+    trace = assembler.get(KEY)
+    assert trace is not None
+    assert assembler.state(trace, now) is TraceState.SETTLED
+
+
 def test_beyond_the_trace_bound_the_oldest_is_forgotten_and_counted() -> None:
     """The sweep of the store finds it again."""
     assembler = Assembler(AssemblerConfig(max_traces=2))
