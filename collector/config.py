@@ -51,7 +51,7 @@ class JudgingConfig(Section):
     """A trace without a root settles, as incomplete, when nothing came for this long."""
     max_age_seconds: Seconds = 24 * 3600.0
     """A trace settles at the latest after this time; later spans re-open it."""
-    debounce_seconds: Seconds = 0.25
+    debounce_seconds: Seconds = 0.1
     """The least time between two judgings of an open trace."""
     max_memory_bytes: Annotated[int, Field(ge=MIB)] = 192 * MIB
     """Bytes of open traces held; beyond it the least recent wait in temporary files beside the store."""

@@ -45,8 +45,9 @@ RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
 STEP_BACK: Final = 4
 """Under pressure judging rests so many times as long as its last step took."""
 SAVE_PAUSE: Final = 4
-"""What was judged is inserted after so many times as long as the last insert took: the more often the engine gets a
-few rows, the more time it spends on them, also to merge them."""
+"""What was judged is inserted after so many times as long as the last insert took, where judging does nothing but work;
+sooner in proportion where it is idle in between. The more often the engine gets a few rows, the more time it spends on
+them, also to merge them."""
 MAX_SAVE_PAUSE: Final = SECOND // 2
 REST_NANOS: Final = SECOND // 50
 MAX_REST_NANOS: Final = 2 * SECOND
@@ -119,6 +120,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self._sweeps, self._next_sweep = False, 0
         self._max_traces = STEP_TRACES
         self._began = self._now = self._rest_until = self._next_save = 0
+        self._saved_at = self._worked = 0  # when results were last stored, and the nanos of work since
         outage = OutageLog("judging", "waits for the store", "goes on", clock)
         self.worker = Worker(
             "judging",
@@ -228,7 +230,12 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
 
     def process(self, batch: Sequence[OpenTrace]) -> JudgedStep:
         """Judge; traces for which memory has no room beside the others wait for the next step."""
-        now = self._now
+        began = self._clock()
+        step = self._judged(batch, self._now)
+        self._worked += self._clock() - began
+        return step
+
+    def _judged(self, batch: Sequence[OpenTrace], now: int) -> JudgedStep:
         batch = [t for t in batch if self._judge.prepare(t)]
         missing = self._gathering.read(batch)
         tied = self._gathering.save_join_keys([t for t in batch if t.held]) | self._gathering.find_tied(batch)
@@ -296,7 +303,10 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self._store_and_publish(judged)
         self._unsaved.clear()
         ended = self._clock()
-        self._next_save = ended + min(SAVE_PAUSE * (ended - began), MAX_SAVE_PAUSE)
+        took = ended - began
+        busy = min((self._worked + took) / max(ended - self._saved_at, 1), 1.0)
+        self._next_save = ended + min(round(SAVE_PAUSE * busy * took), MAX_SAVE_PAUSE)
+        self._saved_at, self._worked = ended, 0
 
     def _store_and_publish(self, judged: Sequence[JudgedTrace]) -> None:
         staying = [one for one in judged if self._store.stays(one)]

@@ -104,30 +104,27 @@ def test_without_other_open_traces_nothing_waits(store: Store) -> None:
     assert bench.judging.idle
 
 
-def test_after_an_insert_new_findings_wait_as_many_times_as_long_as_it_took(store: Store) -> None:
-    """The longer an insert takes, the more results share the next one; the first is never kept waiting."""
+@pytest.mark.parametrize(("idle", "pause"), [(0.06, 0.064), (0.36, 0.016)])
+def test_after_an_insert_new_findings_wait_the_longer_the_busier_judging_is(
+    store: Store, idle: float, pause: float
+) -> None:
+    """An insert of 40 ms after 60 ms without work: .4 of the time times four inserts. The first waits for nothing."""
 
     class Slow(StoredJudging):
         def save(self, judged: Sequence[JudgedTrace]) -> None:
             super().save(judged)
-            bench.now += SECOND // 50
+            bench.now += SECOND // 25
 
     bench = Bench(store, reading=Slow(store))
-    traces = [f"{number:032x}" for number in range(1, 5)]
-    bench.commit(span("2", "1", "boom", trace_id=traces[0]))
-    step(bench, 0)
-    step(bench, 0.05)
-    assert set(stored(store)) == {traces[0]}
-    for trace_id in traces[1:3]:
+    traces = [f"{number:032x}" for number in range(1, 4)]
+    for trace_id, seconds in zip(traces, (0.05, idle, 0.05), strict=True):
         bench.commit(span("2", "1", "boom", trace_id=trace_id))
-    step(bench, 0)
-    step(bench, 0.06)
-    assert len(bench.watch.judgings) == 3
-    assert set(stored(store)) == {traces[0]}
-    assert bench.judging.next_due() == bench.now + SECOND // 50
-    step(bench, 0.02)
-    assert set(stored(store)) == set(traces[:3])
-    bench.commit(span("2", "1", "boom", trace_id=traces[3]))
-    step(bench, 10)
-    step(bench, 0.1)
-    assert set(stored(store)) >= set(traces)
+        bench.judging.worker.step()
+        step(bench, seconds)
+    assert len(bench.watch.judgings) == len(traces)
+    left = pause - 0.05
+    assert set(stored(store)) == set(traces[:2] if left > 0 else traces)
+    if left > 0:
+        assert bench.judging.next_due() == pytest.approx(bench.now + left * SECOND)
+        step(bench, left)
+        assert set(stored(store)) == set(traces)
