@@ -15,6 +15,7 @@ from ...schemas.judged_rows import ERROR_COLUMNS, error_row
 from ..store.changes import Changes
 from ..store.client import Store
 from ..store.inserting import insert_rows, storing
+from ..store.joins import StoredJoins
 from .base import BaseTrace, StoredError
 from .catching_up import BUCKET_COLUMNS, CatchingUp
 from .facts import FACT_COLUMNS, HOUR, fact_row, removed_row
@@ -103,13 +104,17 @@ class Folding:
 
     def _derive(self, tenant: str, trace_ids: set[str]) -> None:
         loading = Loading(self._store, tenant)
-        # Which traces were one with these is told by the facts, so facts of joined traces are never behind.
-        joined = any(set(parts) != {key.trace_id} for key, parts in loading.facts(trace_ids).items())
-        traces = loading.traces(trace_ids, words=False)
-        if joined or not loading.heads(trace_ids) <= trace_ids or any(len(trace.parts) > 1 for trace in traces):
+        joins = StoredJoins(self._store, tenant).any()
+        traces = loading.traces(trace_ids, words=False, joins=joins)
+        if joins and self._are_joined(loading, trace_ids, traces):
             self._fold(tenant, trace_ids)
             return
         self._write_errors(loading.errors(trace_ids), traces, self.stamp())
+
+    def _are_joined(self, loading: Loading, trace_ids: set[str], traces: Iterable[BaseTrace]) -> bool:
+        """Whether any is one with others, or was. The facts tell that: those of joined traces are never behind."""
+        were = any(set(parts) != {key.trace_id} for key, parts in loading.facts(trace_ids).items())
+        return were or not loading.heads(trace_ids) <= trace_ids or any(len(trace.parts) > 1 for trace in traces)
 
     def _write_errors(self, stood: Iterable[StoredError], traces: Iterable[BaseTrace], stamp: int) -> None:
         if errors := list(_changed_errors(stood, traces, stamp)):

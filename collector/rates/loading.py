@@ -80,16 +80,16 @@ class Loading:
         self._read(trace_ids)
         return {self._rows[i][6] or i for i in trace_ids if i in self._rows}
 
-    def traces(self, trace_ids: Collection[str], *, words: bool = True) -> list[BaseTrace]:
+    def traces(self, trace_ids: Collection[str], *, words: bool = True, joins: bool = True) -> list[BaseTrace]:
         """The traces among these that are joined to no other, with those joined to them.
 
-        `words`: with what the ledger says of them, which errors do not depend on.
+        `words`: with what the ledger says of them, which errors do not depend on. `joins`: whether any are joined.
         """
         self._read(trace_ids)
         heads = {i: self._rows[i] for i in trace_ids if i in self._rows and not self._rows[i][6]}
         if not heads:
             return []
-        self._read([row[0] for row in self._scope.select(_JOINED, trace_ids=sorted(heads))])
+        self._read([row[0] for row in self._scope.select(_JOINED, trace_ids=sorted(heads))] if joins else ())
         parts: dict[str, list[str]] = {trace_id: [trace_id] for trace_id in heads}
         for trace_id, row in sorted(self._rows.items()):
             if row[6] in parts:
