@@ -59,6 +59,18 @@ def test_items_are_bounded(items: int, refused: bool) -> None:  # noqa: FBT001 -
         assert decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=1, limits=limits).items == items - 2
 
 
+@pytest.mark.parametrize(("items", "refused"), [(9, True), (10, False)], ids=["above", "at"])
+def test_no_message_is_too_small_to_count(items: int, refused: bool) -> None:  # noqa: FBT001 - a table
+    """A body that is too small to hold more items than the limit is not counted; ten empty resources are ten."""
+    body, limits = b"\x0a\x00" * 10, Limits(items=items)
+    assert len(body) == LEAST_BYTES * 10
+    if refused:
+        with pytest.raises(TooLargeError):
+            decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=1, limits=limits)
+    else:
+        assert decode(Signal.TRACES, Encoding.PROTOBUF, body, received_at=1, limits=limits).items == 0
+
+
 def any_values() -> st.SearchStrategy[AnyValue]:
     """Values of all kinds, nested."""
     leaves = st.one_of(
