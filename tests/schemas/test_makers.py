@@ -14,7 +14,7 @@ from tracejury.schemas.makers import maker
 from tracejury.schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
 from tracejury.schemas.spans import Span
 
-CASES: list[tuple[type, dict[str, Any]]] = [
+CASES: list[tuple[type[Any], dict[str, Any]]] = [
     (Message, {"role": "user", "text": "Hi", "name": "x"}),
     (ToolDefinition, {"name": "search", "parameters": {"type": "object"}}),
     (NormalizedSpan, {"raw": span("a1"), "kind": Kind.LLM, "convention": "genai", "input_tokens": 3}),
@@ -23,7 +23,7 @@ CASES: list[tuple[type, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("cls", "values"), CASES)
-def test_a_maker_makes_what_the_class_makes(cls: type, values: dict[str, Any]) -> None:
+def test_a_maker_makes_what_the_class_makes(cls: type[Any], values: dict[str, Any]) -> None:
     """Its class, value, hash, text, copies and limits."""
     made, usual = maker(cls)(**values), cls(**values)
     assert type(made) is cls

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from ....schemas.trajectory import TraceState
@@ -26,6 +27,8 @@ class JudgingMetrics:
         self._dropped = meter.create_counter(
             "tracejury_judge_dropped_drafts", description="Claims without evidence in the span"
         )
+        for counter in (self._retracted, self._dropped):
+            counter.add(0)  # shown from the start: alerts look at increases
         self._rule_failures = meter.create_counter(
             "tracejury_judge_detector_failures", description="Detectors that raised"
         )
@@ -47,12 +50,15 @@ class JudgingMetrics:
         """A trace was judged, in `cost` nanoseconds."""
         self._judged.add(1, {"state": judged.trace.state.value})
         self._cost.record(cost / NANOS)
-        self._dropped.add(judged.judgement.dropped)
+        # An addition takes as long as a rule, so there is none for nothing.
+        if judged.judgement.dropped:
+            self._dropped.add(judged.judgement.dropped)
         for detector, _why in judged.judgement.failures:
             self._rule_failures.add(1, {"detector": detector})
-        for finding in judged.changed:
-            self._found.add(1, {"severity": finding.severity.value})
-        self._retracted.add(len(judged.retracted))
+        for severity, count in Counter(finding.severity.value for finding in judged.changed).items():
+            self._found.add(count, {"severity": severity})
+        if judged.retracted:
+            self._retracted.add(len(judged.retracted))
         if not judged.changed:
             self._record_delay(judged, judged.judgement.judged_at)
 

@@ -42,8 +42,10 @@ IDLE_NANOS: Final = 5 * SECOND
 THREADS: Final = 2
 """One goes on with the others while one judges a large trace."""
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
-STEP_BACK: Final = 4
+STEP_BACK: Final = 12
 """Under pressure judging rests so many times as long as its last step took."""
+RESTING_SHARE: Final = 7 / 8
+"""Of the memory of open traces, up to which it rests: what is judged later, in larger steps, costs less."""
 SAVE_PAUSE: Final = 4
 """What was judged is inserted after so many times as long as the last insert took, where judging does nothing but work;
 sooner in proportion where it is idle in between. The more often the engine gets a few rows, the more time it spends on
@@ -362,7 +364,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
 
     def _rests(self, now: int) -> bool:
         """Whether judging steps back for clients that wait for the store: nothing is late, and memory has room."""
-        has_room = self.assembler.held_bytes < self.assembler.config.max_bytes // 2
+        has_room = self.assembler.held_bytes < RESTING_SHARE * self.assembler.config.max_bytes
         return now < self._rest_until and has_room and self.lag < MAX_LAG_SECONDS and self._pressed()
 
     def _publish(self, judged: Sequence[JudgedTrace]) -> None:
