@@ -50,6 +50,11 @@ class Origin:
         truncator = Truncator(limits)
         return cls(*attributes(resource.attributes, truncator), "", "", received_at, tenant, truncator.cut)
 
+    @property
+    def size(self) -> int:
+        """Bytes of the resource's attributes."""
+        return sum(len(key.encode()) + len(text.encode()) for key, text in self.resource_attributes.items())
+
     def in_scope(self, scope: Any, limits: Limits) -> Origin:
         """The same resource, in a scope. Raises Invalid."""
         truncator = Truncator(limits)

@@ -41,7 +41,7 @@ def decode(
     """Decode one request of a project; `received_at` in unix nanos.
 
     Raises:
-        TooLargeError: the body exceeds `limits.request_bytes` or `limits.items`.
+        TooLargeError: the body exceeds `limits.request_bytes`, `limits.items` or another bound of requests.
         PermanentError: the body as a whole cannot be parsed.
     """
     limits.check_bytes(len(body))
@@ -68,12 +68,15 @@ def _items(
     groups: list[Any], received_at: int, limits: Limits, read: ReadAttributes, rejections: Rejections, tenant: str
 ) -> Iterator[tuple[Origin, Any]]:
     """Every item with its origin. Items of an unreadable resource or scope are rejected here."""
+    shared_bytes = 0
     for group, scopes in groups:
         try:
             shared = Origin.of(group.resource, received_at, limits, read, tenant)
         except Invalid as reason:
             rejections.add(str(reason), sum(len(items) for _, items in scopes))
             continue
+        shared_bytes += shared.size * sum(len(items) for _, items in scopes)
+        limits.check_shared(shared_bytes)
         for scoped, items in scopes:
             try:
                 origin = shared.in_scope(scoped.scope, limits)

@@ -25,6 +25,8 @@ class Limits(Section):
     """Spans, log records or metrics of one request, with its resources and scopes; refused beyond it, too."""
     values: int = Field(default=2_097_152, ge=1)
     """Objects, lists and list items of one request at all levels (protobuf: messages); refused beyond it, too."""
+    shared_bytes: int = Field(default=512 * MIB, ge=1)
+    """Bytes of resource attributes of one request, counted for each item that shares them; refused beyond it, too."""
     attributes: int = Field(default=16_384, ge=1)
     """Attributes; more are dropped."""
     value_bytes: int = Field(default=32 * MIB, ge=64)
@@ -49,6 +51,11 @@ class Limits(Section):
         """Raises TooLargeError where a request holds more than `values`."""
         if count > self.values:
             raise TooLargeError(f"the request holds more than {self.values} values: send smaller batches")
+
+    def check_shared(self, count: int) -> None:
+        """Raises TooLargeError where resource attributes, which each item is stored with, exceed `shared_bytes`."""
+        if count > self.shared_bytes:
+            raise TooLargeError(f"the resource attributes of all items exceed {self.shared_bytes} bytes: shorten them")
 
     def check_bytes(self, count: int) -> None:
         """Raises TooLargeError where a request has more than `request_bytes`."""

@@ -8,7 +8,9 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 from otlp_parts import SPAN, START, TRACE, json_body, span, spans, text, traces
 
 from tracejury.collector.otlp.codec.decode import ITEM_BYTES, decode
+from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
+from tracejury.schemas.errors import TooLargeError
 from tracejury.schemas.spans import Span, SpanEvent, SpanLink
 
 NOW = START + 10
@@ -69,6 +71,18 @@ def test_the_resource_is_shared() -> None:
     """The spans of a request hold one and the same mapping, not a copy each."""
     first, second = decoded(*spans(1, 2))
     assert first.resource_attributes is second.resource_attributes
+
+
+@pytest.mark.parametrize("encoding", Encoding)
+def test_a_resource_counts_for_each_span_that_shares_it(encoding: Encoding) -> None:
+    """Each is stored with it, so a small request of many spans could fill the engine's memory."""
+    request = traces(*spans(1, 2), service="é")
+    request.resource_spans.append(traces(*spans(3)).resource_spans[0])
+    body = json_body(request) if encoding is Encoding.JSON else request.SerializeToString()
+    size = 2 * len("service.name") + 2 * len("é".encode()) + len("service.name") + len("agent")
+    assert decode(Signal.TRACES, encoding, body, received_at=NOW, limits=Limits(shared_bytes=size)).items == 3
+    with pytest.raises(TooLargeError, match=f"exceed {size - 1} bytes"):
+        decode(Signal.TRACES, encoding, body, received_at=NOW, limits=Limits(shared_bytes=size - 1))
 
 
 def test_a_parent_of_zeros_is_no_parent() -> None:
