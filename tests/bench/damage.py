@@ -39,9 +39,10 @@ DAMAGES: tuple[Callable[[Path], None], ...] = (truncate, change, Path.unlink)
 
 
 def spans_part(folder: Path) -> Path:
-    """The part of the table of spans."""
-    columns = (folder / ".tracejury/db/store").glob("*/*/*/columns.txt")
-    return next(p.parent for p in columns if "`Events.Nanos`" in p.read_text() and p.parent.name[:4].isdigit())
+    """The part of the table of spans, which is a single file where it is small."""
+    files = (folder / ".tracejury/db/store").glob("*/*/*/*")
+    named = (p for p in files if p.name in ("columns.txt", "data.packed") and p.parent.name[:4].isdigit())
+    return next(p.parent for p in named if b"`Events.Nanos`" in p.read_bytes())
 
 
 def readable(house: House) -> int:

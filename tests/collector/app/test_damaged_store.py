@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +45,25 @@ def trace_id(number: int) -> str:
     return f"{number:032x}"
 
 
+MANY_FILES = """
+import os
+os.umask(0o077)
+from tracejury.collector.store.client import Store
+store = Store.open("chdb:///./.tracejury/db")
+store.command("ALTER TABLE spans MODIFY SETTING min_bytes_for_full_part_storage = 0")
+store.close()
+"""
+"""Has parts made of many files, as large ones are: of one that is a single file less can be damaged by itself."""
+
+
 @pytest.fixture(scope="module")
 def left(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The folder of a collector that judged two traces, each in a part of its own, and was stopped, and a copy."""
     folder = tmp_path_factory.mktemp("left") / "folder"
     folder.mkdir()
+    with open_house(folder) as house:
+        assert house.serving.stop() == 0
+    subprocess.run([sys.executable, "-c", MANY_FILES], cwd=folder, check=True)  # noqa: S603  an engine of its own
     with open_house(folder) as house:
         for number in (1, 2):
             house.put(request(number))

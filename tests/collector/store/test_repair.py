@@ -109,6 +109,19 @@ def test_row_count_that_is_gone(store: Store) -> None:
     assert (count(store), detached_parts(store)) == (2 * SPANS, [])
 
 
+@pytest.mark.parametrize("store", [ONE_FILE], indirect=True)
+def test_single_file_that_is_cut_off(store: Store) -> None:
+    """Nothing of it can be attached: the other part stays, and the loss is told."""
+    StoreHealth(store).look()
+    folder = folders(store)[0]
+    with (set_aside(store, folder) / "data.packed").open("r+b") as file:
+        file.truncate(1000)
+    health = StoreHealth(store)
+    assert len(health.look()) == 1
+    assert list(repair(store, health.known_rows())) == [Repaired("spans", folder.name, 0, SPANS)]
+    assert (count(store), store.is_incomplete) == (SPANS, True)
+
+
 def test_part_in_use_that_cannot_be_read(store: Store) -> None:
     """Its readable granules are saved, and the rest is given up by itself only."""
     folder = folders(store)[0]
