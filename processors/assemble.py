@@ -166,6 +166,7 @@ class Assembler:
             if trace is None or not is_due:
                 continue
             self._taken += 1
+            trace.quiet = min(trace.quiet, self._quiet())  # else one that is late is judged as open, and once more
             seen.add(key)
             ready.append(trace)
             if trace.is_large:

@@ -217,6 +217,21 @@ def test_an_ended_trace_settles_sooner_once_others_have_filled_memory() -> None:
     assert assembler.state(trace, now) is TraceState.SETTLED
 
 
+def test_a_trace_that_is_judged_late_while_memory_is_full_settles_at_once() -> None:
+    """Also where it waits outside memory: it is read and judged once."""
+    config = AssemblerConfig(max_bytes=1_000_000)
+    assembler = Assembler(config)
+    assembler.add(KEY, [span("1")], (), T0, T0, is_whole=True)
+    filling = replace(span("1", pending=True, text="x" * 999_000), trace_id="b" * 32)
+    assembler.add(("", "b" * 32), [filling], (), T0, T0, is_whole=True)
+    trace = assembler.get(KEY)
+    assert trace is not None
+    assert not trace.held
+    late = T0 + config.quiet // 5
+    assert KEY in [t.key for t in assembler.due(late, 10)]
+    assert assembler.state(trace, late) is TraceState.SETTLED
+
+
 def test_beyond_the_trace_bound_the_oldest_is_forgotten_and_counted() -> None:
     """The sweep of the store finds it again."""
     assembler = Assembler(AssemblerConfig(max_traces=2))
