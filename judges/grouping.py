@@ -34,10 +34,11 @@ def group(findings: Iterable[Finding], runs: Sequence[str]) -> tuple[AgentError,
     place = _Place({run: number for number, run in enumerate(runs)})
     ranked = sorted(findings, key=lambda f: (-f.confidence, -f.severity.rank, *place(f)))
     errors = _grouped([f for f in ranked if not f.beside])
-    homes = _homes(errors)
+    of_packs = [f for f in ranked if f.of_pack and not f.marks]
+    homes = _homes(errors) if of_packs else {}
     parts: dict[int, list[Finding]] = {}
     alone: list[Finding] = []
-    for finding in (f for f in ranked if f.of_pack and not f.marks):
+    for finding in of_packs:
         home = next((homes[key] for key in _shared(finding) if key in homes), None)
         (alone if home is None else parts.setdefault(home, [])).append(finding)
     for number, own in parts.items():

@@ -54,8 +54,11 @@ class Architectures(Protocol):
 class Rates(Protocol):
     """Error rates. Every method may block: call it on a thread."""
 
-    def ask(self, query: RateQuery) -> RateAnswer:
-        """Rates as they stand now. Raises ConfigError where the query means nothing, RetryableError, StoreError."""
+    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
+        """Rates as they stand now; unless `settled`, as they stood a minute or so ago, which is less work.
+
+        Raises ConfigError where the query means nothing, RetryableError, StoreError.
+        """
 
     def refresh(self) -> None:
         """Derive the errors of what was judged just now, as far as that is done at once. Raises as `ask`."""

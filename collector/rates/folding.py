@@ -54,6 +54,11 @@ class Folding:
         """Touched traces, as far as they are known."""
         return len(self._changes)
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether what an earlier process left is still to be folded, as at the start."""
+        return self._changes.is_lost or self._catching_up.is_behind
+
     def stamp(self) -> int:
         """A number that is higher than all before it, of this process and of earlier ones; about unix nanos."""
         with self._stamps:

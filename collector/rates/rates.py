@@ -66,15 +66,16 @@ class StoredRates:
         self._store, self._reading, self._rules, self._packs = store, Reading(store), rules, packs
         self._tenant = tenant
 
-    def ask(self, query: RateQuery) -> RateAnswer:
-        """Rates as they stand now.
+    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
+        """Rates as they stand now; unless `settled`, as the background has made them, within a minute or so.
 
         Raises:
             ConfigError: the query means nothing.
             RetryableError: facts are still being made of what was stored before, or the store cannot just now.
             StoreError: the store failed.
         """
-        population, read = self._settled(lambda: self._resolved(query))
+        reading = self._settled if settled or self.folding.is_behind else self._unsettled
+        population, read = reading(lambda: self._resolved(query))
         return self._answer(query, population, read)
 
     def refresh(self) -> None:
@@ -114,6 +115,11 @@ class StoredRates:
             return found
         with self.folding.lock:
             self.folding.settle()
+            return read()
+
+    def _unsettled(self, read: Callable[[], Answer]) -> Answer:
+        """Call `read` while nothing is folded, so that no trace is of two minds."""
+        with self.folding.lock:
             return read()
 
     def _both(self, a: RateQuery, b: RateQuery) -> tuple[tuple[Population, Read], tuple[Population, Read]]:

@@ -18,7 +18,7 @@ from .rule_calibrating import RuleCalibrating
 SECOND: Final = 1_000_000_000
 FOLD_SECONDS: Final = 15.0
 """Seconds between two folds of what was judged."""
-AT_ONCE: Final = 200
+AT_ONCE: Final = 100
 """Traces that are folded together. Lists of errors wait meanwhile."""
 ROLL_EVERY: Final = 15 * SECOND
 CLEAN_EVERY: Final = HOUR
@@ -26,7 +26,11 @@ QUIET: Final = 60 * SECOND
 """How long an hour must have been unchanged before it is summed."""
 UNUSED: Final = HOUR // 6
 """How long outdated sums are kept: a question may still be reading them."""
-REST_SECONDS: Final = 0.1
+REST_SHARE: Final = 1.0
+"""It rests for as long as the last of its steps took: judging needs the interpreter, too."""
+MOST_PRESSED: Final = 4.0
+"""And so many times as long under pressure, for which it steps back at most a minute."""
+MOST_WAITED: Final = 60 * SECOND
 HOURS_AT_ONCE: Final = 48
 LAST_HOUR: Final = 2**32 - 2 * DAY
 
@@ -41,7 +45,7 @@ AND Generation NOT IN (SELECT max(Rolled) FROM rate_buckets WHERE Hours > 0 GROU
 class RateUpkeep:
     """Background work on rates, and on the confidences that they follow from (`calibrating`).
 
-    It steps back while `pressed`: clients wait for the store. `clock`: unix nanos.
+    It steps back while `pressed`: clients wait for the store. `clock`: unix nanos; `timer`: nanos that pass.
     """
 
     def __init__(
@@ -52,8 +56,10 @@ class RateUpkeep:
         calibrating: RuleCalibrating | None = None,
         pressed: Callable[[], bool] = lambda: False,
         clock: Callable[[], int] = time.time_ns,
+        timer: Callable[[], int] = time.monotonic_ns,
     ) -> None:
-        self._store, self._folding, self._pressed, self._clock = store, folding, pressed, clock
+        self._store, self._folding, self._pressed, self._clock, self._timer = store, folding, pressed, clock, timer
+        self._folded = clock()  # when nothing waited last
         self._calibrating = calibrating
         self._next_roll, self._next_clean, self._has_void = 0, 0, True
         outage = OutageLog("error rates", "wait for the store", "are made again", clock)
@@ -61,11 +67,17 @@ class RateUpkeep:
 
     def fold(self) -> None:
         """Fold touched traces, a little at a time. Raises RetryableError, StoreError."""
-        while not self.worker.stopping.is_set() and not self._pressed():
+        while not self.worker.stopping.is_set() and not self._steps_back():
+            began = self._timer()
             with self._folding.lock:
                 if self._folding.step(AT_ONCE) < AT_ONCE:  # what is touched from now on waits for the next time
+                    self._folded = self._clock()
                     return
-            self.worker.stopping.wait(REST_SECONDS)
+            rest = MOST_PRESSED if self._pressed() else REST_SHARE
+            self.worker.stopping.wait(rest * (self._timer() - began) / SECOND)
+
+    def _steps_back(self) -> bool:
+        return self._pressed() and self._clock() < self._folded + MOST_WAITED
 
     def roll(self) -> None:
         """Sum the hours and days that have become quiet. Raises RetryableError, StoreError."""

@@ -110,6 +110,11 @@ class Changes:
                 del self._newly[key]
             return taken
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether there may be others than those remembered."""
+        return self._lost
+
     def lost(self) -> bool:
         """Whether there may be others than those remembered, as at the start; from now on there are not."""
         with self._lock:

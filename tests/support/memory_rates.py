@@ -18,8 +18,9 @@ class MemoryRates:
     answer: RateAnswer = NOTHING
     asked: list[RateQuery] = field(default_factory=list)
 
-    def ask(self, query: RateQuery) -> RateAnswer:
+    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
         """What was put in."""
+        del settled
         self.asked.append(query)
         return self.answer
 

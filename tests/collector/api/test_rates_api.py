@@ -128,8 +128,9 @@ def test_the_table_names_groups_intervals_and_what_is_missing(api: Api) -> None:
 class Labelled(MemoryRates):
     """Users of one behaviour, and others that nobody labelled; one judge saw something."""
 
-    def ask(self, query: RateQuery) -> RateAnswer:
+    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
         """By what is asked."""
+        del settled
         self.asked.append(query)
         keys = {By.BEHAVIOUR: ("goal-switching", ""), By.JUDGE: ("<b>loops",)}.get(query.by or By.AGENT, ())
         return replace(ANSWER, rows=tuple(RateRow(key, NOW, RATE) for key in keys), left=0)

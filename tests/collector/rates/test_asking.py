@@ -16,7 +16,7 @@ from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.rates.folding import Folding
 from tracejury.collector.rates.question import MAX_POINTS, exact
 from tracejury.collector.rates.reading import FEW, MOST
-from tracejury.collector.rates.upkeep import RateUpkeep
+from tracejury.collector.rates.upkeep import MOST_WAITED, RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
@@ -224,14 +224,41 @@ def test_what_an_earlier_process_deleted_stands_in_no_rate(store: Store) -> None
     assert (before, rates(store).ask(EVER).total.judged) == (2, 1)
 
 
-def test_under_pressure_the_background_rests(store: Store) -> None:
-    """Facts wait; a question makes them."""
-    save(store, 1)
+@pytest.mark.parametrize(("waited", "folded"), [(0, 0), (MOST_WAITED - 1, 0), (MOST_WAITED, 1)])
+def test_under_pressure_the_background_rests_for_a_minute(store: Store, waited: int, folded: int) -> None:
+    """Facts wait that long; a question makes them at once."""
+    now = [T0]
     asking = rates(store)
-    pressed = RateUpkeep(store, asking.folding, pressed=lambda: True)
+    pressed = RateUpkeep(store, asking.folding, pressed=lambda: True, clock=lambda: now[0])
+    save(store, 1)
+    now[0] += waited
     pressed.fold()
-    assert store.rows("SELECT count() FROM run_facts") == [(0,)]
+    assert store.rows("SELECT uniqExact(TraceId) FROM run_facts") == [(folded,)]
     assert asking.ask(EVER).total.judged == 1
+
+
+def test_what_was_folded_in_time_is_no_reason_to_go_on_under_pressure(store: Store) -> None:
+    now, is_pressed = [T0], [False]
+    asking = rates(store)
+    upkeep = RateUpkeep(store, asking.folding, pressed=lambda: is_pressed[0], clock=lambda: now[0])
+    now[0] += MOST_WAITED
+    upkeep.fold()
+    save(store, 1)
+    is_pressed[0] = True
+    upkeep.fold()
+    assert store.rows("SELECT count() FROM run_facts") == [(0,)]
+
+
+def test_gauges_read_what_the_background_has_folded(store: Store) -> None:
+    """They leave the rest to it; what an earlier process left is folded first, as for any question."""
+    asking = rates(store)
+    upkeep = RateUpkeep(store, asking.folding)
+    save(store, 1)
+    assert asking.ask(EVER, settled=False).total.judged == 1  # the first question of a process
+    save(store, 2)
+    assert asking.ask(EVER, settled=False).total.judged == 1
+    upkeep.fold()
+    assert asking.ask(EVER, settled=False).total.judged == 2
 
 
 def test_sums_that_hold_no_longer_are_dropped(store: Store) -> None:

@@ -66,7 +66,6 @@ def test_what_is_touched_while_background_folding_works_waits_for_its_next_time(
 def test_lists_need_not_wait_for_all_of_background_folding(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes a few traces at a time, and lets go of the lock between."""
     monkeypatch.setattr("tracejury.collector.rates.upkeep.AT_ONCE", 2)
-    monkeypatch.setattr("tracejury.collector.rates.upkeep.REST_SECONDS", 0.0)
     rates = StoredRates(store, lambda: T0 + HOUR)
     held: list[int] = []
     step = rates.folding.step
@@ -78,7 +77,7 @@ def test_lists_need_not_wait_for_all_of_background_folding(store: Store, monkeyp
     monkeypatch.setattr(rates.folding, "step", stepping)
     for number in range(5):
         judge(store, number)
-    RateUpkeep(store, rates.folding, clock=lambda: T0 + HOUR).fold()
+    RateUpkeep(store, rates.folding, clock=lambda: T0 + HOUR, timer=lambda: 0).fold()
     assert held == [2, 2, 1]
 
 

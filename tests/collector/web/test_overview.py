@@ -49,8 +49,9 @@ RATE = Rate(
 class Told(MemoryRates):
     """Answers with a rate a step, or a group of a hostile name; the period before was better."""
 
-    def ask(self, query: RateQuery) -> RateAnswer:
+    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
         """By what is asked."""
+        del settled
         if query.by is not None:
             rows = [RateRow(HOSTILE, query.since, RATE), RateRow("", query.since, RATE)]
         else:
