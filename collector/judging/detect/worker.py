@@ -50,7 +50,7 @@ SAVE_PAUSE: Final = 4
 """What was judged is inserted after so many times as long as the last insert took, where judging does nothing but work;
 sooner in proportion where it is idle in between. The more often the engine gets a few rows, the more time it spends on
 them, also to merge them."""
-MAX_SAVE_PAUSE: Final = SECOND // 2
+MAX_SAVE_PAUSE: Final = SECOND // 5
 REST_NANOS: Final = SECOND // 50
 MAX_REST_NANOS: Final = 2 * SECOND
 MAX_LAG_SECONDS: Final = 4.0
