@@ -27,10 +27,11 @@ QUIET: Final = 60 * SECOND
 UNUSED: Final = HOUR // 6
 """How long outdated sums are kept: a question may still be reading them."""
 REST_SHARE: Final = 1.0
-"""It rests for as long as the last of its steps took: judging needs the interpreter, too."""
-MOST_PRESSED: Final = 4.0
-"""And so many times as long under pressure, for which it steps back at most a minute."""
+"""Between two steps of folding it rests so many times as long as the last one took: judging needs the interpreter."""
+PRESSED_SHARE: Final = 4.0
+"""The same under pressure."""
 MOST_WAITED: Final = 60 * SECOND
+"""Under pressure it does not fold at all for so long."""
 HOURS_AT_ONCE: Final = 48
 LAST_HOUR: Final = 2**32 - 2 * DAY
 
@@ -73,7 +74,7 @@ class RateUpkeep:
                 if self._folding.step(AT_ONCE) < AT_ONCE:  # what is touched from now on waits for the next time
                     self._folded = self._clock()
                     return
-            rest = MOST_PRESSED if self._pressed() else REST_SHARE
+            rest = PRESSED_SHARE if self._pressed() else REST_SHARE
             self.worker.stopping.wait(rest * (self._timer() - began) / SECOND)
 
     def _steps_back(self) -> bool:
