@@ -43,7 +43,8 @@ _SURE: Final = "Confidence >= if(Known, {recognised:Float64}, {unrecognised:Floa
 def calls_by_tool(store: Store, q: Question, limit: int) -> list[CallSums]:
     """Of judged traces, the tools with the highest share of calls with a finding, the worst first.
 
-    Of the question count time, population, confidence and attributes of runs: a trace has those of its first manager.
+    `q`: of traces; its time, population, confidence and attributes of runs count, of which a trace has those of its
+    first manager.
 
     Raises:
         RetryableError, StoreError: the store failed.

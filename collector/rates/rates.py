@@ -130,8 +130,9 @@ class StoredRates:
         return first, second
 
     def _calls(self, query: RateQuery) -> tuple[Population, list[CallSums]]:
-        population, _ = self._resolved(replace(query, by=None, unit=Unit.TRACE))
-        return population, calls_by_tool(self._store, self._exact(query, population), query.limit)
+        of_traces = replace(query, by=None, unit=Unit.TRACE)
+        population, _ = self._resolved(of_traces)
+        return population, calls_by_tool(self._store, self._exact(of_traces, population), query.limit)
 
     def _resolved(self, query: RateQuery) -> tuple[Population, Read]:
         asked = self._exact(query, query.population or Population.BOTH)

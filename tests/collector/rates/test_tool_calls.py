@@ -92,6 +92,17 @@ def test_a_tool_counts_its_own_calls(store: Store) -> None:
     assert row.rate.share.low < 1 / 3 < row.rate.share.high
 
 
+def test_a_call_counts_once_however_many_runs_its_trace_has(store: Store) -> None:
+    """A trace with a manager and two sub-agents has three runs, and each of nine traces is a cluster of its own."""
+    runs = [a_run(id=f"run-{n}", parent_id="run-1" if n > 1 else "") for n in (2, 3)]
+    of_one = [trace(n, ["search"], error(n, "t0")) for n in range(1, 10)]
+    StoredJudging(store).save([replace(one, trace=replace(one.trace, runs=(*one.trace.runs, *runs))) for one in of_one])
+    assert told(store) == [("search", 9, 9)]
+    (row,) = StoredRates(store, lambda: T0 + HOUR, rules=("loops",)).calls(EVER).rows
+    assert row.rate.share is not None
+    assert row.rate.share.low == pytest.approx(0.701, abs=1e-3)  # Wilson's interval of 9 of 9
+
+
 def test_findings_of_packs_are_in_no_rate_of_calls(store: Store) -> None:
     """Nothing changes for tools because a pack was switched on."""
     found = replace(error(1, "t0"), judge="club-tools", taxonomy="club")
