@@ -263,8 +263,8 @@ def _plans(turns: Sequence[Turn], before: AgentRun | None) -> tuple[int, ...]:
 
 
 def _observation(spans: TurnSpans) -> str:
-    """The outcome that the outermost step around the LLM call records."""
-    return next((s.output_text for s in spans.steps if s.output_text), "")
+    """The outcome that the outermost step around the LLM call records; a state that ends with the reply is none."""
+    return next((s.output_text for s in spans.steps if s.output_text and not s.output_messages), "")
 
 
 def _system_prompt(turn: Turn | None) -> str:
