@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -36,6 +37,11 @@ class Target:
     def embedded(self) -> bool:
         """Whether the engine runs in this process."""
         return self.path is not None
+
+    def check_folder(self) -> None:
+        """For what makes no store. Raises ConfigError where the embedded engine's folder does not exist."""
+        if self.path is not None and not Path(self.path).is_dir():
+            raise ConfigError(f"there is no store in {self.path}")
 
     def check_certificates(self) -> None:
         """Read the files that `ca_cert`, `client_cert` and `client_cert_key` name: the driver's errors name none.

@@ -50,8 +50,10 @@ class Serving:
 
 
 _NEW_STORE = """
+import os
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.opening import open_store
+os.umask(0o077)
 open_store(StoreConfig()).close()
 """
 

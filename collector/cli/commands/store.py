@@ -86,8 +86,10 @@ def repair_command(*, dsn: str, gives_up: bool) -> None:
 @contextmanager
 def _opened(dsn: str) -> Iterator[Store]:
     from ...store.client import Store
+    from ...store.dsn import parse_dsn
     from ...store.migrate import require_migrated
 
+    parse_dsn(dsn).check_folder()
     store = Store.open(dsn)
     try:
         require_migrated(store)

@@ -79,7 +79,6 @@ def _of_collector(url: str, name: str) -> BackupJson:
 
 def _of_store(dsn: str, folder: str, name: str) -> BackupJson:
     """Raises ConfigError: a collector uses it, or it is not there."""
-    from ....schemas.errors import ConfigError
     from ...queries.present_backup import present_backup
     from ...store.backup import Backups
     from ...store.client import Store
@@ -87,9 +86,7 @@ def _of_store(dsn: str, folder: str, name: str) -> BackupJson:
     from ...store.dsn import parse_dsn
 
     os.umask(PRIVATE)
-    path = parse_dsn(dsn).path
-    if path is not None and not Path(path).is_dir():
-        raise ConfigError(f"there is no store in {path}")
+    parse_dsn(dsn).check_folder()
     store = Store.open(dsn, StoreConfig(dsn=dsn, backups=folder))
     try:
         return present_backup(Backups(store, spare_bytes=WriterConfig().min_free_bytes).make(name))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -35,6 +36,11 @@ def summary(judged: Sequence[tuple[DemoResult, TraceJson]]) -> Text:
     found = sum(1 for trace in faulty if trace.errors)
     dirty = sum(1 for trace in healthy if trace.errors)
     return Text(f"\nerrors in {found} of {len(faulty)} traces with a fault, in {dirty} of {len(healthy)} healthy ones")
+
+
+AFTER_EXIT: Final = """
+`tracejury serve` in this folder shows these traces and takes those of your own agents.
+"""
 
 
 def next_steps(grpc_port: int, http_port: int, api_port: int) -> str:

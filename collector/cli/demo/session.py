@@ -16,7 +16,7 @@ from ...app.start import PRIVATE
 from ...config import CollectorConfig, load_config
 from ...otlp.receiver.ports import bind
 from .. import output
-from .report import error_line, next_steps, run_report, summary
+from .report import AFTER_EXIT, error_line, next_steps, run_report, summary
 from .watching import agent_environment, watch_program
 
 DEFAULT_PORTS: Final = {"grpc": 4317, "http": 4318, "api": 8321}
@@ -38,7 +38,7 @@ async def demo(*, go_on: bool) -> None:
         loop.add_signal_handler(number, _set_both, stopping, stopped)
     async with Collector(free_config()) as collector:
         output.plain(collector.ready_text)
-        await asyncio.to_thread(tell, collector, stopping)
+        await asyncio.to_thread(tell, collector, stopping, go_on=go_on)
         if go_on and not stopped.is_set():
             output.plain("Serving until Ctrl-C.")
             await stopped.wait()
@@ -49,8 +49,11 @@ def _set_both(for_thread: threading.Event, for_loop: asyncio.Event) -> None:
     for_loop.set()
 
 
-def tell(collector: Collector, stopping: threading.Event) -> None:
-    """Run the program and print what is found, as it comes and then as trees. Blocks."""
+def tell(collector: Collector, stopping: threading.Event, *, go_on: bool) -> None:
+    """Run the program and print what is found, as it comes and then as trees. Blocks.
+
+    `go_on`: the collector serves on afterwards.
+    """
     output.plain("A manager and its researcher answer five questions, a trace each. Errors, as they come:")
     with ApiClient(f"http://127.0.0.1:{collector.api_port}") as client:
         judged = watch_program(
@@ -63,7 +66,7 @@ def tell(collector: Collector, stopping: threading.Event) -> None:
         for run, trace in judged:
             output.show(run_report(run, trace))
         output.show(summary(judged))
-        output.plain(next_steps(collector.grpc_port, collector.http_port, collector.api_port))
+        output.plain(next_steps(collector.grpc_port, collector.http_port, collector.api_port) if go_on else AFTER_EXIT)
 
 
 def free_config() -> CollectorConfig:

@@ -9,6 +9,7 @@ from typing import Final
 
 from ....schemas.errors import ConfigError
 
+_ANOTHER: Final = "choose another port (--grpc, --http, --api; 0 picks a free one)"
 _LISTEN: Final = "0A"  # net/tcp_states.h
 _TABLES: Final = ("/proc/net/tcp", "/proc/net/tcp6")
 
@@ -57,8 +58,8 @@ def unusable(endpoint: str, reason: str) -> str:
     _, port = split_endpoint(endpoint)
     found = holder(port)
     if found:
-        return f"{endpoint} is taken by {found}"
-    return f"{endpoint} is taken" if _is_listening(port) else f"{endpoint} cannot be used: {reason}"
+        return f"{endpoint} is taken by {found}: {_ANOTHER}"
+    return f"{endpoint} is taken: {_ANOTHER}" if _is_listening(port) else f"{endpoint} cannot be used: {reason}"
 
 
 def holder(port: int) -> str | None:

@@ -190,7 +190,9 @@ store.close()
 
 def test_a_store_that_no_collector_uses(tmp_path: Path) -> None:
     """The command opens it itself, with or without its name; not where there is none, and not beside a collector."""
-    assert "no store in" in refused(tracejury("store", "backup", "--store", "chdb:///./none/db", folder=tmp_path))
+    for command in ("backup", "check", "repair"):
+        assert "no store in" in refused(tracejury("store", command, "--store", "chdb:///./none/db", folder=tmp_path))
+    assert not (tmp_path / "none").exists()
     nobody = {"TRACEJURY_URL": "http://127.0.0.1:1"}
     assert "no collector answers" in refused(tracejury("store", "backup", folder=tmp_path, env=nobody))
     with open_house(tmp_path) as house:

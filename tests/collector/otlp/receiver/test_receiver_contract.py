@@ -85,7 +85,7 @@ async def test_a_taken_port_is_one_clear_line(kind: Kind, other: Kind, intake: I
     """It names who holds the port, and nobody shares it."""
     holder = other.make("127.0.0.1:0", intake)
     port = await holder.start()
-    with pytest.raises(ConfigError, match=rf"^127\.0\.0\.1:{port} is taken by pid \d+ \(.+\)$"):
+    with pytest.raises(ConfigError, match=rf"^127\.0\.0\.1:{port} is taken by pid \d+ \(.+\): choose another port .+$"):
         await kind.make(f"127.0.0.1:{port}", intake).start()
     await holder.stop(1)
 
