@@ -20,6 +20,11 @@ class Novelty:
         self._calls: list[tuple[NormalizedSpan | None, bool]] = []
         self._new: list[tuple[Message, ...]] = []
 
+    @property
+    def calls(self) -> int:
+        """How many it knows."""
+        return len(self._calls)
+
     def is_continued_by(self, calls: Sequence[tuple[NormalizedSpan | None, bool]]) -> bool:
         """Whether these calls are those of the last time, perhaps with further ones."""
         return calls[: len(self._calls)] == self._calls

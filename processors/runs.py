@@ -14,7 +14,8 @@ from .calls import CallContext, join_calls
 from .novelty import Novelty
 from .ownership import Ownership
 from .parent_inference import RunStart
-from .phases import kinds_of, states_plan
+from .phases import Kinds, kinds_of, states_plan
+from .prefixes import shared_prefix
 from .run_skeletons import REACH, RunSkeleton
 from .span_tree import SpanTree, time_key
 from .task import answer_of, goal_from_calls, with_closing_call
@@ -44,6 +45,13 @@ class _RunInputs:
         finished = (self.status == "unfinished") == (other.status == "unfinished")
         parts = (ours.turns, ours.goal, self.below, self.goes_on, self.shows_tools)
         return finished and parts == (theirs.turns, theirs.goal, other.below, other.goes_on, other.shows_tools)
+
+    def settled(self, before: _RunInputs) -> int:
+        """How many turns, from the first, only what was sent or started since can change."""
+        if self.status != "unfinished" or self.status != before.status or self.shows_tools != before.shows_tools:
+            return 0
+        ours, theirs = self.skeleton, before.skeleton
+        return min(shared_prefix(ours.turns, theirs.turns), _last_call(ours), _last_call(theirs))
 
 
 class RunBuilder:
@@ -76,19 +84,38 @@ class RunBuilder:
         return tuple(built[run] for run in skeletons)
 
 
-_JoinedCalls = tuple[object, tuple[ToolCall, ...]]
-_NO_CALLS: Final[_JoinedCalls] = (None, ())
+@dataclass(frozen=True, slots=True)
+class _JoinedCalls:
+    """A turn's tool calls, and what they were joined from; `ids`: under which ids results may be sent for them."""
+
+    calls: tuple[ToolCall, ...] = ()
+    joined_from: object = None
+    ids: tuple[str, ...] = ()
+
+
+_NO_CALLS: Final = _JoinedCalls()
 _make_turn: Final = maker(Turn)
+_Tools = dict[str, tuple[int, ToolDefinition]]
+
+
+@dataclass(frozen=True, slots=True)
+class _BuiltTurns:
+    """A run's turns with what they are built from; `calls`: by turn."""
+
+    turns: tuple[Turn, ...]
+    calls: list[_JoinedCalls]
+    kinds: Kinds
+    novelty: Novelty
 
 
 @dataclass(frozen=True, slots=True)
 class _BuiltRun:
-    """`calls`: by turn what its tool calls were joined from, and these."""
+    """`tools`: by name those that its turns show, each with the position of the first that does."""
 
     inputs: _RunInputs
     run: AgentRun
-    calls: list[_JoinedCalls]
-    novelty: Novelty
+    made: _BuiltTurns
+    tools: _Tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +145,11 @@ class _Builder:
         outline = inputs.skeleton
         span = outline.span
         if before is not None and before.inputs.turns_alike(inputs):
-            turns, calls, novelty = before.run.turns, before.calls, before.novelty
+            made = before.made
         else:
-            turns, calls, novelty = self._turns(inputs, built, before)
-        old = before.run if before is not None else None
+            made = self._turns(inputs, built, before)
+        turns, old = made.turns, before.run if before is not None else None
+        tools = _tools(turns, before)
         acting = next((t for t in turns if t.kind is TurnKind.ACT and t.llm), None)
         answer, status = answer_of(self._last(outline), turns), inputs.status
         if status == "ok" and not answer and outline.turns and any(s.is_error for s in outline.turns[-1].steps):
@@ -138,12 +166,12 @@ class _Builder:
             answer=answer,
             status=status,
             turns=turns,
-            tools=_tools(turns, span),
+            tools=_with_agents(tools, span),
             plans=_plans(turns, old),
             managed_agents=span.managed_agents if span else (),
             max_steps=span.max_steps if span else None,
         )
-        return _BuiltRun(inputs, old if old is not None and old == run else run, calls, novelty)
+        return _BuiltRun(inputs, old if old is not None and old == run else run, made, tools)
 
     def _last(self, outline: RunSkeleton) -> NormalizedSpan | None:
         """The AGENT span in which the run ended, None where that is unknown."""
@@ -163,29 +191,35 @@ class _Builder:
             return "unfinished"
         return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
 
-    def _turns(
-        self, inputs: _RunInputs, built: Mapping[str, AgentRun], before: _BuiltRun | None
-    ) -> tuple[tuple[Turn, ...], list[_JoinedCalls], Novelty]:
+    def _turns(self, inputs: _RunInputs, built: Mapping[str, AgentRun], before: _BuiltRun | None) -> _BuiltTurns:
         outline = inputs.skeleton
         finished = inputs.status != "unfinished"
-        last_call = max((i for i, t in enumerate(outline.turns) if t.llm and not t.inner), default=-1)
-        kinds = kinds_of(outline.turns, outline.goal)
+        last_call = _last_call(outline)
+        old, known = (before.run.turns, before.made.calls) if before is not None else ((), [])
         sent = [(t.llm, t.inner) for t in outline.turns]
-        novelty = before.novelty if before is not None and before.novelty.is_continued_by(sent) else Novelty()
+        novelty = before.made.novelty if before is not None and before.made.novelty.is_continued_by(sent) else Novelty()
+        heard = novelty.calls
         new = novelty.of_calls(sent)
         results = {m.tool_call_id: m.text for messages in new for m in messages if m.tool_call_id}
-        known = before.calls if before is not None else []
+        fresh = {m.tool_call_id for messages in new[heard:] for m in messages if m.tool_call_id}
+        kinds = _kinds(outline, before)
+        settled = min(inputs.settled(before.inputs), heard) if before is not None else 0
         turns: list[Turn] = []
         calls: list[_JoinedCalls] = []
-        for index, spans in enumerate(outline.turns):
+        for index, (spans, kind) in enumerate(zip(outline.turns, kinds.kinds, strict=True)):
+            joined = known[index] if index < len(known) else _NO_CALLS
+            if index < settled and not spans.agents and old[index].kind is kind and fresh.isdisjoint(joined.ids):
+                turns.append(old[index])
+                calls.append(joined)
+                continue
             over = finished or index < last_call
-            calls.append(self._calls(spans, known[index] if index < len(known) else _NO_CALLS, results, built, over))
+            calls.append(self._calls(spans, joined, results, built, over))
             turns.append(
                 _make_turn(
                     index=index,
-                    kind=kinds[index],
+                    kind=kind,
                     llm=spans.llm,
-                    tool_calls=calls[index][1],
+                    tool_calls=calls[index].calls,
                     sub_run_ids=tuple(spans.agents),
                     new_messages=new[index],
                     wrappers=tuple(sorted(spans.wrappers, key=time_key)),
@@ -193,9 +227,9 @@ class _Builder:
                     closed=over or not inputs.goes_on,
                 )
             )
-        made = with_closing_call(turns) if finished else tuple(turns)
-        old = before.run.turns if before is not None else ()
-        return tuple(old[i] if i < len(old) and old[i] == turn else turn for i, turn in enumerate(made)), calls, novelty
+        made = with_closing_call(turns) if finished else turns
+        same = (old[i] if i < len(old) and (old[i] is turn or old[i] == turn) else turn for i, turn in enumerate(made))
+        return _BuiltTurns(tuple(same), calls, kinds, novelty)
 
     def _calls(
         self,
@@ -215,8 +249,10 @@ class _Builder:
             shows_tools=self.shows_tools,
             over=over,
         )
-        joined_from = _joined_from(spans, context)
-        return known if known[0] == joined_from else (joined_from, join_calls(spans, context))
+        asked = spans.llm.tool_requests if spans.llm else ()
+        ids = (*(r.call_id for r in asked), *(s.tool_call_id for s in (*spans.calls, *spans.twins.values())))
+        joined_from = _joined_from(spans, context, ids)
+        return known if known.joined_from == joined_from else _JoinedCalls(join_calls(spans, context), joined_from, ids)
 
     def _started_by(self, spans: TurnSpans) -> dict[str, str]:
         """TOOL span id, or the request's call id, to the run that it started."""
@@ -241,10 +277,22 @@ def _of_sub_run(run: AgentRun, start: RunStart | None = None) -> _SubRun:
     return (run.id, run.name, run.answer, run.span, start)
 
 
-def _joined_from(spans: TurnSpans, context: CallContext) -> object:
-    """All that a turn's tool calls are joined from."""
-    asked = spans.llm.tool_requests if spans.llm else ()
-    ids = [r.call_id for r in asked] + [s.tool_call_id for s in (*spans.calls, *spans.twins.values())]
+def _kinds(outline: RunSkeleton, before: _BuiltRun | None) -> Kinds:
+    if before is None:
+        return kinds_of(outline.turns, outline.goal, Kinds(), 0)
+    old = before.inputs.skeleton
+    same = shared_prefix(old.turns, outline.turns) if old.goal == outline.goal else 0
+    return kinds_of(outline.turns, outline.goal, before.made.kinds, same)
+
+
+def _last_call(outline: RunSkeleton) -> int:
+    """The position of the run's last turn with a call of its own, -1 for none."""
+    turns = outline.turns
+    return next((i for i in range(len(turns) - 1, -1, -1) if turns[i].llm and not turns[i].inner), -1)
+
+
+def _joined_from(spans: TurnSpans, context: CallContext, ids: Sequence[str]) -> object:
+    """All that a turn's tool calls are joined from; `ids`: those under which results may be sent."""
     told = [context.results.get(i) for i in ids] if context.results else []
     below = [_of_sub_run(run) for run in context.sub_runs.values()]
     parts = (spans.llm, spans.calls, spans.steps, spans.twins)
@@ -272,16 +320,24 @@ def _system_prompt(turn: Turn | None) -> str:
     return "\n".join(m.text for m in messages if m.role in ("system", "developer"))
 
 
-def _tools(turns: Sequence[Turn], agent: NormalizedSpan | None) -> tuple[ToolDefinition, ...]:
-    """Of the calls, of the tools' own spans, and of the agent's span."""
-    found: dict[str, ToolDefinition] = {}
-    for turn in turns:
+def _tools(turns: Sequence[Turn], before: _BuiltRun | None) -> _Tools:
+    """Of the calls, and of the tools' own spans."""
+    first = shared_prefix(before.run.turns, turns) if before is not None else 0
+    found = {name: tool for name, tool in before.tools.items() if tool[0] < first} if before is not None else {}
+    for index, turn in enumerate(turns[first:], start=first):
         for tool in turn.llm.tools if turn.llm and turn.kind is not TurnKind.INNER else ():
-            found.setdefault(tool.name, tool)
+            found.setdefault(tool.name, (index, tool))
         for call in turn.tool_calls:
             span = call.span
             if span is not None and span.tool_parameters is not None:
-                found.setdefault(call.name, ToolDefinition(call.name, span.tool_description, span.tool_parameters))
+                tool = ToolDefinition(call.name, span.tool_description, span.tool_parameters)
+                found.setdefault(call.name, (index, tool))
+    return found
+
+
+def _with_agents(tools: _Tools, agent: NormalizedSpan | None) -> tuple[ToolDefinition, ...]:
+    """These, and those that the agent's span lists besides."""
+    found = {name: tool for name, (_, tool) in tools.items()}
     for tool in agent.tools if agent else ():
         found.setdefault(tool.name, tool)
     return tuple(found.values())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..schemas.normalized import NormalizedSpan
-from .span_tree import SpanTree, TimeKey, time_key
+from .span_tree import SpanTree, time_key
 
 
 def in_tree_order(
@@ -18,17 +20,35 @@ def in_tree_order(
         above = tree.parent.get(tree.order[at].raw.span_id)
         if above is not None:
             last[place[above]] = max(last[place[above]], last[at])
-    none: TimeKey = (0, 0, "")
     roots = [span for span in tree.order if span.raw.span_id not in tree.parent]
-    keyed = [((place[span.raw.span_id], False, 0, none), span) for span in spans]
+    # Many leaves stand behind one span of the tree, and those of one holder are in order: they move together.
+    groups: defaultdict[tuple[int, bool, int], list[NormalizedSpan]] = defaultdict(list)
+    for span in spans:
+        groups[place[span.raw.span_id], False, 0].append(span)
+    mixed: set[tuple[int, bool, int]] = set()
     for holder, below in leaves.items():
         is_above = below[0].raw.parent_span_id == holder
         own = before = place[holder] if is_above else -1
-        beside = iter(tree.children.get(holder, ()) if is_above else roots)
-        following = next(beside, None)
-        for leaf in below:
-            key = time_key(leaf)
-            while following is not None and time_key(following) < key:
-                before, following = last[place[following.raw.span_id]], next(beside, None)
-            keyed.append(((before, True, -own, key), leaf))
-    return [span for _, span in sorted(keyed, key=lambda one: one[0])]
+        at = 0
+        for following in tree.children.get(holder, ()) if is_above else roots:
+            if at == len(below):
+                break
+            end = bisect_right(below, time_key(following), at, key=time_key)
+            _add(groups, (before, True, -own), below[at:end], mixed)
+            at, before = end, last[place[following.raw.span_id]]
+        _add(groups, (before, True, -own), below[at:], mixed)
+    for group in mixed:
+        groups[group].sort(key=time_key)
+    return [span for group in sorted(groups) for span in groups[group]]
+
+
+def _add(
+    groups: defaultdict[tuple[int, bool, int], list[NormalizedSpan]],
+    group: tuple[int, bool, int],
+    leaves: Sequence[NormalizedSpan],
+    mixed: set[tuple[int, bool, int]],
+) -> None:
+    if leaves:
+        if groups[group]:
+            mixed.add(group)
+        groups[group] += leaves
