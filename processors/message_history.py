@@ -16,9 +16,11 @@ from .turn_spans import TurnSpans
 _LEAST_TEXT: Final = 4  # characters of a message by which two histories are laid side by side
 
 
-def complete_histories(turns: Iterable[TurnSpans]) -> None:
-    """Give each call of a run (in order of time) what its span lost of its input, where the call before has it."""
-    before: NormalizedSpan | None = None
+def complete_histories(turns: Iterable[TurnSpans], before: NormalizedSpan | None) -> None:
+    """Give each call of a run (in order of time) what its span lost of its input, where the call before has it.
+
+    `before`: the run's last call before these turns.
+    """
     for turn in turns:
         llm = turn.llm
         if llm is None or turn.inner:

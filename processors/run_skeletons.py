@@ -9,16 +9,14 @@ from itertools import islice
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
-from .logged_arguments import add_logged_arguments
-from .message_history import complete_histories
 from .names import same_name
 from .ownership import Ownership
+from .run_turns import RunTurns
 from .span_index import SpanIndex
 from .span_order import in_tree_order
 from .span_tree import SpanTree, time_key
 from .task import goal_from_span
 from .turn_spans import StartedRun, TurnSpans
-from .turns import group_turns
 
 REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
 
@@ -39,11 +37,15 @@ class RunSkeleton:
     parent_turn: int | None
 
 
+_Surroundings = tuple[list[list[NormalizedSpan]], list[str], list[list[str]]]
+"""Of a run: the spans around it, those of its own that are roots, and the ways to those that it started."""
+
+
 class Skeletons:
     """Skeletons of a growing trace: the turns of a run whose spans did not change are the same objects as before."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[object, list[TurnSpans], dict[str, int]]] = {}
+        self._known: dict[str, tuple[object, list[TurnSpans], dict[str, int], RunTurns]] = {}
         self._goals: dict[str, tuple[NormalizedSpan, str]] = {}
 
     def build(self, index: SpanIndex, tree: SpanTree, whole: SpanTree, ownership: Ownership) -> dict[str, RunSkeleton]:
@@ -55,11 +57,14 @@ class Skeletons:
             key = (own, started[run], _surroundings(run, own, started[run], tree))
             before = known.get(run)
             if before is None or before[0] != key:
-                turns = _turns(run, own, started[run], whole, tree)
-                before = key, turns, {started: index for index, turn in enumerate(turns) for started in turn.agents}
+                ordered = in_tree_order(tree, own.spans, own.leaves) if own.leaves else own.spans
+                grouper = before[3] if before is not None else RunTurns(run)
+                turns = grouper.group(ordered, started[run], key[2][0], whole)
+                places = {started: index for index, turn in enumerate(turns) for started in turn.agents}
+                before = key, turns, places, grouper
             self._known[run] = before
-        grouped = {run: turns for run, (_, turns, _) in self._known.items()}
-        place = {run: index for _, _, places in self._known.values() for run, index in places.items()}
+        grouped = {run: turns for run, (_, turns, _, _) in self._known.items()}
+        place = {run: index for _, _, places, _ in self._known.values() for run, index in places.items()}
         outlines: dict[str, RunSkeleton] = {}
         for run, turns in grouped.items():
             span = agent_span(run, tree)
@@ -93,15 +98,7 @@ class OwnSpans:
     leaves: dict[str, tuple[NormalizedSpan, ...]] = field(default_factory=dict)
 
 
-def _turns(run: str, own: OwnSpans, started: Sequence[StartedRun], whole: SpanTree, tree: SpanTree) -> list[TurnSpans]:
-    spans = in_tree_order(tree, own.spans, own.leaves) if own.leaves else own.spans
-    turns = group_turns(run, spans, started, whole)
-    complete_histories(turns)
-    add_logged_arguments(turns, whole)
-    return turns
-
-
-def _surroundings(run: str, own: OwnSpans, started: Sequence[StartedRun], tree: SpanTree) -> tuple[object, ...]:
+def _surroundings(run: str, own: OwnSpans, started: Sequence[StartedRun], tree: SpanTree) -> _Surroundings:
     """All that its turns depend on besides its own spans: those above them, and the ways to the runs it started."""
     inside = {span.raw.span_id for span in own.spans}
     tops = {above for i in inside if (above := tree.parent.get(i)) not in inside}

@@ -1,0 +1,121 @@
+"""A long run's spans in sections, each grouped to turns by itself, so that a run that grows is not grouped anew.
+
+A section begins with a call of the agent's model before which all else had ended. No span of it is below one of another
+section, shares the id of a call with one, or began before its own section did. So nothing outside a section can decide
+to which turn its spans belong.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..schemas.normalized import Kind, NormalizedSpan
+from .prefixes import shared_prefix
+from .span_tree import SpanTree, time_key
+from .turn_spans import StartedRun
+
+LEAST_SPANS: Final = 64
+"""Of each section but the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Spans in the run's order, the ids of those right above them, and the runs that were started among them."""
+
+    spans: list[NormalizedSpan]
+    above: list[str | None]
+    started: list[StartedRun]
+
+
+class Cutter:
+    """Cuts the spans of one growing run into sections; the spans before the first that changed are not read again."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._spans: list[NormalizedSpan] = []
+        self._above: list[str | None] = []
+        self._place: dict[str | tuple[str], int] = {}  # position of a span by id, first one of a call by (id,)
+        self._known: list[tuple[int, int]] = []  # by position: the number of places before it, the end of all up to it
+        self._cuts: list[int] = [0]  # positions at which sections begin, ascending
+
+    def cut(self, spans: list[NormalizedSpan], started: Sequence[StartedRun], tree: SpanTree) -> list[Section]:
+        """The sections of a run's spans (in the order of `tree`, the whole one) and of the runs right below it."""
+        above = [tree.parent.get(span.raw.span_id) for span in spans]
+        first = min(shared_prefix(self._spans, spans), shared_prefix(self._above, above))
+        self._forget(first)
+        self._spans, self._above = spans, above
+        for at in range(first, len(spans)):
+            self._take(at)
+        for run in started:
+            self._tie(run, tree.parent.get(run.span.raw.span_id))
+        below: list[list[StartedRun]] = [[] for _ in self._cuts]
+        for run in started:
+            below[self._section(run)].append(run)
+        ends = [*self._cuts[1:], len(spans)]
+        return [Section(spans[i:j], above[i:j], runs) for i, j, runs in zip(self._cuts, ends, below, strict=True)]
+
+    def _forget(self, first: int) -> None:
+        """All that is known of the spans from this position on."""
+        if first < len(self._known):
+            while len(self._place) > self._known[first][0]:
+                self._place.popitem()
+            del self._known[first:]
+            self._cuts = [at for at in self._cuts if at < first or not at]
+
+    def _take(self, at: int) -> None:
+        span, above = self._spans[at], self._above[at]
+        began, ended = _began(span), self._known[-1][1] if at else 0
+        self._known.append((len(self._place), max(ended, began + 1, span.raw.end)))
+        outermost = self._is_outermost(above)
+        if outermost and span.kind is Kind.LLM and began >= ended and at - self._cuts[-1] >= LEAST_SPANS:
+            self._cuts.append(at)
+        while self._cuts[-1] and began < _began(self._spans[self._cuts[-1]]):
+            self._cuts.pop()
+        if not span.raw.start:  # its time tells nothing
+            self._join(0)
+        if not outermost:
+            self._join(self._place.get(above or "", 0))
+        ids = [r.call_id for r in span.tool_requests] if span.output_messages else []
+        for call_id in (span.tool_call_id, *ids):
+            if call_id:
+                self._join(self._place.setdefault((call_id,), at))
+        self._place[span.raw.span_id] = at
+        if self._may_be_double(at):
+            self._cuts.pop()
+
+    def _is_outermost(self, above: str | None) -> bool:
+        """Whether no span of the run, nor one around it, is above."""
+        return above is None or (above == self._run and above not in self._place)
+
+    def _may_be_double(self, at: int) -> bool:
+        """Whether the span may be a better record of the call that the last section begins with, or hold one."""
+        span, first = self._spans[at], self._spans[self._cuts[-1]]
+        if not 0 < self._cuts[-1] < at or span.kind is Kind.TOOL:
+            return False
+        return self._above[at] == first.raw.span_id or (span.kind is Kind.LLM and _began(span) < first.raw.end)
+
+    def _join(self, at: int) -> None:
+        """Let no section begin after this position."""
+        while self._cuts[-1] > at:
+            self._cuts.pop()
+
+    def _section(self, run: StartedRun) -> int:
+        """Which one began last before the run did."""
+        return bisect_right(self._cuts, _began(run.span), 1, key=lambda at: _began(self._spans[at])) - 1
+
+    def _tie(self, run: StartedRun, above: str | None) -> None:
+        """Let all by which the turn of a started run is found be of one section."""
+        if not self._is_outermost(above) and above not in self._place:
+            self._cuts = [0]
+        ties = (run.span.raw.span_id, run.asked_by, above or "", (run.span.tool_call_id,))
+        places = [self._cuts[self._section(run)], *(self._place[i] for i in ties if i in self._place)]
+        first, last = min(places), max(places)
+        if first < last:
+            self._cuts = [at for at in self._cuts if not first < at <= last]
+
+
+def _began(span: NormalizedSpan) -> int:
+    return time_key(span)[0]

@@ -1,0 +1,156 @@
+"""One long run that grows: at each pass as if it were rebuilt from scratch, and what did not change is as it was."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sizes import sized
+from trajectories import fixture_spans, normalise_all
+
+from tracejury.processors import run_turns, sections
+from tracejury.processors.rebuild import Rebuilder, rebuild
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import Trace, TraceState, Turn
+
+
+@pytest.fixture(autouse=True, scope="module")
+def short_sections() -> Iterator[None]:
+    """Sections of few spans, so that short runs are cut."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sections, "LEAST_SPANS", 3)
+        patch.setattr(run_turns, "LEAST_SPANS", 3)
+        yield
+
+
+_OPERATION = "gen_ai.operation.name"
+
+
+@st.composite
+def long_runs(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Turns of one agent: calls of a model and of tools, in steps or not, recorded twice, early, late, or nested."""
+    above = draw(st.sampled_from(["gone", "agent", "agent", "chain"]))
+    found = [{"id": "root", "start": 0, "end": 900, "attributes": _kind("CHAIN")}]
+    if above == "agent":
+        found.append({"id": "agent", "parent": "root", "start": 1, "end": 900, "attributes": _kind("AGENT", "manager")})
+    if above == "chain":
+        found.append({"id": "chain", "parent": "root", "start": 1, "end": 900, "attributes": _kind("CHAIN")})
+    odd = draw(st.sampled_from([0, 0, 5, 30]))  # percentage of turns that are not like most
+    for turn in range(draw(st.integers(6, 24))):
+        found += _turn(draw, turn, above, odd)
+    return found
+
+
+def _kind(kind: str, agent: str = "") -> dict[str, Any]:
+    named = {"agent.name": agent, "input.value": "Find it out."} if agent else {}
+    return {"openinference.span.kind": kind, **named}
+
+
+def _turn(draw: st.DrawFn, turn: int, run: str, odd: int) -> Iterator[dict[str, Any]]:
+    def rarely() -> bool:
+        return draw(st.integers(0, 99)) < odd
+
+    at, holder = 10 + turn * 10, run
+    if rarely():
+        holder = f"step{turn}"
+        yield {"id": holder, "parent": run, "name": "Step", "start": at, "end": at + 9, "attributes": _kind("CHAIN")}
+    call_id = f"call{turn if not rarely() else draw(st.integers(0, 24))}" if draw(st.booleans()) else ""
+    call = "llm.output_messages.0.message.tool_calls.0.tool_call"
+    llm = {
+        **_kind("LLM"),
+        "llm.input_messages.0.message.role": "user",
+        "llm.input_messages.0.message.content": f"Now find number {turn}.",
+        "llm.output_messages.0.message.content": draw(st.sampled_from(["", "I shall look that up."])),
+        f"{call}.function.name": draw(st.sampled_from(["search", "researcher"])),
+        f"{call}.function.arguments": '{"query": "Elbe"}',
+        f"{call}.id": call_id,
+    }
+    if turn:
+        sent = {"role": "tool", "content": f"found {turn - 1}", "tool_call_id": f"call{turn - 1}"}
+        llm |= {f"llm.input_messages.1.message.{key}": value for key, value in sent.items()}
+    outer = _kind("LLM") if rarely() else llm
+    yield {"id": f"l{turn}", "parent": holder, "start": at, "end": at + 2, "scope_name": "one", "attributes": outer}
+    if odd and draw(st.integers(0, 4)) == 0:  # the SDK's own record of the call, beside it or below it
+        double: dict[str, Any] = {
+            "id": f"d{turn}",
+            "parent": draw(st.sampled_from([holder, f"l{turn}"])),
+            "start": at + draw(st.integers(0, 4)),
+        }
+        yield {
+            **double,
+            "end": max(at + 2, double["start"] + 1),
+            "scope_name": "two",
+            "attributes": llm if draw(st.booleans()) else _kind("LLM"),
+        }
+    for number in range(draw(st.integers(0, 3))):
+        start = at + 2 + number
+        if rarely():
+            start += draw(st.integers(-12, 40))
+        kind = draw(st.sampled_from(["TOOL", "TOOL", "TOOL", "AGENT", "CHAIN", "LLM", "PLAN"])) if rarely() else "TOOL"
+        below = f"l{draw(st.integers(0, turn))}" if rarely() else f"t{turn}.0" if number and rarely() else holder
+        attributes = _kind(kind, "researcher" if kind == "AGENT" else "") if kind != "PLAN" else {_OPERATION: "plan"}
+        if kind == "TOOL":
+            attributes |= {"tool.name": "search", "input.value": '{"query": "Elbe"}', "output.value": "found"}
+            attributes |= {"tool.id": call_id} if draw(st.booleans()) else {}
+        end = start + draw(st.sampled_from([2, 2, 2, 30]))
+        yield {"id": f"t{turn}.{number}", "parent": below, "start": start, "end": end, "attributes": attributes}
+
+
+def _normalised(drawn: list[dict[str, Any]]) -> list[NormalizedSpan]:
+    return normalise_all(fixture_spans({"spans": drawn})[0])
+
+
+def _told(trace: Trace) -> str:
+    return repr(replace(trace, spans=dict(sorted(trace.spans.items()))))
+
+
+def _turns(trace: Trace) -> dict[str, tuple[Turn, ...]]:
+    return {run.id: run.turns for run in trace.runs}
+
+
+@settings(max_examples=sized(120, 4000), deadline=None)
+@given(long_runs(), st.randoms(use_true_random=False), st.sampled_from([0, 4, 60, 1000]), st.integers(1, 17))
+def test_batches_of_a_long_run(drawn: list[dict[str, Any]], chance: random.Random, late: int, size: int) -> None:
+    """Spans late, in any order, replaced when they end, and moved below another: one outcome, at each pass."""
+    whole = _normalised(drawn)
+    begun = [
+        replace(s, raw=replace(s.raw, pending=True, end=s.raw.start), output_messages=(), tool_result=None)
+        for s in whole
+        if chance.random() < 0.2
+    ]
+    moved = [replace(s, raw=replace(s.raw, parent_span_id=chance.choice(whole).span_id)) for s in whole[-2:]]
+    arriving = sorted([*begun, *whole], key=lambda s: (s.raw.end + chance.randint(0, late), not s.raw.pending))
+    rebuilder, spans, before = Rebuilder(), dict[str, NormalizedSpan](), dict[str, tuple[Turn, ...]]()
+    for first in range(0, len(arriving) + len(moved), size):
+        for span in [*arriving, *moved][first : first + size]:
+            if not (span.raw.pending and span.span_id in spans):
+                spans[span.span_id] = span
+        for state in (TraceState.OPEN, TraceState.SETTLED)[: 1 + (first % 3 == 0)]:
+            trace = rebuilder.rebuild(spans.values(), state=state)
+            assert _told(trace) == _told(rebuild(spans.values(), state=state))
+            after = _turns(trace)
+            for run, turns in after.items():
+                assert all(a is b for a, b in zip(before.get(run, ()), turns, strict=False) if a == b)
+            before = after
+
+
+def test_a_call_recorded_twice_and_a_tool_before_the_record_that_counts() -> None:
+    """The tool began before it, so it is of the turn before, though the outer record of the call had begun."""
+    drawn: list[dict[str, Any]] = [{"id": "agent", "start": 0, "end": 900, "attributes": _kind("AGENT", "manager")}]
+    said = {**_kind("LLM"), "llm.output_messages.0.message.content": "I shall look that up."}
+    tool = {**_kind("TOOL"), "tool.name": "search", "output.value": "found"}
+    for turn in range(12):
+        at = 10 + 10 * turn
+        drawn += [
+            {"id": f"o{turn}", "parent": "agent", "start": at, "end": at + 5, "attributes": _kind("LLM")},
+            {"id": f"i{turn}", "parent": f"o{turn}", "start": at + 3, "end": at + 4, "attributes": said},
+            {"id": f"t{turn}", "parent": "agent", "start": at + 2, "end": at + 6, "attributes": tool},
+        ]
+    spans, rebuilder = _normalised(drawn), Rebuilder()
+    for known in range(1, len(spans) + 1):
+        assert _told(rebuilder.rebuild(spans[:known])) == _told(rebuild(spans[:known]))
