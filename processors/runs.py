@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -48,10 +48,12 @@ class _RunInputs:
 
     def settled(self, before: _RunInputs) -> int:
         """How many turns, from the first, only what was sent or started since can change."""
-        if self.status != "unfinished" or self.status != before.status or self.shows_tools != before.shows_tools:
+        finished = self.status != "unfinished"
+        if finished != (before.status != "unfinished") or self.shows_tools != before.shows_tools:
             return 0
         ours, theirs = self.skeleton, before.skeleton
-        return min(shared_prefix(ours.turns, theirs.turns), _last_call(ours), _last_call(theirs))
+        same = shared_prefix(ours.turns, theirs.turns)
+        return same if finished else min(same, _last_call(ours), _last_call(theirs))
 
 
 class RunBuilder:
@@ -208,7 +210,7 @@ class _Builder:
         calls: list[_JoinedCalls] = []
         for index, (spans, kind) in enumerate(zip(outline.turns, kinds.kinds, strict=True)):
             joined = known[index] if index < len(known) else _NO_CALLS
-            if index < settled and not spans.agents and old[index].kind is kind and fresh.isdisjoint(joined.ids):
+            if index < settled and not spans.agents and _stays(old[index], kind, joined, fresh):
                 turns.append(old[index])
                 calls.append(joined)
                 continue
@@ -275,6 +277,11 @@ class _Builder:
 
 def _of_sub_run(run: AgentRun, start: RunStart | None = None) -> _SubRun:
     return (run.id, run.name, run.answer, run.span, start)
+
+
+def _stays(turn: Turn, kind: TurnKind, joined: _JoinedCalls, fresh: Collection[str]) -> bool:
+    """Whether a settled turn is as it was, no call of it marked as closing; `fresh`: ids under which results came."""
+    return turn.kind is kind and turn.tool_calls is joined.calls and not any(i in fresh for i in joined.ids)
 
 
 def _kinds(outline: RunSkeleton, before: _BuiltRun | None) -> Kinds:

@@ -52,6 +52,8 @@ class SpanIndex:
         self._whole: set[str] = set()  # parents whose leaves all matter, "" for all parents
         self._kept: dict[str, list[NormalizedSpan]] = {}
         self._touched: set[str] = set()
+        self._added: dict[str, list[NormalizedSpan]] = {}  # by parent: calls that may be further leaves of its
+        self._standing: dict[str, NormalizedSpan] = {}  # by id of the span above the leaves: the one for all of them
         self.version = 0
 
     @property
@@ -66,9 +68,11 @@ class SpanIndex:
     @property
     def structure(self) -> list[NormalizedSpan]:
         """All spans but the leaves."""
+        self._touched.update(above for above, calls in self._added.items() if not self._add_leaves(above, calls))
         for parent in self._touched:
             self._split(parent)
         self._touched.clear()
+        self._added.clear()
         return [span for kept in self._kept.values() for span in kept]
 
     def update(self, spans: Sequence[NormalizedSpan]) -> bool:
@@ -112,7 +116,7 @@ class SpanIndex:
         self._touched.update(parents)
 
     def _take(self, span: NormalizedSpan) -> None:
-        span_id, above = span.raw.span_id, span.raw.parent_span_id
+        span_id = span.raw.span_id
         before = self.spans.get(span_id)
         if before is not None:
             self._take_out(before)
@@ -126,12 +130,7 @@ class SpanIndex:
         if span.session_id:
             self.sessions.add(span_id)
         self.spans[span_id] = span
-        beside = self._below.get(above)
-        if beside is None:  # the span above is no longer a leaf itself
-            beside = self._below[above] = {}
-            self._touched.add(self._above(above))
-        beside[span_id] = (time_key(span), span)
-        self._touched.add(above)
+        self._put_below(span, is_new=before is None)
         if span_id in self._below:
             self._touched.add(span_id)
         if span.kind in (Kind.LLM, Kind.TOOL):
@@ -145,6 +144,18 @@ class SpanIndex:
         if (span.agent_parent or someone) and "" not in self._whole:
             self._whole.add("")
             self._touched.update(self._holders)
+
+    def _put_below(self, span: NormalizedSpan, *, is_new: bool) -> None:
+        span_id, above = span.raw.span_id, span.raw.parent_span_id
+        beside = self._below.get(above)
+        if beside is None:  # the span above is no longer a leaf itself
+            beside = self._below[above] = {}
+            self._touched.add(self._above(above))
+        beside[span_id] = (time_key(span), span)
+        if is_new and span.kind in (Kind.LLM, Kind.TOOL):
+            self._added.setdefault(above, []).append(span)
+        else:
+            self._touched.add(above)
 
     def _take_call(self, span: NormalizedSpan) -> None:
         span_id, above = span.raw.span_id, span.raw.parent_span_id
@@ -179,11 +190,42 @@ class SpanIndex:
         if leaves:
             self._holders[parent] = holder
             self.leaves[holder] = tuple(leaves.values())
-            self.leaf_holder |= dict.fromkeys(leaves, holder)
-            self.leaf_spans |= leaves
-            if holder == parent:
-                self.leaf_parent |= dict.fromkeys(leaves, parent)
+            self._note_leaves(parent, holder, leaves)
         self._kept[parent] = [s for s in children if s.raw.span_id not in leaves] if leaves else children
+
+    def _add_leaves(self, parent: str, calls: Sequence[NormalizedSpan]) -> bool:
+        """Take in further leaves below a span; False where they are not all leaves, or it may have to be split anew."""
+        holder = self._holders.get(parent, "")
+        if parent in self._touched or not holder:
+            return False
+        agent, one = self.spans.get(parent), self._standing[parent]
+        for span in calls:
+            if not self._is_leaf(span, agent) or time_key(span) < time_key(one):
+                return False
+            if agent is not None and span.kind is Kind.LLM and one.kind is not Kind.LLM:
+                return False
+        known, added = self.leaves[holder], sorted(calls, key=time_key)
+        in_order = time_key(known[-1]) < time_key(added[0])
+        self.leaves[holder] = (*known, *added) if in_order else tuple(sorted((*known, *added), key=time_key))
+        self._note_leaves(parent, holder, {span.raw.span_id: span for span in added})
+        return True
+
+    def _note_leaves(self, parent: str, holder: str, leaves: Mapping[str, NormalizedSpan]) -> None:
+        self.leaf_holder |= dict.fromkeys(leaves, holder)
+        self.leaf_spans |= leaves
+        if holder == parent:
+            self.leaf_parent |= dict.fromkeys(leaves, parent)
+
+    def _is_leaf(self, span: NormalizedSpan, agent: NormalizedSpan | None) -> bool:
+        """Whether a call right below an agent, or below one that is missing, changes nothing in other spans."""
+        span_id = span.raw.span_id
+        if (
+            not self._calls.get(span_id)
+            or span_id in self._below
+            or (agent and span.raw.trace_id != agent.raw.trace_id)
+        ):
+            return False
+        return not any(address.to in self._names for address in self.addresses[span_id])
 
     def _leaves(self, parent: str, children: Sequence[NormalizedSpan]) -> tuple[str, dict[str, NormalizedSpan]]:
         """The leaves below a span, or below one that is missing, and the span of the tree that stands for them."""
@@ -195,17 +237,15 @@ class SpanIndex:
         leaves: dict[str, NormalizedSpan] = {}
         for span in children:
             span_id = span.raw.span_id
-            may_be_leaf = self._calls.get(span_id)
-            if may_be_leaf is False or (span.kind is Kind.AGENT and span_id not in self._below):
+            if self._calls.get(span_id) is False or (span.kind is Kind.AGENT and span_id not in self._below):
                 return "", {}
-            if may_be_leaf is None or span_id in self._below or (agent and span.raw.trace_id != agent.raw.trace_id):
-                continue
-            if not any(address.to in self._names for address in self.addresses[span_id]):
+            if self._is_leaf(span, agent):
                 leaves[span_id] = span
         # One stands for all: of an agent a call of a model, as it matters whether it asks one; else the first.
         asking = (i for i, span in leaves.items() if span.kind is Kind.LLM and agent is not None)
         one = next(asking, next(iter(leaves), ""))
-        leaves.pop(one, None)
+        if one:
+            self._standing[parent] = leaves.pop(one)
         return parent if agent is not None else one, leaves
 
 
