@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..schemas.normalized import NormalizedSpan
 from .logged_arguments import add_logged_arguments
 from .message_history import complete_histories
-from .sections import LEAST_SPANS, Cutter, Section
+from .sections import LEAST_SPANS, RunSection, SectionFinder
 from .span_tree import SpanTree
 from .turn_spans import StartedRun, TurnSpans
 from .turns import group_turns
@@ -18,7 +18,7 @@ from .turns import group_turns
 class _Grouped:
     """The turns of a section; `before`: the agent's last call before it."""
 
-    section: Section
+    section: RunSection
     before: NormalizedSpan | None
     turns: list[TurnSpans]
 
@@ -28,7 +28,7 @@ class RunTurns:
 
     def __init__(self, run: str) -> None:
         self._run = run
-        self._cutter: Cutter | None = None
+        self._finder: SectionFinder | None = None
         self._grown = False
         self._around: object = None
         self._known: dict[str, _Grouped] = {}
@@ -48,10 +48,10 @@ class RunTurns:
             self._around, self._known = around, {}
         grown, self._grown = self._grown, True
         if not grown or len(spans) < 2 * LEAST_SPANS or any(span.log_text for way in around for span in way):
-            return self._turns(Section(spans, [], list(started)), None, tree)
-        if self._cutter is None:
-            self._cutter = Cutter(self._run)
-        sections = self._cutter.cut(spans, started, tree)
+            return self._turns(RunSection(spans, [], list(started)), None, tree)
+        if self._finder is None:
+            self._finder = SectionFinder(self._run)
+        sections = self._finder.cut(spans, started, tree)
         known, self._known = self._known, {}
         turns: list[TurnSpans] = []
         before: NormalizedSpan | None = None
@@ -66,7 +66,7 @@ class RunTurns:
             before = next((t.llm for t in reversed(grouped.turns) if t.llm and not t.inner), before)
         return turns
 
-    def _turns(self, section: Section, before: NormalizedSpan | None, tree: SpanTree) -> list[TurnSpans]:
+    def _turns(self, section: RunSection, before: NormalizedSpan | None, tree: SpanTree) -> list[TurnSpans]:
         turns = group_turns(self._run, section.spans, section.started, tree)
         complete_histories(turns, before)
         add_logged_arguments(turns, tree)

@@ -22,7 +22,7 @@ LEAST_SPANS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class RunSection:
     """Spans in the run's order, the ids of those right above them, and the runs that were started among them."""
 
     spans: list[NormalizedSpan]
@@ -30,7 +30,7 @@ class Section:
     started: list[StartedRun]
 
 
-class Cutter:
+class SectionFinder:
     """Cuts the spans of one growing run into sections; the spans before the first that changed are not read again."""
 
     def __init__(self, run: str) -> None:
@@ -41,7 +41,7 @@ class Cutter:
         self._known: list[tuple[int, int]] = []  # by position: the number of places before it, the end of all up to it
         self._cuts: list[int] = [0]  # positions at which sections begin, ascending
 
-    def cut(self, spans: list[NormalizedSpan], started: Sequence[StartedRun], tree: SpanTree) -> list[Section]:
+    def cut(self, spans: list[NormalizedSpan], started: Sequence[StartedRun], tree: SpanTree) -> list[RunSection]:
         """The sections of a run's spans (in the order of `tree`, the whole one) and of the runs right below it."""
         above = [tree.parent.get(span.raw.span_id) for span in spans]
         first = min(shared_prefix(self._spans, spans), shared_prefix(self._above, above))
@@ -55,7 +55,7 @@ class Cutter:
         for run in started:
             below[self._section(run)].append(run)
         ends = [*self._cuts[1:], len(spans)]
-        return [Section(spans[i:j], above[i:j], runs) for i, j, runs in zip(self._cuts, ends, below, strict=True)]
+        return [RunSection(spans[i:j], above[i:j], runs) for i, j, runs in zip(self._cuts, ends, below, strict=True)]
 
     def _forget(self, first: int) -> None:
         """All that is known of the spans from this position on."""
