@@ -41,10 +41,9 @@ def abstains(text: str, seen: Sequence[str] = ()) -> bool:
 
     `seen`: texts that its names and numbers may come from.
     """
-    bare = text.strip(" .!\n\"'")
-    if len(bare) <= _LONGEST_EMPTY and bare.lower() in _EMPTY:
+    if _is_empty(text):
         return True
-    if not _admits(text[:_READ].replace("\u2019", "'").lower()):
+    if not may_abstain(text):
         return False
     waited = 0
     admitted = False
@@ -61,6 +60,16 @@ def abstains(text: str, seen: Sequence[str] = ()) -> bool:
             if waited >= _OPENING:
                 return False
     return admitted
+
+
+def may_abstain(text: str) -> bool:
+    """Whether a text admits anything at all: one that does not `abstains` from nothing, whatever was seen."""
+    return _is_empty(text) or _admits(text[:_READ].replace("\u2019", "'").lower())
+
+
+def _is_empty(text: str) -> bool:
+    bare = text.strip(" .!\n\"'")
+    return len(bare) <= _LONGEST_EMPTY and bare.lower() in _EMPTY
 
 
 def asks(text: str, seen: Sequence[str] = ()) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import islice
 from typing import Final
 
-from .abstention import abstains, asks, tokens
+from .abstention import abstains, asks, may_abstain, tokens
 from .facts import RunFacts, TurnFacts
 from .names import Role
 from .quoting import values_of
@@ -51,13 +52,17 @@ def needs_no_support(facts: RunFacts, turn: TurnFacts) -> bool:
     return gives_up_honestly(facts, turn) or _remembered("unclaiming", facts, turn, _asks_or_restates)
 
 
+Seen = Callable[[], Sequence[str]]
+"""Gives the texts that a turn's statement may come from; most statements are judged without."""
+
+
 def _remembered(
-    question: str, facts: RunFacts, turn: TurnFacts, answer: Callable[[TurnFacts, str, Sequence[str]], bool]
+    question: str, facts: RunFacts, turn: TurnFacts, answer: Callable[[TurnFacts, str, Seen], bool]
 ) -> bool:
     key = (question, turn.position)
     if key not in facts.memo:
         text = statement(turn)
-        facts.memo[key] = bool(text.strip()) and answer(turn, text, _latest(facts.texts_until(turn.position)))
+        facts.memo[key] = bool(text.strip()) and answer(turn, text, partial(_seen, facts, turn))
     remembered: bool = facts.memo[key]
     return remembered
 
@@ -66,7 +71,8 @@ _MOST_SEEN: Final = 300_000
 """Characters of a run's input that are searched for one turn: the task, and the latest messages."""
 
 
-def _latest(seen: Sequence[str]) -> list[str]:
+def _seen(facts: RunFacts, turn: TurnFacts) -> list[str]:
+    seen = facts.texts_until(turn.position)
     texts, left = list(seen[:1]), _MOST_SEEN
     for text in islice(reversed(seen), len(seen) - 1):
         texts.append(text[:left])
@@ -76,12 +82,13 @@ def _latest(seen: Sequence[str]) -> list[str]:
     return texts
 
 
-def _gives_up(_: TurnFacts, text: str, seen: Sequence[str]) -> bool:
-    return abstains(text, seen)
+def _gives_up(_: TurnFacts, text: str, seen: Seen) -> bool:
+    return may_abstain(text) and abstains(text, seen())
 
 
-def _asks_or_restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
-    return asks(text, seen) or _restates(turn, text, seen)
+def _asks_or_restates(turn: TurnFacts, text: str, seen: Seen) -> bool:
+    texts = seen()
+    return asks(text, texts) or _restates(turn, text, texts)
 
 
 def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
@@ -101,9 +108,9 @@ def states_unseen_number(facts: RunFacts, turn: TurnFacts) -> bool:
     return _remembered("unseen", facts, turn, _has_unseen_number)
 
 
-def _has_unseen_number(_: TurnFacts, text: str, seen: Sequence[str]) -> bool:
+def _has_unseen_number(_: TurnFacts, text: str, seen: Seen) -> bool:
     numbers = {_digits(n) for n in _NUMBER.findall(text[:_ANSWER_READ])}
-    return bool(numbers) and not numbers <= {_digits(n) for s in seen for n in _NUMBER.findall(s)}
+    return bool(numbers) and not numbers <= {_digits(n) for s in seen() for n in _NUMBER.findall(s)}
 
 
 def _digits(number: str) -> str:
