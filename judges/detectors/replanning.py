@@ -46,7 +46,8 @@ def _relies_on_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """A plan that names a tool of which the last call before it failed, more than once in all."""
     failures: Counter[str] = Counter()
     failing: set[str] = set()
-    for turn in facts.turns:
+    last = max((t.position for t in facts.turns if t.turn.kind is TurnKind.PLAN), default=-1)
+    for turn in facts.turns[: last + 1]:
         if turn.turn.kind is TurnKind.PLAN and failing and turn.span_id:
             again = next((n for n in facts.named_tools(turn.low) if n in failing and failures[n] >= _FAILED_OFTEN), "")
             if again:

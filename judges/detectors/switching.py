@@ -23,11 +23,13 @@ def _after_failure(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts]]:
     """(the turn that failed, the next acting turn) where no plan was made in between and no agent is asked again."""
     acts = facts.acts
     for before, after in pairwise(acts):
+        if before.failure is None and not before.gave_up:
+            continue
         between = facts.turns[before.position + 1 : after.position]
         replanned = any(t.turn.kind is TurnKind.PLAN for t in between)
         asks_again = before.failure is None and bool(after.turn.sub_run_ids)
         adapts = after.attempted or facts.plan_at[after.position] < 0
-        if (before.failure is not None or before.gave_up) and not (replanned or asks_again or adapts):
+        if not (replanned or asks_again or adapts):
             yield before, after
 
 
