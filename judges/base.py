@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Protocol, TypeVar, runtime_checkable
 
 from ..schemas.findings import Draft
 from ..schemas.normalized import NormalizedSpan
 from ..schemas.trajectory import AgentRun, Trace
+from .evidence import OwnText
 from .facts import RunFacts
 from .memory import SuiteMemory
 from .rest_of_trace import Reads, RestOfTrace
@@ -62,6 +64,16 @@ class Context:
         """The trace's spans by id."""
         self._reads = None
         return self._rest.trace.spans
+
+    @cached_property
+    def own_text(self) -> OwnText:
+        """The own texts of the trace's spans, and their places."""
+        return OwnText(self._rest.trace, known=self.memory.places)
+
+    def place(self, run: AgentRun, span_id: str) -> tuple[NormalizedSpan, int] | None:
+        """A span of a run's turns, with the index of its turn; None for one that is in none of them."""
+        place = self.own_text.in_run(span_id, run.id)
+        return (self._rest.trace.spans[span_id], place[1].index) if place is not None else None
 
     def run(self, run: AgentRun) -> RunFacts:
         """The facts of one run of the trace."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 
 from ..schemas.normalized import Json, Message, NormalizedSpan
 from ..schemas.shown import folded
@@ -87,17 +88,29 @@ def _new_messages(span: NormalizedSpan, turn: Turn | None) -> tuple[Message, ...
 
 @dataclass(frozen=True, slots=True)
 class RunPlaces:
-    """Ids of a run's spans in order, its own first, and the turns that they belong to."""
+    """The places of a run's spans: their ids by turn, and the turn of each."""
 
     run: AgentRun
-    spans: list[str]
+    by_turn: list[tuple[str, ...]]
     places: dict[str, tuple[AgentRun, Turn]]
 
     @classmethod
-    def of(cls, run: AgentRun) -> RunPlaces:
-        """Those of a run."""
-        spans = [(span.span_id, (run, turn)) for turn in run.turns for span in turn.spans]
-        return cls(run, [*([run.span.span_id] if run.span else ()), *(i for i, _ in spans)], dict(spans))
+    def of(cls, run: AgentRun, before: RunPlaces | None = None) -> RunPlaces:
+        """Those of a run; `before`: as it was, whose turns may be the same."""
+        known = zip(before.run.turns, before.by_turn, strict=True) if before is not None else ()
+        by_turn = [spans if old is turn else _ids(turn) for turn, (old, spans) in zip(run.turns, known, strict=False)]
+        by_turn += map(_ids, run.turns[len(by_turn) :])
+        places = (((run, turn), spans) for turn, spans in zip(run.turns, by_turn, strict=True))
+        return cls(run, by_turn, {span_id: place for place, spans in places for span_id in spans})
+
+    @property
+    def spans(self) -> list[str]:
+        """Their ids in order."""
+        return [*([self.run.span.span_id] if self.run.span else ()), *chain.from_iterable(self.by_turn)]
+
+
+def _ids(turn: Turn) -> tuple[str, ...]:
+    return tuple(span.span_id for span in turn.spans)
 
 
 class OwnText:
@@ -111,8 +124,9 @@ class OwnText:
         for gone in self._known.keys() - {run.id for run in trace.runs}:
             del self._known[gone]
         for run in trace.runs:
-            if run.id not in self._known or self._known[run.id].run is not run:
-                self._known[run.id] = RunPlaces.of(run)
+            before = self._known.get(run.id)
+            if before is None or before.run is not run:
+                self._known[run.id] = RunPlaces.of(run, before)
         self._raw: dict[str, list[str]] = {}
         self._made: dict[str, dict[str, str]] = {}
         self._tolerant: dict[str, list[Folded]] = {}
@@ -127,8 +141,12 @@ class OwnText:
 
     def place(self, span_id: str, run_id: str = "") -> tuple[AgentRun, Turn] | None:
         """The run and turn that the span belongs to; it is looked for in that run first."""
-        found = self._known[run_id].places.get(span_id) if run_id in self._known else None
-        return found or self._places.get(span_id)
+        return self.in_run(span_id, run_id) or self._places.get(span_id)
+
+    def in_run(self, span_id: str, run_id: str) -> tuple[AgentRun, Turn] | None:
+        """As `place`, in that run alone."""
+        known = self._known.get(run_id)
+        return known.places.get(span_id) if known is not None else None
 
     def holds(self, span_id: str, evidence: str) -> bool:
         """Whether the span's own text holds the quote: exactly, or as it is shown, but for white space and case."""

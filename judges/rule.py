@@ -75,7 +75,8 @@ class RunRule:
         return [self._draft(hit, facts, ctx) for hit in islice(self.find(facts, ctx), most)]
 
     def _draft(self, hit: Hit, facts: RunFacts, ctx: Context) -> Draft:
-        span, turn = facts.places.get(hit.span_id) or (ctx.ask(RestOfTrace.span, hit.span_id), hit.turn)
+        place = ctx.place(facts.run, hit.span_id)
+        span, turn = place or (ctx.ask(RestOfTrace.span, hit.span_id), hit.turn)
         empty = hit.evidence.strip() in ("", span.raw.name)
         return Draft(
             judge=self.name,

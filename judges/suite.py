@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import Final, Protocol
 
@@ -75,7 +75,7 @@ class Suite:
             drafts += found.drafts
             if found.failure:
                 failures.append((detector.name, found.failure))
-        gate = _Gate(trace, ctx.memory)
+        gate = _Gate(trace, ctx.own_text)
         passed = [placed for draft in drafts if (placed := gate.place(draft)) is not None]
         if self._ranker is not None:
             passed = self._ranker.rank(ctx, passed)
@@ -95,12 +95,8 @@ class _Gate:
     """Moves each draft to the span that holds its evidence, in a closed turn, or drops it."""
 
     trace: Trace
-    memory: SuiteMemory
+    own: OwnText
     dropped: int = 0
-    own: OwnText = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.own = OwnText(self.trace, known=self.memory.places)
 
     def place(self, found: PlacedDraft) -> Draft | None:
         draft = found.draft
