@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ..schemas.text.code_blocks import code_of
+from ..schemas.trajectory import ToolCall
 from .commands import failed
 from .exit_status import Ended, ended
 from .facts import RunFacts, TurnFacts
@@ -98,14 +99,17 @@ def _writing(run: RunFacts, turn: TurnFacts) -> Iterator[_Writing]:
 
 def _called(run: RunFacts) -> Iterator[Execution]:
     """Executions by tools: a call whose result tells how a program ended; nobody's in a turn without a model's call."""
-    for turn in run.turns:
+    for turn, (call, end) in run.in_turns(_ended_calls):
         author = turn if turn.turn.llm is not None else None
-        for facts in turn.calls:
-            call, end = facts.call, facts.end
-            if facts.role is Role.FINAL or end is None or not (end.framed or facts.runs_code):
-                continue
-            at, span_id = (call.span.raw.start, call.span.span_id) if call.span else (_start(turn), "")
-            yield Execution(at, code_argument(call.arguments), end, run if author else None, author, span_id)
+        at, span_id = (call.span.raw.start, call.span.span_id) if call.span else (_start(turn), "")
+        yield Execution(at, code_argument(call.arguments), end, run if author else None, author, span_id)
+
+
+def _ended_calls(turn: TurnFacts) -> Iterator[tuple[ToolCall, Ended]]:
+    for facts in turn.calls:
+        end = facts.end
+        if end is not None and facts.role is not Role.FINAL and (end.framed or facts.runs_code):
+            yield facts.call, end
 
 
 def _of_author(execution: Execution, writings: Sequence[_Writing]) -> Execution:

@@ -6,11 +6,11 @@ that of a call or of the step around it; it is *read* by the first later turn wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from ..schemas.normalized import Kind, NormalizedSpan
+from ..schemas.normalized import Kind
 from ..schemas.text.code_blocks import code_of
 from ..schemas.trajectory import AgentRun, ToolCall, Turn, TurnKind
 from .code_text import reaches_out
@@ -18,10 +18,12 @@ from .commands import edits, end_of, failed, runs_code, unapplied
 from .exit_status import Ended
 from .failure_reading import AHEAD, FailureReading, first_reading
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
+from .found_in_turns import FoundInTurns
 from .history import opening_messages
 from .names import Role, code_argument, hands_back, hints, named, reads, role_of, text_of
 from .refusals import declined, refusal_of
 from .text import TextCache
+from .tool_schema import parameters_of
 from .wording import LOOK_UP, holds_any
 
 T = TypeVar("T")
@@ -37,6 +39,7 @@ class CallFacts:
     """One call, its role, its failure if it failed, and the kind of refusal if it was turned down (refusals.py).
 
     `end`: how the program ended that it ran, as far as its result tells; None of a call that started an agent.
+    `parameters`: the JSON schema of its arguments, None where it is not recorded.
     """
 
     call: ToolCall
@@ -44,6 +47,7 @@ class CallFacts:
     failure: StepFailure | None
     refusal: FailureKind | None = None
     end: Ended | None = None
+    parameters: Mapping[str, Any] | None = None
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, find: Callable[[CallFacts], T]) -> T:
@@ -76,8 +80,8 @@ class TurnFacts:
     `failure`: of a call or the step; `failed_call` the call it was, None for the step. `read`: where it was read.
     `gave_up`: the line by which a sub-agent started here says that it obtained nothing. `attempted`: data access
     was tried; `looked_up`: some of it by a way to read, which a refused change is not; `succeeded`: some of it brought
-    something. `answers`: it hands over the run's answer by a tool, or writes such a call out in code. `code`: what it
-    wrote to be run and its framework ran.
+    something. `answers`: it hands over the run's answer by a tool, or writes such a call out in code. `acting`: the
+    agent acts here. `started`: ids of the runs that it started. `code`: what it wrote to be run and its framework ran.
     """
 
     turn: Turn
@@ -92,13 +96,10 @@ class TurnFacts:
     looked_up: bool
     succeeded: bool
     answers: bool
+    acting: bool
+    started: tuple[str, ...]
     code: str = ""
     read: FailureReading | None = None
-
-    @property
-    def acting(self) -> bool:
-        """Whether the agent acts here."""
-        return self.turn.kind is TurnKind.ACT and self.turn.llm is not None
 
     @property
     def span_id(self) -> str:
@@ -113,9 +114,9 @@ class RunFacts:
     `acts`: the acting turns, in order. `tools`: names of the tools and agents that it could use, without the one that
     hands over the answer. `settled`: its own span has ended, so that an absence in it means something. By position:
     `wants_data`, whether the latest plan before it (else the survey of facts, or a plan that opens what was said up to
-    there) asks for data from outside; `plan_at`, where that plan stands (-1: nowhere). `sent`: see `texts_until`;
-    `sent_until`: how many of them there are up to a position. `troubled`: a step, a call or an agent that it started
-    brought a failure, a refusal or nothing. `informed`: data observed before the run stands in its input (history.py).
+    there) asks for data from outside; `plan_at`, where that plan stands (-1: nowhere). `troubled`: a step, a call or an
+    agent that it started brought a failure, a refusal or nothing. `informed`: data observed before the run stands in
+    its input (history.py).
     """
 
     run: AgentRun
@@ -125,26 +126,29 @@ class RunFacts:
     settled: bool
     wants_data: tuple[bool, ...]
     plan_at: tuple[int, ...]
-    sent: tuple[str, ...]
-    sent_until: tuple[int, ...]
     troubled: bool
     informed: bool = False
+    found: dict[Hashable, FoundInTurns] = field(default_factory=dict, compare=False, repr=False)
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
     """Answers already computed, by question and, of a turn, its position. Many rules ask the same."""
+
+    def in_turns(self, find: Callable[[TurnFacts], Iterable[T]]) -> Iterator[tuple[TurnFacts, T]]:
+        """All that `find` finds in each turn alone (`read` is no part of it), with the turn; found once while it stays.
+
+        `find` is a function of a module: it is what the answers are known by.
+        """
+        known = self.found.get(find) or FoundInTurns()
+        if known.seen < len(self.turns):
+            new = [(turn.position, item) for turn in self.turns[known.seen :] for item in find(turn)]
+            positions, items = [*known.positions, *(at for at, _ in new)], [*known.items, *(item for _, item in new)]
+            known = self.found[find] = FoundInTurns(len(self.turns), positions, items)
+        return zip(map(self.turns.__getitem__, known.positions), known.items, strict=True)
 
     def once(self, find: Callable[[RunFacts], Iterable[T]]) -> tuple[T, ...]:
         """All that `find` finds in the run, computed at first use."""
         if find not in self.memo:
             self.memo[find] = tuple(find(self))
         found: tuple[T, ...] = self.memo[find]
-        return found
-
-    @property
-    def places(self) -> Mapping[str, tuple[NormalizedSpan, int]]:
-        """The spans of the run's turns by id, each with the index of its turn."""
-        if "places" not in self.memo:
-            self.memo["places"] = {span.span_id: (span, turn.index) for turn in self.run.turns for span in turn.spans}
-        found: Mapping[str, tuple[NormalizedSpan, int]] = self.memo["places"]
         return found
 
     def plan_before(self, position: int) -> TurnFacts | None:
@@ -157,7 +161,11 @@ class RunFacts:
 
         Calls that plan or survey facts are sent the agent's own earlier words as if a user had said them.
         """
-        return self.sent[: self.sent_until[position]]
+        if "sent" not in self.memo:
+            self.memo["sent"] = _sent(self.run)
+        texts, until = self.memo["sent"]
+        sent: Sequence[str] = texts[: until[position]]
+        return sent
 
     def named_tools(self, low: str) -> list[str]:
         """Tools of the run that a lower-cased text names, in order of first mention."""
@@ -185,12 +193,13 @@ def setting_of(run: AgentRun, above: str) -> RunSetting:
     return RunSetting((run.tools, run.managed_agents, *own), _tools(run), enders, above)
 
 
-def read_run(run: AgentRun, turns: Iterable[TurnFacts], setting: RunSetting) -> RunFacts:
-    """The facts of a run, whose turns were read."""
+def read_run(
+    run: AgentRun, turns: Iterable[TurnFacts], setting: RunSetting, found: dict[Hashable, FoundInTurns]
+) -> RunFacts:
+    """The facts of a run, whose turns were read; `found`: see `RunFacts.in_turns`."""
     read = list(turns)
-    read = [_with_reading(t, read) for t in read]
+    read = [t if t.failure is None else _with_reading(t, t.failure, read) for t in read]
     plan_at, wants_data = _plans(read, setting.tools)
-    sent, sent_until = _sent(run)
     return RunFacts(
         run=run,
         turns=tuple(read),
@@ -199,9 +208,8 @@ def read_run(run: AgentRun, turns: Iterable[TurnFacts], setting: RunSetting) -> 
         settled=_is_over(run, setting.above),
         wants_data=wants_data,
         plan_at=plan_at,
-        sent=sent,
-        sent_until=sent_until,
         troubled=any(map(_is_troubled, read)),
+        found=found,
     )
 
 
@@ -211,11 +219,9 @@ def _is_troubled(turn: TurnFacts) -> bool:
     return any(call.failure is not None or call.refusal is not None for call in turn.calls)
 
 
-def started_in(turn: Turn) -> tuple[str, ...]:
-    """Ids of the runs that a turn started."""
-    if not turn.sub_run_ids and not any(c.sub_run_id for c in turn.tool_calls):
-        return ()
-    return tuple(dict.fromkeys([*turn.sub_run_ids, *(c.sub_run_id for c in turn.tool_calls if c.sub_run_id)]))
+def _started_in(turn: Turn) -> tuple[str, ...]:
+    called = [c.sub_run_id for c in turn.tool_calls if c.sub_run_id]
+    return tuple(dict.fromkeys([*turn.sub_run_ids, *called])) if called else turn.sub_run_ids
 
 
 def _is_over(run: AgentRun, above: str) -> bool:
@@ -232,8 +238,8 @@ def _is_over(run: AgentRun, above: str) -> bool:
     return all(hands_back(call.name, call.arguments, above) for call in last.tool_calls)
 
 
-def _sent(run: AgentRun) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """See `RunFacts`."""
+def _sent(run: AgentRun) -> tuple[list[str], list[int]]:
+    """All texts sent to a run (see `texts_until`), and how many of them there are up to each position."""
     texts, until = [run.goal], list[int]()
     opening = opening_messages(run)
     for turn in run.turns:
@@ -242,7 +248,7 @@ def _sent(run: AgentRun) -> tuple[tuple[str, ...], tuple[int, ...]]:
         elif turn.kind not in SURVEYS:
             texts += [m.text for m in turn.new_messages if m.role not in _OWN]
         until.append(len(texts))
-    return tuple(texts), tuple(until)
+    return texts, until
 
 
 def _plans(turns: Sequence[TurnFacts], tools: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[bool, ...]]:
@@ -251,8 +257,9 @@ def _plans(turns: Sequence[TurnFacts], tools: tuple[str, ...]) -> tuple[tuple[in
     latest, wanted, hinted = -1, False, False
     for turn in turns:
         plan_at.append(latest)
-        inline = turn.turn.kind is TurnKind.ACT and opens_with_plan(turn.low)
-        hinted = hinted or ((turn.turn.kind is TurnKind.FACTS or inline) and hints(turn.low, tools))
+        if latest < 0 and not hinted:
+            inline = turn.turn.kind is TurnKind.ACT and opens_with_plan(turn.low)
+            hinted = (turn.turn.kind is TurnKind.FACTS or inline) and hints(turn.low, tools)
         wants_data.append(wanted if latest >= 0 else hinted)
         if turn.turn.kind is TurnKind.PLAN:
             latest = turn.position
@@ -296,7 +303,8 @@ def read_turn(
     acted = code or turn.tool_calls or turn.tool_requests or turn.sub_run_ids
     if failure is not None and failure.kind is FailureKind.OTHER and replied and not acted:
         failure = replace(failure, kind=FailureKind.PARSE)
-    subs = [runs[i] for i in started_in(turn) if i in runs]
+    started = _started_in(turn)
+    subs = [runs[i] for i in started if i in runs]
     refusals = [line for sub in subs if (line := gives_up(sub.answer))]
     # A delegation is judged by what the agent answered, below.
     tried = [c for c in calls if c.role is Role.ACCESS and c.ran is not False and not c.call.sub_run_id]
@@ -321,6 +329,8 @@ def read_turn(
         looked_up=bool(subs) or ran or (stopped and not worst) or any(reads(c.call.name) for c in accesses),
         succeeded=worked or len(subs) > len(refusals) or (ran and failure is None),
         answers=answers,
+        acting=turn.kind is TurnKind.ACT and turn.llm is not None,
+        started=started,
         code=code,
     )
 
@@ -350,7 +360,7 @@ def read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
         refusal = None
     if told is not None and refusal is not None:
         failure = replace(told, kind=refusal)
-    return CallFacts(call, role_of(call.name), failure, refusal, end)
+    return CallFacts(call, role_of(call.name), failure, refusal, end, parameters_of(call, run))
 
 
 def _failure_of(call: ToolCall, result: str, end: Ended | None) -> StepFailure | None:
@@ -375,10 +385,8 @@ def _step_failure(turn: Turn) -> StepFailure | None:
     return None
 
 
-def _with_reading(facts: TurnFacts, turns: Sequence[TurnFacts]) -> TurnFacts:
-    if facts.failure is None:
-        return facts
+def _with_reading(facts: TurnFacts, failure: StepFailure, turns: Sequence[TurnFacts]) -> TurnFacts:
     result = facts.failed_call.result if facts.failed_call is not None else None
-    told = [facts.failure.text, *([result] if result else [])]
+    told = [failure.text, *([result] if result else [])]
     later = [(t.position, t.turn) for t in turns[facts.position + 1 : facts.position + 1 + AHEAD]]
     return replace(facts, read=first_reading(told, later))

@@ -40,8 +40,3 @@ def informed(told: Told, obtained: Mapping[str, bool]) -> bool:
     before that no run of the trace gave has a history that nobody can see here, so it counts as observed.
     """
     return told is None or any(obtained.get(text, default) for text, default in told)
-
-
-def said_by(run: AgentRun) -> tuple[str, ...]:
-    """All that a run said."""
-    return tuple(filter(None, (run.answer.strip(), *(t.text.strip() for t in run.turns))))

@@ -26,12 +26,15 @@ def start_of(turn: TurnFacts) -> int:
 
 
 def _worked(facts: RunFacts) -> Iterable[tuple[tuple[str, str], int]]:
-    found: dict[tuple[str, str], int] = {}
-    for turn in facts.turns:
-        worked = [
-            c.call.name for c in turn.calls if not c.failure and not c.refusal and c.ran and c.role is Role.ACCESS
-        ]
-        at = start_of(turn) if worked else -1
-        for key in ((facts.run.id, ""), *((facts.run.name, tool) for tool in worked)) if worked else ():
-            found[key] = max(found.get(key, -1), at)
-    return found.items()
+    found: dict[str, int] = {}
+    for _, (at, tools) in facts.in_turns(_worked_in):
+        for tool in tools:
+            if at > found.get(tool, -1):
+                found[tool] = at
+    by_tool = [((facts.run.name, tool), at) for tool, at in found.items()]
+    return [*by_tool, ((facts.run.id, ""), max(found.values()))] if found else ()
+
+
+def _worked_in(turn: TurnFacts) -> Iterable[tuple[int, list[str]]]:
+    tools = [c.call.name for c in turn.calls if not c.failure and not c.refusal and c.ran and c.role is Role.ACCESS]
+    return ((start_of(turn), tools),) if tools else ()

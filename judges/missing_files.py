@@ -18,16 +18,15 @@ def missed_again(runs: Iterable[RunFacts]) -> MissedAgain:
     """Of all runs of a trace."""
     missed: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
     for facts in runs:
-        for path, turn in facts.once(_misses):
-            missed[path].append((*turn, facts.run.id))
+        for _, (path, at, span_id) in facts.in_turns(_misses):
+            missed[path].append((at, span_id, facts.run.id))
     rows = (pairwise(sorted(row)) for row in missed.values())
     return {one: other for row in rows for (_, one, run), (_, other, next_run) in row if run != next_run}
 
 
-def _misses(facts: RunFacts) -> Iterator[tuple[str, tuple[int, str]]]:
-    for turn in facts.turns:
-        if turn.turn.llm is not None and (path := _missing(turn)):
-            yield path, (turn.turn.llm.raw.start, turn.span_id)
+def _misses(turn: TurnFacts) -> Iterator[tuple[str, int, str]]:
+    if turn.turn.llm is not None and (path := _missing(turn)):
+        yield path, turn.turn.llm.raw.start, turn.span_id
 
 
 def _missing(turn: TurnFacts) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress, count
+from operator import is_not
 
 from ..schemas.trajectory import AgentRun, Trace
-from .facts import RunFacts, TurnFacts, read_run, read_turn, setting_of, started_in
-from .history import informed, said_by, told_before
+from .facts import RunFacts, TurnFacts, read_run, read_turn, setting_of
+from .found_in_turns import FoundInTurns
+from .history import informed, told_before
 from .memory import KnownRun, SuiteMemory
 from .names import hands_back
 
@@ -41,18 +44,32 @@ def _known(run: AgentRun, runs: Mapping[str, AgentRun], memory: SuiteMemory) -> 
         if run.span is not None and not _hands_back(run, before.setting.above, above):
             return replace(before, setting=replace(before.setting, above=above))
     setting = setting_of(run, above)
-    started = [started_in(turn) for turn in run.turns]
-    answers = _answers((i for ids in started for i in ids), runs)
     same = before.turns if before is not None and before.setting == setting else ()
+    changed = {i for i, told in before.answers.items() if told != _answer(i, runs)} if same and before else set[str]()
     turns: list[TurnFacts] = []
     for position, turn in enumerate(run.turns):
         facts = same[position] if position < len(same) and same[position].turn is turn else None
-        if before is not None and any((i, answers[i]) not in before.answers.items() for i in started[position]):
-            facts = None
-        turns.append(facts or read_turn(turn, run, position, runs, memory.texts, setting))
+        if facts is None or (changed and not changed.isdisjoint(facts.started)):
+            facts = read_turn(turn, run, position, runs, memory.texts, setting)
+        turns.append(facts)
+    answers = _answers((i for t in turns for i in t.started), runs)
     succeeded = any(t.succeeded for t in turns)
-    read = read_run(run, turns, setting)
-    return KnownRun(run, setting, tuple(turns), answers, told_before(run), said_by(run), succeeded, read)
+    read = read_run(run, turns, setting, _found_in(same, turns, before.facts.found) if before and same else {})
+    said = filter(None, (run.answer.strip(), *(text for _, text in read.in_turns(_said))))
+    return KnownRun(run, setting, tuple(turns), answers, told_before(run), tuple(said), succeeded, read)
+
+
+def _found_in(
+    before: Sequence[TurnFacts], turns: Sequence[TurnFacts], found: Mapping[Hashable, FoundInTurns]
+) -> dict[Hashable, FoundInTurns]:
+    """What was found in the first turns of a run that are still the same."""
+    same = next(compress(count(), map(is_not, before, turns)), min(len(before), len(turns)))
+    return {find: known.until(same) for find, known in found.items()}
+
+
+def _said(turn: TurnFacts) -> tuple[str, ...]:
+    text = turn.turn.text.strip()
+    return (text,) if text else ()
 
 
 def _hands_back(run: AgentRun, *agents: str) -> bool:
@@ -62,4 +79,8 @@ def _hands_back(run: AgentRun, *agents: str) -> bool:
 
 
 def _answers(runs: Iterable[str], by_id: Mapping[str, AgentRun]) -> dict[str, str | None]:
-    return {i: by_id[i].answer if i in by_id else None for i in runs}
+    return {i: _answer(i, by_id) for i in runs}
+
+
+def _answer(run_id: str, by_id: Mapping[str, AgentRun]) -> str | None:
+    return by_id[run_id].answer if run_id in by_id else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from operator import eq
 from typing import Any, Final
 
 from ...schemas.normalized import Json
@@ -46,34 +48,34 @@ def _names(words: set[str]) -> bool:
     return any(word[:1].isupper() or word[:1].isdigit() for word in words)
 
 
-def _churn_runs(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
-    """Queries of one tool under one plan, each like an earlier one of them."""
-    for plan_acts in _by_plan(facts):
-        groups: dict[str, list[tuple[TurnFacts, CallFacts]]] = {}
-        for turn in plan_acts:
-            for call in turn.calls:
-                if call.role is not Role.ACCESS or call.call.sub_run_id or call.ran is False:
-                    continue
-                if not _query(call):
-                    continue
-                group = groups.setdefault(call.call.name, [])
-                if not group or any(_same_action(call, c) for _, c in group[-_LOOK_BACK:]):
-                    group.append((turn, call))
-        yield from (g for g in groups.values() if len(g) >= CHURNED)
+def _churn_runs(facts: RunFacts) -> Iterator[tuple[int, TurnFacts, CallFacts]]:
+    """Queries of one tool under one plan, each like an earlier one of them: their number, and the last."""
+    groups: dict[tuple[int, str], list[CallFacts]] = {}
+    last: dict[tuple[int, str], TurnFacts] = {}
+    for turn, call in facts.in_turns(_queries):
+        key = facts.plan_at[turn.position], call.call.name
+        group = groups.setdefault(key, [])
+        if not group or _is_churned(call, group[-_LOOK_BACK:]):
+            group.append(call)
+            last[key] = turn
+    return ((len(group), last[key], group[-1]) for key, group in groups.items() if len(group) >= CHURNED)
 
 
 _LOOK_BACK: Final = 4
 
 
-def _by_plan(facts: RunFacts) -> Iterator[list[TurnFacts]]:
-    acts: list[TurnFacts] = []
-    for turn in facts.turns:
-        if turn.turn.kind is TurnKind.PLAN:
-            yield acts
-            acts = []
-        elif turn.acting:
-            acts.append(turn)
-    yield acts
+def _is_churned(call: CallFacts, earlier: list[CallFacts]) -> bool:
+    """Whether a call is like one of these; found once for the same ones."""
+    known: tuple[list[CallFacts], bool] | None = call.memo.get(_is_churned)
+    if known is None or known[0] != earlier:
+        known = call.memo[_is_churned] = earlier, any(_same_action(call, other) for other in earlier)
+    return known[1]
+
+
+def _queries(turn: TurnFacts) -> Iterator[CallFacts]:
+    calls = turn.calls if turn.acting else ()
+    made = (c for c in calls if c.role is Role.ACCESS and not c.call.sub_run_id and c.ran is not False)
+    return (call for call in made if _query(call))
 
 
 def _same_action(one: CallFacts, other: CallFacts) -> bool:
@@ -104,23 +106,24 @@ def _free_text(call: CallFacts) -> str:
 
 
 def _churn(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for run in facts.once(_churn_runs):
-        turn, call = run[-1]
-        text = f"{call.call.name} is asked for nearly the same {times(len(run))} under one plan."
+    for number, turn, call in facts.once(_churn_runs):
+        text = f"{call.call.name} is asked for nearly the same {times(number)} under one plan."
         yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
 
 
 def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for run in facts.once(_churn_runs):
-        _turn, call = run[-1]
+    for number, _turn, call in facts.once(_churn_runs):
         if call.call.span is not None:
-            text = f"{call.call.name} is asked for nearly the same {times(len(run))} under one plan."
+            text = f"{call.call.name} is asked for nearly the same {times(number)} under one plan."
             yield Hit(call.call.span.span_id, quote_executed(call.call.span, call.call), text, call.call.span.span_id)
 
 
 def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
     """Calls of one tool with the same arguments and the same result, at least SAME_CALLS of them in a row."""
     acts = [t for t in facts.turns if t.turn.kind is TurnKind.ACT]  # also those whose model's call has no span
+    results = [c.call.result for t in acts for c in t.calls if c.role is Role.ACCESS and c.call.result is not None]
+    if not any(map(eq, results, islice(results, 1, None))):
+        return
     calls = [(t, c) for t in acts for c in t.calls if c.role is Role.ACCESS and c.ran]
     # Most runs have no such row, so that what changes need not be known.
     if any(_rows(calls, frozenset())):
@@ -159,10 +162,11 @@ def _key(call: CallFacts) -> str:
 
 
 def _same(one: ToolCall, other: ToolCall) -> bool:
+    if one.name != other.name or one.result != other.result or one.arguments != other.arguments:
+        return False
     # Without recorded arguments, equal names say nothing.
     known = one.arguments not in (None, "") and one.result is not None
-    waits = any(word in one.name.lower() for word in _WAITING)
-    return known and not waits and (one.name, one.arguments, one.result) == (other.name, other.arguments, other.result)
+    return known and not any(word in one.name.lower() for word in _WAITING)
 
 
 _WAITING: Final = ("status", "wait", "poll", "check", "sleep", "progress")

@@ -51,11 +51,14 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 def _unapplied(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turn in facts.turns if facts.acts else ():
-        for call in (c.call for c in turn.calls if c.failure is not None and c.failure.kind is FailureKind.EXIT):
-            if turn.span_id and edits(call.name, call.arguments) and unapplied(call.result or ""):
-                text = f"The change that {call.name} was given does not fit the file, so nothing was changed."
-                yield Hit(turn.span_id, quote_call(turn.turn, call), text, call.span.span_id if call.span else "")
+    return (hit for _, hit in facts.in_turns(_unapplied_in) if facts.acts)
+
+
+def _unapplied_in(turn: TurnFacts) -> Iterator[Hit]:
+    for call in (c.call for c in turn.calls if c.failure is not None and c.failure.kind is FailureKind.EXIT):
+        if turn.span_id and edits(call.name, call.arguments) and unapplied(call.result or ""):
+            text = f"The change that {call.name} was given does not fit the file, so nothing was changed."
+            yield Hit(turn.span_id, quote_call(turn.turn, call), text, call.span.span_id if call.span else "")
 
 
 def _unchecked(facts: RunFacts, _: Context) -> Iterator[Hit]:

@@ -121,15 +121,18 @@ def _tools(turn: TurnFacts) -> bool:
 
 
 def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turn in facts.turns:
-        llm = turn.turn.llm
-        if llm is None:
-            continue
-        cut = any(r.lower() in _CUT for r in llm.finish_reasons)
-        full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
-        if cut or full:
-            text = "The output reached its limit of length and was cut off."
-            yield Hit(turn.span_id, quote(turn.text.strip()[-_TAIL:]), text)
+    return (hit for _, hit in facts.in_turns(_cut_off))
+
+
+def _cut_off(turn: TurnFacts) -> Iterator[Hit]:
+    llm = turn.turn.llm
+    if llm is None:
+        return
+    cut = any(r.lower() in _CUT for r in llm.finish_reasons)
+    full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
+    if cut or full:
+        text = "The output reached its limit of length and was cut off."
+        yield Hit(turn.span_id, quote(turn.text.strip()[-_TAIL:]), text)
 
 
 _CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})

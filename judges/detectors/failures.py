@@ -240,7 +240,7 @@ def _severity(facts: RunFacts, ctx: Context, turn: TurnFacts) -> Severity | None
 
 
 def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn, call in facts.once(failed_calls):
+    for turn, call in facts.in_turns(failed_calls):
         failure, span = call.failure, call.call.span
         if failure is None or failure.page or failure.kind not in kinds or span is None or _ended(call.call, ctx):
             continue
@@ -249,9 +249,9 @@ def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) 
         yield Hit(span.span_id, evidence, text, span.span_id, severity=severity_of(ctx, facts, turn, call))
 
 
-def failed_calls(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts]]:
-    """All calls of a run that failed, with their turns."""
-    return ((turn, call) for turn in facts.turns for call in turn.calls if call.failure is not None)
+def failed_calls(turn: TurnFacts) -> list[CallFacts]:
+    """The calls of a turn that failed."""
+    return [call for call in turn.calls if call.failure is not None]
 
 
 def _rules() -> Iterator[RunRule]:

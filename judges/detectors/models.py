@@ -8,7 +8,7 @@ from typing import Final
 
 from ...schemas.normalized import NormalizedSpan
 from ..base import Context
-from ..facts import RunFacts
+from ..facts import RunFacts, TurnFacts
 from ..failure_text import FailureKind as F
 from ..failure_text import classify
 from ..quoting import quote
@@ -38,16 +38,16 @@ def _text(span: NormalizedSpan) -> str:
 
 
 def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for llm, kind in facts.once(_failures):
+    for _turn, (llm, kind) in facts.in_turns(_failures):
         if kind in kinds:
             text = llm.exceptions[-1].message if llm.exceptions else llm.raw.status_message
             yield Hit(llm.span_id, quote(text.strip()), f"This LLM call failed: {what}.", llm.span_id)
 
 
-def _failures(facts: RunFacts) -> Iterator[tuple[NormalizedSpan, F]]:
-    """The LLM calls of a run that failed, each with its kind of failure."""
-    calls = (turn.turn.llm for turn in facts.turns)
-    return ((llm, classify(_text(llm))) for llm in calls if llm is not None and llm.is_error)
+def _failures(turn: TurnFacts) -> tuple[tuple[NormalizedSpan, F], ...]:
+    """The LLM call of a turn that failed, with its kind of failure."""
+    llm = turn.turn.llm
+    return ((llm, classify(_text(llm))),) if llm is not None and llm.is_error else ()
 
 
 RULES: Final = tuple(

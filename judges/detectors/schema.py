@@ -20,23 +20,23 @@ from ..names import Role
 from ..quoting import quote_call, quote_executed
 from ..retries import retries
 from ..rule import Hit, rule
-from ..tool_schema import mistyped, parameters_of, reason_of_refusal
+from ..tool_schema import mistyped, reason_of_refusal
 from .failures import read_hit, severity_of
 
 
 def _refused(facts: RunFacts, kind: FailureKind) -> Iterator[tuple[TurnFacts, CallFacts]]:
-    for turn, call in facts.once(_all_refused):
+    for turn, call in facts.in_turns(_refused_in):
         going_on = not facts.settled and turn.position == len(facts.turns) - 1
         # Of a call without an outcome nobody knows before the run is over or goes on.
         if call.refusal is kind and (call.failure is not None or not going_on):
             yield turn, call
 
 
-def _all_refused(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts]]:
-    return ((turn, call) for turn in facts.turns for call in turn.calls if call.refusal is not None)
+def _refused_in(turn: TurnFacts) -> list[CallFacts]:
+    return [call for call in turn.calls if call.refusal is not None]
 
 
-def _why(facts: RunFacts, call: CallFacts, kind: FailureKind) -> str:
+def _why(call: CallFacts, kind: FailureKind) -> str:
     name = call.call.name[:60]
     if kind is FailureKind.UNKNOWN_TOOL:
         return f"There is no tool named {name!r}."
@@ -44,7 +44,7 @@ def _why(facts: RunFacts, call: CallFacts, kind: FailureKind) -> str:
         return f"The arguments for {name} are no valid JSON, so they could not be read."
     if kind is FailureKind.POLICY:
         return f"This call of {name} was refused: a rule or a person did not allow it."
-    found = reason_of_refusal(call.call.arguments, parameters_of(call.call, facts.run))
+    found = reason_of_refusal(call.call.arguments, call.parameters)
     why = found or "was given arguments that it does not take"
     return f"{name} {why}, so this call {'did not run' if call.ran is False else 'failed'}."
 
@@ -62,13 +62,13 @@ def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
         if place:
             again = again_at.get(turn.span_id, "") if call.call is turn.failed_call else ""
             also = (again,) if again else ()
-            yield Hit(place, evidence, _why(facts, call, kind), shown, reader, also, linked, severity)
+            yield Hit(place, evidence, _why(call, kind), shown, reader, also, linked, severity)
 
 
 def _read(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     for turn, call in _refused(facts, FailureKind.SCHEMA):
         if turn.span_id:
-            text = f"This turn is the first to read a failure: {_why(facts, call, FailureKind.SCHEMA)}"
+            text = f"This turn is the first to read a failure: {_why(call, FailureKind.SCHEMA)}"
             severity = severity_of(ctx, facts, turn, call)
             yield from (replace(hit, severity=severity) for hit in read_hit(facts, turn, text))
 
@@ -79,14 +79,17 @@ def _mistyped(facts: RunFacts, _: Context) -> Iterator[Hit]:
     Arguments that the schema does not know, and missing ones, are no error where the call worked: frameworks add some
     and have defaults for others.
     """
-    for turn in facts.turns:
-        for call in turn.calls if turn.turn.llm is not None else ():
-            if call.role is not Role.ACCESS or call.failure is not None or not call.ran:
-                continue
-            name = mistyped(call.call.arguments, parameters_of(call.call, facts.run))
-            if name:
-                text = f"{call.call.name} is given {name[:40]!r} in another type than its schema says; the call worked."
-                yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
+    return (hit for _, hit in facts.in_turns(_mistyped_in))
+
+
+def _mistyped_in(turn: TurnFacts) -> Iterator[Hit]:
+    for call in turn.calls if turn.turn.llm is not None else ():
+        if call.role is not Role.ACCESS or call.failure is not None or not call.ran:
+            continue
+        name = mistyped(call.call.arguments, call.parameters)
+        if name:
+            text = f"{call.call.name} is given {name[:40]!r} in another type than its schema says; the call worked."
+            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
 
 
 def _unanswered(history: Sequence[Message]) -> set[str]:
@@ -102,19 +105,23 @@ def _unanswered(history: Sequence[Message]) -> set[str]:
 
 def _lost(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """The model was sent its request again and no result for it; where requests have no ids, nobody can tell."""
-    for turn in facts.turns:
-        if not any(c.call.call_id and c.call.result is None for c in turn.calls):
-            continue
+    for turn, calls in facts.in_turns(_silent_in):
         later = next((t.turn.llm for t in facts.turns[turn.position + 1 :] if t.acting), None)
         if later is None:
             continue
         unanswered = _unanswered(later.input_messages)
-        for call in turn.calls:
-            silent = call.call.result is None and call.failure is None and call.refusal is None
-            if silent and call.call.call_id in unanswered and turn.span_id and not call.call.sub_run_id:
+        for call in calls:
+            if call.call.call_id in unanswered:
                 shown = call.call.span.span_id if call.call.span else ""
                 text = f"The agent went on without a result of its call of {call.call.name[:60]}: none was ever sent."
                 yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, shown)
+
+
+def _silent_in(turn: TurnFacts) -> Iterator[list[CallFacts]]:
+    silent = (c for c in turn.calls if c.call.result is None and c.failure is None and c.refusal is None)
+    calls = [c for c in silent if c.call.call_id and turn.span_id and not c.call.sub_run_id]
+    if calls:
+        yield calls
 
 
 RULES: Final = (

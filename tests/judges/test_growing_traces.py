@@ -27,7 +27,7 @@ from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.rebuild import Rebuilder, rebuild
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.normalized import NormalizedSpan
-from tracejury.schemas.spans import Span
+from tracejury.schemas.spans import STATUS_ERROR, Span
 from tracejury.schemas.trajectory import Trace, TraceState
 
 SUITE = suite_of(())
@@ -95,6 +95,32 @@ def test_spans_that_end_later(drawn: list[dict[str, object]], chance: random.Ran
 
 def _opening(span: Span) -> dict[str, str]:
     return {key: value for key, value in span.attributes.items() if "output" not in key}
+
+
+@settings(max_examples=sized(25, 400), deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(5, 30))
+def test_one_long_run(chance: random.Random, size: int) -> None:
+    """Calls fail, to be mended later or not; some repeat; spans are announced, end, and come too late."""
+    whole = [_with_trouble(span, chance) for span in large_trace(100, text=20)]
+    begun = [replace(s, pending=True, end=s.start, status_code=0, attributes=_opening(s)) for s in whole]
+    announced = [(span.start, span) for span in begun if chance.random() < 0.3]
+    ended = [(s.end + chance.choice([0, 0, 0, 10**9]), s) for s in whole]
+    arriving = [span for _, span in sorted([*announced, *ended], key=lambda one: one[0])]
+    trace, growing = OpenTrace(("", "t"), 0, 0), Growing()
+    for at in range(0, len(arriving), size):
+        for span in arriving[at : at + size]:
+            trace.add_span(span)
+        growing.check(list(trace.spans.values()), TraceState.OPEN)
+    found = growing.check(list(trace.spans.values()), TraceState.SETTLED)
+    assert max(len(run.turns) for run in found.runs) > size
+
+
+def _with_trouble(span: Span, chance: random.Random) -> Span:
+    if span.attributes.get("openinference.span.kind") != "TOOL" or chance.random() < 0.4:
+        return span
+    if chance.random() < 0.5:
+        return replace(span, status_code=STATUS_ERROR, status_message="ConnectionError: the service answers 503")
+    return replace(span, attributes={**span.attributes, "input.value": '{"query": "a b c"}', "output.value": "[]"})
 
 
 @settings(max_examples=sized(25, 400), deadline=None)
