@@ -87,8 +87,7 @@ def _gives_up(_: TurnFacts, text: str, seen: Seen) -> bool:
 
 
 def _asks_or_restates(turn: TurnFacts, text: str, seen: Seen) -> bool:
-    texts = seen()
-    return asks(text, texts) or _restates(turn, text, texts)
+    return asks(text, texts := seen()) or _restates(turn, text, texts)
 
 
 def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:

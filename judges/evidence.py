@@ -110,7 +110,7 @@ class RunPlaces:
 
 
 def _ids(turn: Turn) -> tuple[str, ...]:
-    return tuple(span.span_id for span in turn.spans)
+    return tuple([span.span_id for span in turn.spans])
 
 
 class OwnText:

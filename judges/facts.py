@@ -6,11 +6,11 @@ that of a call or of the step around it; it is *read* by the first later turn wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from ..schemas.normalized import Kind
+from ..schemas.normalized import Kind, ToolDefinition
 from ..schemas.text.code_blocks import code_of
 from ..schemas.trajectory import AgentRun, ToolCall, Turn, TurnKind
 from .code_text import reaches_out
@@ -23,7 +23,6 @@ from .history import opening_messages
 from .names import Role, code_argument, hands_back, hints, named, reads, role_of, text_of
 from .refusals import declined, refusal_of
 from .text import TextCache
-from .tool_schema import parameters_of
 from .wording import LOOK_UP, holds_any
 
 T = TypeVar("T")
@@ -39,7 +38,7 @@ class CallFacts:
     """One call, its role, its failure if it failed, and the kind of refusal if it was turned down (refusals.py).
 
     `end`: how the program ended that it ran, as far as its result tells; None of a call that started an agent.
-    `parameters`: the JSON schema of its arguments, None where it is not recorded.
+    `tools`: those that its run was given.
     """
 
     call: ToolCall
@@ -47,7 +46,7 @@ class CallFacts:
     failure: StepFailure | None
     refusal: FailureKind | None = None
     end: Ended | None = None
-    parameters: Mapping[str, Any] | None = None
+    tools: tuple[ToolDefinition, ...] = ()
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def once(self, find: Callable[[CallFacts], T]) -> T:
@@ -132,17 +131,14 @@ class RunFacts:
     memo: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
     """Answers already computed, by question and, of a turn, its position. Many rules ask the same."""
 
-    def in_turns(self, find: Callable[[TurnFacts], Iterable[T]]) -> Iterator[tuple[TurnFacts, T]]:
+    def in_turns(self, find: Callable[[TurnFacts], Iterable[T]]) -> Iterable[tuple[TurnFacts, T]]:
         """All that `find` finds in each turn alone (`read` is no part of it), with the turn; found once while it stays.
 
         `find` is a function of a module: it is what the answers are known by.
         """
-        known = self.found.get(find) or FoundInTurns()
-        if known.seen < len(self.turns):
-            new = [(turn.position, item) for turn in self.turns[known.seen :] for item in find(turn)]
-            positions, items = [*known.positions, *(at for at, _ in new)], [*known.items, *(item for _, item in new)]
-            known = self.found[find] = FoundInTurns(len(self.turns), positions, items)
-        return zip(map(self.turns.__getitem__, known.positions), known.items, strict=True)
+        if find not in self.found:
+            self.found[find] = FoundInTurns(0, [], [])
+        return self.found[find].look(self.turns, find)
 
     def once(self, find: Callable[[RunFacts], Iterable[T]]) -> tuple[T, ...]:
         """All that `find` finds in the run, computed at first use."""
@@ -267,6 +263,11 @@ def _plans(turns: Sequence[TurnFacts], tools: tuple[str, ...]) -> tuple[tuple[in
     return tuple(plan_at), tuple(wants_data)
 
 
+def failed_calls(turn: TurnFacts) -> list[CallFacts]:
+    """The calls of a turn that failed."""
+    return [call for call in turn.calls if call.failure is not None]
+
+
 def opens_with_plan(low: str) -> bool:
     """Whether a lower-cased text begins as a plan."""
     opening = low[:_OPENING]
@@ -360,7 +361,7 @@ def read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
         refusal = None
     if told is not None and refusal is not None:
         failure = replace(told, kind=refusal)
-    return CallFacts(call, role_of(call.name), failure, refusal, end, parameters_of(call, run))
+    return CallFacts(call, role_of(call.name), failure, refusal, end, run.tools)
 
 
 def _failure_of(call: ToolCall, result: str, end: Ended | None) -> StepFailure | None:

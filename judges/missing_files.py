@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
-from .facts import RunFacts, TurnFacts
+from .facts import RunFacts, TurnFacts, failed_calls
 from .failure_text import FailureKind
 from .quoting import values_of
 
@@ -18,15 +18,11 @@ def missed_again(runs: Iterable[RunFacts]) -> MissedAgain:
     """Of all runs of a trace."""
     missed: dict[str, list[tuple[int, str, str]]] = defaultdict(list)
     for facts in runs:
-        for _, (path, at, span_id) in facts.in_turns(_misses):
-            missed[path].append((at, span_id, facts.run.id))
+        for turn, call in facts.in_turns(failed_calls):
+            if call.call is turn.failed_call and turn.turn.llm is not None and (path := _missing(turn)):
+                missed[path].append((turn.turn.llm.raw.start, turn.span_id, facts.run.id))
     rows = (pairwise(sorted(row)) for row in missed.values())
     return {one: other for row in rows for (_, one, run), (_, other, next_run) in row if run != next_run}
-
-
-def _misses(turn: TurnFacts) -> Iterator[tuple[str, int, str]]:
-    if turn.turn.llm is not None and (path := _missing(turn)):
-        yield path, turn.turn.llm.raw.start, turn.span_id
 
 
 def _missing(turn: TurnFacts) -> str:

@@ -129,12 +129,12 @@ class _Case:
         says so or the call never ran.
         """
         never_ran = self.call.executed is False
-        found = violation(self.call.arguments, parameters_of(self.call, self.run))
+        found = violation(self.call.arguments, parameters_of(self.call, self.run.tools))
         if self.failure is None or self.failure.kind not in _UNEXPLAINED:
             return self.failure is None and never_ran and bool(found)
         if self.failure.kind is FailureKind.SCHEMA or found.startswith("takes"):
             return True
-        return never_ran and bool(reason_of_refusal(self.call.arguments, parameters_of(self.call, self.run)))
+        return never_ran and bool(reason_of_refusal(self.call.arguments, parameters_of(self.call, self.run.tools)))
 
     def is_policy(self) -> bool:
         """A rule or a person did not allow it, or a tool that changes something answers that it did not."""

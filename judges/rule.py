@@ -72,7 +72,8 @@ class RunRule:
 
     def detect_in(self, facts: RunFacts, ctx: Context, most: int) -> list[Draft]:
         """One draft a hit in a run that it looks at, at most so many."""
-        return [self._draft(hit, facts, ctx) for hit in islice(self.find(facts, ctx), most)]
+        hits = list(islice(self.find(facts, ctx), most))
+        return [self._draft(hit, facts, ctx) for hit in hits] if hits else []
 
     def _draft(self, hit: Hit, facts: RunFacts, ctx: Context) -> Draft:
         place = ctx.place(facts.run, hit.span_id)

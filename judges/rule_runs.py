@@ -78,7 +78,7 @@ def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | No
         known.by_rule.pop(at, None)
         # One that failed is run again: what it asked for last may have been what failed.
         reads = None if part is not None and part.raised else ctx.noted()
-        if part is not None or reads != {}:
+        if part is not None or reads is None or reads:
             known.by_rule[at] = part or RuleDrafts()
             known.by_rule[at].reads = reads
     if changed:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..schemas.json_types import JSON_TYPES
-from ..schemas.normalized import Json
-from ..schemas.trajectory import AgentRun, ToolCall
+from ..schemas.normalized import Json, ToolDefinition
+from ..schemas.trajectory import ToolCall
 
 
-def parameters_of(call: ToolCall, run: AgentRun) -> Mapping[str, Any] | None:
-    """The parameters of the call's tool as its span or its run records them, None where neither does."""
+def parameters_of(call: ToolCall, tools: Iterable[ToolDefinition]) -> Mapping[str, Any] | None:
+    """The parameters of the call's tool as its span or the tools of its run have them, None where neither does."""
     if call.span is not None and call.span.tool_parameters is not None:
         return call.span.tool_parameters
-    return next((t.parameters for t in run.tools if t.name == call.name), None)
+    return next((t.parameters for t in tools if t.name == call.name), None)
 
 
 def violation(arguments: Json, parameters: Mapping[str, Any] | None) -> str:

@@ -119,7 +119,7 @@ def _refusal(facts: CallFacts, run: AgentRun) -> str:
         case FailureKind.MALFORMED:
             return "the arguments are no valid JSON"
         case FailureKind.SCHEMA:
-            found = reason_of_refusal(facts.call.arguments, parameters_of(facts.call, run))
+            found = reason_of_refusal(facts.call.arguments, parameters_of(facts.call, run.tools))
             return shown_line(f"the tool {found or 'does not take these arguments'}", _LONGEST)
         case _:
             return shown_line(f"refused: {_line(facts.failure.text) if facts.failure else ''}", _LONGEST)

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ...schemas.normalized import Json
-from ...schemas.trajectory import ToolCall
 from ..abstention import abstains
 from ..base import Context
 from ..claims import answer_text
-from ..facts import RunFacts, TurnFacts
+from ..facts import RunFacts, TurnFacts, failed_calls
 from ..names import Role
 from ..quoting import quote_call, values_of
 from ..rule import Hit, rule
@@ -33,22 +32,17 @@ MOST_PATHS: Final = 32
 
 def _invented_path(facts: RunFacts, _: Context) -> Iterator[Hit]:
     checked: set[str] = set()
-    for turn, (call, path) in facts.in_turns(_failed_paths):
-        if len(checked) >= MOST_PATHS:
-            break
+    for turn, call in facts.in_turns(failed_calls):
+        # A command is no path, though it may end like one.
+        if not turn.acting or call.role is not Role.ACCESS or call.runs_code:
+            continue
+        path = path_argument(call.call.arguments)
+        if not path or len(checked) >= MOST_PATHS:
+            continue
         checked.add(path)
         if not any(path in text for text in facts.texts_until(turn.position)):
             text = f"The call names the file {path[:80]!r}, which nothing seen so far mentions, and fails."
-            yield Hit(turn.span_id, quote_call(turn.turn, call), text)
-
-
-def _failed_paths(turn: TurnFacts) -> Iterator[tuple[ToolCall, str]]:
-    for call in turn.calls if turn.acting else ():
-        # A command is no path, though it may end like one.
-        if call.failure is not None and call.role is Role.ACCESS and not call.runs_code:
-            path = path_argument(call.call.arguments)
-            if path:
-                yield call.call, path
+            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
 
 
 MOST_WORDS: Final = 6

@@ -72,10 +72,10 @@ def _is_churned(call: CallFacts, earlier: list[CallFacts]) -> bool:
     return known[1]
 
 
-def _queries(turn: TurnFacts) -> Iterator[CallFacts]:
+def _queries(turn: TurnFacts) -> list[CallFacts]:
     calls = turn.calls if turn.acting else ()
-    made = (c for c in calls if c.role is Role.ACCESS and not c.call.sub_run_id and c.ran is not False)
-    return (call for call in made if _query(call))
+    made = [c for c in calls if c.role is Role.ACCESS and not c.call.sub_run_id and c.ran is not False]
+    return [call for call in made if _query(call)]
 
 
 def _same_action(one: CallFacts, other: CallFacts) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 from ..base import Context
 from ..claims import gives_up_honestly
 from ..commands import edits, unapplied
-from ..facts import RunFacts, TurnFacts
+from ..facts import RunFacts, TurnFacts, failed_calls
 from ..failure_text import FailureKind
 from ..names import Role
 from ..phrases import times
@@ -51,12 +51,10 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 def _unapplied(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    return (hit for _, hit in facts.in_turns(_unapplied_in) if facts.acts)
-
-
-def _unapplied_in(turn: TurnFacts) -> Iterator[Hit]:
-    for call in (c.call for c in turn.calls if c.failure is not None and c.failure.kind is FailureKind.EXIT):
-        if turn.span_id and edits(call.name, call.arguments) and unapplied(call.result or ""):
+    for turn, failed in facts.in_turns(failed_calls) if facts.acts else ():
+        call = failed.call
+        broke = failed.failure is not None and failed.failure.kind is FailureKind.EXIT and turn.span_id
+        if broke and edits(call.name, call.arguments) and unapplied(call.result or ""):
             text = f"The change that {call.name} was given does not fit the file, so nothing was changed."
             yield Hit(turn.span_id, quote_call(turn.turn, call), text, call.span.span_id if call.span else "")
 

@@ -16,7 +16,7 @@ from ...schemas.taxonomy import Severity
 from ...schemas.trajectory import ToolCall
 from ..base import Context
 from ..claims import gives_up_honestly
-from ..facts import SURVEYS, CallFacts, RunFacts, TurnFacts
+from ..facts import SURVEYS, CallFacts, RunFacts, TurnFacts, failed_calls
 from ..failure_text import OUTAGES, StepFailure, told_at
 from ..failure_text import FailureKind as F
 from ..mending import start_of
@@ -247,11 +247,6 @@ def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) 
         text = f"This call of {call.call.name} failed: {_why(failure, what)}."
         evidence = tool_evidence(span, call.call, failure.text)
         yield Hit(span.span_id, evidence, text, span.span_id, severity=severity_of(ctx, facts, turn, call))
-
-
-def failed_calls(turn: TurnFacts) -> list[CallFacts]:
-    """The calls of a turn that failed."""
-    return [call for call in turn.calls if call.failure is not None]
 
 
 def _rules() -> Iterator[RunRule]:

@@ -7,10 +7,9 @@ from functools import partial
 from typing import Final
 
 from ..base import Context
-from ..facts import RunFacts
+from ..facts import RunFacts, failed_calls
 from ..failure_text import FailureKind as F
 from ..rule import Hit, rule
-from .failures import failed_calls
 
 _CLASSES: Final = (
     ("auth", (F.AUTH,), "Authentication Errors", "access to the page was refused", "Page that refused access"),

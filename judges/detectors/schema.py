@@ -20,7 +20,7 @@ from ..names import Role
 from ..quoting import quote_call, quote_executed
 from ..retries import retries
 from ..rule import Hit, rule
-from ..tool_schema import mistyped, reason_of_refusal
+from ..tool_schema import mistyped, parameters_of, reason_of_refusal
 from .failures import read_hit, severity_of
 
 
@@ -44,7 +44,7 @@ def _why(call: CallFacts, kind: FailureKind) -> str:
         return f"The arguments for {name} are no valid JSON, so they could not be read."
     if kind is FailureKind.POLICY:
         return f"This call of {name} was refused: a rule or a person did not allow it."
-    found = reason_of_refusal(call.call.arguments, call.parameters)
+    found = reason_of_refusal(call.call.arguments, parameters_of(call.call, call.tools))
     why = found or "was given arguments that it does not take"
     return f"{name} {why}, so this call {'did not run' if call.ran is False else 'failed'}."
 
@@ -86,7 +86,7 @@ def _mistyped_in(turn: TurnFacts) -> Iterator[Hit]:
     for call in turn.calls if turn.turn.llm is not None else ():
         if call.role is not Role.ACCESS or call.failure is not None or not call.ran:
             continue
-        name = mistyped(call.call.arguments, call.parameters)
+        name = mistyped(call.call.arguments, parameters_of(call.call, call.tools))
         if name:
             text = f"{call.call.name} is given {name[:40]!r} in another type than its schema says; the call worked."
             yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
@@ -117,11 +117,10 @@ def _lost(facts: RunFacts, _: Context) -> Iterator[Hit]:
                 yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, shown)
 
 
-def _silent_in(turn: TurnFacts) -> Iterator[list[CallFacts]]:
-    silent = (c for c in turn.calls if c.call.result is None and c.failure is None and c.refusal is None)
+def _silent_in(turn: TurnFacts) -> tuple[list[CallFacts], ...]:
+    silent = [c for c in turn.calls if c.call.result is None and c.failure is None and c.refusal is None]
     calls = [c for c in silent if c.call.call_id and turn.span_id and not c.call.sub_run_id]
-    if calls:
-        yield calls
+    return (calls,) if calls else ()
 
 
 RULES: Final = (

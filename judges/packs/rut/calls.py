@@ -99,6 +99,6 @@ def _read(trace: Trace, run: AgentRun, turn: Turn, call: ToolCall, exchange: int
         exchange=exchange,
         trace_id=trace.home(span.span_id),
         span_id=span.span_id,
-        schema=parameters_of(call, run) or {},
+        schema=parameters_of(call, run.tools) or {},
         source=(span, turn, call),
     )
