@@ -62,5 +62,5 @@ class StoreWatch:
         """Whether anything new is lost."""
         new = self._health.look()
         for problem in new:
-            log.error("the store lost rows: %s (tracejury store check)", problem)
+            log.error("the store lost rows (tracejury store check): %s", problem)
         return bool(new)

@@ -233,6 +233,8 @@ class Store:
             except Exception as error:
                 if not mapped:
                     raise
+                if problem := self.folder_problem():
+                    raise RetryableError(problem) from error
                 if part := damaged_part(error):
                     self.unreadable.add(part)
                     raise StoreError(f"the store failed: {UNREADABLE.format(part)}") from error

@@ -179,7 +179,9 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
         span = call.call.span
         text = f"{call.call.name} is called {times(len(run))} with the same arguments and brings the same each time."
         if turn.span_id:
-            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, span.span_id if span else "")
+            also = tuple(dict.fromkeys(before.span_id for before, _ in run if before.span_id not in ("", turn.span_id)))
+            shown = span.span_id if span else ""
+            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, shown, also_at=also)
         elif span is not None:  # the model's calls have no spans
             yield Hit(span.span_id, quote_executed(span, call.call), text, span.span_id)
 
@@ -214,5 +216,6 @@ RULES: Final = (
         confidence=0.6,
         title="Same call again with the same result",
         scope="run",
+        version=3,
     ),
 )

@@ -4,9 +4,9 @@
     python tests/bench/growing.py FOLDER [--batches 20]
 
 One trace of N spans arrives in batches and is judged after each: normalised, rebuilt, hashed, its detectors run. Its
-spans come when they end, so agents come after their calls, and again when they begin: agents first. With FOLDER it is
-the largest trace that a file in it holds. Prints seconds of CPU time by stage, of all passes and of one, and the ratio;
-the fastest of three runs counts.
+spans come when they end, so agents come after their calls, and again when they begin: agents first. It has a manager
+and many sub-agents, then one sub-agent with all turns. With FOLDER it is the largest trace that a file in it holds.
+Prints seconds of CPU time by stage, of all passes and of one, and the ratio; the fastest of three runs counts.
 """
 
 from __future__ import annotations
@@ -84,13 +84,17 @@ def main() -> None:
     parser.add_argument("--spans", type=int, default=10_000)
     parser.add_argument("--batches", type=int, default=100)
     options = parser.parse_args()
-    spans = list(large_trace(options.spans))
+    traces = {
+        "of many runs": list(large_trace(options.spans)),
+        "of one run": list(large_trace(options.spans, turns=options.spans // 3)),
+    }
     if options.folder is not None:
         files = sorted(f for f in options.folder.iterdir() if not f.name.endswith(".meta.json"))
-        spans = max(([s.raw for s in trace] for f in files for trace in load(f).values()), key=len)
+        traces = {"": max(([s.raw for s in trace] for f in files for trace in load(f).values()), key=len)}
     orders: dict[str, Callable[[Span], int]] = {"as they end": lambda s: s.end, "as they begin": lambda s: s.start}
-    for name, order in orders.items():
-        compare(name, sorted(spans, key=order), options.batches)
+    for kind, spans in traces.items():
+        for name, order in orders.items():
+            compare(f"{kind} {name}", sorted(spans, key=order), options.batches)
 
 
 if __name__ == "__main__":

@@ -28,32 +28,32 @@ class _Ids:
         return f"{self.last:016x}"
 
 
-def large_trace(spans: int, trace_id: str = "c" * 32, *, text: int = 200) -> Iterator[Span]:
-    """At least `spans` spans, parents first; each message has about `text` characters."""
+def large_trace(spans: int, trace_id: str = "c" * 32, *, text: int = 200, turns: int = TURNS) -> Iterator[Span]:
+    """At least `spans` spans, parents first; each message has about `text` characters, each sub-agent so many turns."""
     ids = _Ids(trace_id)
     root = ids.next()
     task = f"Plan the journey, stage by stage. {'x' * text}"
-    stages = max(1, (spans - 1) // (3 + 3 * TURNS) + 1)
-    length = (stages * TURNS + 1) * 100 * MILLI
+    stages = max(1, (spans - 1) // (3 + 3 * turns) + 1)
+    length = (stages * turns + 1) * 100 * MILLI
     yield _span(ids, root, "", "manager.run", 0, length, "AGENT", {"input.value": task, "agent.name": "manager"})
     history = [("system", f"You are a manager. {'s' * text}"), ("user", task)]
     for stage in range(stages):
-        at = stage * TURNS * 100 * MILLI
+        at = stage * turns * 100 * MILLI
         asked: dict[str, object] = {"stage": stage, "goal": f"stage {stage}: {'g' * text}"}
         yield _call(ids, root, at, history, f"Now stage {stage}. {'m' * text}", [("travel_agent", asked)])
         tool = ids.next()
-        yield _tool(ids, root, tool, "travel_agent", asked, f"stage {stage} is planned", at + 10 * MILLI, TURNS * 100)
-        yield from _sub_agent(ids, tool, stage, at + 20 * MILLI, text)
+        yield _tool(ids, root, tool, "travel_agent", asked, f"stage {stage} is planned", at + 10 * MILLI, turns * 100)
+        yield from _sub_agent(ids, tool, stage, at + 20 * MILLI, text, turns)
         history = [*history, ("tool", f"stage {stage} is planned")]
 
 
-def _sub_agent(ids: _Ids, parent: str, stage: int, at: int, text: int) -> Iterator[Span]:
+def _sub_agent(ids: _Ids, parent: str, stage: int, at: int, text: int, turns: int) -> Iterator[Span]:
     run = ids.next()
     task = f"stage {stage}: {'g' * text}"
     facts = {"input.value": task, "output.value": f"stage {stage} is planned", "agent.name": "travel_agent"}
-    yield _span(ids, run, parent, "travel_agent.run", at, TURNS * 98 * MILLI, "AGENT", facts)
+    yield _span(ids, run, parent, "travel_agent.run", at, turns * 98 * MILLI, "AGENT", facts)
     history = [("system", f"You plan journeys. {'s' * text}"), ("user", task)]
-    for turn in range(TURNS):
+    for turn in range(turns):
         now = at + turn * 97 * MILLI
         wanted: list[tuple[str, dict[str, object]]] = [
             ("search", {"query": f"trains of day {turn}", "page": turn}),

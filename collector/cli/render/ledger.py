@@ -32,7 +32,7 @@ def ledger_table(page: LedgerPage) -> RenderableType:
             table.add_row(*_cells(row))
         parts.append(table)
     else:
-        parts.append(Text("no words of judges"))
+        parts.append(Text("no judge has said anything"))
     if page.why:
         parts.append(Text.assemble("no score: ", content(page.why)))
     if page.summary:

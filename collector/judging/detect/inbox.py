@@ -46,7 +46,7 @@ class Inbox:
         self._batches: deque[tuple[Batch, int]] = deque()
         self._asked: set[TraceKey] = set()
         self._gone: set[TraceKey] = set()
-        self._in_hand = False
+        self._in_hand = 0  # how often something was taken that is not processed yet
         self.wake_event = WakeEvent()
         self._lock = threading.Lock()
 
@@ -88,17 +88,17 @@ class Inbox:
         self.wake_event.wake()
 
     def done(self) -> None:
-        """Note that what was taken is processed."""
+        """Note that what one `take` gave is processed."""
         with self._lock:
-            self._in_hand = False
+            self._in_hand = max(self._in_hand - 1, 0)
 
     def take(self) -> TakenBatches:
-        """The waiting batches. Until `done` is called the inbox does not count as empty."""
+        """The waiting batches. Until `done` is called as often, the inbox does not count as empty."""
         with self._lock:
             taken = TakenBatches(list(self._batches), frozenset(self._asked), frozenset(self._gone))
             self._batches.clear()
             self._asked, self._gone, self._bytes = set(), set(), 0
-            self._in_hand = True
+            self._in_hand += 1
             return taken
 
 

@@ -39,7 +39,9 @@ def full_name(module: Any, asked: ModelConfig) -> str:
     except module.BadRequestError:
         if asked.api_base:
             return f"openai/{asked.model}"
-        raise ConfigError(f"judges.model: litellm knows no provider of {asked.model!r}; write provider/name") from None
+        raise ConfigError(
+            f"judges.model: litellm knows no provider of {asked.model!r}: write PROVIDER/NAME with one of its providers"
+        ) from None
     return asked.model
 
 

@@ -203,7 +203,7 @@ def test_the_command_says_why_a_trace_has_no_score(api: Api) -> None:
     """On a line of its own."""
     result = run(api, "--trace", KNOWN)
     assert result.exit_code == 0
-    assert "no words of judges\nno score: it has just come" in result.stdout
+    assert "no judge has said anything\nno score: it has just come" in result.stdout
     assert "LLM judges: off" in result.stdout
     api.status[0] = replace(ON, trouble="no key")
     assert "LLM judges do not work: no key" in run(api).stdout

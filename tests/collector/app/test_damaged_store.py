@@ -92,6 +92,8 @@ def test_a_folder_that_is_removed(tmp_path: Path) -> None:
         answer = ready(house)
         assert answer.status_code == 503
         assert "of the store" in answer.json()["detail"]
+        read = httpx.get(f"{house.url}/api/traces", params={"q": "anything"}, trust_env=False, timeout=30)
+        assert "damaged" not in read.text  # the engine may still have what it needs in open files
 
 
 def test_a_folder_that_is_replaced(tmp_path: Path) -> None:

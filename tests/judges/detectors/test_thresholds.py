@@ -79,8 +79,11 @@ def test_the_first_announcement_and_those_after_it_differ(times: int, first: lis
 
 @pytest.mark.parametrize(("times", "spans"), [(2, []), (3, ["a2"]), (4, ["a3"])])
 def test_three_equal_calls_with_equal_results_are_a_waste(times: int, spans: list[str]) -> None:
-    """Twice may be care; the third time brings nothing."""
-    assert at("identical-call", same_calls(times)) == spans
+    """Twice may be care; the third time brings nothing. The calls before the last are its repeats."""
+    whole = same_calls(times)
+    found = list(RULES["identical-call"].detect(whole, Context(whole)))
+    assert [draft.span_id for draft in found] == spans
+    assert [draft.also_at for draft in found] == [tuple(f"a{n}" for n in range(times - 1))][: len(found)]
 
 
 def test_equal_calls_are_a_waste_where_the_model_has_no_spans() -> None:

@@ -55,3 +55,15 @@ def test_rows_are_grouped_by_trace_and_loose_logs_left_out() -> None:
     logs = [LogRecord("a", "1", 1, 1), LogRecord("", "", 1, 1)]
     groups = by_trace(Batch(spans, logs))
     assert {key[1]: (len(g.spans), len(g.logs)) for key, g in groups.items()} == {"a": (2, 1), "b": (1, 0)}
+
+
+def test_it_is_not_empty_while_one_of_two_threads_works_on_what_it_took() -> None:
+    """One stores a large trace while the other looks for more, finds nothing and is done."""
+    inbox = Inbox(max_bytes=100)
+    inbox.put(batch("a", 10), 1)
+    inbox.take()
+    inbox.take()
+    inbox.done()
+    assert not inbox.empty
+    inbox.done()
+    assert inbox.empty
