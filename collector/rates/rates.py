@@ -74,8 +74,7 @@ class StoredRates:
             RetryableError: facts are still being made of what was stored before, or the store cannot just now.
             StoreError: the store failed.
         """
-        reading = self._settled if settled or self.folding.is_behind else self._unsettled
-        population, read = reading(lambda: self._resolved(query))
+        population, read = self._settled(lambda: self._resolved(query), fold=settled or self.folding.is_behind)
         return self._answer(query, population, read)
 
     def refresh(self) -> None:
@@ -105,21 +104,18 @@ class StoredRates:
             mean_p_value=means[1] if means else None,
         )
 
-    def _settled(self, read: Callable[[], Answer]) -> Answer:
-        """Call `read` once everything is folded; again where facts were written meanwhile."""
+    def _settled(self, read: Callable[[], Answer], *, fold: bool = True) -> Answer:
+        """Call `read`, unless not `fold` once everything is folded; again where facts were written meanwhile."""
         with self.folding.lock:
-            self.folding.settle()
+            if fold:
+                self.folding.settle()
             writes = self.folding.writes
         found = read()
         if self.folding.writes == writes:
             return found
         with self.folding.lock:
-            self.folding.settle()
-            return read()
-
-    def _unsettled(self, read: Callable[[], Answer]) -> Answer:
-        """Call `read` while nothing is folded, so that no trace is of two minds."""
-        with self.folding.lock:
+            if fold:
+                self.folding.settle()
             return read()
 
     def _both(self, a: RateQuery, b: RateQuery) -> tuple[tuple[Population, Read], tuple[Population, Read]]:

@@ -69,13 +69,14 @@ class RateUpkeep:
     def fold(self) -> None:
         """Fold touched traces, a little at a time. Raises RetryableError, StoreError."""
         while not self.worker.stopping.is_set() and not self._steps_back():
-            began = self._timer()
             with self._folding.lock:
+                began = self._timer()
                 if self._folding.step(AT_ONCE) < AT_ONCE:  # what is touched from now on waits for the next time
                     self._folded = self._clock()
                     return
+                took = self._timer() - began
             rest = PRESSED_SHARE if self._pressed() else REST_SHARE
-            self.worker.stopping.wait(rest * (self._timer() - began) / SECOND)
+            self.worker.stopping.wait(rest * took / SECOND)
 
     def _steps_back(self) -> bool:
         return self._pressed() and self._clock() < self._folded + MOST_WAITED

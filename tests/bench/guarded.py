@@ -42,7 +42,7 @@ def started(kind: str, idle: float) -> tuple[float, float, float, float]:
             made = [*COMMAND, "keys", "create", "--name", "x", "--scope", "admin", "--project", "shop"]
             subprocess.run(made, cwd=folder, check=True, capture_output=True)
         began = time.monotonic()
-        with serving(folder, "--config", "tracejury.yaml") as collector:
+        with serving(folder, "--config", "tracejury.yaml", new_store=True) as collector:
             ready, spent = time.monotonic() - began, cpu_seconds(collector)
             time.sleep(IDLE_SECONDS)
             before = cpu_seconds(collector)

@@ -31,7 +31,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         extra = ["--config", options.config] if options.config else []
         started = time.monotonic()
-        with serving(Path(folder), *extra) as collector:
+        with serving(Path(folder), *extra, new_store=True) as collector:
             ready = time.monotonic() - started
             host = f"127.0.0.1:{collector.ports[options.protocol]}"
             target = host if options.protocol == "grpc" else f"http://{host}/v1/traces"

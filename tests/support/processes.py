@@ -60,7 +60,7 @@ open_store(StoreConfig()).close()
 
 @cache
 def _new_store() -> Path:
-    """A migrated store without rows, as a collector makes it: a copy of it takes a hundredth of the time."""
+    """A migrated store without rows, as a collector makes it: with a copy of it others need not make its tables."""
     folder = Path(tempfile.mkdtemp(prefix="tracejury-new-store-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     subprocess.run([sys.executable, "-c", _NEW_STORE], cwd=folder, check=True, timeout=PATIENCE)  # noqa: S603  ours

@@ -281,14 +281,14 @@ def test_under_load(tmp_path: Path) -> None:
             sent.append(sender * 1000 + number + 1)
 
     with open_house(tmp_path) as house, ThreadPoolExecutor(4) as pool:
-        sending = [pool.submit(send, house, sender, 6) for sender in range(4)]
+        sending = [pool.submit(send, house, sender, 12) for sender in range(4)]
         before, whole = list[int](), Path()
         while not all(one.done() for one in sending) or not before:
             before = list(sent)
             whole = backup(tmp_path, house)
         for one in sending:
             one.result()
-        house.wait_until_settled(24)
+        house.wait_until_settled(48)
         original = seen(house)
         assert house.serving.stop() == 0
     (tmp_path / STORE).rename(tmp_path / "gone")
