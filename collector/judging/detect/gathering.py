@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -28,10 +28,21 @@ class StoredTraceRows:
 
 
 class Gathering:
-    """Fills traces of `assembler` from the store. `reads_ledger`: whether the entries of LLM judges are read, too."""
+    """Fills traces of `assembler` from the store. `reads_ledger`: whether the entries of LLM judges are read, too.
 
-    def __init__(self, store: StoredJudging, assembler: Assembler, *, reads_ledger: bool) -> None:
+    `before_reading` has what was found in these traces stored first, where it is not yet.
+    """
+
+    def __init__(
+        self,
+        store: StoredJudging,
+        assembler: Assembler,
+        *,
+        reads_ledger: bool,
+        before_reading: Callable[[Collection[TraceKey]], None] = lambda _keys: None,
+    ) -> None:
         self._store, self._assembler, self._reads_ledger = store, assembler, reads_ledger
+        self._before_reading = before_reading
         self._joins: dict[str, bool] = {}
 
     def read(self, due: Sequence[OpenTrace]) -> dict[TraceKey, StoredTraceRows]:
@@ -41,6 +52,7 @@ class Gathering:
         cold = [t for t in due if not t.held]
         if not cold:
             return {}
+        self._before_reading({t.key for t in cold})
         counts = {
             (tenant, trace_id): count
             for tenant, ids in _by_tenant(t.key for t in cold).items()
@@ -99,6 +111,7 @@ class Gathering:
         together = store.joined([trace_id]).get(trace_id)
         if together is None:
             return (trace,)
+        self._before_reading({(tenant, t) for t in together})
         open_here = [self._assembler.get((tenant, t)) for t in sorted(together - {trace_id})]
         for one in filter(None, open_here):
             self._assembler.read_spilled(one)

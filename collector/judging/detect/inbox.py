@@ -61,6 +61,12 @@ class Inbox:
         with self._lock:
             return not (self._batches or self._asked or self._gone or self._in_hand)
 
+    @property
+    def waits(self) -> bool:
+        """Whether something waits to be taken."""
+        with self._lock:
+            return bool(self._batches or self._asked or self._gone)
+
     def put(self, batch: Batch, received_at: int) -> None:
         """Queue a committed batch (`received_at`: the stored arrival time of its rows, unix nanos)."""
         with self._lock:

@@ -1,11 +1,12 @@
 """The judging threads: committed batches in, stored findings out; nothing here is needed after a restart.
 
-One steps at a time. While one judges a large trace, the other goes on.
+One steps at a time. While one judges a large trace or stores results, the other goes on.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future
@@ -40,7 +41,7 @@ log = logging.getLogger(__name__)
 STEP_TRACES: Final = 512
 IDLE_NANOS: Final = 5 * SECOND
 THREADS: Final = 2
-"""One goes on with the others while one judges a large trace."""
+"""One goes on while one judges a large trace, or waits for the store."""
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
 STEP_BACK: Final = 12
 """Under pressure judging rests so many times as long as its last step took."""
@@ -102,8 +103,10 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self.assembler = Assembler(config, spill)
         self.judged_traces = 0
         self._store, self._version, self._inbox, self._observer = store, suite.version, inbox, observer
-        self._gathering = Gathering(store, self.assembler, reads_ledger=bool(selectors))
-        self._lock = StepLock()
+        self._gathering = Gathering(
+            store, self.assembler, reads_ledger=bool(selectors), before_reading=self._store_results_of
+        )
+        self._lock, self._saving = StepLock(), threading.Lock()  # the latter is held while results are stored
         self._judge = TraceJudge(
             suite,
             self.assembler,
@@ -121,7 +124,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self._known: KnownTraces | None = None
         self._sweeps, self._next_sweep = False, 0
         self._max_traces = STEP_TRACES
-        self._began = self._now = self._rest_until = self._next_save = 0
+        self._began = self._rest_until = self._next_save = 0
         self._saved_at = self._worked = 0  # when results were last stored, and the nanos of work since
         outage = OutageLog("judging", "waits for the store", "goes on", clock)
         self.worker = Worker(
@@ -213,7 +216,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             self._known = self._store.known_traces()
         if self._sweeps:
             self.sweep_if_due()
-        self._began, self._now = self._timer(), now
+        self._began = self._timer()
         self._take(now)
         due = () if self._rests(now) else self.assembler.due(now, self._max_traces)
         if not due:
@@ -225,16 +228,19 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         now = self._clock()
         if self._rests(now):
             return now + REST_NANOS
-        if not self._inbox.empty:
+        if self._inbox.waits:
             return now
         dues = (self.assembler.next_due(), self._unsaved.next_due(), now + IDLE_NANOS)
         return min(due for due in dues if due is not None)
 
     def process(self, batch: Sequence[OpenTrace]) -> JudgedStep:
         """Judge; traces for which memory has no room beside the others wait for the next step."""
-        began = self._clock()
-        step = self._judged(batch, self._now)
-        self._worked += self._clock() - began
+        worked, began = self._began, self._clock()
+        step = self._judged(batch, began)
+        now = self._clock()
+        self._worked += now - began
+        if not step.large:  # a large trace waits for its own turn as long as it took
+            self._rest_until = now + min(STEP_BACK * (self._timer() - worked), MAX_REST_NANOS)
         return step
 
     def _judged(self, batch: Sequence[OpenTrace], now: int) -> JudgedStep:
@@ -270,13 +276,13 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         """
         self.judged_traces += len(result.judged)
         if result.joined or len(self._requests):
-            self._save(self._unsaved.with_these(result.judged))
+            self._save(result.judged, alone=True)
             self._requests.answer(result.done, result.judged)
             return
         if result.large:  # storing it takes long
-            self._flush()
+            self._save((), alone=True)
             with self._judge.apart(result.large):
-                self._store_and_publish(result.judged)
+                self._store_and_publish(result.judged, self._store.save)
             return
         now = self._clock()
         is_urgent = any(map(says_new, result.judged))
@@ -292,34 +298,51 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             self._flush()
 
     def _flush(self) -> None:
-        self._save(self._unsaved.with_these(()))
+        self._save((), alone=False)
 
     def _try_flush(self) -> None:
         try:
-            self._flush()
+            with self._lock:
+                self._flush()
         except Exception as error:  # noqa: BLE001  the next start finds these traces unjudged
             log.warning("%d judged traces are left to the next start: %s", len(self._unsaved), error)
 
-    def _save(self, judged: Sequence[JudgedTrace]) -> None:
-        began = self._clock()
-        self._store_and_publish(judged)
-        self._unsaved.clear()
-        ended = self._clock()
-        took = ended - began
-        busy = min((self._worked + took) / max(ended - self._saved_at, 1), 1.0)
-        self._next_save = ended + min(round(SAVE_PAUSE * busy * took), MAX_SAVE_PAUSE)
-        self._saved_at, self._worked = ended, 0
+    def _store_results_of(self, keys: Collection[TraceKey]) -> None:
+        """Store what was found in these traces: what is read of them from the store must be all."""
+        if self._unsaved.hold_any(keys):
+            self._save((), alone=True)
 
-    def _store_and_publish(self, judged: Sequence[JudgedTrace]) -> None:
+    def _save(self, judged: Sequence[JudgedTrace], *, alone: bool) -> None:
+        """Store what waits, and these; the other thread goes on meanwhile unless this one wants to be `alone`."""
+        while self._unsaved.storing:
+            with self._lock.left(), self._saving:
+                pass
+        with self._saving:
+            began = self._clock()
+            try:
+                taken = self._unsaved.take(judged)
+                self._store_and_publish(taken, self._store.save if alone else self._save_beside)
+            except BaseException:
+                self._unsaved.put_back()
+                raise
+            ended = self._clock()
+            took = ended - began
+            busy = min((self._worked + took) / max(ended - self._saved_at, 1), 1.0)
+            self._next_save = ended + min(round(SAVE_PAUSE * busy * took), MAX_SAVE_PAUSE)
+            self._saved_at, self._worked = ended, 0
+            self._unsaved.stored(self._next_save)
+
+    def _save_beside(self, judged: Sequence[JudgedTrace]) -> None:
+        with self._lock.left():
+            self._store.save(judged)
+
+    def _store_and_publish(self, judged: Sequence[JudgedTrace], save: Callable[[Sequence[JudgedTrace]], None]) -> None:
         staying = [one for one in judged if self._store.stays(one)]
-        save_results(staying, self._store.save, self._publish, self._lost)
+        save_results(staying, save, self._publish, self._lost)
 
-    def done(self, batch: Sequence[OpenTrace]) -> None:
-        """After a success a step takes more again; a large trace waits for its own turn as long as it took."""
+    def done(self, batch: Sequence[OpenTrace]) -> None:  # noqa: ARG002  the base's signature
+        """After a success a step takes more again."""
         self._max_traces = min(2 * self._max_traces, STEP_TRACES)
-        if not any(trace.is_large for trace in batch):
-            took = self._timer() - self._began
-            self._rest_until = self._clock() + min(STEP_BACK * took, MAX_REST_NANOS)
         self._inbox.done()
 
     def put_back(self, batch: Sequence[OpenTrace], not_before: int) -> None:  # noqa: ARG002  the base's signature
