@@ -3,8 +3,8 @@
 `python tests/bench/peers.py [--rounds 10] [--passes 10] [--only NAME] [--until-judged]`. Rounds take them in turn over
 gRPC with the load generator beside the corpus, each with an empty folder, so that what else the machine does meets all
 of them. The OpenTelemetry Collector is built from the Go module proxy; its persistent queue is synced before it
-answers. The spans that ours judges a second are counted from the first request until every trace is judged, without
-the 5 s of quiet after which a trace is.
+answers. The spans that ours judges a second are counted from the first request until every trace is judged and closed,
+which a trace is after up to 5 s without spans: `sustained.py` measures what it judges for minutes.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from served import BENCH, wait_until_judged
 
 from tracejury.judges.bootstrap import intervals
 
-QUIET_SECONDS = 5.0
 OURS = "ours"
+NAMES = (OURS, "fsync", "floor", "go")
 
 
 class Run(NamedTuple):
@@ -44,28 +44,32 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--passes", type=int, default=10)
     parser.add_argument("--senders", type=int, default=16)
-    parser.add_argument("--only", action="append", help="ours, fsync, go, floor")
+    parser.add_argument("--only", action="append", choices=NAMES)
     parser.add_argument("--until-judged", action="store_true", help="wait until all is judged, too")
     options = parser.parse_args()
     if not BENCH.exists():
         sys.exit(f"skipped: the corpus is not at {BENCH}")
-    starts = {
-        OURS: peers.tracejury(),
-        "ours, fsync": peers.tracejury("store: {fsync: true}"),
-        "floor": peers.floor,
-    }
-    try:
-        starts[f"OpenTelemetry Collector {peers.version()}"] = peers.go_collector({"fsync": True})
-    except FileNotFoundError:
-        sys.exit("skipped: Go is not installed, so the OpenTelemetry Collector cannot be built")
-    if options.only:
-        starts = {name: start for name, start in starts.items() if any(part in name.lower() for part in options.only)}
+    starts = dict(map(_collector, options.only or NAMES))
     found: dict[str, list[Run]] = {name: [] for name in starts}
     for number in range(options.rounds):
         for name, start in starts.items():
             found[name].append(one_run(start, options.passes, options.senders, judged=options.until_judged))
             print(f"round {number + 1}, {name}: {shown(found[name][-1])}", flush=True)
     report(found)
+
+
+def _collector(name: str) -> tuple[str, peers.Start]:
+    """The full name of a collector, and how it is started."""
+    if name == "fsync":
+        return "ours, fsync", peers.tracejury("store: {fsync: true}")
+    if name == "floor":
+        return name, peers.floor
+    if name == OURS:
+        return name, peers.tracejury()
+    try:
+        return f"OpenTelemetry Collector {peers.version()}", peers.go_collector({"fsync": True})
+    except FileNotFoundError:
+        sys.exit("skipped: Go is not installed, so the OpenTelemetry Collector cannot be built")
 
 
 def one_run(start: peers.Start, passes: int, senders: int, *, judged: bool) -> Run:
@@ -80,7 +84,7 @@ def one_run(start: peers.Start, passes: int, senders: int, *, judged: bool) -> R
         spans = load["spans"]
         if not judged or peer.ours is None:
             return Run(load["spans_s"], 1e3 * spent / spans, math.nan, math.nan)
-        caught_up = wait_until_judged(peer.ours, 600) - QUIET_SECONDS
+        caught_up = wait_until_judged(peer.ours, 600)
         until_judged = peer.cpu() - before
         return Run(load["spans_s"], 1e3 * spent / spans, 1e3 * until_judged / spans, spans / (load["secs"] + caught_up))
 
