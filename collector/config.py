@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
-from ..judges.llm.problems import place_of, told
+from ..judges.llm.problems import UNKNOWN_KEY, place_of, told
 from ..processors.assemble import SECOND, AssemblerConfig
-from ..schemas.config_base import MIB, Seconds, Section
+from ..schemas.config_base import MIB, Seconds, Section, nested
 from ..schemas.errors import ConfigError
 from .auth.config import KeysConfig
 from .auth.key_file import NAME
@@ -191,6 +192,22 @@ def merge(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
 
 
 def problems(error: ValidationError, path: Path | None) -> list[str]:
-    """One line a problem: where in the file, what is wrong."""
+    """One line a problem: where in the file, what is wrong, and which key was probably meant."""
     where = f"{path}: " if path else ""
-    return [f"{where}{place_of(e) or 'top level'}: {told(e)}" for e in error.errors()]
+    found = []
+    for each in error.errors():
+        meant = _meant(each["loc"]) if each["type"] == UNKNOWN_KEY else ""
+        hint = f"; did you mean {meant}?" if meant else ""
+        found.append(f"{where}{place_of(each) or 'top level'}: {told(each)}{hint}")
+    return found
+
+
+def _meant(place: Sequence[str | int]) -> str:
+    """The key of the same section that is most like an unknown one, "" for none."""
+    section: type[BaseModel] | None = CollectorConfig
+    for name in place[:-1]:
+        field = section.model_fields.get(str(name)) if section else None
+        section = nested(field) if field else section  # else the name is one of a mapping, or a place in a list
+    key, known = str(place[-1]), list(section.model_fields) if section else []
+    longer = [name for name in known if name.startswith(f"{key}_")]
+    return next(iter(longer or difflib.get_close_matches(key, known, 1)), "")

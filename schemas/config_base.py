@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Final, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
 
 from .errors import ConfigError
 from .profiles import threshold
@@ -36,3 +37,9 @@ class Section(BaseModel):
     """Frozen; unknown keys are refused. Errors do not repeat values, which may be secrets."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+def nested(field: FieldInfo) -> type[BaseModel] | None:
+    """The section class of a field, or None for a plain value."""
+    kinds = (field.annotation, *get_args(field.annotation))
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)

@@ -376,7 +376,10 @@ class ApiClient:
             return body
         detail = body.get("detail") if isinstance(body, dict) else None
         if not isinstance(detail, str):
-            raise PermanentError(f"what answers at {self.url} is not tracejury's API (HTTP {answer.status_code})")
+            raise PermanentError(
+                f"what answers at {self.url} is not tracejury's API (HTTP {answer.status_code}): it may be the port of "
+                f"OTLP/HTTP (by default the API is at {DEFAULT_URL})"
+            )
         if answer.status_code == _NOT_FOUND:
             raise NotFoundError(detail)
         if answer.status_code in _REFUSED:

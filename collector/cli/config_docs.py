@@ -9,11 +9,12 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import get_args, get_origin
+from typing import get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from ...schemas.config_base import nested
 from ..config import CollectorConfig
 
 HEAD = """# Configuration
@@ -50,12 +51,6 @@ def several(field: FieldInfo) -> str:
     """The suffix of the name of a list or mapping of sections; "" for a single one."""
     kind = get_origin(field.annotation)
     return "[]" if kind is tuple else ".*" if kind is dict else ""
-
-
-def nested(field: FieldInfo) -> type[BaseModel] | None:
-    """The section class of a field, or None for a plain value."""
-    kinds = (field.annotation, *get_args(field.annotation))
-    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
 
 
 def row(name: str, field: FieldInfo, meaning: str) -> str:

@@ -6,11 +6,11 @@ from typing import Any
 
 
 def overrides(
-    *, store: str, grpc: str, http: str, api: str, insecure: bool, model: str = "", api_base: str = ""
+    *, store: str | None, grpc: str, http: str, api: str, insecure: bool, model: str = "", api_base: str = ""
 ) -> dict[str, Any]:
     """The given options as a configuration file would have them."""
     found: dict[str, Any] = {}
-    if store:
+    if store is not None:
         found["store"] = {"dsn": store}
     for name, endpoint in (("grpc", grpc), ("http", http), ("api", api)):
         if endpoint:

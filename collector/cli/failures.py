@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 from typing import IO, Any, Final
 
 import click
@@ -16,6 +17,8 @@ EXIT_USAGE: Final = 2  # click's own
 EXIT_FOUND: Final = 3
 """`errors --fail-on`: a finding of that severity or above shows."""
 EXIT_UNKNOWN_ID: Final = 4
+EXIT_INTERRUPTED: Final = 128 + signal.SIGINT
+"""Ctrl-C, as shells have it."""
 
 CONFIGURED: Final = frozenset({"serve", "demo", "migrate", "store"})
 """Commands that are wrong by their configuration or surroundings, such as a port that is taken; exit with 1."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from ... import __version__
-from .failures import as_failure
+from .failures import EXIT_INTERRUPTED, as_failure
 
 COMMANDS: Final = {
     "serve": "Receive, store and judge traces.",
@@ -87,6 +87,8 @@ class Root(click.Group):
             raise as_failure(error) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(EXIT_INTERRUPTED) from None
         except Exception as error:
             if ctx.params.get("debug"):
                 raise

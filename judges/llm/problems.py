@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
+UNKNOWN_KEY: Final = "extra_forbidden"
+"""Pydantic's type of the error of a key that is not known."""
 WORDS: Final[Mapping[str, str]] = {
-    "extra_forbidden": "there is no such key here",
+    UNKNOWN_KEY: "there is no such key here",
     "missing": "this key is missing",
     "model_type": "must be a mapping of keys to values",
     "dict_type": "must be a mapping of keys to values",

@@ -13,7 +13,7 @@ from ..config_options import overrides
 
 @click.command("serve")
 @click.option("--config", type=click.Path(path_type=Path), help="A YAML file; the options below win over it.")
-@click.option("--store", default="", metavar="DSN", help="Default chdb:///./.tracejury/db (embedded).")
+@click.option("--store", metavar="DSN", help="Default chdb:///./.tracejury/db (embedded).")
 @click.option("--grpc", default="", metavar="HOST:PORT", help="OTLP/gRPC; default 127.0.0.1:4317. Port 0: a free one.")
 @click.option("--http", default="", metavar="HOST:PORT", help="OTLP/HTTP; default 127.0.0.1:4318.")
 @click.option("--api", default="", metavar="HOST:PORT", help="The API; default 127.0.0.1:8321.")
@@ -21,7 +21,7 @@ from ..config_options import overrides
 @click.option("--api-base", default="", metavar="URL", help="Where the model is served, if not at its provider.")
 @click.option("--insecure", is_flag=True, help="Serve others than this machine although there are no keys yet.")
 def serve_command(
-    *, config: Path | None, store: str, grpc: str, http: str, api: str, model: str, api_base: str, insecure: bool
+    *, config: Path | None, store: str | None, grpc: str, http: str, api: str, model: str, api_base: str, insecure: bool
 ) -> None:
     """Receive spans over OTLP, store them, and judge traces as they come in, until Ctrl-C or SIGTERM."""
     gc.disable()  # until it is ready, see `run_serve`

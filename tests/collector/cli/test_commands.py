@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 from processes import tracejury
 
+from tracejury.collector.cli.commands.demo import demo_command
 from tracejury.collector.cli.failures import as_failure
 from tracejury.collector.cli.root import COMMANDS, root
 from tracejury.schemas.errors import ConfigError
@@ -78,6 +79,17 @@ def test_code_of_agents_writes_nothing_to_the_terminal(tmp_path: Path) -> None:
     assert result.stderr == ""
 
 
+def test_ctrl_c_ends_a_command_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As early as it comes, with the exit code that shells give it."""
+
+    def interrupted(**_given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo_command, "callback", interrupted)
+    result = CliRunner().invoke(root, ["demo"])
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", "")
+
+
 def test_version_is_the_packages() -> None:
     """What is installed."""
     from tracejury import __version__
@@ -90,7 +102,13 @@ def test_version_is_the_packages() -> None:
     [
         ("", []),
         ("grpc:\n  endpoint: 127.0.0.1:14317\n", []),
-        ("grcp: {}\n", ["grcp"]),
+        ("grcp: {}\n", ["grcp: there is no such key here; did you mean grpc?"]),
+        ("judging: {quiet: 5}\n", ["judging.quiet: there is no such key here; did you mean quiet_seconds?"]),
+        (
+            "prices: {a/b: {input_usd_per_million: 1, output_usd_per_million: 1, cached: 1}}\n",
+            ["prices.a/b.cached: there is no such key here; did you mean cached_usd_per_million?"],
+        ),
+        ("keys: {zzz: 1}\n", ["keys.zzz: there is no such key here"]),
         ("grpc: {endpoint: 0.0.0.0:4317}\n", ["grpc endpoint 0.0.0.0:4317 can be reached from other machines"]),
         ("grpc: {endpoint: 0.0.0.0:4317}\ninsecure: true\n", []),
         ("api:\n  port: 1\njudging:\n  quiet_seconds: -1\n", ["judging.quiet_seconds", "api.port"]),
@@ -134,6 +152,7 @@ def test_validate_of_a_file_that_is_not_there(tmp_path: Path) -> None:
         (("--api", "192.168.7.7:0"), "--insecure"),
         (("--grpc", "nonsense"), "nonsense"),
         (("--store", "mysql://x"), "mysql"),
+        (("--store", ""), "expected chdb:///folder"),
         (("--config", "none.yaml"), "none.yaml"),
     ],
 )

@@ -256,6 +256,15 @@ def test_follow_shows_what_is_new_and_ends_on_ctrl_c(world: World, inherited: st
     assert not {row["trace_id"] for row in rows} & world.ids
 
 
+@pytest.mark.parametrize("port", ["grpc", "http"])
+def test_the_ports_of_otlp_are_told_from_the_apis(world: World, port: str) -> None:
+    """Whoever asks one of them reads which it may be, and where the API is."""
+    result = CliRunner().invoke(root, ["errors", "--url", f"http://127.0.0.1:{world.serving.ports[port]}"])
+    told = f"the port of OTLP/{'gRPC' if port == 'grpc' else 'HTTP'} (by default the API is at http://127.0.0.1:8321)"
+    assert (result.exit_code, len(result.stderr.splitlines())) == (1, 1)
+    assert told in result.stderr
+
+
 @pytest.mark.parametrize("protocol", ["grpc", "http", "json"])
 def test_replay_sends_stored_traces(world: World, tmp_path: Path, protocol: str) -> None:
     """As often as asked under new ids; each time one more trace with all its spans."""
