@@ -15,7 +15,8 @@ from .search import found_in
 ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
 DURATION: Final = "if(EndNanos > StartNanos, EndNanos - StartNanos, 0)"
 
-EVERY: Final = f"{TENANT} AND JoinedTo = ''"
+_WHOLE: Final = "JoinedTo = ''"
+EVERY: Final = f"{TENANT} AND {_WHOLE}"
 """The condition on every listed trace."""
 
 _STORED: Final = (
@@ -35,8 +36,17 @@ def conditions(
 
     `of_sessions`: state and duration are the session's, and left out. `is_incomplete`: the store has lost rows.
     """
+    found, values = of_row(query, of_sessions=of_sessions)
+    for text, more in beyond_row(query, is_incomplete=is_incomplete):
+        found.append(text)
+        values |= more
+    return " AND ".join([TENANT, *found]), values
+
+
+def of_row(query: TraceQuery, *, of_sessions: bool = False) -> tuple[list[str], dict[str, Any]]:
+    """Those that a trace's own row tells, without the tenant."""
     asked, values = conditions_of(OF_TRACES if of_sessions else (*OF_TRACES, STATE), query)
-    found = [EVERY, *asked]
+    found = [_WHOLE, *asked]
     times = [(f"{ARRIVED} >= {{since:Int64}}", "since"), (f"{ARRIVED} < {{until:Int64}}", "until")]
     if not of_sessions:
         times.append((f"{DURATION} >= {{min_duration:UInt64}}", "min_duration"))
@@ -44,13 +54,18 @@ def conditions(
         if value := getattr(query, name):
             found.append(text)
             values[name] = value
+    if (runs := _runs(query)) is not None:
+        found.append(runs[0])
+        values |= runs[1]
+    return found, values
+
+
+def beyond_row(query: TraceQuery, *, is_incomplete: bool = False) -> list[tuple[str, dict[str, Any]]]:
+    """Those that other rows tell, each with its values."""
+    found: list[tuple[str, dict[str, Any]] | None] = [_errors(query), found_in(query)]
     if is_incomplete:
-        found.append(_STORED)
-    for part in (_runs(query), _errors(query), found_in(query)):
-        if part is not None:
-            found.append(part[0])
-            values |= part[1]
-    return " AND ".join(found), values
+        found.append((_STORED, {}))
+    return [part for part in found if part is not None]
 
 
 def _runs(query: TraceQuery) -> tuple[str, dict[str, Any]] | None:

@@ -1,4 +1,4 @@
-"""The latest rows of `findings` and `errors`, without a look at all of them.
+"""The latest rows of a table, without a look at all of them.
 
 A raw look at the times alone says since when there are enough; then only the traces of these rows are read, without
 what newer rows have replaced. Where filters leave too few of them it begins earlier, and at last reads all that may be
@@ -25,11 +25,22 @@ FINAL_BY_TRACE: Final = "SETTINGS ignore_data_skipping_indices = 'first_seen'"
 
 @dataclass(frozen=True, slots=True)
 class SeenTable:
-    """A table with `FirstSeen`. `version`: of two rows of one key the greater holds; `holds`: of whatever is left."""
+    """A table whose rows have a time (`seen`, a UInt64), and of those of one time an order by `id`.
+
+    `version`: of two rows of one `key` the greater holds; `holds`: of whatever is left.
+    """
 
     name: str
     version: str
     holds: str
+    seen: str = "FirstSeen"
+    key: str = "TraceId, SpanId, Id"
+    id: str = "Id"
+
+    @property
+    def order(self) -> str:
+        """The latest first."""
+        return f"ORDER BY {self.seen} DESC, {self.id} DESC"
 
 
 FINDINGS: Final = SeenTable("findings", "JudgedAt", "1")
@@ -51,7 +62,27 @@ class Asked:
 
 
 def latest(scope: Scope, table: SeenTable, asked: Asked) -> list[Sequence[Any]]:
-    """Up to `asked.limit` rows, the latest first sight first. Raises RetryableError, StoreError."""
+    """Up to `asked.limit` rows of `findings` or `errors`, the latest first sight first.
+
+    Raises RetryableError, StoreError.
+    """
+    few = latest_of_few(scope, table, asked)
+    if few is not None:
+        return few
+    return scope.select(
+        f"SELECT {asked.columns('1')} FROM {table.name} FINAL WHERE {TENANT} AND {_all(asked, '1')} "
+        f"AND TraceId IN (SELECT TraceId FROM {table.name} WHERE {TENANT} AND {_own(asked)}) "
+        f"{table.order} LIMIT {{limit:UInt64}} {FINAL_BY_TRACE}",
+        limit=asked.limit,
+        **asked.values,
+    )
+
+
+def latest_of_few(scope: Scope, table: SeenTable, asked: Asked) -> list[Sequence[Any]] | None:
+    """`asked.limit` rows, the latest first; None where a look at some of the rows does not find as many.
+
+    Raises RetryableError, StoreError.
+    """
     count = 2 * asked.limit
     for _ in range(_LOOKS):
         if (since := _since(scope, table, asked, count)) is None:
@@ -61,21 +92,15 @@ def latest(scope: Scope, table: SeenTable, asked: Asked) -> list[Sequence[Any]]:
         if enough == asked.limit:
             return [row[:-1] for row in found]
         count = count * min(2 * asked.limit // max(enough, 1), 16)
-    return scope.select(
-        f"SELECT {asked.columns('1')} FROM {table.name} FINAL WHERE {TENANT} AND {_all(asked, '1')} "
-        f"AND TraceId IN (SELECT TraceId FROM {table.name} WHERE {TENANT} AND {_own(asked)}) "
-        f"ORDER BY FirstSeen DESC, Id DESC LIMIT {{limit:UInt64}} {FINAL_BY_TRACE}",
-        limit=asked.limit,
-        **asked.values,
-    )
+    return None
 
 
 def _since(scope: Scope, table: SeenTable, asked: Asked, count: int) -> int | None:
     """When the latest `count` rows begin; None where there are fewer."""
     for arrived in _ARRIVED:
         rows = scope.select(
-            f"SELECT FirstSeen FROM {table.name} WHERE {TENANT} AND {_own(asked)} AND {arrived} "
-            "ORDER BY FirstSeen DESC LIMIT 1 OFFSET {count:UInt64}",
+            f"SELECT {table.seen} AS Seen FROM {table.name} WHERE {TENANT} AND {_own(asked)} AND {arrived} "
+            "ORDER BY Seen DESC LIMIT 1 OFFSET {count:UInt64}",
             count=count,
             **asked.values,
         )
@@ -87,12 +112,12 @@ def _since(scope: Scope, table: SeenTable, asked: Asked, count: int) -> int | No
 def _of_few(table: SeenTable, asked: Asked) -> str:
     these = (
         f"TraceId IN (SELECT TraceId FROM {table.name} WHERE {TENANT} AND {_own(asked)} "
-        "AND FirstSeen >= {from_:UInt64})"
+        f"AND {table.seen} >= {{from_:UInt64}})"
     )
     return (
-        f"SELECT {asked.columns(these)}, FirstSeen FROM (SELECT * FROM {table.name} WHERE {TENANT} AND {these} "
-        f"ORDER BY {table.version} DESC LIMIT 1 BY TraceId, SpanId, Id) WHERE {table.holds} AND {_all(asked, these)} "
-        f"ORDER BY FirstSeen DESC, Id DESC LIMIT {{limit:UInt64}}"
+        f"SELECT {asked.columns(these)}, {table.seen} FROM (SELECT * FROM {table.name} WHERE {TENANT} AND {these} "
+        f"ORDER BY {table.version} DESC LIMIT 1 BY {table.key}) WHERE {table.holds} AND {_all(asked, these)} "
+        f"{table.order} LIMIT {{limit:UInt64}}"
     )
 
 

@@ -43,12 +43,12 @@ def order(*ids: str, ascending: bool) -> str:
     return ", ".join(f"{name}{way}" for name in ("Value", *ids))
 
 
-def after(position: Position | None, key: str, *, ascending: bool) -> tuple[str, dict[str, Any]]:
-    """The condition that a row follows the position. `key`: its id."""
+def after(position: Position | None, key: str, value: str = "Value", *, ascending: bool) -> tuple[str, dict[str, Any]]:
+    """The condition that a row follows the position. `key`: its id; `value`: its number."""
     if position is None:
         return "1", {}
     sign = ">" if ascending else "<"
     return (
-        f"(Value, {key}) {sign} ({{at:UInt64}}, {{id:String}})",
+        f"({value}, {key}) {sign} ({{at:UInt64}}, {{id:String}})",
         {"at": min(max(position.time, 0), MOST), "id": position.id},
     )

@@ -6,16 +6,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ....schemas.queries.listing import Facets, WorstError
+from ....schemas.queries.listing import Facets, Sort, WorstError
 from ....schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from ....schemas.taxonomy import Severity
 from ....schemas.trajectory import TraceState
 from ..client import Store
 from ..pending_traces import JUDGED
 from ..scope import TENANT, Scope
-from .conditions import ARRIVED, conditions
+from .conditions import ARRIVED, beyond_row, conditions, of_row
 from .errors import SEVERITIES, counts, worst_error
 from .findings import HOLDS, JOINED, near, thresholds
+from .latest import Asked, SeenTable, latest_of_few
 from .names import is_whole, short, shorts
 from .order import BY_ERRORS, OF_TRACES, after, missing, order
 from .pending import list_pending
@@ -29,6 +30,8 @@ _NAMES: Final = """arrayConcat([('services', CAST(ServiceName, 'String')), ('ver
     arrayMap(n -> ('agents', n), arrayDistinct(Runs.Name)), arrayMap(n -> ('tools', n), arrayDistinct(Calls.Tool)),
     arrayMap(n -> ('models', n), arrayDistinct(Runs.Model)))"""
 _MARKS: Final = "arrayConcat([('categories', CAST(Category, 'String'))], arrayMap(j -> ('judges', j), Judges))"
+
+_ARRIVALS: Final = SeenTable("traces", "(JudgedAt, ReceivedAt)", "1", OF_TRACES[Sort.RECEIVED], "TraceId", "TraceId")
 
 _OF_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
 _MODELS: Final = "arrayDistinct(arrayFilter(m -> m != '', Runs.Model))"
@@ -51,6 +54,8 @@ class TraceLists:
     def find(self, query: TraceQuery) -> list[TraceRow]:
         """Up to `query.limit` traces in the asked order, with their errors counted by severity."""
         list_pending(self._scope.store)
+        if (latest := self._latest(query)) is not None:
+            return self._shown(latest, query.confidence)
         where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
         follows, place = after(query.before, "TraceId", ascending=query.ascending)
         found = ""
@@ -66,6 +71,22 @@ class TraceLists:
             **place,
         )
         return self._shown(rows, query.confidence)
+
+    def _latest(self, query: TraceQuery) -> list[Sequence[Any]] | None:
+        """The latest arrivals, with their time; None where they cannot be told, or others may be meant."""
+        is_by_row = not beyond_row(query, is_incomplete=self._scope.store.is_incomplete)
+        if query.sort is not Sort.RECEIVED or query.ascending or not is_by_row:
+            return None
+        own, values = of_row(query)
+        follows, place = after(query.before, "TraceId", _ARRIVALS.seen, ascending=False)
+        asked = Asked(
+            lambda _these: f"TraceId, {_ARRIVALS.seen} AS Value",
+            [*own, follows],
+            lambda _these: (),
+            values | place,
+            query.limit,
+        )
+        return latest_of_few(self._scope, _ARRIVALS, asked)
 
     def count_unjudged(self, since: int, service: str, trace_id: str) -> int:
         """Traces of which spans arrived that no judging has seen; of a never judged one nothing but spans is known.

@@ -18,7 +18,7 @@ from tracejury.judges.grouping import group
 from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.judged_rows import ERROR_COLUMNS, error_row
-from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 
 pytestmark = pytest.mark.store
@@ -97,3 +97,42 @@ def test_a_short_list_of_errors_begins_as_the_whole_one(filled: Store, query: Er
         assert errors.find(replace(query, limit=limit)) == everything[:limit]
     later = [one for one in everything if one.position.time >= 300]
     assert errors.find(replace(query, after=Position(299, "~"))) == later[::-1]
+
+
+SURE = Confidence(0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        TraceQuery(SURE, ALL),
+        TraceQuery(SURE, ALL, service="few"),
+        TraceQuery(SURE, ALL, since=time.time_ns() - 1_000_000),
+        TraceQuery(SURE, ALL, agent="planner"),
+        TraceQuery(SURE, ALL, severity=Severity.HIGH),
+    ],
+)
+def test_a_short_list_of_traces_begins_as_the_whole_one(filled: Store, query: TraceQuery) -> None:
+    """Also page by page, of traces whose rows were replaced by later ones, and of what other rows tell."""
+    reading = StoredReading(filled)
+    everything = reading.find_traces(query)
+    assert everything
+    for limit in (1, 3, 10, 40):
+        assert reading.find_traces(replace(query, limit=limit)) == everything[:limit]
+    for at, row in enumerate(everything):
+        place = Position(row.place, row.trace_id)
+        assert reading.find_traces(replace(query, limit=2, before=place)) == everything[at + 1 : at + 3]
+
+
+def test_a_list_of_traces_has_the_row_that_was_written_last(store: Store) -> None:
+    """Of a trace that is listed before it is judged, then judged again, as the part of another one at last."""
+    judging, now = StoredJudging(store), time.time_ns()
+    for at, received in ((1, now + 50), (2, now)):  # what arrived last was deleted in between
+        traces = [a_judged_trace(trace_id=i, judged_at=at, received=received) for i in TRACES[:20]]
+        judging.save(
+            [replace(one, trace=replace(one.trace, joined_to=TRACES[1])) if at == 2 else one for one in traces[:1]]
+        )
+        judging.save(traces[1:])
+    found = StoredReading(store).find_traces(TraceQuery(SURE, 3))
+    assert [(row.trace_id, row.place) for row in found] == [(i, now) for i in TRACES[19:16:-1]]
+    assert TRACES[0] not in {row.trace_id for row in StoredReading(store).find_traces(TraceQuery(SURE, ALL))}
