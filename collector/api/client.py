@@ -357,15 +357,16 @@ class ApiClient:
             raise RetryableError(f"the collector at {self.url} did not answer in time") from error
         except httpx.HTTPError as error:
             if isinstance(error, httpx.RemoteProtocolError) and _NO_HTTP in str(error):
-                raise PermanentError(
-                    f"what answers at {self.url} is not tracejury's API: it may be the port of OTLP/gRPC "
-                    f"(by default the API is at {DEFAULT_URL})"
-                ) from error
+                raise PermanentError(self._no_api("", "gRPC")) from error
             if problem := tls_problem(error, self.url):
                 raise PermanentError(problem) from error
             is_closed = self.url.startswith("http:") and _NO_ANSWER in str(error)
             hint = " Perhaps it takes https:// only." if is_closed else ""
             raise RetryableError(f"the collector at {self.url} broke off: {error}{hint}") from error
+
+    def _no_api(self, said: str, protocol: str) -> str:
+        other = f"the port of OTLP/{protocol} (by default the API is at {DEFAULT_URL})"
+        return f"what answers at {self.url} is not tracejury's API{said}: it may be {other}"
 
     def _read(self, answer: httpx.Response) -> Any:
         try:
@@ -376,10 +377,7 @@ class ApiClient:
             return body
         detail = body.get("detail") if isinstance(body, dict) else None
         if not isinstance(detail, str):
-            raise PermanentError(
-                f"what answers at {self.url} is not tracejury's API (HTTP {answer.status_code}): it may be the port of "
-                f"OTLP/HTTP (by default the API is at {DEFAULT_URL})"
-            )
+            raise PermanentError(self._no_api(f" (HTTP {answer.status_code})", "HTTP"))
         if answer.status_code == _NOT_FOUND:
             raise NotFoundError(detail)
         if answer.status_code in _REFUSED:

@@ -103,9 +103,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self.assembler = Assembler(config, spill)
         self.judged_traces = 0
         self._store, self._version, self._inbox, self._observer = store, suite.version, inbox, observer
-        self._gathering = Gathering(
-            store, self.assembler, reads_ledger=bool(selectors), before_reading=self._store_results_of
-        )
+        settle = self._store_results_of
+        self._gathering = Gathering(store, self.assembler, reads_ledger=bool(selectors), before_reading=settle)
         self._lock, self._saving = StepLock(), threading.Lock()  # the latter is held while results are stored
         self._judge = TraceJudge(
             suite,
@@ -126,16 +125,9 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self._max_traces = STEP_TRACES
         self._began = self._rest_until = self._next_save = 0
         self._saved_at = self._worked = 0  # when results were last stored, and the nanos of work since
-        outage = OutageLog("judging", "waits for the store", "goes on", clock)
+        outage, wake = OutageLog("judging", "waits for the store", "goes on", clock), inbox.wake_event
         self.worker = Worker(
-            "judging",
-            self,
-            outage,
-            wake=inbox.wake_event,
-            retry=RETRY,
-            threads=THREADS,
-            stepping=self._lock,
-            clock=clock,
+            "judging", self, outage, wake=wake, retry=RETRY, threads=THREADS, stepping=self._lock, clock=clock
         )
 
     def start(self) -> None:
