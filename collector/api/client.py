@@ -48,8 +48,7 @@ from .client_requests import PAGE, in_path, of_errors, of_page, refuse_unknown, 
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
 MAX_QUEUE = 500  # runs of the label queue that can be asked for at once
-MAX_FILTER = 1_000
-"""Characters of a value that the API filters by."""
+MAX_FILTER = 1_000  # characters of a value that the API filters by
 _LABELS: Mapping[str, type[WireModel]] = {
     "annotations": AnnotationJson, "scores": HumanScoreJson, "reviews": ReviewJson,
 }  # fmt: skip

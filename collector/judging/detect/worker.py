@@ -103,8 +103,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self.assembler = Assembler(config, spill)
         self.judged_traces = 0
         self._store, self._version, self._inbox, self._observer = store, suite.version, inbox, observer
-        settle = self._store_results_of
-        self._gathering = Gathering(store, self.assembler, reads_ledger=bool(selectors), before_reading=settle)
+        first = self._store_results_of
+        self._gathering = Gathering(store, self.assembler, reads_ledger=bool(selectors), before_reading=first)
         self._lock, self._saving = StepLock(), threading.Lock()  # the latter is held while results are stored
         self._judge = TraceJudge(
             suite,

@@ -125,7 +125,7 @@ def test_a_short_list_of_traces_begins_as_the_whole_one(filled: Store, query: Tr
 
 
 def test_a_list_of_traces_has_the_row_that_was_written_last(store: Store) -> None:
-    """Of a trace that is listed before it is judged, then judged again, as the part of another one at last."""
+    """Of traces that are judged again with an earlier last arrival, one of them as the part of another."""
     judging, now = StoredJudging(store), time.time_ns()
     for at, received in ((1, now + 50), (2, now)):  # what arrived last was deleted in between
         traces = [a_judged_trace(trace_id=i, judged_at=at, received=received) for i in TRACES[:20]]
