@@ -17,6 +17,7 @@ from functools import cached_property
 from itertools import chain
 
 from ..schemas.normalized import Json, Message, NormalizedSpan
+from ..schemas.prefixes import shared_prefix
 from ..schemas.shown import folded
 from ..schemas.trajectory import AgentRun, Trace, Turn
 from .folding import Folded
@@ -88,29 +89,29 @@ def _new_messages(span: NormalizedSpan, turn: Turn | None) -> tuple[Message, ...
 
 @dataclass(frozen=True, slots=True)
 class RunPlaces:
-    """The places of a run's spans: their ids by turn, and the turn of each."""
+    """The turns of a run's spans, by id and in order; `counted`: one of two turns counts twice."""
 
     run: AgentRun
-    by_turn: list[tuple[str, ...]]
-    places: dict[str, tuple[AgentRun, Turn]]
+    turns: dict[str, Turn]
+    counted: int
 
     @classmethod
     def of(cls, run: AgentRun, before: RunPlaces | None = None) -> RunPlaces:
-        """Those of a run; `before`: as it was, whose turns may be the same."""
-        known = zip(before.run.turns, before.by_turn, strict=True) if before is not None else ()
-        by_turn = [spans if old is turn else _ids(turn) for turn, (old, spans) in zip(run.turns, known, strict=False)]
-        by_turn += map(_ids, run.turns[len(by_turn) :])
-        places = (((run, turn), spans) for turn, spans in zip(run.turns, by_turn, strict=True))
-        return cls(run, by_turn, {span_id: place for place, spans in places for span_id in spans})
+        """Those of a run; `before`: as it was, whose first turns may be the same."""
+        same, turns = 0, dict[str, Turn]()
+        if before is not None and before.counted == len(before.turns):
+            same, turns = shared_prefix(before.run.turns, run.turns), dict(before.turns)
+            for span in chain.from_iterable(turn.spans for turn in before.run.turns[same:]):
+                del turns[span.span_id]
+        kept = len(turns)
+        new = [(span.span_id, turn) for turn in run.turns[same:] for span in turn.spans]
+        turns.update(new)
+        return cls(run, turns, kept + len(new))
 
     @property
     def spans(self) -> list[str]:
         """Their ids in order."""
-        return [*([self.run.span.span_id] if self.run.span else ()), *chain.from_iterable(self.by_turn)]
-
-
-def _ids(turn: Turn) -> tuple[str, ...]:
-    return tuple([span.span_id for span in turn.spans])
+        return [*([self.run.span.span_id] if self.run.span else ()), *self.turns]
 
 
 class OwnText:
@@ -133,20 +134,25 @@ class OwnText:
         self._searches = 0
 
     @cached_property
-    def _places(self) -> dict[str, tuple[AgentRun, Turn]]:
-        places: dict[str, tuple[AgentRun, Turn]] = {}
+    def _runs(self) -> dict[str, str]:
+        """The runs of the spans."""
+        runs: dict[str, str] = {}
         for run in self._trace.runs:
-            places |= self._known[run.id].places
-        return places
+            runs |= dict.fromkeys(self._known[run.id].turns, run.id)
+        return runs
 
     def place(self, span_id: str, run_id: str = "") -> tuple[AgentRun, Turn] | None:
         """The run and turn that the span belongs to; it is looked for in that run first."""
-        return self.in_run(span_id, run_id) or self._places.get(span_id)
+        return self.in_run(span_id, run_id) or self._place(span_id)
+
+    def _place(self, span_id: str) -> tuple[AgentRun, Turn] | None:
+        return self.in_run(span_id, self._runs.get(span_id, ""))
 
     def in_run(self, span_id: str, run_id: str) -> tuple[AgentRun, Turn] | None:
         """As `place`, in that run alone."""
         known = self._known.get(run_id)
-        return known.places.get(span_id) if known is not None else None
+        turn = known.turns.get(span_id) if known is not None else None
+        return (known.run, turn) if known is not None and turn is not None else None
 
     def holds(self, span_id: str, evidence: str) -> bool:
         """Whether the span's own text holds the quote: exactly, or as it is shown, but for white space and case."""
@@ -176,7 +182,7 @@ class OwnText:
     def made(self, span_id: str) -> Mapping[str, str]:
         """The pieces that are arguments written as JSON by us, perhaps unlike what was sent, with the tool's name."""
         if span_id not in self._made:
-            place = self._places.get(span_id)
+            place = self._place(span_id)
             span = self._trace.spans[span_id]
             messages = (*span.output_messages, *(place[1].new_messages if place else ()))
             calls = [(r.name, r.arguments) for message in messages for r in message.tool_requests]
@@ -202,19 +208,19 @@ class OwnText:
 
     def may_search(self, span_id: str) -> bool:
         """Whether the quote of a span is looked for elsewhere in its run; counts it."""
-        allowed = span_id in self._places and self._searches < MOST_SEARCHES
+        allowed = span_id in self._runs and self._searches < MOST_SEARCHES
         self._searches += allowed
         return allowed
 
     def beside(self, span_id: str, evidence: str) -> str | None:
         """The only other span of a span's run that holds the quote, None without one."""
-        run, _ = self._places[span_id]
-        others = [other for other in self._known[run.id].spans if other != span_id and self.holds(other, evidence)]
+        run = self._known[self._runs[span_id]]
+        others = [other for other in run.spans if other != span_id and self.holds(other, evidence)]
         return others[0] if len(others) == 1 else None
 
     def _pieces(self, span_id: str) -> list[str]:
         if span_id not in self._raw:
-            place = self._places.get(span_id)
+            place = self._place(span_id)
             span = self._trace.spans[span_id]
             turn = place[1] if place and place[1].llm is not None and place[1].llm.span_id == span_id else None
             self._raw[span_id] = [*own_texts(span, turn), *self._told.get(span_id, ())]

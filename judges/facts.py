@@ -190,12 +190,19 @@ def setting_of(run: AgentRun, above: str) -> RunSetting:
 
 
 def read_run(
-    run: AgentRun, turns: Iterable[TurnFacts], setting: RunSetting, found: dict[Hashable, FoundInTurns]
+    run: AgentRun,
+    turns: Sequence[TurnFacts],
+    setting: RunSetting,
+    found: dict[Hashable, FoundInTurns],
+    known: Sequence[TurnFacts] = (),
 ) -> RunFacts:
-    """The facts of a run, whose turns were read; `found`: see `RunFacts.in_turns`."""
-    read = list(turns)
-    read = [t if t.failure is None else _with_reading(t, t.failure, read) for t in read]
-    plan_at, wants_data = _plans(read, setting.tools)
+    """The facts of a run, whose turns were read; `found`: see `RunFacts.in_turns`.
+
+    `known`: its first turns with where their failures were read, as far as no later turn can tell otherwise.
+    """
+    read = [*known, *(t if t.failure is None else _with_reading(t, t.failure, turns) for t in turns[len(known) :])]
+    opening = found.setdefault(_may_plan, FoundInTurns(0, [], [])).look(read, _may_plan)
+    plan_at, wants_data = _plans([turn for turn, _ in opening], len(read), setting.tools)
     return RunFacts(
         run=run,
         turns=tuple(read),
@@ -247,20 +254,29 @@ def _sent(run: AgentRun) -> tuple[list[str], list[int]]:
     return texts, until
 
 
-def _plans(turns: Sequence[TurnFacts], tools: tuple[str, ...]) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-    """(`plan_at`, `wants_data`) of a run, in one pass."""
-    plan_at, wants_data = [], []
-    latest, wanted, hinted = -1, False, False
-    for turn in turns:
-        plan_at.append(latest)
-        if latest < 0 and not hinted:
-            inline = turn.turn.kind is TurnKind.ACT and opens_with_plan(turn.low)
-            hinted = (turn.turn.kind is TurnKind.FACTS or inline) and hints(turn.low, tools)
-        wants_data.append(wanted if latest >= 0 else hinted)
+def _may_plan(turn: TurnFacts) -> tuple[()] | tuple[None]:
+    kind = turn.turn.kind
+    return (None,) if kind in SURVEYS or (kind is TurnKind.ACT and opens_with_plan(turn.low)) else ()
+
+
+def _plans(
+    planning: Iterable[TurnFacts], count: int, tools: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """(`plan_at`, `wants_data`) of a run of so many turns, of which these may plan (see `_may_plan`)."""
+    plan_at, wants_data = list[int](), list[bool]()
+    latest, wanted = -1, False
+    for turn in planning:
+        before = turn.position - len(plan_at)
+        plan_at += [latest] * (before + 1)
+        wants_data += [wanted] * before
+        if latest < 0 and not wanted and turn.turn.kind is not TurnKind.PLAN:
+            wanted = hints(turn.low, tools)
+        wants_data.append(wanted)
         if turn.turn.kind is TurnKind.PLAN:
             latest = turn.position
             wanted = holds_any(turn.low, LOOK_UP) or bool(named(turn.low, tools))
-    return tuple(plan_at), tuple(wants_data)
+    rest = count - len(plan_at)
+    return (*plan_at, *[latest] * rest), (*wants_data, *[wanted] * rest)
 
 
 def failed_calls(turn: TurnFacts) -> list[CallFacts]:

@@ -6,8 +6,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..schemas.findings import Draft
-from ..schemas.trajectory import AgentRun
+from ..schemas.findings import Draft, Finding
+from ..schemas.trajectory import AgentRun, Turn
 from .evidence import RunPlaces
 from .exit_status import Ended
 from .facts import RunFacts, RunSetting, TurnFacts
@@ -35,7 +35,7 @@ class KnownRun:
 
 @dataclass(slots=True)
 class PlacedDraft:
-    """A valid draft; `holds`: whether its span has its evidence, None where nobody looked yet.
+    """A valid draft; `holds`: whether its span has its evidence in `turn`, None where nobody looked yet.
 
     `moved`: the other span of its run that has it, None for none; only known where `searched`. `placed`: the draft with
     its place, as it last was.
@@ -44,6 +44,7 @@ class PlacedDraft:
     draft: Draft
     placed: Draft | None = None
     holds: bool | None = None
+    turn: Turn | None = None
     searched: bool = False
     moved: str | None = None
 
@@ -76,10 +77,14 @@ class KnownDrafts:
 
 @dataclass(slots=True)
 class SuiteMemory:
-    """By run id: as it was read, what was found in it, and the places of its spans. `ends`: see executions.py."""
+    """By run id: as it was read, what was found in it, and the places of its spans. `ends`: see executions.py.
+
+    `findings`: by id, each with all that it was made of.
+    """
 
     texts: TextCache = field(default_factory=TextCache)
     runs: dict[str, KnownRun] = field(default_factory=dict)
     drafts: dict[str, KnownDrafts] = field(default_factory=dict)
     places: dict[str, RunPlaces] = field(default_factory=dict)
     ends: dict[str, Ended | None] = field(default_factory=dict)
+    findings: dict[str, tuple[object, Finding]] = field(default_factory=dict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -61,6 +61,7 @@ def run_rules(rules: Sequence[RunRule], ctx: Context) -> list[RuleDrafts]:
 
 
 def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | None, ctx: Context) -> KnownDrafts:
+    before = known.by_rule if known is not None and known.rules == rules else {}
     if known is None or known.facts is not facts or known.rules != rules:
         known, changed = KnownDrafts(facts, rules, {}), [at for at, rule in enumerate(rules) if rule.looks_at(facts)]
     elif _stand(known.reads, ctx):
@@ -73,6 +74,8 @@ def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | No
         try:
             drafts = rules[at].detect_in(facts, ctx, MAX_DRAFTS + 1)
             part = _checked(rules[at].name, drafts, spans) if drafts else None
+            if part is not None and at in before:
+                part.drafts = _as_placed(part.drafts, before[at].drafts)
         except Exception as error:  # noqa: BLE001 - as above
             part = _failed(error)
         known.by_rule.pop(at, None)
@@ -85,6 +88,17 @@ def _in_run(rules: tuple[RunRule, ...], facts: RunFacts, known: KnownDrafts | No
         asked = [part.reads for part in known.by_rule.values()]
         known.reads = None if None in asked else {q: a for each in asked if each is not None for q, a in each.items()}
     return known
+
+
+def _as_placed(drafts: Sequence[PlacedDraft], before: Iterable[PlacedDraft]) -> tuple[PlacedDraft, ...]:
+    """The drafts; of those that were made before and stood in their own spans, what is known is kept."""
+    known = {(found.draft.span_id, found.draft.evidence): found for found in before if found.holds}
+    return tuple(
+        found
+        if (found := known.get((new.draft.span_id, new.draft.evidence))) is not None and found.draft == new.draft
+        else new
+        for new in drafts
+    )
 
 
 def _stand(reads: Reads | None, ctx: Context) -> bool:

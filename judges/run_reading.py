@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import compress, count
-from operator import is_not
 
+from ..schemas.prefixes import shared_prefix
 from ..schemas.trajectory import AgentRun, Trace
 from .facts import RunFacts, TurnFacts, read_run, read_turn, setting_of
-from .found_in_turns import FoundInTurns
+from .failure_reading import AHEAD
 from .history import informed, told_before
 from .memory import KnownRun, SuiteMemory
 from .names import hands_back
@@ -54,17 +53,14 @@ def _known(run: AgentRun, runs: Mapping[str, AgentRun], memory: SuiteMemory) -> 
         turns.append(facts)
     answers = _answers((i for t in turns for i in t.started), runs)
     succeeded = any(t.succeeded for t in turns)
-    read = read_run(run, turns, setting, _found_in(same, turns, before.facts.found) if before and same else {})
+    if before is not None and same:
+        kept = shared_prefix(same, turns)
+        found = {find: known.until(kept) for find, known in before.facts.found.items()}
+        read = read_run(run, turns, setting, found, before.facts.turns[: max(kept - AHEAD, 0)])
+    else:
+        read = read_run(run, turns, setting, {})
     said = filter(None, (run.answer.strip(), *(text for _, text in read.in_turns(_said))))
     return KnownRun(run, setting, tuple(turns), answers, told_before(run), tuple(said), succeeded, read)
-
-
-def _found_in(
-    before: Sequence[TurnFacts], turns: Sequence[TurnFacts], found: Mapping[Hashable, FoundInTurns]
-) -> dict[Hashable, FoundInTurns]:
-    """What was found in the first turns of a run that are still the same."""
-    same = next(compress(count(), map(is_not, before, turns)), min(len(before), len(turns)))
-    return {find: known.until(same) for find, known in found.items()}
 
 
 def _said(turn: TurnFacts) -> tuple[str, ...]:

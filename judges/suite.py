@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import chain
 from operator import attrgetter
 from typing import Final, Protocol
 
@@ -80,7 +81,7 @@ class Suite:
         if self._ranker is not None:
             passed = self._ranker.rank(ctx, passed)
         passed = self._settings.lowered(passed, trace.service)
-        return SuiteResult(_identify(trace, passed), tuple(failures), gate.dropped)
+        return SuiteResult(_identify(trace, passed, ctx.memory), tuple(failures), gate.dropped)
 
 
 def _run_all(detectors: Sequence[Detector], trace: Trace, ctx: Context) -> Iterator[RuleDrafts]:
@@ -124,6 +125,8 @@ class _Gate:
         place = self.own.place(span_id, found.draft.agent_run_id)
         if place is None or place[0].id != found.draft.agent_run_id:
             found.holds, found.searched = None, False
+        elif found.turn is not place[1]:
+            found.holds, found.turn = None, place[1]
         if found.holds is None:
             found.holds = self.own.holds(span_id, evidence)
         if found.holds:
@@ -135,7 +138,7 @@ class _Gate:
         return found.moved
 
 
-def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
+def _identify(trace: Trace, drafts: Sequence[Draft], memory: SuiteMemory) -> tuple[Finding, ...]:
     """One finding a rule, span and category (the surest), with ids and links."""
     best: dict[tuple[str, str, str, str], Draft] = {}
     for draft in sorted(drafts, key=_preference):
@@ -145,7 +148,18 @@ def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
     for own_id, draft in kept:
         for other in draft.linked:
             partners.setdefault((draft.span_id, other), []).append(own_id)
-    return tuple(_finding(trace, own_id, draft, partners) for own_id, draft in kept)
+    findings: list[Finding] = []
+    known, memory.findings = memory.findings, {}
+    for own_id, draft in kept:
+        # Two findings are anchors of one claim where each names the other's span.
+        others = [partners.get((other, draft.span_id), ()) for other in draft.linked if other != draft.span_id]
+        made_of = draft, tuple(dict.fromkeys(chain.from_iterable(others))), trace.home(draft.span_id)
+        made = known.get(own_id)
+        if made is None or made[0] != made_of:
+            made = made_of, _finding(trace.tenant, own_id, *made_of)
+        memory.findings[own_id] = made
+        findings.append(made[1])
+    return tuple(findings)
 
 
 def _preference(draft: Draft) -> tuple[float, int, str, str, str]:
@@ -166,16 +180,13 @@ _CLAIM: Final = tuple(f.name for f in fields(Draft))
 _values: Final = attrgetter(*_CLAIM)
 
 
-def _finding(trace: Trace, own_id: str, draft: Draft, partners: dict[tuple[str, str], list[str]]) -> Finding:
-    # Two findings are anchors of one claim where each names the other's span.
-    linked = [i for other in draft.linked if other != draft.span_id for i in partners.get((other, draft.span_id), ())]
+def _finding(tenant: str, own_id: str, draft: Draft, linked: tuple[str, ...], home: str) -> Finding:
     claim = dict(zip(_CLAIM, _values(draft), strict=True))
-    claim |= {"confidence": float(draft.confidence), "linked": tuple(dict.fromkeys(linked))}
-    home = trace.home(draft.span_id)
+    claim |= {"confidence": float(draft.confidence), "linked": linked}
     return Finding(
         id=own_id,
-        fingerprint=fingerprint(trace.tenant, home, draft.span_id, draft.taxonomy, draft.category),
-        tenant=trace.tenant,
+        fingerprint=fingerprint(tenant, home, draft.span_id, draft.taxonomy, draft.category),
+        tenant=tenant,
         trace_id=home,
         **claim,
     )

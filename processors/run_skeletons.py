@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
@@ -103,17 +102,18 @@ def _surroundings(run: str, own: OwnSpans, started: Sequence[StartedRun], tree: 
     inside = {span.raw.span_id for span in own.spans}
     tops = {above for i in inside if (above := tree.parent.get(i)) not in inside}
     outside = {above for above in tops | {run} if above in tree.spans and above not in inside}
-    ways = [[tree.spans[i] for i in _up(top, run, tree)] for top in sorted(outside)]
+    end = run if agent_span(run, tree) is not None else None
+    ways = [[tree.spans[i] for i in _up(top, end, tree)] for top in sorted(outside)]
     rootless = [i for i in inside if i not in tree.parent] if None in tops else []
-    return ways, sorted(rootless), [list(_up(one.id, run, tree)) for one in started]
+    return ways, sorted(rootless), [_up(one.id, end, tree) for one in started]
 
 
-def _up(span_id: str, run: str, tree: SpanTree) -> Iterator[str]:
-    """The span and those above it, up to the run's own."""
-    for above in (span_id, *islice(tree.ancestors(span_id), REACH)):
-        yield above
-        if above == run and agent_span(run, tree) is not None:
-            return
+def _up(span_id: str, end: str | None, tree: SpanTree) -> list[str]:
+    """The span and those above it, up to and with `end`."""
+    way, above = [span_id], tree.parent
+    while way[-1] != end and len(way) <= REACH and (next_up := above.get(way[-1])) is not None:
+        way.append(next_up)
+    return way
 
 
 def agent_span(run: str, tree: SpanTree) -> NormalizedSpan | None:

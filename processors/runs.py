@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
 from ..schemas.makers import maker
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
+from ..schemas.prefixes import shared_prefix
 from ..schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
 from .calls import CallContext, join_calls
 from .novelty import Novelty
 from .ownership import Ownership
 from .parent_inference import RunStart
 from .phases import Kinds, kinds_of, states_plan
-from .prefixes import shared_prefix
 from .run_skeletons import REACH, RunSkeleton
 from .span_tree import SpanTree, time_key
 from .task import answer_of, goal_from_calls, with_closing_call
@@ -279,9 +279,9 @@ def _of_sub_run(run: AgentRun, start: RunStart | None = None) -> _SubRun:
     return (run.id, run.name, run.answer, run.span, start)
 
 
-def _stays(turn: Turn, kind: TurnKind, joined: _JoinedCalls, fresh: Collection[str]) -> bool:
+def _stays(turn: Turn, kind: TurnKind, joined: _JoinedCalls, fresh: set[str]) -> bool:
     """Whether a settled turn is as it was, no call of it marked as closing; `fresh`: ids under which results came."""
-    return turn.kind is kind and turn.tool_calls is joined.calls and not any(i in fresh for i in joined.ids)
+    return turn.kind is kind and turn.tool_calls is joined.calls and fresh.isdisjoint(joined.ids)
 
 
 def _kinds(outline: RunSkeleton, before: _BuiltRun | None) -> Kinds:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
-from .prefixes import shared_prefix
+from ..schemas.prefixes import shared_prefix
 from .span_tree import SpanTree, time_key
 from .turn_spans import StartedRun
 
@@ -36,6 +36,7 @@ class SectionFinder:
     def __init__(self, run: str) -> None:
         self._run = run
         self._spans: list[NormalizedSpan] = []
+        self._ids: list[str] = []
         self._above: list[str | None] = []
         self._place: dict[str | tuple[str], int] = {}  # position of a span by id, first one of a call by (id,)
         self._known: list[tuple[int, int]] = []  # by position: the number of places before it, the end of all up to it
@@ -43,8 +44,10 @@ class SectionFinder:
 
     def cut(self, spans: list[NormalizedSpan], started: Sequence[StartedRun], tree: SpanTree) -> list[RunSection]:
         """The sections of a run's spans (in the order of `tree`, the whole one) and of the runs right below it."""
-        above = [tree.parent.get(span.raw.span_id) for span in spans]
-        first = min(shared_prefix(self._spans, spans), shared_prefix(self._above, above))
+        same = shared_prefix(self._spans, spans)
+        self._ids[same:] = [span.raw.span_id for span in spans[same:]]
+        above = list(map(tree.parent.get, self._ids))
+        first = min(same, shared_prefix(self._above, above))
         self._forget(first)
         self._spans, self._above = spans, above
         for at in range(first, len(spans)):

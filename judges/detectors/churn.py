@@ -120,14 +120,19 @@ def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
     """Calls of one tool with the same arguments and the same result, at least SAME_CALLS of them in a row."""
-    acts = [t for t in facts.turns if t.turn.kind is TurnKind.ACT]  # also those whose model's call has no span
-    results = [c.call.result for t in acts for c in t.calls if c.role is Role.ACCESS and c.call.result is not None]
+    results = [result for _, result in facts.in_turns(_results)]
     if not any(map(eq, results, islice(results, 1, None))):
         return
+    acts = [t for t in facts.turns if t.turn.kind is TurnKind.ACT]
     calls = [(t, c) for t in acts for c in t.calls if c.role is Role.ACCESS and c.ran]
     # Most runs have no such row, so that what changes need not be known.
     if any(_rows(calls, frozenset())):
         yield from _rows(calls, _changing(acts))
+
+
+def _results(turn: TurnFacts) -> list[str]:
+    calls = turn.calls if turn.turn.kind is TurnKind.ACT else ()  # also where the model's call has no span
+    return [c.call.result for c in calls if c.role is Role.ACCESS and c.call.result is not None]
 
 
 def _rows(

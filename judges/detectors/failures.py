@@ -218,8 +218,9 @@ _TOLD: Final = 120
 
 
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn in failed(facts, ctx, name, kinds):
-        unreadable, again_at = dict(facts.once(_unread_rows)), dict(facts.once(retries))
+    turns = list(failed(facts, ctx, name, kinds))
+    unreadable, again_at = (dict(facts.once(_unread_rows)), dict(facts.once(retries))) if turns else ({}, {})
+    for turn in turns:
         hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}.")
         again = [ctx.ask(RestOfTrace.missed_again, turn.span_id), again_at.get(turn.span_id, "")]
         again += (t.span_id for t in unreadable.get(turn.span_id, ()))

@@ -10,7 +10,7 @@ from typing import Final
 
 from ...schemas.trajectory import TurnKind
 from ..base import Context
-from ..facts import RunFacts
+from ..facts import RunFacts, TurnFacts
 from ..names import Role
 from ..phrases import times
 from ..quoting import quote
@@ -22,13 +22,16 @@ SAME_PLAN: Final = 0.9
 _PLAN_READ: Final = 4000
 
 
-def _same_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    plans = [t for t in facts.turns if t.turn.kind is TurnKind.PLAN and t.low]
-    for old, new in pairwise(plans):
+def _same_plan(facts: RunFacts, _ctx: Context) -> Iterator[Hit]:
+    for (old, _), (new, _) in pairwise(facts.in_turns(_planned)):
         a, b = old.low[:_PLAN_READ], new.low[:_PLAN_READ]
         if _nearly_same(a, b):
             text = "The new plan repeats the old one nearly word for word, so nothing is changed."
             yield Hit(new.span_id, quote(new.text.lstrip()), text)
+
+
+def _planned(turn: TurnFacts) -> tuple[str, ...]:
+    return (turn.low,) if turn.turn.kind is TurnKind.PLAN and turn.low else ()
 
 
 def _nearly_same(a: str, b: str) -> bool:
