@@ -6,7 +6,6 @@ One steps at a time. While one judges a large trace or stores results, the other
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future
@@ -28,11 +27,11 @@ from ...worker.outage_log import OutageLog
 from ...worker.retry import RetryPolicy
 from ...worker.step_lock import StepLock
 from ...worker.worker import Work, Worker
-from ..pipeline import Selector, save_results
+from ..pipeline import Selector
 from .gathering import Gathering
 from .inbox import Inbox, TakenBatches, by_trace
 from .judge_traces import TraceJudge, TraceTask
-from .unsaved import WITHIN, UnsavedResults, says_new
+from .result_saver import ResultSaver
 from .waiting import WaitingRequests
 from .watch import DetectingObserver
 
@@ -47,11 +46,6 @@ STEP_BACK: Final = 12
 """Under pressure judging rests so many times as long as its last step took."""
 RESTING_SHARE: Final = 7 / 8
 """Of the memory of open traces, up to which it rests: what is judged later, in larger steps, costs less."""
-SAVE_PAUSE: Final = 4
-"""What was judged is inserted after so many times as long as the last insert took, where judging does nothing but work;
-sooner in proportion where it is idle in between. The more often the engine gets a few rows, the more time it spends on
-them, also to merge them."""
-MAX_SAVE_PAUSE: Final = SECOND // 5
 REST_NANOS: Final = SECOND // 50
 MAX_REST_NANOS: Final = 2 * SECOND
 MAX_LAG_SECONDS: Final = 4.0
@@ -103,9 +97,10 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self.assembler = Assembler(config, spill)
         self.judged_traces = 0
         self._store, self._version, self._inbox, self._observer = store, suite.version, inbox, observer
-        first = self._store_results_of
+        self._lock = StepLock()
+        self._results = ResultSaver(store, self._lock, self._publish, self._lost, clock)
+        first = self._results.save_those_of
         self._gathering = Gathering(store, self.assembler, reads_ledger=bool(selectors), before_reading=first)
-        self._lock, self._saving = StepLock(), threading.Lock()  # the latter is held while results are stored
         self._judge = TraceJudge(
             suite,
             self.assembler,
@@ -119,12 +114,11 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         )
         self._selectors, self._listeners = selectors, listeners or Listeners()
         self._pressed, self._clock, self._timer = pressed, clock, timer
-        self._requests, self._unsaved = WaitingRequests(), UnsavedResults()
+        self._requests = WaitingRequests()
         self._known: KnownTraces | None = None
         self._sweeps, self._next_sweep = False, 0
         self._max_traces = STEP_TRACES
-        self._began = self._rest_until = self._next_save = 0
-        self._saved_at = self._worked = 0  # when results were last stored, and the nanos of work since
+        self._began = self._rest_until = 0
         outage, wake = OutageLog("judging", "waits for the store", "goes on", clock), inbox.wake_event
         self.worker = Worker(
             "judging", self, outage, wake=wake, retry=RETRY, threads=THREADS, stepping=self._lock, clock=clock
@@ -138,7 +132,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     def stop(self, deadline: float) -> None:
         """Finish the step at hand within `deadline` seconds; what is left is judged at the next start."""
         if self.worker.stop(deadline):
-            self._try_flush()
+            self._try_saving()
         self.dismiss()
 
     def forget(self, keys: Collection[TraceKey], through: int) -> None:
@@ -165,7 +159,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     @property
     def open_traces(self) -> int:
         """Traces that may still change, or whose result is still to be stored."""
-        return len(self.assembler) + len(self._unsaved)
+        return len(self.assembler) + len(self._results)
 
     @property
     def lag(self) -> float:
@@ -198,12 +192,12 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         before = self.judged_traces
         self.worker.step()
         with self._lock:
-            self._flush()
+            self._results.save()
         return self.judged_traces - before
 
     def due(self, now: int) -> Sequence[OpenTrace]:
         """Take what waits; the traces that are due now."""
-        self._flush_if_due(now)
+        self._results.save_if_due()
         if self._known is None:
             self._known = self._store.known_traces()
         if self._sweeps:
@@ -222,7 +216,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             return now + REST_NANOS
         if self._inbox.waits:
             return now
-        dues = (self.assembler.next_due(), self._unsaved.next_due(), now + IDLE_NANOS)
+        dues = (self.assembler.next_due(), self._results.next_due(), now + IDLE_NANOS)
         return min(due for due in dues if due is not None)
 
     def process(self, batch: Sequence[OpenTrace]) -> JudgedStep:
@@ -230,7 +224,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         worked, began = self._began, self._clock()
         step = self._judged(batch, began)
         now = self._clock()
-        self._worked += now - began
+        self._results.worked(now - began)
         if not step.large:  # a large trace waits for its own turn as long as it took
             self._rest_until = now + min(STEP_BACK * (self._timer() - worked), MAX_REST_NANOS)
         return step
@@ -268,69 +262,26 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         """
         self.judged_traces += len(result.judged)
         if result.joined or len(self._requests):
-            self._save(result.judged, alone=True)
+            self._results.save_alone(result.judged)
             self._requests.answer(result.done, result.judged)
             return
         if result.large:  # storing it takes long
-            self._save((), alone=True)
+            self._results.save_alone()
             with self._judge.apart(result.large):
-                self._store_and_publish(result.judged, self._store.save)
+                self._results.store(result.judged)
             return
-        now = self._clock()
-        is_urgent = any(map(says_new, result.judged))
-        self._unsaved.add(result.judged, max(self._next_save, now) if is_urgent else now + WITHIN)
+        self._results.add(result.judged)
         if len(self.assembler):
-            self._flush_if_due(now)
+            self._results.save_if_due()
         else:
-            self._flush()
+            self._results.save()
 
-    def _flush_if_due(self, now: int) -> None:
-        due = self._unsaved.next_due()
-        if due is not None and due <= now:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._save((), alone=False)
-
-    def _try_flush(self) -> None:
+    def _try_saving(self) -> None:
         try:
             with self._lock:
-                self._flush()
+                self._results.save()
         except Exception as error:  # noqa: BLE001  the next start finds these traces unjudged
-            log.warning("%d judged traces are left to the next start: %s", len(self._unsaved), error)
-
-    def _store_results_of(self, keys: Collection[TraceKey]) -> None:
-        """Store what was found in these traces: what is read of them from the store must be all."""
-        if self._unsaved.hold_any(keys):
-            self._save((), alone=True)
-
-    def _save(self, judged: Sequence[JudgedTrace], *, alone: bool) -> None:
-        """Store what waits, and these; the other thread goes on meanwhile unless this one wants to be `alone`."""
-        while self._unsaved.storing:
-            with self._lock.left(), self._saving:
-                pass
-        with self._saving:
-            began = self._clock()
-            try:
-                taken = self._unsaved.take(judged)
-                self._store_and_publish(taken, self._store.save if alone else self._save_beside)
-            except BaseException:
-                self._unsaved.put_back()
-                raise
-            ended = self._clock()
-            took = ended - began
-            busy = min((self._worked + took) / max(ended - self._saved_at, 1), 1.0)
-            self._next_save = ended + min(round(SAVE_PAUSE * busy * took), MAX_SAVE_PAUSE)
-            self._saved_at, self._worked = ended, 0
-            self._unsaved.stored(self._next_save)
-
-    def _save_beside(self, judged: Sequence[JudgedTrace]) -> None:
-        with self._lock.left():
-            self._store.save(judged)
-
-    def _store_and_publish(self, judged: Sequence[JudgedTrace], save: Callable[[Sequence[JudgedTrace]], None]) -> None:
-        staying = [one for one in judged if self._store.stays(one)]
-        save_results(staying, save, self._publish, self._lost)
+            log.warning("%d judged traces are left to the next start: %s", len(self._results), error)
 
     def done(self, batch: Sequence[OpenTrace]) -> None:  # noqa: ARG002  the base's signature
         """After a success a step takes more again."""
