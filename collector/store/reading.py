@@ -19,7 +19,7 @@ from ...schemas.verdicts import Verdict
 from .client import Store
 from .findings import read_finding
 from .lists.findings import HOLDS, sure, thresholds
-from .lists.latest import FINDINGS, Asked, latest, narrowed
+from .lists.latest import FINDINGS, TRACES, Asked, latest, narrowed
 from .lists.names import is_whole, short
 from .lists.traces import TraceLists
 from .scope import TENANT, Scope
@@ -141,8 +141,7 @@ def places(scope: Scope, trace_ids: Collection[str]) -> dict[tuple[str, str], st
     if trace_ids:
         sql = (
             f"SELECT TraceId, {short('ServiceName')}, Runs.Id, arrayMap(n -> {short('n')}, Runs.Name) "
-            f"FROM traces FINAL WHERE {TENANT} AND "
-            "TraceId IN {trace_ids:Array(String)}"
+            f"FROM {TRACES.newest('TraceId IN {trace_ids:Array(String)}')}"
         )
         for trace_id, service, ids, names in scope.select(sql, trace_ids=sorted(trace_ids)):
             found[trace_id, ""] = service

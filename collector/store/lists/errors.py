@@ -14,6 +14,7 @@ from ....schemas.queries.reader import Confidence, TraceQuery
 from ....schemas.taxonomy import Severity
 from ..scope import TENANT
 from .findings import HOLDS, least, sure
+from .latest import ERRORS
 
 BITS: Final = 20
 """Of a count of errors in a sort value: three severities fit one number."""
@@ -30,14 +31,18 @@ SEVERITIES: Final = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
 """As counts of them are ordered."""
 
 
-def counts(confidence: Confidence, place: str = "1") -> str:
-    """A SELECT of the errors of each trace by severity, and the worst: `Id`, `High`, `Medium`, `Low`, `Worst`."""
+def counts(confidence: Confidence, place: str = "1", *, few: bool = False) -> str:
+    """A SELECT of the errors of each trace by severity, and the worst: `Id`, `High`, `Medium`, `Low`, `Worst`.
+
+    `few`: the condition `place` is one on `TraceId`, and names few traces.
+    """
+    rows = f"{ERRORS.newest(place)} WHERE {ERRORS.holds}" if few else f"errors FINAL WHERE {TENANT} AND {place}"
     bound = least(confidence, place)
     return (
         f"WITH multiIf(HighConfidence >= {bound}, 1, MediumConfidence >= {bound}, 2, 3) AS Rank "
         "SELECT Whole AS Id, countIf(Rank = 1) AS High, countIf(Rank = 2) AS Medium, countIf(Rank = 3) AS Low, "
         "min((Rank, -Confidence, FirstSeen, errors.Id, TraceId, SpanId, Title)) AS Worst "
-        f"FROM errors FINAL WHERE {TENANT} AND {place} AND {HOLDS} AND {sure(confidence, place)} GROUP BY Whole"
+        f"FROM {rows} AND {HOLDS} AND {sure(confidence, place)} GROUP BY Whole"
     )
 
 

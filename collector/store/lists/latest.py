@@ -42,9 +42,23 @@ class SeenTable:
         """The latest first."""
         return f"ORDER BY {self.seen} DESC, {self.id} DESC"
 
+    def newest(self, these: str) -> str:
+        """The rows of a few traces (a condition on `TraceId`) without those that newer ones replace, to select from.
+
+        With FINAL the engine would merge all parts in which such traces may lie: of a million traces a hundred take
+        four times as long then.
+        """
+        rows = (
+            f"SELECT * FROM {self.name} WHERE {TENANT} AND {these} ORDER BY {self.version} DESC LIMIT 1 BY {self.key}"
+        )
+        return f"({rows}) AS {self.name}"
+
 
 FINDINGS: Final = SeenTable("findings", "JudgedAt", "1")
 ERRORS: Final = SeenTable("errors", "FoldedAt", "NOT Removed")
+TRACES: Final = SeenTable(
+    "traces", "(JudgedAt, ReceivedAt)", "1", "toUInt64(toUnixTimestamp64Nano(ReceivedAt))", "TraceId", "TraceId"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +129,18 @@ def _of_few(table: SeenTable, asked: Asked) -> str:
         f"AND {table.seen} >= {{from_:UInt64}})"
     )
     return (
-        f"SELECT {asked.columns(these)}, {table.seen} FROM (SELECT * FROM {table.name} WHERE {TENANT} AND {these} "
-        f"ORDER BY {table.version} DESC LIMIT 1 BY {table.key}) WHERE {table.holds} AND {_all(asked, these)} "
+        f"SELECT {asked.columns(these)}, {table.seen} FROM {table.newest(these)} "
+        f"WHERE {table.holds} AND {_all(asked, these)} "
         f"{table.order} LIMIT {{limit:UInt64}}"
     )
 
 
 def narrowed(conditions: Sequence[str], place: str) -> list[str]:
-    """Conditions that look at traces, each of those of that place alone."""
-    return [text.replace(TENANT, f"{TENANT} AND {place}") for text in conditions]
+    """Conditions that look at traces, each at those of a place alone ("1": all of them)."""
+    if place == "1":
+        return list(conditions)
+    few = TRACES.newest(place)
+    return [text.replace(f"WHERE {TENANT} AND ", "WHERE ").replace("traces FINAL", few) for text in conditions]
 
 
 def _own(asked: Asked) -> str:

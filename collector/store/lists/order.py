@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from ....schemas.queries.listing import Sort
 from ....schemas.queries.reader import Position
-from .conditions import ARRIVED, DURATION
+from .conditions import DURATION
 from .errors import worst
+from .latest import TRACES
 
 MOST: Final = 2**64 - 1
 
@@ -20,7 +21,7 @@ _TOKENS: Final = (
 _ERRORS: Final = "toUInt64(High + Medium + Low)"
 
 OF_TRACES: Final = {
-    Sort.RECEIVED: f"toUInt64({ARRIVED})",
+    Sort.RECEIVED: TRACES.seen,
     Sort.START: "StartNanos",
     Sort.DURATION: f"toUInt64({DURATION})",
     Sort.COST: _KNOWN.format("reinterpretAsUInt64(Cost)"),

@@ -16,7 +16,7 @@ from ..scope import TENANT, Scope
 from .conditions import ARRIVED, beyond_row, conditions, of_row
 from .errors import SEVERITIES, counts, worst_error
 from .findings import HOLDS, JOINED, near, thresholds
-from .latest import Asked, SeenTable, latest_of_few
+from .latest import TRACES, Asked, latest_of_few
 from .names import is_whole, short, shorts
 from .order import BY_ERRORS, OF_TRACES, after, missing, order
 from .pending import list_pending
@@ -30,8 +30,6 @@ _NAMES: Final = """arrayConcat([('services', CAST(ServiceName, 'String')), ('ver
     arrayMap(n -> ('agents', n), arrayDistinct(Runs.Name)), arrayMap(n -> ('tools', n), arrayDistinct(Calls.Tool)),
     arrayMap(n -> ('models', n), arrayDistinct(Runs.Model)))"""
 _MARKS: Final = "arrayConcat([('categories', CAST(Category, 'String'))], arrayMap(j -> ('judges', j), Judges))"
-
-_ARRIVALS: Final = SeenTable("traces", "(JudgedAt, ReceivedAt)", "1", OF_TRACES[Sort.RECEIVED], "TraceId", "TraceId")
 
 _OF_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
 _MODELS: Final = "arrayDistinct(arrayFilter(m -> m != '', Runs.Model))"
@@ -78,15 +76,15 @@ class TraceLists:
         if query.sort is not Sort.RECEIVED or query.ascending or not is_by_row:
             return None
         own, values = of_row(query)
-        follows, place = after(query.before, "TraceId", _ARRIVALS.seen, ascending=False)
+        follows, place = after(query.before, "TraceId", TRACES.seen, ascending=False)
         asked = Asked(
-            lambda _these: f"TraceId, {_ARRIVALS.seen} AS Value",
+            lambda _these: f"TraceId, {TRACES.seen} AS Value",
             [*own, follows],
             lambda _these: (),
             values | place,
             query.limit,
         )
-        return latest_of_few(self._scope, _ARRIVALS, asked)
+        return latest_of_few(self._scope, TRACES, asked)
 
     def count_unjudged(self, since: int, service: str, trace_id: str) -> int:
         """Traces of which spans arrived that no judging has seen; of a never judged one nothing but spans is known.
@@ -129,7 +127,9 @@ class TraceLists:
         """Errors that hold and are sure enough, by trace: by severity, and the worst; a joined run's at its trace."""
         ids = "{trace_ids:Array(String)}"
         parts = f"(TraceId IN {ids} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN {ids}))"
-        rows = self._scope.select(counts(confidence, parts), trace_ids=list(trace_ids), **thresholds(confidence))
+        rows = self._scope.select(
+            counts(confidence, parts, few=True), trace_ids=list(trace_ids), **thresholds(confidence)
+        )
         return {row[0]: (dict(zip(SEVERITIES, row[1:-1], strict=True)), worst_error(row[-1])) for row in rows}
 
     def facets(self, since: int, until: int, service: str) -> Facets:
@@ -159,7 +159,7 @@ class TraceLists:
         ids = [row[0] for row in found]
         if not ids:
             return []
-        rows = self._scope.select(f"SELECT {_SHOWN} FROM traces FINAL WHERE {TENANT} AND {_OF_THESE}", trace_ids=ids)
+        rows = self._scope.select(f"SELECT {_SHOWN} FROM {TRACES.newest(_OF_THESE)}", trace_ids=ids)
         shown = {row[0]: row for row in rows}
         errors = self.errors(ids, confidence)
         none = (dict.fromkeys(Severity, 0), None)
