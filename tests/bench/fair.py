@@ -57,8 +57,9 @@ async def measure(collector: Serving, spans: int) -> tuple[list[float], list[flo
     over.set()
     alone = await delays(collector, over, ALONE)
     over.clear()
+    large = list(of_spans(large_trace(spans, HUGE)))  # made beforehand: the delays are timed by this thread, too
     beside = asyncio.create_task(delays(collector, over, AFTERWARDS))
-    await send(collector, of_spans(large_trace(spans, HUGE)))
+    await send(collector, large)
     over.set()
     return alone, await beside
 
