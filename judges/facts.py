@@ -20,10 +20,11 @@ from .failure_reading import AHEAD, FailureReading, first_reading
 from .failure_text import FailureKind, StepFailure, classify, error_page, gives_up, reported_failure
 from .found_in_turns import FoundInTurns
 from .history import opening_messages
-from .names import Role, code_argument, hands_back, hints, named, reads, role_of, text_of
+from .names import Role, code_argument, hands_back, named, reads, role_of, text_of
+from .plan_reading import may_plan, plans_before
 from .refusals import declined, refusal_of
 from .text import TextCache
-from .wording import LOOK_UP, holds_any
+from .wording import holds_any
 
 T = TypeVar("T")
 
@@ -201,8 +202,8 @@ def read_run(
     `known`: its first turns with where their failures were read, as far as no later turn can tell otherwise.
     """
     read = [*known, *(t if t.failure is None else _with_reading(t, t.failure, turns) for t in turns[len(known) :])]
-    opening = found.setdefault(_may_plan, FoundInTurns(0, [], [])).look(read, _may_plan)
-    plan_at, wants_data = _plans([turn for turn, _ in opening], len(read), setting.tools)
+    opening = found.setdefault(may_plan, FoundInTurns(0, [], [])).look(read, may_plan)
+    plan_at, wants_data = plans_before([turn for turn, _ in opening], len(read), setting.tools)
     return RunFacts(
         run=run,
         turns=tuple(read),
@@ -254,45 +255,9 @@ def _sent(run: AgentRun) -> tuple[list[str], list[int]]:
     return texts, until
 
 
-def _may_plan(turn: TurnFacts) -> tuple[()] | tuple[None]:
-    kind = turn.turn.kind
-    return (None,) if kind in SURVEYS or (kind is TurnKind.ACT and opens_with_plan(turn.low)) else ()
-
-
-def _plans(
-    planning: Iterable[TurnFacts], count: int, tools: tuple[str, ...]
-) -> tuple[tuple[int, ...], tuple[bool, ...]]:
-    """(`plan_at`, `wants_data`) of a run of so many turns, of which these may plan (see `_may_plan`)."""
-    plan_at, wants_data = list[int](), list[bool]()
-    latest, wanted = -1, False
-    for turn in planning:
-        before = turn.position - len(plan_at)
-        plan_at += [latest] * (before + 1)
-        wants_data += [wanted] * before
-        if latest < 0 and not wanted and turn.turn.kind is not TurnKind.PLAN:
-            wanted = hints(turn.low, tools)
-        wants_data.append(wanted)
-        if turn.turn.kind is TurnKind.PLAN:
-            latest = turn.position
-            wanted = holds_any(turn.low, LOOK_UP) or bool(named(turn.low, tools))
-    rest = count - len(plan_at)
-    return (*plan_at, *[latest] * rest), (*wants_data, *[wanted] * rest)
-
-
 def failed_calls(turn: TurnFacts) -> list[CallFacts]:
     """The calls of a turn that failed."""
     return [call for call in turn.calls if call.failure is not None]
-
-
-def opens_with_plan(low: str) -> bool:
-    """Whether a lower-cased text begins as a plan."""
-    opening = low[:_OPENING]
-    if "plan" not in opening:
-        return False
-    return "plan:" in opening or any(line.lstrip("#* ").startswith("plan") for line in opening.splitlines())
-
-
-_OPENING: Final = 400
 
 
 def _tools(run: AgentRun) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ from typing import Final
 
 from ..base import Context
 from ..claims import needs_no_support, states_unseen_number
-from ..facts import RunFacts, TurnFacts, opens_with_plan
+from ..facts import RunFacts, TurnFacts
+from ..plan_reading import opens_with_plan
 from ..quoting import quote
 from ..rule import Hit, rule
 from ..wording import ASSUMPTION, RECALL, SIMULATION, VERIFICATION, first_of

@@ -14,9 +14,9 @@ from tracejury.judges import abstention, exit_status, refusals
 from tracejury.judges.detectors import entities
 from tracejury.judges.detectors.replanning import SAME_PLAN, _nearly_same
 from tracejury.judges.echoes import only_prints
-from tracejury.judges.facts import opens_with_plan
 from tracejury.judges.figures import _NUMBER, Detail, details
 from tracejury.judges.names import _telling, plain
+from tracejury.judges.plan_reading import opens_with_plan
 from tracejury.judges.wording import first_of, holds_any
 
 
