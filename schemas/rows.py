@@ -6,7 +6,7 @@ Writing is by column, which is what the Native format wants. A span that went th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter, itemgetter
 from typing import Any, Final
@@ -108,12 +108,22 @@ def span_from_row(row: Sequence[Any]) -> Span:
     return Span(*values)
 
 
+def spans_from_columns(columns: Mapping[str, Sequence[Any]]) -> list[Span]:
+    """The spans of the columns that `span_columns` gives, by their names."""
+    return list(map(span_from_row, zip(*(columns[name] for name in SPAN_COLUMNS), strict=True)))
+
+
 def log_columns(logs: Sequence[LogRecord], received_at: int) -> list[list[Any]]:
     """One list a column of `LOG_COLUMNS`; times in unix nanos, maps as mappings. All rows arrived at `received_at`."""
     return _arrived(_LOGS.by_column(logs), LOG_COLUMNS, received_at)
 
 
 log_from_row = _LOGS.read
+
+
+def logs_from_columns(columns: Mapping[str, Sequence[Any]]) -> list[LogRecord]:
+    """The log records of the columns that `log_columns` gives, by their names."""
+    return list(map(log_from_row, zip(*(columns[name] for name in LOG_COLUMNS), strict=True)))
 
 
 def _arrived(columns: list[list[Any]], names: Sequence[str], received_at: int) -> list[list[Any]]:

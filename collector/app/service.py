@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from ... import __version__
 from ...judges.registry import default_suite
-from ...schemas.batch import Batch, Sink
+from ...schemas.batch import Sink
 from ...schemas.errors import RetryableError
 from ...schemas.queries.ledger import JudgesStatus
 from ...schemas.spans import Span
@@ -25,7 +25,7 @@ from ..auth.keyring import Keyring
 from ..config import CollectorConfig
 from ..judging.detect.inbox import Inbox
 from ..judging.detect.metrics import JudgingMetrics
-from ..judging.detect.spill import SpillFiles
+from ..judging.detect.spill import SpillRows
 from ..judging.detect.worker import DetectWorker
 from ..judging.prices import SpentBy
 from ..judging.prices.table import PriceTable
@@ -50,6 +50,7 @@ from ..store.rule_calibrations import RuleCalibrations
 from ..store.writer import GroupCommitWriter
 from ..telemetry import Telemetry
 from ..worker.listeners import Listeners
+from ..worker.spill_files import SpillFiles
 from ..worker.steady_clock import SteadyClock
 from .endpoints import bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text
@@ -99,7 +100,6 @@ class Collector:
         self._store_shown = config.store.dsn
         self.telemetry = Telemetry(__version__)
         self._clock = clock or SteadyClock()
-        self._inbox: Inbox | None = None
         self._judging: DetectWorker | None = None
         self._llm: LlmJudging | None = None
         self._listeners = Listeners()
@@ -193,13 +193,13 @@ class Collector:
 
         store = await opening
         self._stops.append(lambda _: asyncio.to_thread(store.close))
-        self._store, self._store_shown = store, store.target.shown
-        self._health = StoreHealth(store)
+        self._store, self._store_shown, self._health = store, store.target.shown, StoreHealth(store)
         store_watch = StoreWatch(self._health)
         await store_watch.start()
         self._stops.append(store_watch.stop)
+        inbox = Inbox(config.judging.max_inbox_bytes, self._spill_files(store))
         writer = self._writer = GroupCommitWriter(
-            store, config.writer, self._committed, in_flight=lambda: intake.inflight.requests, clock=self._clock
+            store, config.writer, inbox, in_flight=lambda: intake.inflight.requests, clock=self._clock
         )
         secret = await asyncio.to_thread(StoredLlmJudging(store).mark_key)
         ours = partial(is_ours, secret=secret)
@@ -208,7 +208,8 @@ class Collector:
         calibrations = RuleCalibrations(store, self._clock)
         await asyncio.to_thread(calibrations.load)
         intake = self._build_intake(writer, ReturnedSpans(writer, installation_id(secret)), redactor)
-        judging = self._build_judging(store, writer, ours, calibrations, intake)
+        judging = self._judging = self._build_judging(store, inbox, ours, calibrations, intake.pressed)
+        watch(self.telemetry, writer, inbox, judging)
 
         def busy() -> bool:
             return intake.pressed() or judging.lag > LAG_SECONDS
@@ -224,7 +225,6 @@ class Collector:
             clock=self._clock,
         )
         self._stops += outputs.stops
-        self._judging = judging
         if self._llm is not None:
             llm_worker = self._llm.worker
             self._stops.append(lambda deadline: asyncio.to_thread(llm_worker.stop, deadline))
@@ -298,14 +298,13 @@ class Collector:
     def _build_judging(
         self,
         store: Store,
-        writer: GroupCommitWriter,
+        inbox: Inbox,
         ours: Callable[[Span], bool],
         calibrations: RuleCalibrations,
-        intake: Intake,
+        pressed: Callable[[], bool],
     ) -> DetectWorker:
         config = self.config
-        inbox = self._inbox = Inbox(config.judging.max_inbox_bytes)
-        judging = DetectWorker(
+        return DetectWorker(
             StoredJudging(store),
             default_suite(config.detectors.settings(), calibrations.confidences),
             config.judging.assembler(),
@@ -313,14 +312,15 @@ class Collector:
             JudgingMetrics(self.telemetry),
             selectors=self._llm.selectors if self._llm else (),
             ours=ours,
-            pressed=intake.pressed,
+            pressed=pressed,
             spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),
             listeners=self._listeners,
             clock=self._clock,
-            spill=SpillFiles(store.data_folder, min_free_bytes=config.writer.min_free_bytes),
+            spill=SpillRows(self._spill_files(store)),
         )
-        watch(self.telemetry, writer, inbox, judging)
-        return judging
+
+    def _spill_files(self, store: Store) -> SpillFiles:
+        return SpillFiles(store.data_folder, min_free_bytes=self.config.writer.min_free_bytes)
 
     def _build_intake(self, writer: GroupCommitWriter, sink: Sink, redactor: Redactor | None) -> Intake:
         config = self.config
@@ -359,10 +359,6 @@ class Collector:
 
     def _receivers(self) -> Sequence[Endpoint]:
         return bound_receivers(self.config, self.grpc_port, self.http_port)
-
-    def _committed(self, batch: Batch, received_at: int) -> None:
-        if self._inbox is not None:
-            self._inbox.put(batch, received_at)
 
 
 async def serve(config: CollectorConfig, opening: Future[Store]) -> None:

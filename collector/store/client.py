@@ -8,7 +8,7 @@ import queue
 import shutil
 import stat
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -173,9 +173,15 @@ class Store:
             client.command(f"DROP DATABASE IF EXISTS `{self.database}` SYNC")
 
     def insert(
-        self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], *, merged: bool = True
+        self,
+        table: str,
+        names: Sequence[str],
+        columns: Sequence[Sequence[Any]],
+        *,
+        merged: bool = True,
+        copy: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Insert rows given by column; returns once they are committed.
+        """Insert rows given by column; returns once they are committed. `copy` gets the block, piece by piece.
 
         Unless `merged`, rows of one key stay beside each other until a merge, as those of two inserts do: the engine
         need not copy all rows to find them. FINAL reads one of them in any case.
@@ -187,6 +193,8 @@ class Store:
             return
         with self.write_gate.writing(), self._client(mapped=False) as client:
             pieces = self._block(client, table, tuple(names)).pieces(columns)
+            if copy:
+                pieces = _copied(pieces, copy)
             settings = {"optimize_on_insert": int(merged), **_WORDS}
             if self._streams:
                 listed = ", ".join(f"`{name}`" for name in names)
@@ -335,6 +343,12 @@ def _keep_private(folder: Path) -> None:
         return  # a volume that its group may use, as orchestrators mount them
     if any(entry.name in _ENGINES for entry in folder.iterdir()):
         log.warning("the store folder %s was open to other users (%o) and is closed to them now", folder, mode)
+
+
+def _copied(pieces: Iterable[bytes], copy: Callable[[bytes], None]) -> Iterator[bytes]:
+    for piece in pieces:
+        copy(piece)
+        yield piece
 
 
 def _clean(parameters: Mapping[str, Any] | None) -> dict[str, Any]:

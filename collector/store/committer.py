@@ -7,14 +7,24 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final
+from typing import Final, Protocol
 
 from ...schemas.batch import Batch
 from ...schemas.errors import PermanentError, RetryableError, TracejuryError
-from ...schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
+from ...schemas.rows import (
+    LOG_COLUMNS,
+    SPAN_COLUMNS,
+    log_columns,
+    logs_from_columns,
+    span_columns,
+    spans_from_columns,
+)
+from ...schemas.spans import LogRecord, Span
+from ..worker.spill_files import SpillEntry
 from .client import Store
 from .dead_letter import DeadLetterFolder
 from .failures import is_transient, is_worth_splitting, one_line
+from .native_reading import read_blocks
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +42,7 @@ class WriterCounters:
     refused_batches: int = 0  # retryably: bounds, disk, a passing failure, shutdown
     failed_batches: int = 0  # permanently
     dead_lettered: int = 0
-    not_handed_on: int = 0  # stored, but on_commit raised
+    not_handed_on: int = 0  # stored, but who was told of it failed
     left_out: int = 0  # spans and log records of deleted traces
 
 
@@ -47,6 +57,42 @@ class Committed:
 Outcome = Committed | TracejuryError
 
 
+@dataclass(frozen=True, slots=True)
+class CommittedGroup:
+    """Batches whose rows arrived together, at `received_at` (unix nanos). `copy`: of their blocks, where one was made.
+
+    See `batch_of_copy`.
+    """
+
+    batches: Sequence[Batch]
+    received_at: int
+    copy: SpillEntry | None = None
+
+
+def batch_of_copy(entry: SpillEntry) -> Batch:
+    """All spans and log records of a group's copy, which is dropped.
+
+    Raises OSError, EOFError, IndexError, ValueError: it cannot be read.
+    """
+    spans, logs = list[Span](), list[LogRecord]()
+    for columns in read_blocks(entry.read()):
+        if "SpanName" in columns:
+            spans += spans_from_columns(columns)
+        else:
+            logs += logs_from_columns(columns)
+    return Batch(spans, logs)
+
+
+class Hearer(Protocol):
+    """The protocol of what hears of commits, in their order, before submitters are answered; it must be quick."""
+
+    def copy_for(self, size: int) -> SpillEntry | None:
+        """Where to put a copy of the blocks of a group of so many bytes; None where its batches are wanted."""
+
+    def committed(self, group: CommittedGroup) -> None:
+        """Take a committed group. What it raises is logged and counted, since the group is stored."""
+
+
 class Committer:
     """Inserts groups; blocking, for one thread.
 
@@ -59,12 +105,14 @@ class Committer:
         store: Store,
         dead: DeadLetterFolder,
         counters: WriterCounters,
+        hearer: Hearer | None = None,
         *,
         attempts: int = 3,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         """`attempts`: how often a batch that fails unexpectedly is tried; `clock`: unix nanos."""
         self._counters = counters
+        self._hearer = hearer
         self._store = store
         self._dead = dead
         self._attempts = attempts
@@ -91,16 +139,38 @@ class Committer:
         A failure between the two acknowledges nothing, and what is sent again is stored once.
         """
         self._last = max(self._clock(), self._last + 1)
+        copy = self._hearer.copy_for(sum(batch.size for batch in batches)) if self._hearer else None
+        try:
+            kept = self._insert_copied(batches, copy)
+        except Exception:
+            if copy:
+                copy.drop()
+            raise
+        self._counters.left_out += sum(map(len, batches)) - sum(map(len, kept))
+        self._tell(CommittedGroup([batch for batch in kept if batch], self._last, copy))
+        return [Committed(self._last, batch) for batch in kept]
+
+    def _insert_copied(self, batches: Sequence[Batch], copy: SpillEntry | None) -> list[Batch]:
+        """The batches without deleted traces, once they are stored."""
+        add = copy.append if copy else None
         with self._store.changes.writing():  # a deletion waits for it
             kept = [self._store.tombstones.left_of(batch, self._last) for batch in batches]
             logs = [record for batch in kept for record in batch.logs]
             # In the order of the table's key the engine need not sort them, which would copy each row.
             spans = sorted((span for batch in kept for span in batch.spans), key=_KEY)
-            self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last), merged=False)
-            self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last), merged=False)
+            self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last), merged=False, copy=add)
+            self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last), merged=False, copy=add)
             self._store.pending.arrived({(span.tenant, span.trace_id) for span in spans}, self._last)
-        self._counters.left_out += sum(map(len, batches)) - sum(map(len, kept))
-        return [Committed(self._last, batch) for batch in kept]
+        return kept
+
+    def _tell(self, group: CommittedGroup) -> None:
+        try:
+            if self._hearer:
+                self._hearer.committed(group)
+        except Exception:
+            # It is stored, and that is what its senders asked; judging catches up from the store.
+            self._counters.not_handed_on += len(group.batches)
+            log.exception("%d committed requests could not be handed on", len(group.batches))
 
     def _alone(self, batch: Batch, failure: Exception | None) -> Outcome:
         """Try the batch by itself; `failure`: how its first attempt ended, None where it has had none."""

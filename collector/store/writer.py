@@ -20,7 +20,7 @@ from ...schemas.batch import Batch
 from ...schemas.config_base import MIB
 from ...schemas.errors import OverloadedError, RetryableError
 from .client import Store
-from .committer import Committed, Committer, Outcome, WriterCounters
+from .committer import Committed, Committer, Hearer, Outcome, WriterCounters
 from .config import WriterConfig
 from .dead_letter import DeadLetterFolder
 
@@ -44,10 +44,6 @@ class _Waiting:
 class GroupCommitWriter:
     """The `Sink` in front of the store.
 
-    `on_commit(batch, received_at)` gets every committed batch and the arrival time of its rows (unix nanos), in the
-    order of commits, on the event loop, before the submitter is answered. It must be quick; what it raises is logged
-    and counted, since the batch is stored.
-
     `in_flight`: requests that are being decoded or wait here. While more of them are being decoded than wait, an insert
     waits for them, at most `linger` seconds: fewer, larger inserts leave the engine less to merge.
     """
@@ -56,7 +52,7 @@ class GroupCommitWriter:
         self,
         store: Store,
         config: WriterConfig | None = None,
-        on_commit: Callable[[Batch, int], None] | None = None,
+        hearer: Hearer | None = None,
         *,
         in_flight: Callable[[], int] = lambda: 0,
         linger: float = LINGER_SECONDS,
@@ -68,8 +64,9 @@ class GroupCommitWriter:
         self.counters = WriterCounters()
         folder = Path(config.dead_letter) if config.dead_letter else store.data_folder / "dead-letter"
         self.dead_letters = DeadLetterFolder(folder, config.max_dead_letter_bytes)
-        self._committer = Committer(store, self.dead_letters, self.counters, attempts=config.attempts, clock=clock)
-        self._on_commit = on_commit
+        self._committer = Committer(
+            store, self.dead_letters, self.counters, hearer, attempts=config.attempts, clock=clock
+        )
         self._in_flight, self._linger = in_flight, linger
         self._free_bytes = free_bytes or store.free_bytes
         self._queue: deque[_Waiting] = deque()
@@ -223,13 +220,6 @@ class GroupCommitWriter:
         stored = outcome.stored
         self.counters.committed_spans += len(stored.spans)
         self.counters.committed_logs += len(stored.logs)
-        if self._on_commit is not None and stored:
-            try:
-                self._on_commit(stored, outcome.received_at)
-            except Exception:
-                # It is stored, and that is what its sender asked; judging catches up from the store.
-                self.counters.not_handed_on += 1
-                log.exception("a committed batch could not be handed on")
         if not waiting.done.done():  # its sender may have gone
             waiting.done.set_result(len(waiting.batch) - len(stored))
 

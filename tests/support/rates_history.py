@@ -61,14 +61,12 @@ class MortalStore(Store):
 
     dies_at = ""
 
-    def insert(
-        self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], *, merged: bool = True
-    ) -> None:
+    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], **options: Any) -> None:
         """Insert or die."""
         if table == self.dies_at and columns[0]:
             self.dies_at = ""
             raise KilledError
-        super().insert(table, names, columns, merged=merged)
+        super().insert(table, names, columns, **options)
 
     def command(self, sql: str, parameters: Mapping[str, Any] | None = None, *, mutated: str = "") -> None:
         """Write, delete, or die."""

@@ -25,16 +25,14 @@ class WatchedStore(Store):
     faults: dict[int, Exception]
     inserts: list[int]
 
-    def insert(
-        self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], *, merged: bool = True
-    ) -> None:
+    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], **options: Any) -> None:
         if table == "spans" and columns[0]:
             assert self.gate.wait(30)
             self.inserts.append(len(columns[0]))
             fault = self.faults.get(len(self.inserts) - 1)
             if fault is not None:
                 raise fault
-        super().insert(table, names, columns, merged=merged)
+        super().insert(table, names, columns, **options)
 
 
 def batch(number: int, *, text: str = "", size: int = 1, spans: int = 1) -> Batch:

@@ -1,10 +1,13 @@
 """Between commit and judging: a bounded inbox that never blocks the writer.
 
-Beyond its bound it keeps only *which* traces changed; their spans are read from the store when they are judged.
+Beyond its bound a group waits in a temporary file, as the block that the engine was sent: reading that back costs less
+than judging has to do for it while clients wait, and much less than a query. Where that is not possible only *which*
+traces changed is kept; their spans are read from the store when they are judged.
 """
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import deque
 from collections.abc import Collection, Sequence
@@ -13,7 +16,11 @@ from dataclasses import dataclass, field
 from ....processors.assemble import TraceKey
 from ....schemas.batch import Batch
 from ....schemas.spans import LogRecord, Span
+from ...store.committer import CommittedGroup, batch_of_copy
+from ...worker.spill_files import SpillEntry, SpillFiles
 from ...worker.wake_event import WakeEvent
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -36,14 +43,28 @@ class TakenBatches:
     gone: frozenset[TraceKey] = frozenset()
 
 
-class Inbox:
-    """Committed batches for the judging thread. `put` and `ask` from any thread, `take` from one."""
+@dataclass(slots=True)
+class _Waiting:
+    """Rows that arrived together: a batch, or in a file those of `keys`, without those of `gone`."""
 
-    def __init__(self, max_bytes: int) -> None:
+    received_at: int
+    batch: Batch = field(default_factory=Batch)
+    entry: SpillEntry | None = None
+    keys: frozenset[TraceKey] = frozenset()
+    gone: set[TraceKey] = field(default_factory=set)
+
+
+class Inbox:
+    """Committed batches for the judging thread. `put` and `ask` from any thread, `take` from one.
+
+    `files`: for what exceeds `max_bytes`.
+    """
+
+    def __init__(self, max_bytes: int, files: SpillFiles | None = None) -> None:
         self.spilled = 0  # batches of which only the trace ids were kept
-        self._max_bytes = max_bytes
+        self._max_bytes, self._files = max_bytes, files
         self._bytes = 0
-        self._batches: deque[tuple[Batch, int]] = deque()
+        self._batches: deque[_Waiting] = deque()
         self._asked: set[TraceKey] = set()
         self._gone: set[TraceKey] = set()
         self._in_hand = 0  # how often something was taken that is not processed yet
@@ -52,8 +73,14 @@ class Inbox:
 
     @property
     def queued_bytes(self) -> int:
-        """Bytes of the batches that wait."""
+        """Bytes of the batches that wait in memory."""
         return self._bytes
+
+    @property
+    def oldest(self) -> int | None:
+        """When the rows that wait longest arrived (unix nanos); None where none wait."""
+        with self._lock:
+            return self._batches[0].received_at if self._batches else None
 
     @property
     def empty(self) -> bool:
@@ -67,16 +94,29 @@ class Inbox:
         with self._lock:
             return bool(self._batches or self._asked or self._gone)
 
+    def copy_for(self, size: int) -> SpillEntry | None:
+        """See `Hearer`."""
+        return None if self._has_room(size) or self._files is None else self._files.begin()
+
+    def committed(self, group: CommittedGroup) -> None:
+        """See `Hearer`."""
+        copy, size = group.copy, sum(batch.size for batch in group.batches)
+        with self._lock:
+            if copy is not None and copy.is_whole:
+                self._batches.append(_Waiting(group.received_at, entry=copy, keys=_keys_of(group)))
+            elif self._has_room(size):
+                self._bytes += size
+                self._batches += [_Waiting(group.received_at, batch) for batch in group.batches]
+            else:
+                self.spilled += len(group.batches)
+                self._asked |= _keys_of(group)
+        if copy is not None and not copy.is_whole:
+            copy.drop()
+        self.wake_event.wake()
+
     def put(self, batch: Batch, received_at: int) -> None:
         """Queue a committed batch (`received_at`: the stored arrival time of its rows, unix nanos)."""
-        with self._lock:
-            if self._bytes + batch.size > self._max_bytes and self._batches:
-                self.spilled += 1
-                self._asked.update(by_trace(batch))
-            else:
-                self._bytes += batch.size
-                self._batches.append((batch, received_at))
-        self.wake_event.wake()
+        self.committed(CommittedGroup([batch], received_at))
 
     def ask(self, keys: Sequence[TraceKey]) -> None:
         """Have these traces judged from the store."""
@@ -88,9 +128,15 @@ class Inbox:
         """These traces are deleted as far as they arrived by `through` (unix nanos): whatever waits of that, too."""
         with self._lock:
             self._gone.update(keys)
-            kept = [(b.without(keys) if at <= through else b, at) for b, at in self._batches]
-            self._batches = deque((batch, at) for batch, at in kept if batch)
-            self._bytes = sum(batch.size for batch, _ in self._batches)
+            for waiting in self._batches:
+                if waiting.received_at > through:
+                    continue
+                if waiting.entry:
+                    waiting.gone.update(keys)
+                else:
+                    self._bytes -= waiting.batch.size
+                    waiting.batch = waiting.batch.without(keys)
+                    self._bytes += waiting.batch.size
         self.wake_event.wake()
 
     def done(self) -> None:
@@ -99,13 +145,38 @@ class Inbox:
             self._in_hand = max(self._in_hand - 1, 0)
 
     def take(self) -> TakenBatches:
-        """The waiting batches. Until `done` is called as often, the inbox does not count as empty."""
+        """The batches that wait, in their order, up to the first that is read from a file.
+
+        Until `done` is called as often, the inbox does not count as empty.
+        """
+        taken = list[_Waiting]()
         with self._lock:
-            taken = TakenBatches(list(self._batches), frozenset(self._asked), frozenset(self._gone))
-            self._batches.clear()
-            self._asked, self._gone, self._bytes = set(), set(), 0
+            asked, gone = set(self._asked), frozenset(self._gone)
+            while self._batches and not (taken and taken[-1].entry):
+                taken.append(self._batches.popleft())
+                self._bytes -= taken[-1].batch.size
+            self._asked, self._gone = set(), set()
             self._in_hand += 1
-            return taken
+        for waiting in taken:
+            if waiting.entry:
+                asked |= self._read(waiting, waiting.entry)
+        return TakenBatches([(one.batch, one.received_at) for one in taken if one.batch], frozenset(asked), gone)
+
+    def _has_room(self, size: int) -> bool:
+        return not self._batches or self._bytes + size <= self._max_bytes
+
+    def _read(self, waiting: _Waiting, entry: SpillEntry) -> frozenset[TraceKey]:
+        """Read a batch from its file; returns the traces that have to be read from the store instead."""
+        try:
+            waiting.batch = batch_of_copy(entry).without(waiting.gone)
+        except (OSError, EOFError, IndexError, ValueError) as error:
+            log.warning("%d traces are read from the store: %s", len(waiting.keys), error)
+            return waiting.keys - waiting.gone
+        return frozenset()
+
+
+def _keys_of(group: CommittedGroup) -> frozenset[TraceKey]:
+    return frozenset(key for batch in group.batches for key in by_trace(batch))
 
 
 def by_trace(batch: Batch) -> dict[TraceKey, Arrivals]:

@@ -44,8 +44,6 @@ THREADS: Final = 2
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
 STEP_BACK: Final = 12
 """Under pressure judging rests so many times as long as its last step took."""
-RESTING_SHARE: Final = 7 / 8
-"""Of the memory of open traces, up to which it rests: what is judged later, in larger steps, costs less."""
 REST_NANOS: Final = SECOND // 50
 MAX_REST_NANOS: Final = 2 * SECOND
 MAX_LAG_SECONDS: Final = 4.0
@@ -163,12 +161,12 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
 
     @property
     def lag(self) -> float:
-        """Seconds for which the trace that is due first has waited to be judged; from any thread."""
+        """Seconds for which the trace that is due first, or what arrived first, has waited; from any thread."""
         try:
-            due = self.assembler.next_due()
+            since = [at for at in (self.assembler.next_due(), self._inbox.oldest) if at is not None]
         except IndexError:  # taken meanwhile
             return 0.0
-        return 0.0 if due is None else max(self._clock() - due, 0) / SECOND
+        return max(self._clock() - min(since), 0) / SECOND if since else 0.0
 
     def sweep(self) -> int:
         """Ask for traces that the store holds unjudged and that are not open here; returns how many it holds."""
@@ -203,8 +201,11 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         if self._sweeps:
             self.sweep_if_due()
         self._began = self._timer()
+        if self._rests(now):
+            return ()
+        self._rest_until = now  # the next rest follows on the judging of what is taken now
         self._take(now)
-        due = () if self._rests(now) else self.assembler.due(now, self._max_traces)
+        due = self.assembler.due(now, self._max_traces)
         if not due:
             self._inbox.done()
         return due
@@ -329,9 +330,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         return self._known is None or self._known.add(key)
 
     def _rests(self, now: int) -> bool:
-        """Whether judging steps back for clients that wait for the store: nothing is late, and memory has room."""
-        has_room = self.assembler.held_bytes < RESTING_SHARE * self.assembler.config.max_bytes
-        return now < self._rest_until and has_room and self.lag < MAX_LAG_SECONDS and self._pressed()
+        """Whether judging steps back for clients that wait for the store: nothing is late."""
+        return now < self._rest_until and self.lag < MAX_LAG_SECONDS and self._pressed()
 
     def _publish(self, judged: Sequence[JudgedTrace]) -> None:
         for selector in self._selectors:

@@ -86,12 +86,10 @@ def test_an_insert_under_way_leaves_nothing(store: Store, tmp_path: Path) -> Non
         def __getattr__(self, name: str) -> Any:
             return getattr(store, name)
 
-        def insert(
-            self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], *, merged: bool = True
-        ) -> None:
+        def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], **options: Any) -> None:
             begun.set()
             assert go_on.wait(30)
-            store.insert(table, names, columns, merged=merged)
+            store.insert(table, names, columns, **options)
 
     committer = Committer(SlowStore(), DeadLetterFolder(tmp_path, 1), WriterCounters(), clock=lambda: bench.now)  # type: ignore[arg-type]
     inserting = threading.Thread(target=committer.commit, args=([Batch([span("2")], (), 10)],))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -142,13 +143,11 @@ def test_a_ledger_that_broke_off_leaves_the_trace_unjudged(store: Store) -> None
 class FailingStore(Store):
     """Has no space left from the second insert of judgements on: the trace's own."""
 
-    def insert(
-        self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]], *, merged: bool = True
-    ) -> None:
+    def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]], **options: Any) -> None:
         self.seen = [*getattr(self, "seen", []), table]
         if self.seen.count("judgements") > 1:
             raise OSError(28, "No space left on device")
-        super().insert(table, names, columns, merged=merged)
+        super().insert(table, names, columns, **options)
 
 
 def test_pending_is_the_oldest_first_and_whole_subjects(store: Store) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,13 +13,27 @@ from clickhouse_connect.driver.exceptions import DatabaseError
 from store_parts import TRACE_ID, a_log, a_span
 from watched_store import WatchedStore, batch, group_behind_a_first, stored, until
 
+from tracejury.collector.store.committer import CommittedGroup, batch_of_copy
 from tracejury.collector.store.config import WriterConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.writer import GroupCommitWriter
+from tracejury.collector.worker.spill_files import SpillEntry, SpillFiles
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import PermanentError, RetryableError
 
 pytestmark = pytest.mark.store
+
+
+@dataclass(frozen=True, slots=True)
+class Hears:
+    """Hears of commits, and makes a copy of each where there are files."""
+
+    committed: Callable[[CommittedGroup], None]
+    files: SpillFiles | None = None
+
+    def copy_for(self, size: int) -> SpillEntry | None:  # noqa: ARG002  the protocol's signature
+        return self.files.begin() if self.files else None
+
 
 MANY_PARTS = DatabaseError("too many parts", code=252)
 OUT_OF_MEMORY = DatabaseError("memory limit", code=241)
@@ -202,9 +218,8 @@ async def test_arrival_times_grow_with_the_commits(watched: WatchedStore) -> Non
     """Every group's rows arrive later than those of the one before, also when the clock stands still or goes back."""
     clock = iter([1000, 1000, 500, 2000])
     seen: list[tuple[str, int]] = []
-    writer = GroupCommitWriter(
-        watched, None, lambda b, at: seen.append((b.spans[0].span_id, at)), clock=lambda: next(clock)
-    )
+    hearer = Hears(lambda group: seen.extend((b.spans[0].span_id, group.received_at) for b in group.batches))
+    writer = GroupCommitWriter(watched, None, hearer, clock=lambda: next(clock))
     await writer.start()
     for n in range(4):
         await writer.submit(batch(n))
@@ -214,10 +229,10 @@ async def test_arrival_times_grow_with_the_commits(watched: WatchedStore) -> Non
     await writer.stop(10)
 
 
-async def test_on_commit_comes_before_the_answer_and_in_order(watched: WatchedStore) -> None:
+async def test_a_commit_is_told_before_the_answer_and_in_order(watched: WatchedStore) -> None:
     """Committed batches are handed on in the order of submission; refused ones are not."""
     seen: list[str] = []
-    writer = GroupCommitWriter(watched, None, lambda b, _: seen.append(b.spans[0].span_id[:8]))
+    writer = GroupCommitWriter(watched, None, Hears(lambda g: seen.extend(b.spans[0].span_id[:8] for b in g.batches)))
     await writer.start()
     batches = [batch(n, text="\ud800" if n == 1 else "") for n in range(4)]
     await group_behind_a_first(watched, writer, batches)
@@ -225,18 +240,36 @@ async def test_on_commit_comes_before_the_answer_and_in_order(watched: WatchedSt
     await writer.stop(10)
 
 
-async def test_on_commit_that_raises_refuses_nobody(watched: WatchedStore, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_hearer_that_raises_refuses_nobody(watched: WatchedStore, caplog: pytest.LogCaptureFixture) -> None:
     """What is stored is acknowledged, whatever happens behind; it is counted and logged."""
 
-    def broken(_batch: Batch, _received_at: int) -> None:
+    def broken(_group: CommittedGroup) -> None:
         raise RuntimeError("pipeline down")
 
-    writer = GroupCommitWriter(watched, None, broken)
+    writer = GroupCommitWriter(watched, None, Hears(broken))
     await writer.start()
     await writer.submit(batch(1))
     assert stored(watched) == {1}
     assert writer.counters.not_handed_on == 1
     assert "could not be handed on" in caplog.text
+    await writer.stop(10)
+
+
+async def test_a_copy_has_what_was_committed(watched: WatchedStore, tmp_path: Path) -> None:
+    """Spans and log records of all batches of a group; one that is refused leaves nothing in the file."""
+    files, groups = SpillFiles(tmp_path / "files"), list[CommittedGroup]()
+    writer = GroupCommitWriter(watched, WriterConfig(dead_letter=str(tmp_path)), Hears(groups.append, files))
+    await writer.start()
+    await writer.submit(Batch(batch(1, spans=2).spans, [a_log()], 10))
+    with pytest.raises(PermanentError):
+        await writer.submit(batch(2, text="\ud800"))
+    (group,) = groups
+    assert group.copy is not None
+    assert group.copy.is_whole
+    again = batch_of_copy(group.copy)
+    assert (sorted(again.spans, key=lambda s: s.span_id), again.logs) == (group.batches[0].spans, [a_log()])
+    assert {item.received_at for items in (again.spans, again.logs) for item in items} == {group.received_at}
+    assert files.size == 0
     await writer.stop(10)
 
 

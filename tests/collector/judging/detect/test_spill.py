@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from judging_bench import Bench, Booms, span
 
-from tracejury.collector.judging.detect.spill import SpillFiles
+from tracejury.collector.judging.detect.spill import SpillRows
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, Assembler, AssemblerConfig
 from tracejury.schemas.findings import FindingState
@@ -37,7 +38,7 @@ def test_rows_come_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, spans: list[Span], logs: list[LogRecord]
 ) -> None:
     """With all that equality does not compare, too."""
-    part = SpillFiles(tmp_path_factory.getbasetemp()).put(spans, logs)
+    part = SpillRows(SpillFiles(tmp_path_factory.getbasetemp())).put(spans, logs)
     assert part is not None
     assert part.spans == len(spans)
     again = part.read()
@@ -47,7 +48,7 @@ def test_rows_come_back_as_they_were(
 def test_a_file_is_given_back_once_nothing_in_it_is_needed(tmp_path: Path) -> None:
     """Whatever the order: a full one at once, the last one when it is empty."""
     files = SpillFiles(tmp_path, segment_bytes=1000)
-    parts = [files.put([span(str(n), output="x" * 600)], []) for n in range(4)]
+    parts = [SpillRows(files).put([span(str(n), output="x" * 600)], []) for n in range(4)]
     assert all(parts)
     assert files.size > 2000
     for part in [parts[1], parts[2], parts[0], parts[3]]:
@@ -59,10 +60,10 @@ def test_a_file_is_given_back_once_nothing_in_it_is_needed(tmp_path: Path) -> No
 
 def test_without_room_the_store_is_read(tmp_path: Path) -> None:
     """A bound, a disk that others need, or a folder that cannot be used."""
-    assert SpillFiles(tmp_path, min_free_bytes=1 << 60).put([span("1")], []) is None
-    assert SpillFiles(tmp_path, most_bytes=10).put([span("1")], []) is None
+    assert SpillRows(SpillFiles(tmp_path, min_free_bytes=1 << 60)).put([span("1")], []) is None
+    assert SpillRows(SpillFiles(tmp_path, most_bytes=10)).put([span("1")], []) is None
     (tmp_path / "file").write_text("")
-    assert SpillFiles(tmp_path / "file").put([span("1")], []) is None
+    assert SpillRows(SpillFiles(tmp_path / "file")).put([span("1")], []) is None
 
 
 BATCHES = st.lists(
@@ -75,7 +76,7 @@ def test_an_assembler_without_memory_holds_the_same(
     tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[int, list[int], bool]]
 ) -> None:
     """Spans, log records, and the times at which traces are due."""
-    files = SpillFiles(tmp_path_factory.getbasetemp(), segment_bytes=5000)
+    files = SpillRows(SpillFiles(tmp_path_factory.getbasetemp(), segment_bytes=5000))
     small, large = Assembler(AssemblerConfig(max_bytes=2500), files), Assembler()
     for number, (trace, ids, logged) in enumerate(batches):
         key, now = ("", str(trace)), number * SECOND
@@ -96,7 +97,7 @@ def test_an_assembler_without_memory_holds_the_same(
     assert small.held_bytes == large.held_bytes
     for trace in range(4):
         small.discard(("", str(trace)))
-    assert small.held_bytes == files.size == 0
+    assert small.held_bytes == files.files.size == 0
 
 
 class Counting(StoredJudging):
@@ -116,7 +117,7 @@ class Counting(StoredJudging):
 @pytest.mark.parametrize("damaged", [False, True])
 def test_judging_reads_files_instead_of_the_store(store: Store, tmp_path: Path, *, damaged: bool) -> None:
     """Findings are the same; where a file cannot be read, the store is."""
-    files, reading = SpillFiles(tmp_path), Counting(store)
+    files, reading = SpillRows(SpillFiles(tmp_path)), Counting(store)
     bench = Bench(store, Suite([Booms()]), reading, AssemblerConfig(max_bytes=1), spill=files)
     traces = [f"{n:032x}" for n in range(5)]
     bench.wait(0)
@@ -124,7 +125,7 @@ def test_judging_reads_files_instead_of_the_store(store: Store, tmp_path: Path, 
         bench.commit(span("2", "1", "boom", trace_id=trace_id))
     bench.wait(0.1)
     if damaged:
-        files.put = lambda spans, logs: None  # type: ignore[method-assign]  # noqa: ARG005  no room from here on
+        files.files._most = 0  # no room from here on
     for trace_id in traces:
         bench.commit(span("1", trace_id=trace_id))
     bench.wait(1)
@@ -134,4 +135,4 @@ def test_judging_reads_files_instead_of_the_store(store: Store, tmp_path: Path, 
     assert [[f.state for f in found[t]] for t in traces] == [[FindingState.CURRENT]] * 5
     assert bool(reading.loads) == damaged
     assert bench.judging.idle
-    assert files.size == 0
+    assert files.files.size == 0

@@ -13,7 +13,7 @@ from tracejury.collector.judging.detect.worker import STEP_TRACES
 from tracejury.collector.store.client import Store
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
 from tracejury.judges.suite import Suite
-from tracejury.processors.assemble import SECOND, AssemblerConfig
+from tracejury.processors.assemble import SECOND
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.spans import LogRecord
 
@@ -202,26 +202,32 @@ def test_under_pressure_judging_rests_twelve_times_as_long_as_it_worked(store: S
         bench.judging.worker.step()
         bench.now += round(seconds * SECOND)
         bench.judging.worker.step()
+        bench.now += SECOND // 20  # for which a new trace waits for more
+        bench.judging.worker.step()
         steps.append({judged.trace.trace_id[0] for judged in bench.watch.judgings})
 
     step(0.1, "a")
-    step(0.2, "b")  # still resting
-    step(0.2, "c")  # rested: both
+    step(0.15, "b")  # still resting
+    step(0.15, "c")  # rested: both
     step(0.1, "d")  # resting again
     waiting[0] = False
     step(0.1, "e")
     assert [sorted(found) for found in steps] == [["a"], ["a"], [*"abc"], [*"abc"], [*"abcde"]]
 
 
-@pytest.mark.parametrize(("most", "judged"), [(1_000_000, "a"), (6_000, "a"), (5_800, "ab")])
-def test_under_pressure_judging_does_not_rest_once_memory_fills(store: Store, most: int, judged: str) -> None:
-    """Two traces of 2,600 bytes are more than seven eighths of 5,800 bytes."""
-    ticks = itertools.count(0, SECOND // 150)
-    config = AssemblerConfig(max_bytes=most)
-    bench = Bench(store, pressed=lambda: True, timer=lambda: next(ticks), config=config)
-    for trace_id in "ab":
-        bench.commit(span("1", output="boom" * 400, trace_id=trace_id * 32))
-        bench.judging.worker.step()
-        bench.now += SECOND // 10
-        bench.judging.worker.step()
+@pytest.mark.parametrize(("waited", "judged"), [(3.9, "a"), (4, "ab")])
+def test_under_pressure_what_arrives_waits_in_the_inbox_for_four_seconds(
+    store: Store, waited: float, judged: str
+) -> None:
+    """However long judging would rest."""
+    bench = Bench(store, pressed=lambda: True)
+    bench.commit(span("1", output="boom", trace_id="a" * 32))
+    bench.wait(0.1)
+    bench.judging._rest_until = bench.now + 100 * SECOND
+    bench.commit(span("1", output="boom", trace_id="b" * 32))
+    bench.now += round(waited * SECOND)
+    bench.judging.worker.step()
+    assert bench.inbox.waits == (judged == "a")
+    bench.now += SECOND // 20  # for which a new trace waits for more
+    bench.judging.worker.step()
     assert sorted({one.trace.trace_id[0] for one in bench.watch.judgings}) == [*judged]
