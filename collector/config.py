@@ -57,7 +57,7 @@ class JudgingConfig(Section):
     max_memory_bytes: Annotated[int, Field(ge=MIB)] = 192 * MIB
     """Bytes of open traces held; beyond it the least recent wait in temporary files beside the store."""
     max_inbox_bytes: Annotated[int, Field(ge=MIB)] = 128 * MIB
-    """Bytes of committed requests that wait for judging; beyond it only their trace ids are kept."""
+    """Bytes of committed requests that wait for judging; beyond it they wait in temporary files beside the store."""
     max_open_traces: Annotated[int, Field(ge=1)] = 100_000
     """Open traces; beyond it the oldest is left to the next sweep of the store."""
     max_spans_per_trace: Annotated[int, Field(ge=1)] = 50_000

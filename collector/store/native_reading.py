@@ -17,7 +17,6 @@ Read = Callable[[bytes, int, int], Values]
 """Reads so many values of a column from a place of a block; gives them and the place behind them."""
 
 _CODES: Final = {
-    "Bool": "B",
     "UInt8": "B",
     "UInt32": "I",
     "UInt64": "Q",
@@ -51,6 +50,8 @@ def _reader(kind: str) -> Read:
     name, inner = found.groups() if found else ("", "")
     if name == "String":
         return _strings
+    if name == "Bool":
+        return _bools
     if name in _CODES:
         return _numbers(_CODES[name])
     if name == "FixedString":
@@ -117,6 +118,10 @@ def _numbers(code: str) -> Read:
 
 
 _ends: Final = _numbers("Q")
+
+
+def _bools(data: bytes, at: int, count: int) -> Values:
+    return list(map(bool, data[at : at + count])), at + count
 
 
 def _fixed(size: int) -> Read:

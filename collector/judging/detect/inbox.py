@@ -144,15 +144,15 @@ class Inbox:
         with self._lock:
             self._in_hand = max(self._in_hand - 1, 0)
 
-    def take(self) -> TakenBatches:
-        """The batches that wait, in their order, up to the first that is read from a file.
+    def take(self, *, files: bool = True) -> TakenBatches:
+        """The batches that wait, in their order, up to the first that is in a file; with `files` it is read, too.
 
         Until `done` is called as often, the inbox does not count as empty.
         """
         taken = list[_Waiting]()
         with self._lock:
             asked, gone = set(self._asked), frozenset(self._gone)
-            while self._batches and not (taken and taken[-1].entry):
+            while self._batches and (files or not self._batches[0].entry) and not (taken and taken[-1].entry):
                 taken.append(self._batches.popleft())
                 self._bytes -= taken[-1].batch.size
             self._asked, self._gone = set(), set()

@@ -44,6 +44,9 @@ THREADS: Final = 2
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
 STEP_BACK: Final = 12
 """Under pressure judging rests so many times as long as its last step took."""
+ROOM_SHARE: Final = 7 / 8
+"""Of the memory of open traces, up to which it rests, and reads groups from files while something else is due: what
+memory has no room for would be written to files once more."""
 REST_NANOS: Final = SECOND // 50
 MAX_REST_NANOS: Final = 2 * SECOND
 MAX_LAG_SECONDS: Final = 4.0
@@ -307,7 +310,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self._inbox.done()
 
     def _take(self, now: int) -> None:
-        taken = self._inbox.take()
+        due = self.assembler.next_due()
+        taken = self._inbox.take(files=self._has_room() or due is None or due > now)
         try:
             self._take_in(taken, now)
         except Exception:
@@ -330,8 +334,11 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         return self._known is None or self._known.add(key)
 
     def _rests(self, now: int) -> bool:
-        """Whether judging steps back for clients that wait for the store: nothing is late."""
-        return now < self._rest_until and self.lag < MAX_LAG_SECONDS and self._pressed()
+        """Whether judging steps back for clients that wait for the store: nothing is late, and memory has room."""
+        return now < self._rest_until and self._has_room() and self.lag < MAX_LAG_SECONDS and self._pressed()
+
+    def _has_room(self) -> bool:
+        return self.assembler.held_bytes < ROOM_SHARE * self.assembler.config.max_bytes
 
     def _publish(self, judged: Sequence[JudgedTrace]) -> None:
         for selector in self._selectors:

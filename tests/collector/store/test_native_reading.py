@@ -8,9 +8,23 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
+from trajectories import FRAMEWORKS
 
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
+from tracejury.collector.otlp.files.files import read
+from tracejury.collector.store.client import Store
 from tracejury.collector.store.native import NativeBlock
 from tracejury.collector.store.native_reading import read_blocks
+from tracejury.schemas.rows import (
+    LOG_COLUMNS,
+    SPAN_COLUMNS,
+    log_columns,
+    logs_from_columns,
+    span_columns,
+    spans_from_columns,
+)
 
 # Lengths around those whose number takes one more byte.
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
@@ -68,6 +82,35 @@ def test_a_block_that_ends_too_early_is_an_error(rows: list[tuple[Any, ...]], da
     size = data.draw(st.integers(1, len(block) - 1))
     with pytest.raises((IndexError, ValueError)):
         list(read_blocks(block[:size]))
+
+
+@pytest.mark.store
+@pytest.mark.skipif(not FRAMEWORKS.exists(), reason="the shared framework captures are not on this machine")
+def test_captures_come_back_as_they_were(store: Store) -> None:
+    """Spans and log records, in the types of their tables, with the order of their attributes."""
+    types = {
+        (table, name): str(kind)
+        for table, name, kind in store.rows(
+            "SELECT table, name, type FROM system.columns WHERE database = {of:String}", {"of": store.database}
+        )
+    }
+    spans, logs = (
+        NativeBlock(SPAN_COLUMNS, [types["spans", name] for name in SPAN_COLUMNS]),
+        NativeBlock(LOG_COLUMNS, [types["logs", name] for name in LOG_COLUMNS]),
+    )
+    batches = [
+        decode(Signal.LOGS if isinstance(s.request, ExportLogsServiceRequest) else Signal.TRACES,
+               Encoding.PROTOBUF, s.request.SerializeToString(), received_at=7).batch
+        for s in read([FRAMEWORKS])
+    ]  # fmt: skip
+    for batch in batches:
+        if batch.spans:
+            (block,) = read_blocks(b"".join(spans.pieces(span_columns(batch.spans, 7))))
+            assert repr(spans_from_columns(block)) == repr(list(batch.spans))
+        if batch.logs:
+            (block,) = read_blocks(b"".join(logs.pieces(log_columns(batch.logs, 7))))
+            assert repr(logs_from_columns(block)) == repr(list(batch.logs))
+    assert sum(len(batch) for batch in batches) > 100
 
 
 def test_a_type_that_is_never_written_is_an_error() -> None:

@@ -179,3 +179,15 @@ def test_deleted_traces_are_left_out_of_files(tmp_path: Path) -> None:
     filled.commit(batch("b", 1))
     filled.inbox.forget([("", "b")], through)
     assert filled.take_all() == [("a", 1), ("c", 2), ("b", 3)]
+
+
+def test_a_group_in_a_file_waits_until_there_is_room_for_it(tmp_path: Path) -> None:
+    """What came after it waits, too: of a trace nothing is judged before what was committed earlier."""
+    filled = Filled(tmp_path)
+    filled.commit(batch("a", 2))
+    filled.commit(batch("b", 1))
+    filled.inbox.take(files=False)
+    filled.commit(batch("c", 1))
+    filled.commit(batch("d", 1))
+    assert not filled.inbox.take(files=False).batches
+    assert filled.take_all() == [("b", 2), ("c", 3), ("d", 4)]

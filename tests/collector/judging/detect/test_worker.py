@@ -5,15 +5,20 @@ from __future__ import annotations
 import itertools
 import logging
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from judging_bench import KEY, T0, TRACE, Bench, Booms, span
 
 from tracejury.collector.judging.detect.worker import STEP_TRACES
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.committer import Committer, WriterCounters
+from tracejury.collector.store.dead_letter import DeadLetterFolder
+from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
 from tracejury.judges.suite import Suite
-from tracejury.processors.assemble import SECOND
+from tracejury.processors.assemble import SECOND, AssemblerConfig
+from tracejury.schemas.batch import Batch
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.spans import LogRecord
 
@@ -231,3 +236,28 @@ def test_under_pressure_what_arrives_waits_in_the_inbox_for_four_seconds(
     bench.now += SECOND // 20  # for which a new trace waits for more
     bench.judging.worker.step()
     assert sorted({one.trace.trace_id[0] for one in bench.watch.judgings}) == [*judged]
+
+
+@pytest.mark.parametrize(("most", "waits"), [(2_900, True), (1_000_000, False)])
+def test_files_are_read_once_memory_has_room_or_nothing_else_is_due(
+    store: Store, tmp_path: Path, most: int, *, waits: bool
+) -> None:
+    """A trace has 2,600 bytes. What memory has no room for would be written to a file once more."""
+    bench = Bench(store, config=AssemblerConfig(max_bytes=most))
+    bench.inbox._files, bench.inbox._max_bytes = SpillFiles(tmp_path), 1
+    committer = Committer(store, DeadLetterFolder(tmp_path, 1), WriterCounters(), bench.inbox, clock=lambda: bench.now)
+
+    def commit(trace_id: str) -> None:
+        committer.commit([Batch([span("1", output="boom" * 400, trace_id=trace_id * 32)], (), 1)])
+
+    commit("a")
+    bench.judging.worker.step()
+    bench.now += SECOND // 20
+    commit("b")
+    commit("c")
+    bench.judging.worker.step()
+    assert bench.inbox.waits == waits
+    for _ in range(3):
+        bench.wait(6)
+    assert {one.trace.trace_id[0] for one in bench.watch.judgings} == {*"abc"}
+    assert bench.judging.idle
