@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
@@ -16,15 +16,6 @@ Values = tuple[list[Any], int]
 Read = Callable[[bytes, int, int], Values]
 """Reads so many values of a column from a place of a block; gives them and the place behind them."""
 
-_CODES: Final = {
-    "UInt8": "B",
-    "UInt32": "I",
-    "UInt64": "Q",
-    "Int32": "i",
-    "Int64": "q",
-    "Float64": "d",
-    "DateTime64": "q",
-}
 _MORE: Final = 0x80  # the bit of a byte that another byte of the number follows
 _KIND: Final = re.compile(r"(\w+)(?:\((.*)\))?")
 
@@ -47,19 +38,13 @@ def read_blocks(data: bytes) -> Iterator[dict[str, list[Any]]]:
 @cache
 def _reader(kind: str) -> Read:
     found = _KIND.fullmatch(kind)
-    name, inner = found.groups() if found else ("", "")
-    if name == "String":
-        return _strings
-    if name == "Bool":
-        return _bools
-    if name in _CODES:
-        return _numbers(_CODES[name])
+    name, inner = found.groups("") if found else ("", "")
+    if name in _SIMPLE:
+        return _SIMPLE[name]
     if name == "FixedString":
         return _fixed(int(inner))
-    if name == "Nullable":
-        return _nullable(_reader(inner))
-    if name == "Array":
-        return _arrays(_reader(inner))
+    if name in _OF_OTHERS:
+        return _OF_OTHERS[name](_reader(inner))
     if name == "Map":
         keys, values = inner.split(", ", 1)
         return _maps(_repeated if keys == "String" else _reader(keys), _reader(values))
@@ -160,3 +145,17 @@ def _maps(keys: Read, values: Read) -> Read:
         return [dict(pairs[start:end]) for start, end in zip([0, *ends], ends, strict=False)], at
 
     return read
+
+
+_SIMPLE: Final[Mapping[str, Read]] = {
+    "String": _strings,
+    "Bool": _bools,
+    "UInt8": _numbers("B"),
+    "UInt32": _numbers("I"),
+    "UInt64": _numbers("Q"),
+    "Int32": _numbers("i"),
+    "Int64": _numbers("q"),
+    "Float64": _numbers("d"),
+    "DateTime64": _numbers("q"),
+}
+_OF_OTHERS: Final[Mapping[str, Callable[[Read], Read]]] = {"Array": _arrays, "Nullable": _nullable}

@@ -100,16 +100,16 @@ class Inbox:
 
     def committed(self, group: CommittedGroup) -> None:
         """See `Hearer`."""
-        copy, size = group.copy, sum(batch.size for batch in group.batches)
+        copy, size, keys = group.copy, sum(batch.size for batch in group.batches), _keys_of(group)
         with self._lock:
             if copy is not None and copy.is_whole:
-                self._batches.append(_Waiting(group.received_at, entry=copy, keys=_keys_of(group)))
+                self._batches.append(_Waiting(group.received_at, entry=copy, keys=keys))
             elif self._has_room(size):
                 self._bytes += size
                 self._batches += [_Waiting(group.received_at, batch) for batch in group.batches]
             else:
                 self.spilled += len(group.batches)
-                self._asked |= _keys_of(group)
+                self._asked |= keys
         if copy is not None and not copy.is_whole:
             copy.drop()
         self.wake_event.wake()
@@ -134,9 +134,7 @@ class Inbox:
                 if waiting.entry:
                     waiting.gone.update(keys)
                 else:
-                    self._bytes -= waiting.batch.size
                     waiting.batch = waiting.batch.without(keys)
-                    self._bytes += waiting.batch.size
         self.wake_event.wake()
 
     def done(self) -> None:
@@ -176,7 +174,9 @@ class Inbox:
 
 
 def _keys_of(group: CommittedGroup) -> frozenset[TraceKey]:
-    return frozenset(key for batch in group.batches for key in by_trace(batch))
+    of_spans = {(span.tenant, span.trace_id) for batch in group.batches for span in batch.spans}
+    of_logs = {(record.tenant, record.trace_id) for batch in group.batches for record in batch.logs if record.trace_id}
+    return frozenset(of_spans | of_logs)
 
 
 def by_trace(batch: Batch) -> dict[TraceKey, Arrivals]:

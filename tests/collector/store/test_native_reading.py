@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest
 from trajectories import FRAMEWORKS
@@ -75,6 +75,7 @@ def test_all_types_come_back(blocks: list[list[tuple[Any, ...]]]) -> None:
     assert all([*block] == [f"c{at}" for at in range(len(COLUMNS))] for block in found)
 
 
+@settings(max_examples=300)
 @given(ROWS.filter(bool), st.data())
 def test_a_block_that_ends_too_early_is_an_error(rows: list[tuple[Any, ...]], data: st.DataObject) -> None:
     """Of the kinds that readers of files expect."""
