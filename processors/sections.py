@@ -1,8 +1,8 @@
 """A long run's spans in sections, each grouped to turns by itself, so that a run that grows is not grouped anew.
 
-A section begins with a call of the agent's model before which all else had ended. No span of it is below one of another
-section, shares the id of a call with one, or began before its own section did. So nothing outside a section can decide
-to which turn its spans belong.
+A section begins with a call of the agent's model, or with the steps (CHAIN) around it that hold nothing before it, once
+all else had ended. No span of it is below one of another section, shares the id of a call with one, or began before its
+own section did. So nothing outside a section can decide to which turn its spans belong.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..schemas.normalized import Kind, NormalizedSpan
 from ..schemas.prefixes import shared_prefix
@@ -30,6 +30,13 @@ class RunSection:
     started: list[StartedRun]
 
 
+class _Cut(NamedTuple):
+    """Where a section begins, and where the call is that it begins with."""
+
+    at: int
+    call: int
+
+
 class SectionFinder:
     """Cuts the spans of one growing run into sections; the spans before the first that changed are not read again."""
 
@@ -40,7 +47,7 @@ class SectionFinder:
         self._above: list[str | None] = []
         self._place: dict[str | tuple[str], int] = {}  # position of a span by id, first one of a call by (id,)
         self._known: list[tuple[int, int]] = []  # by position: the number of places before it, the end of all up to it
-        self._cuts: list[int] = [0]  # positions at which sections begin, ascending
+        self._cuts: list[_Cut] = [_FIRST]  # ascending
 
     def cut(self, spans: list[NormalizedSpan], started: Sequence[StartedRun], tree: SpanTree) -> list[RunSection]:
         """The sections of a run's spans (in the order of `tree`, the whole one) and of the runs right below it."""
@@ -57,8 +64,9 @@ class SectionFinder:
         below: list[list[StartedRun]] = [[] for _ in self._cuts]
         for run in started:
             below[self._section(run)].append(run)
-        ends = [*self._cuts[1:], len(spans)]
-        return [RunSection(spans[i:j], above[i:j], runs) for i, j, runs in zip(self._cuts, ends, below, strict=True)]
+        begins = [cut.at for cut in self._cuts]
+        ends = [*begins[1:], len(spans)]
+        return [RunSection(spans[i:j], above[i:j], runs) for i, j, runs in zip(begins, ends, below, strict=True)]
 
     def _forget(self, first: int) -> None:
         """All that is known of the spans from this position on."""
@@ -66,16 +74,18 @@ class SectionFinder:
             while len(self._place) > self._known[first][0]:
                 self._place.popitem()
             del self._known[first:]
-            self._cuts = [at for at in self._cuts if at < first or not at]
+            self._cuts = [cut for cut in self._cuts if cut.call < first or cut is _FIRST]
 
     def _take(self, at: int) -> None:
         span, above = self._spans[at], self._above[at]
         began, ended = _began(span), self._known[-1][1] if at else 0
         self._known.append((len(self._place), max(ended, began + 1, span.raw.end)))
         outermost = self._is_outermost(above)
-        if outermost and span.kind is Kind.LLM and began >= ended and at - self._cuts[-1] >= LEAST_SPANS:
-            self._cuts.append(at)
-        while self._cuts[-1] and began < _began(self._spans[self._cuts[-1]]):
+        begins = self._outermost_step(at) if span.kind is Kind.LLM else 0
+        is_free = begins > 0 and _began(self._spans[begins]) >= self._known[begins - 1][1]
+        if is_free and begins - self._cuts[-1].at >= LEAST_SPANS:
+            self._cuts.append(_Cut(begins, at))
+        while self._cuts[-1].at and began < _began(self._spans[self._cuts[-1].at]):
             self._cuts.pop()
         if not span.raw.start:  # its time tells nothing
             self._join(0)
@@ -89,35 +99,52 @@ class SectionFinder:
         if self._may_be_double(at):
             self._cuts.pop()
 
+    def _outermost_step(self, at: int) -> int:
+        """The position of the outermost step that holds a call and nothing before it; that of the call without a step.
+
+        0 where the call is below something else.
+        """
+        above = self._above[at]
+        while not self._is_outermost(above):
+            at -= 1
+            if at < 0 or self._ids[at] != above or self._spans[at].kind is not Kind.CHAIN:
+                return 0
+            above = self._above[at]
+        return at
+
     def _is_outermost(self, above: str | None) -> bool:
         """Whether no span of the run, nor one around it, is above."""
         return above is None or (above == self._run and above not in self._place)
 
     def _may_be_double(self, at: int) -> bool:
         """Whether the span may be a better record of the call that the last section begins with, or hold one."""
-        span, first = self._spans[at], self._spans[self._cuts[-1]]
-        if not 0 < self._cuts[-1] < at or span.kind is Kind.TOOL:
+        span, cut = self._spans[at], self._cuts[-1]
+        if not 0 < cut.call < at or span.kind is Kind.TOOL:
             return False
-        return self._above[at] == first.raw.span_id or (span.kind is Kind.LLM and _began(span) < first.raw.end)
+        call = self._spans[cut.call]
+        return self._above[at] == call.raw.span_id or (span.kind is Kind.LLM and _began(span) < call.raw.end)
 
     def _join(self, at: int) -> None:
         """Let no section begin after this position."""
-        while self._cuts[-1] > at:
+        while self._cuts[-1].at > at:
             self._cuts.pop()
 
     def _section(self, run: StartedRun) -> int:
         """Which one began last before the run did."""
-        return bisect_right(self._cuts, _began(run.span), 1, key=lambda at: _began(self._spans[at])) - 1
+        return bisect_right(self._cuts, _began(run.span), 1, key=lambda cut: _began(self._spans[cut.at])) - 1
 
     def _tie(self, run: StartedRun, above: str | None) -> None:
         """Let all by which the turn of a started run is found be of one section."""
         if not self._is_outermost(above) and above not in self._place:
-            self._cuts = [0]
+            self._cuts = [_FIRST]
         ties = (run.span.raw.span_id, run.asked_by, above or "", (run.span.tool_call_id,))
-        places = [self._cuts[self._section(run)], *(self._place[i] for i in ties if i in self._place)]
+        places = [self._cuts[self._section(run)].at, *(self._place[i] for i in ties if i in self._place)]
         first, last = min(places), max(places)
         if first < last:
-            self._cuts = [at for at in self._cuts if not first < at <= last]
+            self._cuts = [cut for cut in self._cuts if not first < cut.at <= last]
+
+
+_FIRST: Final = _Cut(0, 0)
 
 
 def _began(span: NormalizedSpan) -> int:

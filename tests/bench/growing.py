@@ -5,8 +5,9 @@
 
 One trace of N spans arrives in batches and is judged after each: normalised, rebuilt, hashed, its detectors run. Its
 spans come when they end, so agents come after their calls, and again when they begin: agents first. It has a manager
-and many sub-agents, then one sub-agent with all turns. With FOLDER it is the largest trace that a file in it holds.
-Prints seconds of CPU time by stage, of all passes and of one, and the ratio; the fastest of three runs counts.
+and many sub-agents, then one sub-agent with all turns, then these in steps. With FOLDER it is the largest trace that a
+file in it holds. Prints seconds of CPU time by stage, of all passes and of one, and the ratio; the fastest of three
+runs counts.
 """
 
 from __future__ import annotations
@@ -87,6 +88,7 @@ def main() -> None:
     traces = {
         "of many runs": list(large_trace(options.spans)),
         "of one run": list(large_trace(options.spans, turns=options.spans // 3)),
+        "of one run in steps": list(large_trace(options.spans, turns=options.spans // 4, steps=True)),
     }
     if options.folder is not None:
         files = sorted(f for f in options.folder.iterdir() if not f.name.endswith(".meta.json"))

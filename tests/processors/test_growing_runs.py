@@ -41,8 +41,9 @@ def long_runs(draw: st.DrawFn) -> list[dict[str, Any]]:
     if above == "chain":
         found.append({"id": "chain", "parent": "root", "start": 1, "end": 900, "attributes": _kind("CHAIN")})
     odd = draw(st.sampled_from([0, 0, 5, 30]))  # percentage of turns that are not like most
+    steps = draw(st.integers(0, 2))
     for turn in range(draw(st.integers(6, 24))):
-        found += _turn(draw, turn, above, odd)
+        found += _turn(draw, turn, above, odd, steps)
     return found
 
 
@@ -51,14 +52,16 @@ def _kind(kind: str, agent: str = "") -> dict[str, Any]:
     return {"openinference.span.kind": kind, **named}
 
 
-def _turn(draw: st.DrawFn, turn: int, run: str, odd: int) -> Iterator[dict[str, Any]]:
+def _turn(draw: st.DrawFn, turn: int, run: str, odd: int, steps: int) -> Iterator[dict[str, Any]]:
+    """`steps`: how many that stand around the calls of a turn."""
+
     def rarely() -> bool:
         return draw(st.integers(0, 99)) < odd
 
     at, holder = 10 + turn * 10, run
-    if rarely():
-        holder = f"step{turn}"
-        yield {"id": holder, "parent": run, "name": "Step", "start": at, "end": at + 9, "attributes": _kind("CHAIN")}
+    for number in range(steps if not rarely() else draw(st.integers(0, 2))):
+        above, holder = holder, f"step{turn}.{number}"
+        yield {"id": holder, "parent": above, "name": "Step", "start": at, "end": at + 9, "attributes": _kind("CHAIN")}
     call_id = f"call{turn if not rarely() else draw(st.integers(0, 24))}" if draw(st.booleans()) else ""
     call = "llm.output_messages.0.message.tool_calls.0.tool_call"
     llm = {
@@ -93,6 +96,7 @@ def _turn(draw: st.DrawFn, turn: int, run: str, odd: int) -> Iterator[dict[str, 
             start += draw(st.integers(-12, 40))
         kind = draw(st.sampled_from(["TOOL", "TOOL", "TOOL", "AGENT", "CHAIN", "LLM", "PLAN"])) if rarely() else "TOOL"
         below = f"l{draw(st.integers(0, turn))}" if rarely() else f"t{turn}.0" if number and rarely() else holder
+        below = run if rarely() else below  # beside the step
         attributes = _kind(kind, "researcher" if kind == "AGENT" else "") if kind != "PLAN" else {_OPERATION: "plan"}
         if kind == "TOOL":
             attributes |= {"tool.name": "search", "input.value": '{"query": "Elbe"}', "output.value": "found"}

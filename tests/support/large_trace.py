@@ -28,12 +28,17 @@ class _Ids:
         return f"{self.last:016x}"
 
 
-def large_trace(spans: int, trace_id: str = "c" * 32, *, text: int = 200, turns: int = TURNS) -> Iterator[Span]:
-    """At least `spans` spans, parents first; each message has about `text` characters, each sub-agent so many turns."""
+def large_trace(
+    spans: int, trace_id: str = "c" * 32, *, text: int = 200, turns: int = TURNS, steps: bool = False
+) -> Iterator[Span]:
+    """At least `spans` spans, parents first; each message has about `text` characters, each sub-agent so many turns.
+
+    With `steps` each of these turns has a span of its own around its calls.
+    """
     ids = _Ids(trace_id)
     root = ids.next()
     task = f"Plan the journey, stage by stage. {'x' * text}"
-    stages = max(1, (spans - 1) // (3 + 3 * turns) + 1)
+    stages = max(1, (spans - 1) // (3 + (3 + steps) * turns) + 1)
     length = (stages * turns + 1) * 100 * MILLI
     yield _span(ids, root, "", "manager.run", 0, length, "AGENT", {"input.value": task, "agent.name": "manager"})
     history = [("system", f"You are a manager. {'s' * text}"), ("user", task)]
@@ -43,11 +48,11 @@ def large_trace(spans: int, trace_id: str = "c" * 32, *, text: int = 200, turns:
         yield _call(ids, root, at, history, f"Now stage {stage}. {'m' * text}", [("travel_agent", asked)])
         tool = ids.next()
         yield _tool(ids, root, tool, "travel_agent", asked, f"stage {stage} is planned", at + 10 * MILLI, turns * 100)
-        yield from _sub_agent(ids, tool, stage, at + 20 * MILLI, text, turns)
+        yield from _sub_agent(ids, tool, stage, at + 20 * MILLI, text, turns, steps=steps)
         history = [*history, ("tool", f"stage {stage} is planned")]
 
 
-def _sub_agent(ids: _Ids, parent: str, stage: int, at: int, text: int, turns: int) -> Iterator[Span]:
+def _sub_agent(ids: _Ids, parent: str, stage: int, at: int, text: int, turns: int, *, steps: bool) -> Iterator[Span]:
     run = ids.next()
     task = f"stage {stage}: {'g' * text}"
     facts = {"input.value": task, "output.value": f"stage {stage} is planned", "agent.name": "travel_agent"}
@@ -60,12 +65,16 @@ def _sub_agent(ids: _Ids, parent: str, stage: int, at: int, text: int, turns: in
             ("book", {"seat": f"{stage}-{turn}"}),
         ]
         said = f"I look for the trains of day {turn}. {'r' * text}"
-        yield _call(ids, run, now, history, said, wanted)
+        above = run
+        if steps:
+            above = ids.next()
+            yield _span(ids, above, run, f"Step {turn + 1}", now, 96 * MILLI, "CHAIN", {})
+        yield _call(ids, above, now, history, said, wanted)
         results = []
         for number, (name, arguments) in enumerate(wanted):
             span_id = ids.next()
             result = f"{name} {stage}/{turn}: {'o' * text}"
-            yield _tool(ids, run, span_id, name, arguments, result, now + (30 + 30 * number) * MILLI, 25)
+            yield _tool(ids, above, span_id, name, arguments, result, now + (30 + 30 * number) * MILLI, 25)
             results.append(("tool", result))
         history = [*history, ("assistant", said), *results][-24:]
 
