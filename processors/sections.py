@@ -85,7 +85,7 @@ class SectionFinder:
         is_free = begins > 0 and _began(self._spans[begins]) >= self._known[begins - 1][1]
         if is_free and begins - self._cuts[-1].at >= LEAST_SPANS:
             self._cuts.append(_Cut(begins, at))
-        while self._cuts[-1].at and began < _began(self._spans[self._cuts[-1].at]):
+        while self._cuts[-1].at and began < _began(self._spans[self._cuts[-1].call]):
             self._cuts.pop()
         if not span.raw.start:  # its time tells nothing
             self._join(0)
@@ -131,7 +131,7 @@ class SectionFinder:
 
     def _section(self, run: StartedRun) -> int:
         """Which one began last before the run did."""
-        return bisect_right(self._cuts, _began(run.span), 1, key=lambda cut: _began(self._spans[cut.at])) - 1
+        return bisect_right(self._cuts, _began(run.span), 1, key=lambda cut: _began(self._spans[cut.call])) - 1
 
     def _tie(self, run: StartedRun, above: str | None) -> None:
         """Let all by which the turn of a started run is found be of one section."""

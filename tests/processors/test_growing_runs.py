@@ -158,3 +158,19 @@ def test_a_call_recorded_twice_and_a_tool_before_the_record_that_counts() -> Non
     spans, rebuilder = _normalised(drawn), Rebuilder()
     for known in range(1, len(spans) + 1):
         assert _told(rebuilder.rebuild(spans[:known])) == _told(rebuild(spans[:known]))
+
+
+def test_a_tool_before_the_call_of_its_step() -> None:
+    """It began after the step and before the call, so it is of the turn before."""
+    drawn: list[dict[str, Any]] = [{"id": "agent", "start": 0, "end": 900, "attributes": _kind("AGENT", "manager")}]
+    tool = {**_kind("TOOL"), "tool.name": "search", "output.value": "found"}
+    for turn in range(12):
+        at = 10 + 10 * turn
+        drawn += [
+            {"id": f"s{turn}", "parent": "agent", "start": at, "end": at + 9, "attributes": _kind("CHAIN")},
+            {"id": f"t{turn}", "parent": "agent", "start": at + 2, "end": at + 4, "attributes": tool},
+            {"id": f"l{turn}", "parent": f"s{turn}", "start": at + 4, "end": at + 6, "attributes": _kind("LLM")},
+        ]
+    spans, rebuilder = _normalised(drawn), Rebuilder()
+    for known in range(1, len(spans) + 1):
+        assert _told(rebuilder.rebuild(spans[:known])) == _told(rebuild(spans[:known]))
