@@ -44,7 +44,7 @@ class TakenBatches:
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _WaitingRows:
     """Rows that arrived together: a batch, or in a file those of `keys`, without those of `gone`."""
 
     received_at: int
@@ -64,7 +64,7 @@ class Inbox:
         self.spilled = 0  # batches of which only the trace ids were kept
         self._max_bytes, self._files = max_bytes, files
         self._bytes = 0
-        self._batches: deque[_Waiting] = deque()
+        self._batches: deque[_WaitingRows] = deque()
         self._asked: set[TraceKey] = set()
         self._gone: set[TraceKey] = set()
         self._in_hand = 0  # how often something was taken that is not processed yet
@@ -103,10 +103,10 @@ class Inbox:
         copy, size, keys = group.copy, sum(batch.size for batch in group.batches), _keys_of(group)
         with self._lock:
             if copy is not None and copy.is_whole:
-                self._batches.append(_Waiting(group.received_at, entry=copy, keys=keys))
+                self._batches.append(_WaitingRows(group.received_at, entry=copy, keys=keys))
             elif self._has_room(size):
                 self._bytes += size
-                self._batches += [_Waiting(group.received_at, batch) for batch in group.batches]
+                self._batches += [_WaitingRows(group.received_at, batch) for batch in group.batches]
             else:
                 self.spilled += len(group.batches)
                 self._asked |= keys
@@ -147,7 +147,7 @@ class Inbox:
 
         Until `done` is called as often, the inbox does not count as empty.
         """
-        taken = list[_Waiting]()
+        taken = list[_WaitingRows]()
         with self._lock:
             asked, gone = set(self._asked), frozenset(self._gone)
             while self._batches and (files or not self._batches[0].entry) and not (taken and taken[-1].entry):
@@ -163,7 +163,7 @@ class Inbox:
     def _has_room(self, size: int) -> bool:
         return not self._batches or self._bytes + size <= self._max_bytes
 
-    def _read(self, waiting: _Waiting, entry: SpillEntry) -> frozenset[TraceKey]:
+    def _read(self, waiting: _WaitingRows, entry: SpillEntry) -> frozenset[TraceKey]:
         """Read a batch from its file; returns the traces that have to be read from the store instead."""
         try:
             waiting.batch = batch_of_copy(entry).without(waiting.gone)
