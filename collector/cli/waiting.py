@@ -31,14 +31,14 @@ def wait_until_judged(
     patience: float = PATIENCE,
     wait: Callable[[float], None] = time.sleep,
 ) -> Waited:
-    """Wait up to about `patience` seconds until no trace that `filters` concern is open any more.
+    """Wait up to about `patience` seconds until each trace that `filters` concern is judged, and none is open any more.
 
     Of very many traces the latest `LATEST` are looked at. Raises NotFoundError for an unknown trace, ConfigError
     for another unknown name.
     """
     for _ in range(round(patience / PAUSE)):
         found = _look(client, filters)
-        if not found.open:
+        if not found.open and not found.unjudged:
             return found
         wait(PAUSE)
     return _look(client, filters)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from ...schemas.annotations import Annotation, HumanScore, Review
@@ -60,8 +60,14 @@ class Rates(Protocol):
         Raises ConfigError where the query means nothing, RetryableError, StoreError.
         """
 
-    def refresh(self) -> None:
-        """Derive the errors of what was judged just now, as far as that is done at once. Raises as `ask`."""
+    def refresh(self, trace_ids: Collection[str] = ()) -> Collection[str]:
+        """Derive the errors of what was judged just now, or of these traces, as far as that is done at once.
+
+        Returns those of them whose errors may still lack something. Raises as `ask`.
+        """
+
+    def behind(self, trace_ids: Collection[str]) -> Collection[str]:
+        """Those of these traces whose errors may lack what was found last."""
 
     def calls(self, query: RateQuery) -> ToolRates:
         """Tools by their own calls; filters of findings do not apply. Raises as `ask`."""

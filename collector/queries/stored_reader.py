@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -72,7 +72,14 @@ class StoredReader:
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
         self.rates.refresh()
-        return self._reading.find_traces(query)
+        rows = self._reading.find_traces(query)
+        behind = self.rates.behind([row.trace_id for row in rows])
+        if not behind:
+            return rows
+        left = self.rates.refresh(behind)
+        return [
+            replace(row, judged=row.judged and row.trace_id not in left) for row in self._reading.find_traces(query)
+        ]
 
     def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "") -> int:
         """How many traces have spans that no judging has seen."""
@@ -111,7 +118,7 @@ class StoredReader:
 
     def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
         """Up to `limit` errors that hold now."""
-        self.rates.refresh()
+        self._derive([query.trace_id] if query.trace_id else ())
         found = marked(StoredErrors(self._store, self.tenant).find(query), self.calibrations)
         return self._labelled(found)
 
@@ -130,8 +137,8 @@ class StoredReader:
 
     def errors_of(self, findings: Sequence[Finding], confidence: Confidence) -> Sequence[LocatedError]:
         """The errors that any of these findings is of."""
-        self.rates.refresh()
         own = sorted({finding.trace_id for finding in findings})
+        self._derive(own)
         joined = StoredJudging(self._store, self.tenant).joined(own)
         trace_ids = sorted({*own, *(trace_id for ids in joined.values() for trace_id in ids)})
         found = StoredErrors(self._store, self.tenant).holding(
@@ -145,7 +152,7 @@ class StoredReader:
 
     def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence) -> Mapping[str, int]:
         """How many errors a list of traces shows of each."""
-        self.rates.refresh()
+        self._derive(trace_ids)
         found = TraceLists(self._store, self.tenant).errors(trace_ids, confidence)
         return {trace_id: sum(counts.values()) for trace_id, (counts, _) in found.items()}
 
@@ -166,6 +173,12 @@ class StoredReader:
             [v for i in trace.trace_ids for v in verdicts.get(i, ())],
             marked(errors_of_trace(trace, live, least, said), self.calibrations),
         )
+
+    def _derive(self, trace_ids: Collection[str]) -> None:
+        """Have the errors derived that are new, and those of these traces whatever else is waiting."""
+        self.rates.refresh()
+        if behind := self.rates.behind(trace_ids):
+            self.rates.refresh(behind)
 
     def _labelled(self, errors: Sequence[LocatedError]) -> list[LocatedError]:
         """The errors with what people say of them, among all that hold under their traces."""

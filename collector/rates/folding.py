@@ -43,6 +43,7 @@ class Folding:
         self._catching_up = CatchingUp(store, clock)
         self._stamp = 0
         self._stamps = threading.Lock()
+        self._derived = set[TraceKey]()  # while it is behind
 
     @property
     def lock(self) -> threading.Lock:
@@ -86,7 +87,26 @@ class Folding:
         self._each_tenant(taken, self._fold)
         if len(taken) < most:
             self._catching_up.done(now, self.writes)
+        if not self.is_behind:
+            self._derived.clear()
         return len(taken)
+
+    def behind(self, tenant: str, trace_ids: Collection[str]) -> set[str]:
+        """Those of these traces whose errors may be older than what was found in them."""
+        keys = {(tenant, trace_id) for trace_id in trace_ids}
+        new = self._changes.new_of(keys)
+        if self.is_behind:
+            new |= keys - self._derived
+        return {trace_id for _, trace_id in new}
+
+    def derive_errors_of(self, tenant: str, trace_ids: Collection[str]) -> None:
+        """Renew the errors alone of these traces. The caller holds `lock`."""
+        wanted = [(tenant, trace_id) for trace_id in trace_ids]
+        for at in range(0, len(wanted), AT_ONCE):
+            keys = wanted[at : at + AT_ONCE]
+            self._changes.take_these(keys)
+            self._each_tenant(keys, self._derive)
+            self._derived.update(keys)
 
     def derive_errors(self) -> None:
         """Renew the errors alone of up to `AT_ONCE` traces touched since; their facts wait for `step`.

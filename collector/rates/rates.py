@@ -77,13 +77,24 @@ class StoredRates:
         population, read = self._settled(lambda: self._resolved(query), fold=settled or self.folding.is_behind)
         return self._answer(query, population, read)
 
-    def refresh(self) -> None:
-        """Derive the errors of what was judged just now, as far as that is done at once. Raises as `ask`."""
+    def refresh(self, trace_ids: Collection[str] = ()) -> Collection[str]:
+        """Derive the errors of what was judged just now, or of these traces, as far as that is done at once.
+
+        Returns those of them whose errors may still lack something. Raises as `ask`.
+        """
         if self.folding.lock.acquire(timeout=PATIENCE):
             try:
-                self.folding.derive_errors()
+                if trace_ids:
+                    self.folding.derive_errors_of(self._tenant, trace_ids)
+                else:
+                    self.folding.derive_errors()
             finally:
                 self.folding.lock.release()
+        return self.behind(trace_ids)
+
+    def behind(self, trace_ids: Collection[str]) -> Collection[str]:
+        """Those of these traces whose errors may lack what was found last."""
+        return self.folding.behind(self._tenant, trace_ids)
 
     def calls(self, query: RateQuery) -> ToolRates:
         """Of each tool the share of its own calls with a finding, in traces that were judged. Raises as `ask`."""

@@ -110,6 +110,17 @@ class Changes:
                 del self._newly[key]
             return taken
 
+    def take_these(self, keys: Collection[TraceKey]) -> None:
+        """The same of these alone."""
+        with self._lock:
+            for key in keys:
+                self._newly.pop(key, None)
+
+    def new_of(self, keys: Collection[TraceKey]) -> set[TraceKey]:
+        """Those of these that `take_new` would give."""
+        with self._lock:
+            return {key for key in keys if key in self._newly}
+
     @property
     def is_lost(self) -> bool:
         """Whether there may be others than those remembered."""

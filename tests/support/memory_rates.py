@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from tracejury.collector.queries.measures import ComparedMeasures, MeasureAnswer, answer_of
@@ -24,8 +25,13 @@ class MemoryRates:
         self.asked.append(query)
         return self.answer
 
-    def refresh(self) -> None:
+    def refresh(self, trace_ids: Collection[str] = ()) -> Collection[str]:  # noqa: ARG002  the protocol's signature
         """Nothing waits."""
+        return ()
+
+    def behind(self, trace_ids: Collection[str]) -> Collection[str]:  # noqa: ARG002  the protocol's signature
+        """Nothing waits."""
+        return ()
 
     def calls(self, query: RateQuery) -> ToolRates:
         """The rows of what was put in."""

@@ -303,7 +303,8 @@ class World:
         """Somebody lists errors, again where the process died of it."""
         while True:
             with self._mortal():
-                return self.rates.refresh()
+                self.rates.refresh()
+                return
 
     def ask(self, query: RateQuery) -> RateAnswer:
         """The rates, asked again where the process died of it."""

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 from store_parts import a_finding, a_judged_trace, a_run
+from stored_readers import stored_reader
 
-from tracejury.collector.rates import StoredRates
+from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.collector.rates import StoredRates, catching_up, folding
 from tracejury.collector.rates.facts import HOUR
+from tracejury.collector.rates.folding import Folding
 from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 from tracejury.schemas.rates import RateQuery
 
 pytestmark = pytest.mark.store
@@ -89,3 +94,55 @@ def test_the_first_list_has_the_errors_of_an_earlier_process_beside_new_ones(sto
     StoredRates(store, lambda: T0 + HOUR).refresh()
     traces = store.rows("SELECT uniqExact(TraceId) FROM errors FINAL WHERE NOT Removed")
     assert traces == [(2,)]
+
+
+def reader_of(store: Store) -> tuple[StoredReader, Folding]:
+    """A reader, and what derives errors for it."""
+    reader = stored_reader(store, AssemblerConfig(), lambda: T0 + HOUR)
+    assert isinstance(reader.rates, StoredRates)
+    return reader, reader.rates.folding
+
+
+def listed(reader: StoredReader) -> list[tuple[int, bool]]:
+    """Errors of each trace of the list, and whether it counts as judged."""
+    rows = reader.traces(TraceQuery(Confidence(0.0, 0.0), 10))
+    return [(sum(row.errors.values()), row.judged) for row in rows]
+
+
+@pytest.mark.parametrize("died", [False, True], ids=["of this process", "of an earlier one"])
+def test_a_list_of_traces_has_the_errors_of_those_that_it_shows(
+    store: Store, monkeypatch: pytest.MonkeyPatch, *, died: bool
+) -> None:
+    """However many others wait; where that would take too long they do not count as judged."""
+    monkeypatch.setattr(folding, "AT_ONCE", 1)
+    monkeypatch.setattr(catching_up, "PAGE", 2)
+    monkeypatch.setattr("tracejury.collector.rates.rates.PATIENCE", 0.01)
+    reader, made = reader_of(store)
+    reader.rates.refresh()
+    for number in range(5):
+        judge(store, number)
+    if died:
+        store.changes.take(100)
+        store.changes.lose()
+        reader, made = reader_of(store)
+    with made.lock:
+        assert listed(reader) == [(0, False)] * 5
+    assert listed(reader) == [(1, True)] * 5
+    judge(store, 5)
+    assert listed(reader) == [(1, True)] * 6
+    for _ in range(10):
+        reader.rates.refresh()
+    assert counted(store)[0] == 6
+
+
+def test_the_errors_of_one_trace_need_not_wait_for_those_of_others(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipeline decides by them."""
+    monkeypatch.setattr(folding, "AT_ONCE", 1)
+    reader, _ = reader_of(store)
+    reader.rates.refresh()
+    for number in range(5):
+        judge(store, number)
+    (located,) = reader.errors(ErrorQuery(Confidence(0.0, 0.0), 10, trace_id=f"{4:032x}"))
+    assert located.error.trace_id == f"{4:032x}"
