@@ -82,7 +82,7 @@ class SectionFinder:
         self._known.append((len(self._place), max(ended, began + 1, span.raw.end)))
         outermost = self._is_outermost(above)
         begins = self._outermost_step(at) if span.kind is Kind.LLM else 0
-        is_free = begins > 0 and _began(self._spans[begins]) >= self._known[begins - 1][1]
+        is_free = begins > 0 and min(began, _began(self._spans[begins])) >= self._known[begins - 1][1]
         if is_free and begins - self._cuts[-1].at >= LEAST_SPANS:
             self._cuts.append(_Cut(begins, at))
         while self._cuts[-1].at and began < _began(self._spans[self._cuts[-1].call]):

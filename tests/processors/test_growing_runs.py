@@ -160,16 +160,17 @@ def test_a_call_recorded_twice_and_a_tool_before_the_record_that_counts() -> Non
         assert _told(rebuilder.rebuild(spans[:known])) == _told(rebuild(spans[:known]))
 
 
-def test_a_tool_before_the_call_of_its_step() -> None:
-    """It began after the step and before the call, so it is of the turn before."""
+@pytest.mark.parametrize(("step", "call"), [(0, 4), (4, 0)], ids=["after the step", "after the call, before the step"])
+def test_a_tool_between_a_step_and_its_call(step: int, call: int) -> None:
+    """It is of the turn whose call began last before it, also where clocks differ."""
     drawn: list[dict[str, Any]] = [{"id": "agent", "start": 0, "end": 900, "attributes": _kind("AGENT", "manager")}]
     tool = {**_kind("TOOL"), "tool.name": "search", "output.value": "found"}
     for turn in range(12):
         at = 10 + 10 * turn
         drawn += [
-            {"id": f"s{turn}", "parent": "agent", "start": at, "end": at + 9, "attributes": _kind("CHAIN")},
-            {"id": f"t{turn}", "parent": "agent", "start": at + 2, "end": at + 4, "attributes": tool},
-            {"id": f"l{turn}", "parent": f"s{turn}", "start": at + 4, "end": at + 6, "attributes": _kind("LLM")},
+            {"id": f"s{turn}", "parent": "agent", "start": at + step, "end": at + 9, "attributes": _kind("CHAIN")},
+            {"id": f"t{turn}", "parent": "agent", "start": at + 2, "end": at + 3, "attributes": tool},
+            {"id": f"l{turn}", "parent": f"s{turn}", "start": at + call, "end": at + 6, "attributes": _kind("LLM")},
         ]
     spans, rebuilder = _normalised(drawn), Rebuilder()
     for known in range(1, len(spans) + 1):
