@@ -126,6 +126,8 @@ class Folding:
         except BaseException:
             self._changes.touch(taken)
             raise
+        finally:
+            self._changes.made(taken)
 
     def _derive(self, tenant: str, trace_ids: set[str]) -> None:
         loading = Loading(self._store, tenant)

@@ -21,6 +21,7 @@ class Changes:
         """Held by whoever makes facts of touched traces, so that one does at a time."""
         self._touched: dict[TraceKey, None] = {}
         self._newly: dict[TraceKey, None] = {}  # those of them that `take_new` has not given
+        self._in_hand: set[TraceKey] = set()  # those that were new when they were taken
         self._lost = True
         self._lock = threading.RLock()
         self._written = threading.Condition(self._lock)
@@ -99,27 +100,36 @@ class Changes:
             taken = [key for key, _ in zip(self._touched, range(most), strict=False)]
             for key in taken:
                 del self._touched[key]
-                self._newly.pop(key, None)
+            self._hand_out(taken)
             return taken
 
     def take_new(self, most: int) -> Collection[TraceKey]:
         """The same of those touched since they were last taken so; they stay until `take` gives them."""
         with self._lock:
             taken = [key for key, _ in zip(self._newly, range(most), strict=False)]
-            for key in taken:
-                del self._newly[key]
+            self._hand_out(taken)
             return taken
 
     def take_these(self, keys: Collection[TraceKey]) -> None:
         """The same of these alone."""
         with self._lock:
-            for key in keys:
-                self._newly.pop(key, None)
+            self._hand_out(keys)
+
+    def _hand_out(self, keys: Collection[TraceKey]) -> None:
+        for key in keys:
+            if key in self._newly:
+                del self._newly[key]
+                self._in_hand.add(key)
+
+    def made(self, keys: Collection[TraceKey]) -> None:
+        """The facts of these, which were taken, are stored, or they are touched again."""
+        with self._lock:
+            self._in_hand.difference_update(keys)
 
     def new_of(self, keys: Collection[TraceKey]) -> set[TraceKey]:
-        """Those of these that `take_new` would give."""
+        """Those of these that `take_new` would give, or that were taken while they were new and are not made yet."""
         with self._lock:
-            return {key for key in keys if key in self._newly}
+            return {key for key in keys if key in self._newly or key in self._in_hand}
 
     @property
     def is_lost(self) -> bool:

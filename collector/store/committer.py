@@ -72,7 +72,7 @@ class CommittedGroup:
 def batch_of_copy(entry: SpillEntry) -> Batch:
     """All spans and log records of a group's copy, which is dropped.
 
-    Raises OSError, EOFError, IndexError, ValueError: it cannot be read.
+    Raises OSError, EOFError, LookupError, ValueError: it cannot be read.
     """
     spans, logs = list[Span](), list[LogRecord]()
     for columns in read_blocks(entry.read()):

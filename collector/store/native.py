@@ -23,6 +23,16 @@ _PIECE_BYTES: Final = 1 << 22
 """Whoever sends a piece gives up the interpreter, and waits up to a millisecond to have it again: with sixteen times as
 many pieces a seventh fewer spans a second were acknowledged."""
 _SHORT_BYTES: Final = 1 << 14
+NUMBERS: Final[Mapping[str, str]] = {
+    "UInt8": "B",
+    "UInt32": "I",
+    "UInt64": "Q",
+    "Int32": "i",
+    "Int64": "q",
+    "Float64": "d",
+    "DateTime64": "q",
+}
+"""Types of numbers, with their codes in arrays."""
 _MORE: Final = 0x80  # the bit of a byte that another byte of the number follows
 
 
@@ -175,12 +185,6 @@ def _maps(keys: Write, values: Write) -> Write:
 _SIMPLE: Final[Mapping[str, Write]] = {
     "String": _strings,
     "Bool": _numbers("B"),
-    "UInt8": _numbers("B"),
-    "UInt32": _numbers("I"),
-    "UInt64": _numbers("Q"),
-    "Int32": _numbers("i"),
-    "Int64": _numbers("q"),
-    "Float64": _numbers("d"),
-    "DateTime64": _numbers("q"),
+    **{kind: _numbers(code) for kind, code in NUMBERS.items()},
 }
 _OF_OTHERS: Final[Mapping[str, Callable[..., Write]]] = {"Array": _arrays, "Map": _maps, "Nullable": _nullable}

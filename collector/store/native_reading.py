@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
 
+from .native import NUMBERS
+
 Values = tuple[list[Any], int]
 Read = Callable[[bytes, int, int], Values]
 """Reads so many values of a column from a place of a block; gives them and the place behind them."""
@@ -150,12 +152,6 @@ def _maps(keys: Read, values: Read) -> Read:
 _SIMPLE: Final[Mapping[str, Read]] = {
     "String": _strings,
     "Bool": _bools,
-    "UInt8": _numbers("B"),
-    "UInt32": _numbers("I"),
-    "UInt64": _numbers("Q"),
-    "Int32": _numbers("i"),
-    "Int64": _numbers("q"),
-    "Float64": _numbers("d"),
-    "DateTime64": _numbers("q"),
+    **{kind: _numbers(code) for kind, code in NUMBERS.items()},
 }
 _OF_OTHERS: Final[Mapping[str, Callable[[Read], Read]]] = {"Array": _arrays, "Nullable": _nullable}

@@ -68,7 +68,7 @@ class SpillEntry:
             return
         self._size += len(data)
         try:
-            self._files.check(self._size)
+            self._files.check(self._size, len(data))
             self._segment.append(data)
         except OSError as error:
             self.is_whole = False
@@ -115,7 +115,7 @@ class SpillFiles:
     def begin(self) -> SpillEntry | None:
         """An entry to be written; None where that is not possible."""
         try:
-            self.check(0)
+            self.check(0, 0)
             with self._lock:
                 segment = self._current()
                 segment.live += 1
@@ -135,9 +135,9 @@ class SpillFiles:
         entry.drop()
         return None
 
-    def check(self, size: int) -> None:
-        """Raises OSError: an entry of so many bytes is too large, or there is no room for more."""
-        if size > ENTRY_BYTES or self.size + size > self._most:
+    def check(self, size: int, more: int) -> None:
+        """Raises OSError: an entry of so many bytes is too large, or there is no room for so many `more`."""
+        if size > ENTRY_BYTES or self.size + more > self._most:
             raise OSError("there is no room for more")
 
     def complain(self, error: OSError) -> None:

@@ -100,16 +100,16 @@ class Inbox:
 
     def committed(self, group: CommittedGroup) -> None:
         """See `Hearer`."""
-        copy, size, keys = group.copy, sum(batch.size for batch in group.batches), _keys_of(group)
+        copy, size = group.copy, sum(batch.size for batch in group.batches)
         with self._lock:
             if copy is not None and copy.is_whole:
-                self._batches.append(_WaitingRows(group.received_at, entry=copy, keys=keys))
+                self._batches.append(_WaitingRows(group.received_at, entry=copy, keys=_keys_of(group)))
             elif self._has_room(size):
                 self._bytes += size
                 self._batches += [_WaitingRows(group.received_at, batch) for batch in group.batches]
             else:
                 self.spilled += len(group.batches)
-                self._asked |= keys
+                self._asked |= _keys_of(group)
         if copy is not None and not copy.is_whole:
             copy.drop()
         self.wake_event.wake()
@@ -167,7 +167,7 @@ class Inbox:
         """Read a batch from its file; returns the traces that have to be read from the store instead."""
         try:
             waiting.batch = batch_of_copy(entry).without(waiting.gone)
-        except (OSError, EOFError, IndexError, ValueError) as error:
+        except (OSError, EOFError, LookupError, ValueError) as error:
             log.warning("%d traces are read from the store: %s", len(waiting.keys), error)
             return waiting.keys - waiting.gone
         return frozenset()

@@ -14,6 +14,7 @@ from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 from tracejury.schemas.rates import RateQuery
 
@@ -146,3 +147,26 @@ def test_the_errors_of_one_trace_need_not_wait_for_those_of_others(
         judge(store, number)
     (located,) = reader.errors(ErrorQuery(Confidence(0.0, 0.0), 10, trace_id=f"{4:032x}"))
     assert located.error.trace_id == f"{4:032x}"
+
+
+def test_a_trace_whose_errors_are_being_derived_does_not_count_as_judged(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were taken, and are not stored yet; where that fails it goes on so."""
+    monkeypatch.setattr("tracejury.collector.rates.rates.PATIENCE", 0.01)
+    reader, made = reader_of(store)
+    reader.rates.refresh()
+    judge(store, 1)
+    seen = []
+
+    def fold(_tenant: str, _trace_ids: set[str]) -> None:
+        seen.append(listed(reader))
+        raise RetryableError("the store is away")
+
+    monkeypatch.setattr(made, "_fold", fold)
+    with made.lock, pytest.raises(RetryableError):
+        made.step(10)
+    with made.lock:
+        seen.append(listed(reader))
+    assert seen == [[(0, False)]] * 2
+    assert listed(reader) == [(1, True)]

@@ -153,7 +153,7 @@ def test_whatever_waits_where_comes_out_in_order(
     assert filled.files.size == 0
 
 
-@pytest.mark.parametrize("damage", ["no room", "too large", "cut short", "garbage"])
+@pytest.mark.parametrize("damage", ["no room", "too large", "cut short", "garbage", "another name"])
 def test_what_no_file_can_keep_is_read_from_the_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
@@ -167,6 +167,9 @@ def test_what_no_file_can_keep_is_read_from_the_store(
         os.ftruncate(filled.files._segments[0]._file.fileno(), 20)
     elif damage == "garbage":
         os.pwrite(filled.files._segments[0]._file.fileno(), b"\xff" * 40, 20)
+    elif damage == "another name":
+        descriptor = filled.files._segments[0]._file.fileno()
+        os.pwrite(descriptor, b"traceId", os.pread(descriptor, 200, 0).index(b"TraceId"))
     assert filled.take_all() == [("a", 1), ("b", 0)]
     assert filled.files.size == 0
 
