@@ -10,9 +10,11 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from ... import __version__
+from ...processors.trace_outline import TraceOutline
 from ...schemas.errors import NotFoundError, TracejuryError
 from ...schemas.filters import an_id
 from ...schemas.queries.reader import Confidence
+from ...schemas.trajectory import TraceState
 from ...schemas.wire.traces import PartedTraceJson, TraceJson
 from ..queries.present import present_trace
 from ..queries.reader import Reader
@@ -95,7 +97,8 @@ def _add_reading(app: FastAPI, reader: Reader) -> None:
         found = trace_queries.assessment(part.outline, confidence)
         runs = trace_queries.runs(part.outline, part.runs)
         said = reader.labels.annotations_of(sorted({error.lead.trace_id for error in found.errors}))
-        return json_answer(present_part(part, runs, found, stored, reader.calibrations, said))
+        judged = _is_judged(reader, part.outline)
+        return json_answer(present_part(part, runs, found, stored, reader.calibrations, said, judged=judged))
 
     @app.get("/api/traces/{trace_id}", responses=documented(TraceJson | PartedTraceJson, 404))
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
@@ -132,6 +135,15 @@ def _add_watching(app: FastAPI, services: Services) -> None:
     async def prometheus() -> Response:
         """The collector's own metrics in Prometheus' text format."""
         return Response(services.metrics(), headers={"Content-Type": METRICS_TYPE})
+
+
+def _is_judged(reader: Reader, trace: TraceOutline) -> bool:
+    """Judged in the state that it has, with its errors derived."""
+    judged = reader.ledger.judged_trace(trace.trace_id)
+    if judged is None or (judged.state is TraceState.OPEN and trace.state is not TraceState.OPEN):
+        return False
+    behind = reader.rates.behind(trace.trace_ids)
+    return not (behind and reader.rates.refresh(behind))
 
 
 def _stored_trace(reader: Reader, given: str) -> tuple[str, int]:

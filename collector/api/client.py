@@ -88,9 +88,13 @@ class ApiClient:
                 answer[name] += more[name]
         return self._parsed(PartedTraceJson if "part" in answer else TraceJson, answer)
 
+    def first_part(self, trace_id: str) -> PartedTraceJson:
+        """One trace with its first agent run alone. Raises as `trace`."""
+        return self._get(PartedTraceJson, f"/api/traces/{in_path(trace_id)}", {"limit": "1"})
+
     def whole_trace_id(self, given: str) -> str:
         """The id of the trace whose id is, or alone begins like, `given`; ConfigError where several do."""
-        part = self._get(PartedTraceJson, f"/api/traces/{in_path(given)}", {"limit": "1"})
+        part = self.first_part(given)
         prefix = an_id(given).removesuffix(CUT)
         return next(trace_id for trace_id in part.trace_ids if trace_id.startswith(prefix))
 

@@ -33,8 +33,8 @@ def wait_until_judged(
 ) -> Waited:
     """Wait up to about `patience` seconds until each trace that `filters` concern is judged, and none is open any more.
 
-    Of very many traces the latest `LATEST` are looked at. Raises NotFoundError for an unknown trace, ConfigError
-    for another unknown name.
+    A trace that is named is looked at alone; of very many the latest `LATEST` are. Raises NotFoundError for an unknown
+    trace, ConfigError for another unknown name.
     """
     for _ in range(round(patience / PAUSE)):
         found = _look(client, filters)
@@ -45,15 +45,13 @@ def wait_until_judged(
 
 
 def _look(client: ApiClient, filters: Mapping[str, str]) -> Waited:
+    if wanted := filters.get("trace", "").strip():
+        trace = client.first_part(wanted)
+        return Waited(1, trace.state == "open", int(not trace.part.judged))
     narrowing = {name: filters[name] for name in _NARROWING if name in filters}
-    # The list has the state in which a trace was last judged, the trace itself the one that it has now.
+    # The list has the state in which a trace was last judged.
     rows, _ = client.traces(narrowing, LATEST)
-    wanted = filters.get("trace", "").strip().lower()
-    if wanted:
-        rows = [row for row in rows if row.trace_id == wanted]
-        if not rows:
-            return Waited(1, client.trace(wanted).state == "open")
     unjudged = sum(not row.judged for row in rows)
-    if "agent" in filters and not wanted and not unjudged:  # of what was never judged no agent is known
+    if "agent" in filters and not unjudged:  # of what was never judged no agent is known
         rows, _ = client.traces({**narrowing, "agent": filters["agent"]}, LATEST)
     return Waited(len(rows), sum(row.state == "open" for row in rows), unjudged)

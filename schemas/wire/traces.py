@@ -141,9 +141,11 @@ class TracePartJson(WireModel):
 
     `stored_spans` beyond the trace's `spans` were not looked at yet, or never will be (docs/trace-pages.md). `rebuilt`
     false: the trace was not judged yet, so its agent runs are not known, and its first spans are in the `remainder`.
+    `judged`: detectors have judged the trace in the state that it has, and what they found is listed.
     """
 
     rebuilt: bool
+    judged: bool
     first: int
     agent_runs: int
     next: str | None

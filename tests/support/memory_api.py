@@ -17,6 +17,7 @@ from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
 from memory_rates import MemoryMeasures, MemoryRates
 from memory_trace_queries import MemoryTraceQueries
 from memory_vitals import MemoryPipelineStats
+from store_parts import a_span
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
@@ -24,10 +25,12 @@ from tracejury.collector.otlp.receiver.ports import bind
 from tracejury.collector.queries.errors import errors_of_trace
 from tracejury.collector.web.change_feed import ChangeFeed
 from tracejury.judges.grouping import group
+from tracejury.processors.normalize import normalize
+from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.conversation import SessionView
-from tracejury.schemas.queries.ledger import JudgesStatus
+from tracejury.schemas.queries.ledger import JudgedState, JudgesStatus
 from tracejury.schemas.queries.listing import Facets, SessionRow
 from tracejury.schemas.queries.reader import (
     Confidence,
@@ -324,6 +327,7 @@ class Api:
         self.problems.clear()
         self.reader.verdicts.clear()
         self.reader.rebuilt.clear()
+        self.reader.trace_queries.traces.clear()
         self.reader.conversations.clear()
         self.reader.unknown.clear()
         self.status[:] = [JudgesStatus()]
@@ -335,6 +339,16 @@ class Api:
         self.reader.rates = MemoryRates()
         self.reader.measures = MemoryMeasures()
         self.reader.pipeline_stats = MemoryPipelineStats()
+
+    def store_trace(
+        self, trace_id: str, state: TraceState = TraceState.SETTLED, *, judged_in: TraceState | None
+    ) -> None:
+        """A trace of one span in that state, and in which it was last judged."""
+        rebuilt = rebuild([normalize(a_span(), ())])
+        self.reader.trace_queries.traces[trace_id] = replace(rebuilt, trace_id=trace_id, state=state)
+        self.reader.ledger.seen.pop(trace_id, None)
+        if judged_in:
+            self.reader.ledger.seen[trace_id] = JudgedState(judged_in, 0)
 
     @property
     def url(self) -> str:

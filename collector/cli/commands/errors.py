@@ -98,8 +98,9 @@ def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str |
     if not bad and not waited.traces:
         raise Failure("nothing was judged: no trace that these filters concern has arrived")
     if not bad and waited.unjudged:
-        waiting = counted(waited.unjudged, "trace")
-        raise Failure(f"of {counted(waited.traces, 'trace')} {waiting} still wait to be judged: ask again later")
+        were = "was" if waited.unjudged == 1 else "were"
+        of = f"{waited.unjudged} of {counted(waited.traces, 'trace')}"
+        raise Failure(f"{of} {were} not judged yet: ask again later")
     return bad
 
 

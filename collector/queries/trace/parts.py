@@ -79,10 +79,12 @@ def present_part(
     stored: int,
     calibrations: Calibrations,
     said: Iterable[Annotation] = (),
+    *,
+    judged: bool = True,
 ) -> PartedTraceJson:
     """The part with what was found in its runs; what belongs to no run stands in the last one.
 
-    `stored`: spans; `said`: what people say of the trace.
+    `stored`: spans; `said`: what people say of the trace; `judged`: as in `TracePartJson`.
     """
     outline, after = part.outline, part.next
     order = {run.id: position for position, run in enumerate(outline.runs)}
@@ -106,7 +108,12 @@ def present_part(
         findings=by_place((f for f in found.findings if belongs(f.agent_run_id, f.turn)), order),
         verdicts=[v for v in found.verdicts if belongs(v.subject.run_id)],
         part=TracePartJson(
-            rebuilt=outline.rebuilt, first=part.first, agent_runs=len(outline.runs), next=after, stored_spans=stored
+            rebuilt=outline.rebuilt,
+            judged=judged,
+            first=part.first,
+            agent_runs=len(outline.runs),
+            next=after,
+            stored_spans=stored,
         ),
     )
 

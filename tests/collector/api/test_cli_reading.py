@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 from memory_api import KNOWN, PLAIN, QUIET, SPAN, Api, apart, finding, row
 from processes import COMMAND
 
+from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.follow import follow
 from tracejury.collector.cli.root import root
 from tracejury.collector.cli.waiting import wait_until_judged
@@ -216,7 +217,7 @@ def test_fail_on_fails_where_nothing_was_judged(api: Api, monkeypatch: pytest.Mo
     api.reader.rows = [replace(row(n), state=TraceState.OPEN, judged=False) for n in range(2)] + [row(3)]
     waiting = run(api, "errors", "--fail-on", "HIGH")
     assert waiting.exit_code == 1
-    assert waiting.stderr.endswith("tracejury: of 3 traces 2 traces still wait to be judged: ask again later\n")
+    assert waiting.stderr.endswith("tracejury: 2 of 3 traces were not judged yet: ask again later\n")
     api.reader.found = [finding(1, severity=Severity.HIGH)]
     assert run(api, "errors", "--fail-on", "HIGH").exit_code == 3
     assert run(api, "errors").exit_code == 0
@@ -258,8 +259,25 @@ def test_a_name_that_is_not_stored_yet_can_be_followed(api: Api, monkeypatch: py
 def test_fail_on_keeps_to_the_filters(api: Api) -> None:
     """Only errors that the filters let show can fail."""
     api.reader.found = [apart(1, severity=Severity.HIGH, trace_id=PLAIN), apart(2), apart(3)]
+    for trace_id in (KNOWN, PLAIN):
+        api.store_trace(trace_id, judged_in=TraceState.SETTLED)
     assert run(api, "errors", "--trace", KNOWN, "--limit", "1", "--fail-on", "HIGH").exit_code == 0
     assert run(api, "errors", "--trace", PLAIN, "--fail-on", "HIGH").exit_code == 3
+
+
+def test_fail_on_of_one_trace_looks_at_it_alone(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not at a list, which takes long where there are many; it waits until the state it has now was judged."""
+    monkeypatch.setattr(wait_until_judged, "__kwdefaults__", {"patience": 0.0, "wait": None})
+    monkeypatch.setattr(ApiClient, "traces", None)
+    assert run(api, "errors", "--trace", "f" * 32, "--fail-on", "HIGH").exit_code == 4
+    for judged_in in (None, TraceState.OPEN):  # never, or before it settled
+        api.store_trace(PLAIN, judged_in=judged_in)
+        waiting = run(api, "errors", "--trace", PLAIN[:9], "--fail-on", "HIGH")
+        assert waiting.exit_code == 1
+        assert waiting.stderr == "tracejury: 1 of 1 trace was not judged yet: ask again later\n"
+    api.store_trace(PLAIN, judged_in=TraceState.SETTLED)
+    judged = run(api, "errors", "--trace", PLAIN, "--fail-on", "HIGH")
+    assert (judged.exit_code, judged.stderr) == (0, "")
 
 
 def test_follow_ends_after_the_limit(api: Api) -> None:

@@ -28,22 +28,23 @@ def never(_seconds: float) -> None:
 def test_judged_traces_are_not_waited_for(api: Api, client: ApiClient, state: TraceState) -> None:
     """Also when there is none at all, and when an open one is not concerned."""
     assert wait_until_judged(client, {}, wait=never) == Waited(0, 0)
-    api.reader.rows = [replace(row(0), state=state), replace(row(1), state=TraceState.OPEN)]
+    api.reader.rows = [replace(row(1), state=TraceState.OPEN)]
+    api.store_trace(KNOWN, state, judged_in=state)
     assert wait_until_judged(client, {"trace": KNOWN.upper()}, wait=never) == Waited(1, 0)
 
 
 def test_an_open_trace_is_waited_for(api: Api, client: ApiClient) -> None:
-    """Until it settles, however many looks that takes."""
-    api.reader.rows = [replace(row(0), state=TraceState.OPEN), row(1)]
+    """Until it settles and is judged as it is then, however many looks that takes."""
+    api.store_trace(KNOWN, TraceState.OPEN, judged_in=TraceState.OPEN)
     waits: list[float] = []
 
     def settle(seconds: float) -> None:
         waits.append(seconds)
-        if len(waits) == 3:
-            api.reader.rows[0] = row(0)
+        if len(waits) >= 3:
+            api.store_trace(KNOWN, judged_in=TraceState.OPEN if len(waits) == 3 else TraceState.SETTLED)
 
     assert wait_until_judged(client, {"trace": KNOWN}, wait=settle) == Waited(1, 0)
-    assert waits == [PAUSE] * 3
+    assert waits == [PAUSE] * 4
 
 
 def test_patience_ends(api: Api, client: ApiClient) -> None:

@@ -267,6 +267,7 @@ def test_a_large_trace_is_answered_in_parts(api: Api) -> None:
     first = api.client.get(f"/api/traces/{ID}").json()
     assert first["part"] == {
         "rebuilt": True,
+        "judged": False,
         "first": 0,
         "agent_runs": 8,
         "next": first["agent_runs"][-1]["id"],
