@@ -73,6 +73,10 @@ FAILING: Final = frozenset({Cause.FAILED_CALL, Cause.MODEL, Cause.ENDING})
 """Classes of which all that name one call are about its failure."""
 
 
+GENERAL: Final = frozenset({"ungrounded-turn"})
+"""Rules that hold wherever another rule of their family does, and so say the least of an error."""
+
+
 def cause_of(finding: Finding) -> str:
     """The class of a finding; of a judge of one's own its taxonomy and category."""
     return cause(finding.judge, finding.taxonomy, finding.category)

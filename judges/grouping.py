@@ -8,7 +8,8 @@ Pure, and independent of the order in which the findings come. Two findings are 
 * one declares the place of the other as a repeat or relay (`also_at`), and both have the same class of cause. A place
   that several declare belongs to the surest of them, so that no relay joins two mistakes.
 
-The surest leads, of those that stand where the error was made.
+The surest leads, of those that stand where the error was made. A general rule, which holds wherever another of its
+family does (`GENERAL`), gives way to one at the same span that is as sure, for that says more.
 
 Findings of packs' checks change nothing of these errors, for packs are switched on and off: each is part of the surest
 of them that is about the call it names, or has a cause of its dimensions at its span or in its turn. The others make
@@ -20,10 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from ..schemas.agent_errors import AgentError
 from ..schemas.findings import LIVE, Finding
-from .causes import FAILING, cause_of, shared_causes
+from .causes import FAILING, GENERAL, cause_of, shared_causes
+
+AS_SURE: Final = 0.05
+"""Confidences that differ by less come of records that cannot tell the rules apart."""
 
 
 def group(findings: Iterable[Finding], runs: Sequence[str]) -> tuple[AgentError, ...]:
@@ -186,11 +191,22 @@ def _with_repeats(clusters: Sequence[Sequence[Finding]]) -> Iterator[tuple[Seque
 
 
 def _error(own: Sequence[Finding], others: Iterable[Finding]) -> AgentError:
-    lead, repeated = own[0], list(others)
+    lead, repeated = _lead(own), list(others)
     shown = next((f.tool_span_id for f in own if f.tool_span_id not in ("", lead.span_id)), "")
     told = {lead.span_id, shown, ""}
     read = next((f.seen_by_span_id for f in own if f.seen_by_span_id not in told), "")
     named = [f.span_id for f in own] + [i for f in own for i in (f.tool_span_id, f.seen_by_span_id, *f.also_at)]
     named += [i for f in repeated for i in (f.span_id, f.tool_span_id, f.seen_by_span_id, *f.also_at)]
     further = dict.fromkeys(i for i in named if i not in {*told, read})
-    return AgentError(cause_of(lead), (*own, *repeated), shown, read, tuple(further))
+    findings = (lead, *(f for f in own if f is not lead), *repeated)
+    return AgentError(cause_of(lead), findings, shown, read, tuple(further))
+
+
+def _lead(own: Sequence[Finding]) -> Finding:
+    """The surest, or one that says more at its span; `own`: surest first."""
+    surest = own[0]
+    if surest.judge not in GENERAL:
+        return surest
+    least, place = surest.confidence - AS_SURE, (surest.span_id, cause_of(surest))
+    more = (f for f in own[1:] if (f.span_id, cause_of(f)) == place and f.confidence >= least)
+    return next(more, surest)

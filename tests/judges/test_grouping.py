@@ -75,6 +75,25 @@ def test_rules_of_one_cause_in_a_turn_are_one_error_and_other_causes_are_not() -
     assert sorted(map(len, judges_of(group(found, RUNS)))) == [1, 1, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("other", "leads"),
+    [
+        ({}, "ungrounded-after-failure"),
+        ({"judge": "logical-consistency"}, "logical-consistency"),
+        ({"confidence": 0.6}, "ungrounded-turn"),  # less sure
+        ({"span_id": "llm0"}, "ungrounded-turn"),  # elsewhere in the turn
+        ({"judge": "first-tool-differs"}, "ungrounded-turn"),  # another error
+    ],
+)
+def test_a_rule_that_says_more_leads_where_it_is_as_sure(other: dict[str, Any], leads: str) -> None:
+    """Whatever leads, identity and confidence are the same."""
+    general = a_finding("llm1", "ungrounded-turn", 0.752)
+    more = a_finding(**{"span_id": "llm1", "judge": "ungrounded-after-failure", "confidence": 0.744} | other)
+    (alone,) = group([general], RUNS)
+    error = next(e for e in group([more, general], RUNS) if general in e.findings)
+    assert (error.lead.judge, error.id, error.confidence()) == (leads, alone.id, 0.752)
+
+
 def test_a_detector_and_a_judge_that_agree_are_one_error() -> None:
     found = [a_finding("llm1", "unobserved-answer", 0.6), a_finding("llm1", "logical-consistency", 0.9)]
     assert judges_of(group(found, RUNS)) == [["logical-consistency", "unobserved-answer"]]

@@ -19,7 +19,7 @@ from tracejury.schemas.rule_calibrations import RuleCalibration
 
 pytestmark = pytest.mark.store
 
-RULE = "ungrounded-turn"
+RULE = "ungrounded-after-failure"
 OTHER = "file-error"
 REMARK = "since nobody has labelled their findings there: "
 
