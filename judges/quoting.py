@@ -23,7 +23,7 @@ _TELLING: Final = 60
 def quote(text: str, around: int = 0, length: int = QUOTE) -> str:
     """A verbatim piece of `text` of at most `length` characters that holds offset `around`.
 
-    It starts with the line, else with the sentence or a word, and ends with a sentence or a word where one ends.
+    It starts with the line, else with a sentence, a value in JSON or a word, and ends with a sentence or a word.
     """
     around = max(0, min(around, len(text) - 1))
     start = _start(text, around, length)
@@ -35,6 +35,9 @@ def quote(text: str, around: int = 0, length: int = QUOTE) -> str:
     return _DANGLING.sub("", piece).strip()
 
 
+_BEGINS: Final = re.compile(r"""[.?!]\x20|[}\])]:\x20|":\x20?"|':\x20'""")
+"""Behind a sentence or an object, and a string in JSON or Python."""
+
 _DANGLING: Final = re.compile(r"\n\s{0,20}(?:\d{1,2}[.)]|[-*#\u2022])\s{0,9}$")
 """The mark of a list's next item, whose text is cut off."""
 
@@ -44,9 +47,8 @@ def _start(text: str, around: int, length: int) -> int:
     if around - start <= length // 2:
         return start
     low = around - length // 2
-    sentence = max(text.rfind(mark, low, around) for mark in (". ", "? ", "! "))
-    if sentence >= 0:
-        return sentence + 2
+    if begins := [match.end() for match in _BEGINS.finditer(text, low, around)]:
+        return begins[-1]
     word = text.find(" ", low + length // 4, around)
     return word + 1 if word >= 0 else low + length // 4
 
@@ -129,7 +131,7 @@ def quote_executed(span: NormalizedSpan, call: ToolCall) -> str:
 
 
 def _quote_arguments(texts: tuple[str, ...], call: ToolCall) -> str:
-    """The call's arguments as one of `texts` has them, with the tool's name beside them if it is there."""
+    """The call's arguments as one of `texts` has them, in their call's object if it is short."""
     best = ""
     for form in argument_forms(call.arguments):
         for text in texts:
@@ -160,14 +162,16 @@ def argument_forms(arguments: Json) -> Iterator[str]:
 
 
 def _with_name(text: str, at: int, form: str, name: str) -> str:
-    """The arguments at an offset together with the name in front of or behind them, "" where that gets too long."""
-    if len(form) + len(name) > QUOTE // 2 or not name:
+    """The JSON object around the arguments at an offset that has the name, too; "" where there is no short one."""
+    start = text.rfind("{", 0, at)
+    try:
+        end = start + _OBJECTS.raw_decode(text[start : start + QUOTE])[1] if start >= 0 else 0
+    except json.JSONDecodeError:
         return ""
-    end = at + len(form)
-    before, after = text.rfind(f'"{name}"', max(0, at - QUOTE // 2), at), text.find(f'"{name}"', end, end + QUOTE // 2)
-    if before >= 0:
-        return text[before:end]
-    return text[at : after + len(name) + 2] if after >= 0 else ""
+    return text[start:end] if end >= at + len(form) and f'"{name}"' in text[start:end] else ""
+
+
+_OBJECTS: Final = json.JSONDecoder()
 
 
 def _cut_arguments(form: str) -> str:

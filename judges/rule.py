@@ -54,7 +54,7 @@ class RunRule:
     severity: Severity
     find: Find
     confidence: float = 0.5
-    version: int = 2
+    version: int = 3
     of_absence: bool = False
     title: str = ""
     scope: RuleScope = RuleScope.TRACE
@@ -106,7 +106,7 @@ def rule(
     find: Find,
     *,
     confidence: float = 0.5,
-    version: int = 2,
+    version: int = 3,
     of_absence: bool = False,
     of_failure: bool = False,
     title: str = "",

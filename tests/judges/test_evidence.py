@@ -161,15 +161,26 @@ OPENINFERENCE = "llm.output_messages.0.message.tool_calls.0.tool_call.function.a
         (
             "gen_ai.output.messages",
             '[{"name": "look", "arguments": {"town": "Oslo"}}]',
-            '"look", "arguments": {"town": "Oslo"}',
+            '{"name": "look", "arguments": {"town": "Oslo"}}',
         ),
-        ("gen_ai.output.messages", '[{"arguments":{"town":"Oslo"},"name":"look"}]', '{"town":"Oslo"},"name":"look"'),
+        (
+            "gen_ai.output.messages",
+            '[{"parts":[{"id":"c1","args":{"town":"Oslo"},"name":"look"}]}]',
+            '{"id":"c1","args":{"town":"Oslo"},"name":"look"}',
+        ),
+        (
+            "output.value",
+            r'{"function":{"name":"look","arguments":"{\"town\":\"Oslo\"}"}}',
+            r'{"name":"look","arguments":"{\"town\":\"Oslo\"}"}',
+        ),
+        ("output.value", '{"name": "look", "arguments": {"town": "Oslo"}, "by": "' + "x" * 200, '{"town": "Oslo"}'),
+        ("output.value", "Call(name='look', args='{\"town\": \"Oslo\"}')", '{"town": "Oslo"}'),
         ("output.value", r'{"arguments": "{\"town\": \"Oslo\"}"}', r"{\"town\": \"Oslo\"}"),
         ("gen_ai.input.messages", '{"town": "Oslo"}', "Oslo"),
     ],
 )
 def test_arguments_are_quoted_from_the_attributes_as_sent(key: str, value: str, quoted: str) -> None:
-    """In the form of the instrumentation, with the tool's name where it stands beside them; never from the input."""
+    """In the form of the instrumentation, in the object of the call where it is short; never from the input."""
     made = trace(run("r1", Said("a1", "", [Did("look", {"town": "Oslo"}, None, "it broke", "t1")])))
     (turn,) = made.runs[0].turns
     assert turn.llm is not None
@@ -189,9 +200,11 @@ def test_arguments_are_quoted_from_the_attributes_as_sent(key: str, value: str, 
         ("word " * 100, 0, ("word " * 40).strip()),
         ("A first sentence that is long enough to be understood by all. " + "x" * 300, 3, None),
         ("y" * 500, 400, None),
+        ('{"a": "' + "x" * 150 + '", "error": "no such town"}', 170, 'no such town"}'),
+        ("x" * 150 + " called with {'town': 'Oslo bay'}: it failed", 190, "it failed"),
     ],
 )
-def test_quotes_end_with_sentences_and_words(text: str, around: int, quoted: str | None) -> None:
+def test_quotes_begin_and_end_with_sentences_values_and_words(text: str, around: int, quoted: str | None) -> None:
     """A quote is cut inside a word only if the word is longer than the quote."""
     cut = quote(text, around)
     assert len(cut) <= QUOTE
