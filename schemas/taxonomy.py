@@ -49,6 +49,10 @@ class Dimension(StrEnum):
     TOOL_CALLING = "TC"
 
 
+DIMENSION_NAMES: Final[Mapping[str, str]] = {d.value: d.name.lower().replace("_", " ") for d in Dimension}
+"""For people: "plan adherence" for "PA"."""
+
+
 class Severity(StrEnum):
     """The severity of a finding; ordered by `rank`."""
 

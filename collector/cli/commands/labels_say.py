@@ -80,7 +80,8 @@ def score(
 ) -> None:
     """Score an agent run: GF=2 TC=0 PQ=na (0 to 3, 3 best; na: not applicable).
 
-    The dimensions are PQ PA GF LC EE TS TC.
+    The dimensions are PQ (plan quality), PA (plan adherence), GF (goal fulfilment), LC (logical consistency), EE
+    (execution efficiency), TS (tool selection) and TC (tool calling).
     """
     from ...api.client import ApiClient
     from ..render.labels import scores_table

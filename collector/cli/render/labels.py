@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ....schemas.taxonomy import DIMENSION_NAMES
 from ....schemas.text.naming import agent_name
 from ....schemas.wire.labels import (
     AnnotationJson,
@@ -51,7 +52,7 @@ def scores_table(rows: Sequence[HumanScoreJson]) -> RenderableType:
             "run": lambda r: content(r.agent_run_id),
             "at": lambda r: moment(r.changed_at),
             "annotator": lambda r: content(r.annotator, 30),
-            "dimension": lambda r: Text(r.dimension),
+            "dimension": lambda r: Text(DIMENSION_NAMES.get(r.dimension, r.dimension)),
             "score": lambda r: _opinion("not applicable" if r.score is None else str(r.score), withdrawn=r.withdrawn),
             "why": lambda r: content(r.explanation, WHY),
         },

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from ....schemas.annotations import ErrorLabel
 from ....schemas.findings import verification_told
-from ....schemas.taxonomy import with_group
+from ....schemas.taxonomy import DIMENSION_NAMES, with_group
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ....schemas.text.terminal import one_line
@@ -82,13 +82,14 @@ def _finding(row: FindingJson, error: ErrorDetailJson, number: int) -> Iterable[
 
 
 def headline(row: ErrorJson | FindingJson) -> tuple[Text | str, ...]:
-    """Severity, title, dimension and category, span id: the parts of the first line of an error or a finding."""
+    """Severity, title, dimensions and category, span id: the parts of the first line of an error or a finding."""
+    dimensions = ", ".join(DIMENSION_NAMES.get(one, one_line(one)) for one in row.dimensions)
     return (
         Text(row.severity, style=SEVERITY_STYLE.get(row.severity, "")),
         " ",
         content(row.title or with_group(row.taxonomy, row.category), TITLE, "bold"),
         " (",
-        *((Text("+".join(row.dimensions), style="magenta"), " ") if row.dimensions else ()),
+        *((Text(dimensions, style="magenta"), "; ") if dimensions else ()),
         content(with_group(row.taxonomy, row.category), 60),
         ")  span ",
         content(row.span_id, style="bold"),

@@ -45,7 +45,8 @@ def test_errors_for_people_name_span_severity_dimension_and_quote(api: Api) -> N
     api.reader.found = [finding(1, evidence="the quote", explanation="the reason")]
     result = run(api, "errors")
     assert result.exit_code == 0
-    for part in (SPAN, KNOWN, "MEDIUM", "TC", "formatting errors", "“the quote”", "the reason", "rule", "0.70", "svc"):
+    dimension, category = "tool calling", "formatting errors"
+    for part in (SPAN, KNOWN, "MEDIUM", dimension, category, "“the quote”", "the reason", "rule", "0.70", "svc"):
         assert part in result.stdout
 
 
@@ -57,7 +58,7 @@ def test_errors_for_people_begin_with_the_title(api: Api) -> None:
     api.reader.found = [lead, finding(2, judge="other")]
     first, place, *_, by, spans = [line.strip() for line in run(api, "errors").stdout.splitlines() if line.strip()]
     title = "MEDIUM Argument the tool\\x1b does not take"
-    assert first == f"{title} (TC Output generation: formatting errors)  span {SPAN}  trace {KNOWN}"
+    assert first == f"{title} (tool calling; Output generation: formatting errors)  span {SPAN}  trace {KNOWN}"
     assert place.startswith("svc / agent / turn 0")
     assert by.endswith("(rule, other 0.90)")
     repeated = ", ".join(f"{n:016x}" for n in range(5))
