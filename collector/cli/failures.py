@@ -20,23 +20,24 @@ EXIT_UNKNOWN_ID: Final = 4
 EXIT_INTERRUPTED: Final = 128 + signal.SIGINT
 """Ctrl-C, as shells have it."""
 
-CONFIGURED: Final = frozenset({"serve", "demo", "migrate", "store"})
+CONFIGURED: Final = frozenset({"serve", "demo", "migrate", "store", "validate"})
 """Commands that are wrong by their configuration or surroundings, such as a port that is taken; exit with 1."""
 
 MAX_LINE = 2_000
 
 
 class Failure(click.ClickException):
-    """An error as one line; its text may quote what a client sent, so it is made safe for the terminal."""
+    """An error as one line, or a line a problem; they may quote what a client sent, so they are made safe."""
 
     exit_code = EXIT_ERROR
 
-    def __init__(self, message: str) -> None:
-        super().__init__(one_line(message, MAX_LINE))
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(one_line(problem, MAX_LINE) for problem in problems))
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Write the line."""
-        click.echo(f"tracejury: {self.message}", file=file, err=file is None)
+        """Write the lines."""
+        for line in self.message.splitlines():
+            click.echo(f"tracejury: {line}", file=file, err=file is None)
 
 
 class UnknownId(Failure):
@@ -66,8 +67,10 @@ def as_failure(error: Exception, command: str | None = None) -> Failure:
     match error:
         case click.UsageError():
             return Misuse(error)
+        case ConfigError() if command in CONFIGURED:
+            return Failure(*str(error).splitlines())
         case TracejuryError():
-            invalid = isinstance(error, ConfigError) and command not in CONFIGURED
+            invalid = isinstance(error, ConfigError)
             kind = UnknownId if isinstance(error, NotFoundError) else InvalidValue if invalid else Failure
             return kind(str(error))
         case OSError(errno=int() as number) if number in errno.errorcode:

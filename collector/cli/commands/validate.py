@@ -6,16 +6,11 @@ from pathlib import Path
 
 import click
 
-from ....schemas.text.terminal import one_line
-from ..failures import EXIT_ERROR
-
 
 @click.command("validate")
 @click.argument("file", type=click.Path(path_type=Path))
-@click.pass_context
-def validate_command(ctx: click.Context, /, *, file: Path) -> None:
+def validate_command(*, file: Path) -> None:
     """Check a configuration file: prints ok, or a line a problem with its place in the file."""
-    from ....schemas.errors import ConfigError
     from ...app.endpoints import check_certificates, check_loopback
     from ...auth.keyring import Keyring
     from ...config import load_config
@@ -24,16 +19,11 @@ def validate_command(ctx: click.Context, /, *, file: Path) -> None:
     from ...outbound.otlp.backend_connection import check_exports
     from ...outbound.webhooks.build import check_webhooks
 
-    try:
-        config = load_config(file)
-        check_loopback(config, has_keys=Keyring(Path(config.keys.file)).asks)
-        build_redactor(config.redaction)
-        check_certificates(config)
-        check_judges(config.judges)
-        check_exports(config.export)
-        check_webhooks(config.webhooks)
-    except ConfigError as error:
-        for line in str(error).splitlines():
-            click.echo(f"tracejury: {one_line(line)}", err=True)
-        ctx.exit(EXIT_ERROR)
+    config = load_config(file)
+    check_loopback(config, has_keys=Keyring(Path(config.keys.file)).asks)
+    build_redactor(config.redaction)
+    check_certificates(config)
+    check_judges(config.judges)
+    check_exports(config.export)
+    check_webhooks(config.webhooks)
     click.echo("ok")

@@ -137,6 +137,17 @@ def test_validate_prints_ok_or_a_line_a_problem(tmp_path: Path, text: str, lines
         assert part in line
 
 
+def test_a_wrong_configuration_is_told_the_same_by_whatever_reads_it(tmp_path: Path) -> None:
+    """A line a problem."""
+    file = tmp_path / "config.yaml"
+    file.write_text("keys: {zzz: 1}\napi: {endpoint: 5}\n")
+    results = [CliRunner().invoke(root, args) for args in (["serve", "--config", str(file)], ["validate", str(file)])]
+    told = [
+        f"tracejury: {file}: {line}" for line in ("api.endpoint: must be text", "keys.zzz: there is no such key here")
+    ]
+    assert [(result.exit_code, result.stderr.splitlines()) for result in results] == [(1, told)] * 2
+
+
 def test_validate_of_a_file_that_is_not_there(tmp_path: Path) -> None:
     """One line that names it."""
     result = CliRunner().invoke(root, ["validate", str(tmp_path / "none.yaml")])
