@@ -78,7 +78,7 @@ class Folding:
             if self.step(AT_ONCE) < AT_ONCE and not self._catching_up.is_behind:
                 return  # what is touched meanwhile waits for the next question
             if done >= MOST_WAITED_FOR:
-                raise RetryableError("error rates are being made of what was stored before; ask again", retry_after=5.0)
+                raise RetryableError("error rates are still being made of what was stored before", retry_after=5.0)
 
     def step(self, most: int) -> int:
         """Fold up to `most` traces; returns how many. The caller holds `lock`."""

@@ -198,7 +198,7 @@ def test_too_much_to_wait_for_is_asked_again(store: Store, monkeypatch: pytest.M
     for number in range(5):
         save(store, number)
     asking = rates(store)
-    with pytest.raises(RetryableError, match="error rates are being made"):
+    with pytest.raises(RetryableError, match=r"are still being made of what was stored before$"):
         asking.ask(EVER)
     monkeypatch.undo()
     assert asking.ask(EVER).total.judged == 5
