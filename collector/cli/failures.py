@@ -46,6 +46,12 @@ class UnknownId(Failure):
     exit_code = EXIT_UNKNOWN_ID
 
 
+class Interrupted(Failure):
+    """Ctrl-C came before the command had anything to show."""
+
+    exit_code = EXIT_INTERRUPTED
+
+
 class InvalidValue(Failure):
     """A value of the command line means nothing, or names what there is not."""
 

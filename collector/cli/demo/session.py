@@ -16,6 +16,7 @@ from ...app.start import PRIVATE
 from ...config import CollectorConfig, load_config
 from ...otlp.receiver.ports import bind
 from .. import output
+from ..failures import Interrupted
 from .report import AFTER_EXIT, error_line, next_steps, run_report, summary
 from .watching import agent_environment, watch_program
 
@@ -27,6 +28,7 @@ async def demo(*, go_on: bool) -> None:
 
     Raises:
         ConfigError: the collector cannot start.
+        Interrupted: it was stopped before its traces were judged.
         TracejuryError: the program failed, or its traces were not judged in time.
     """
     set_up("WARNING")
@@ -38,7 +40,8 @@ async def demo(*, go_on: bool) -> None:
         loop.add_signal_handler(number, _set_both, stopping, stopped)
     async with Collector(free_config()) as collector:
         output.plain(collector.ready_text)
-        await asyncio.to_thread(tell, collector, stopping, go_on=go_on)
+        if not await asyncio.to_thread(tell, collector, stopping, go_on=go_on):
+            raise Interrupted("the demo was stopped before its traces were judged")
         if go_on and not stopped.is_set():
             output.plain("Serving until Ctrl-C.")
             await stopped.wait()
@@ -49,8 +52,8 @@ def _set_both(for_thread: threading.Event, for_loop: asyncio.Event) -> None:
     for_loop.set()
 
 
-def tell(collector: Collector, stopping: threading.Event, *, go_on: bool) -> None:
-    """Run the program and print what is found, as it comes and then as trees. Blocks.
+def tell(collector: Collector, stopping: threading.Event, *, go_on: bool) -> bool:
+    """Run the program and print what is found, as it comes and then as trees; False if stopped before. Blocks.
 
     `go_on`: the collector serves on afterwards.
     """
@@ -62,11 +65,13 @@ def tell(collector: Collector, stopping: threading.Event, *, go_on: bool) -> Non
             stopping,
             lambda row, seconds: output.show(error_line(row, seconds)),
         )
-    if judged:
-        for run, trace in judged:
-            output.show(run_report(run, trace))
-        output.show(summary(judged))
-        output.plain(next_steps(collector.grpc_port, collector.http_port, collector.api_port) if go_on else AFTER_EXIT)
+    if not judged:
+        return False
+    for run, trace in judged:
+        output.show(run_report(run, trace))
+    output.show(summary(judged))
+    output.plain(next_steps(collector.grpc_port, collector.http_port, collector.api_port) if go_on else AFTER_EXIT)
+    return True
 
 
 def free_config() -> CollectorConfig:

@@ -43,6 +43,20 @@ def test_the_demo_shows_localised_errors_and_goes_on_serving(tmp_path: Path) -> 
     assert "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:" in text
 
 
+@pytest.mark.store
+def test_a_demo_that_is_stopped_early_says_so(tmp_path: Path) -> None:
+    """Ctrl-C while the program runs ends it as it ends other commands, with one line and no traceback."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([*COMMAND, "demo"], cwd=tmp_path, stdout=pipe, stderr=pipe, text=True) as demo:  # noqa: S603  ours
+        try:
+            until(demo, re.compile("Errors, as they come"))
+            demo.send_signal(2)
+            _, errors = demo.communicate(timeout=PATIENCE)
+        finally:
+            demo.kill()
+    assert (demo.returncode, errors) == (130, "tracejury: the demo was stopped before its traces were judged\n")
+
+
 def test_a_taken_port_is_replaced_by_a_free_one() -> None:
     """Each default that someone else holds becomes port 0; the others stay."""
     with socket.socket() as holder:
