@@ -19,7 +19,7 @@ from ..auth.keyring import MISSING, Keyring
 from ..auth.sign_in import COOKIE, SignIns
 from ..auth.tokens_sent import token_sent
 from .answers import refusal_of, refuse, wants_page
-from .guard import READING
+from .guard import OTLP_PATHS, READING
 from .security import SecureHeaders
 
 KEY: Final = "tracejury.key"
@@ -139,7 +139,7 @@ class _WhileHeld:
 
 def is_open(path: str) -> bool:
     """Whether an address needs no key."""
-    return path in OPEN or path.startswith(STATIC)
+    return path in OPEN or path in OTLP_PATHS or path.startswith(STATIC)
 
 
 def needed_scope(method: str, path: str) -> KeyScope:

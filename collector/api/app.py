@@ -52,7 +52,7 @@ def create_app(services: Services) -> FastAPI:
     app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.router.default = Slashes(app.router)
     app.add_middleware(Heads)
-    app.add_middleware(Guard, tokens=services.tokens, any_host=services.any_host)
+    app.add_middleware(Guard, tokens=services.tokens, receivers=services.endpoints, any_host=services.any_host)
     for kind in (TracejuryError, Exception, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, on_error)
     add_lists(app, reader, clock)

@@ -9,15 +9,20 @@ Bodies must be small and say how long they are: they are read whole.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from ..otlp.codec.signals import Signal
 from ..otlp.receiver.origins import is_foreign, is_local
+from ..otlp.receiver.ports import OTLP_HTTP, Endpoint
 from .answers import Refusal, refuse
 from .security import Tokens, is_form
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_BODY = 64 * 1024
+OTLP_PATHS = frozenset(f"/v1/{signal}" for signal in Signal)
 JSON_ONLY = "the body must be application/json"
 FORMS_ONLY = "only a form of these pages changes something here; programs ask /api with JSON"
 
@@ -25,12 +30,15 @@ FORMS_ONLY = "only a form of these pages changes something here; programs ask /a
 class Guard:
     """ASGI middleware; `any_host` lets every name pass (a collector that was told to serve others).
 
-    `tokens` are those of the pages' forms.
+    `tokens` are those of the pages' forms; `receivers` are told to who sends OTLP here.
     """
 
-    def __init__(self, app: ASGIApp, *, tokens: Tokens, any_host: bool = False) -> None:
+    def __init__(
+        self, app: ASGIApp, *, tokens: Tokens, receivers: Callable[[], Sequence[Endpoint]], any_host: bool = False
+    ) -> None:
         self.app = app
         self.tokens = tokens
+        self.receivers = receivers
         self.any_host = any_host
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,12 +65,18 @@ class Guard:
             return None
         if is_foreign(headers):
             return Refusal(403, "another site may change nothing here")
-        if not (_is_json(headers) if _is_api(path) else is_form(headers)):
-            return Refusal(415, JSON_ONLY if _is_api(path) else FORMS_ONLY)
+        if path in OTLP_PATHS or not (_is_json(headers) if _is_api(path) else is_form(headers)):
+            return Refusal(415, self._meant(path))
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers or not length.isdecimal():
             return Refusal(411, "the request must say how long its body is")
         return Refusal(413, f"the body is larger than {MAX_BODY} bytes") if int(length[:20]) > MAX_BODY else None
+
+    def _meant(self, path: str) -> str:
+        if path not in OTLP_PATHS:
+            return JSON_ONLY if _is_api(path) else FORMS_ONLY
+        urls = [f"{one.url}{path}" for one in self.receivers() if one.protocol == OTLP_HTTP]
+        return f"this is the port of API and pages; OTLP/HTTP is at {(*urls, 'another, 4318')[0]}"
 
 
 async def _whole(receive: Receive) -> bytes | None:

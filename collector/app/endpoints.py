@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 from ...schemas.errors import ConfigError
 from ..config import CollectorConfig
-from ..otlp.receiver.ports import Endpoint, split_endpoint, url_of
+from ..otlp.receiver.ports import OTLP_GRPC, OTLP_HTTP, Endpoint, split_endpoint, url_of
 from ..otlp.receiver.tls import ListenerTls
 
 
 def bound_receivers(config: CollectorConfig, grpc_port: int, http_port: int) -> Sequence[Endpoint]:
     """Receivers that listen, by their bound ports (0: not yet)."""
-    bound = (("OTLP/gRPC", config.grpc, grpc_port), ("OTLP/HTTP", config.http, http_port))
+    bound = ((OTLP_GRPC, config.grpc, grpc_port), (OTLP_HTTP, config.http, http_port))
     return [
         Endpoint(name, url_of(section.endpoint, port, secure=section.tls is not None))
         for name, section, port in bound

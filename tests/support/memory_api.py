@@ -11,12 +11,12 @@ from typing import Any
 
 import httpx
 import uvicorn
-from fastapi import FastAPI
 from memory_labels import MemoryLabels
 from memory_ledger import KNOWN, NOW, SECOND, MemoryArchitectures, MemoryLedger
 from memory_rates import MemoryMeasures, MemoryRates
 from memory_trace_queries import MemoryTraceQueries
 from memory_vitals import MemoryPipelineStats
+from starlette.types import ASGIApp
 from store_parts import a_span
 
 from tracejury.collector.api.services import Services
@@ -381,7 +381,7 @@ def memory_api() -> Iterator[Api]:
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
+def served(app: ASGIApp) -> Iterator[str]:
     """`app` on a free loopback port; gives its address."""
     listener = bind("127.0.0.1:0")  # one that names its protocol: else asyncio sets no TCP_NODELAY
     # Clients live as long as the tests: a connection that idles for uvicorn's 5 seconds may be reset under a request.

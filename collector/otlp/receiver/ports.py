@@ -95,6 +95,10 @@ def _listening_inodes(port: int) -> set[str]:
     return inodes
 
 
+OTLP_GRPC: Final = "OTLP/gRPC"
+OTLP_HTTP: Final = "OTLP/HTTP"
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """The address of a receiver, such as `OTLP/gRPC` at `http://127.0.0.1:4317`."""

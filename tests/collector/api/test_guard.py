@@ -7,11 +7,15 @@ import json
 import httpx
 import pytest
 from memory_api import KNOWN, Api, Judge, MemoryReader, served
+from starlette.types import ASGIApp
 
+from tracejury.collector.api.access import Access
 from tracejury.collector.api.guard import MAX_BODY
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
+from tracejury.collector.auth.keyring import Keyring
 from tracejury.collector.otlp.receiver.origins import is_local
+from tracejury.collector.otlp.receiver.ports import Endpoint
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", ""])
@@ -65,6 +69,33 @@ def test_only_names_of_this_machine_are_served(api: Api, host: str, local: bool)
     """A name that someone else's page re-points here (DNS rebinding) gets nothing."""
     assert is_local(host) is local
     assert api.client.get("/api/errors", headers={"host": host}).status_code == (200 if local else 421)
+
+
+@pytest.mark.parametrize("listening", [True, False])
+@pytest.mark.parametrize("content_type", ["application/x-protobuf", "application/json"])
+def test_otlp_is_told_its_own_port(content_type: str, *, listening: bool) -> None:
+    """In one line, whatever was sent and who sent it; before the receivers listen it has the default."""
+    keyring = Keyring(closed=True, environment={})
+    endpoints = [Endpoint("OTLP/gRPC", "http://127.0.0.1:14317"), Endpoint("OTLP/HTTP", "http://127.0.0.1:14318")]
+    services = Services(
+        MemoryReader(),
+        Judge(),
+        problems=list,
+        metrics=bytes,
+        keyring=keyring,
+        endpoints=lambda: endpoints if listening else (),
+    )
+    app = create_web_app(services)
+
+    async def app_of(_project: str) -> ASGIApp:
+        return app
+
+    with served(Access(keyring, services.sign_ins, app_of)) as url:
+        answer = httpx.post(f"{url}/v1/traces", content=b"{}", headers={"content-type": content_type})
+        assert httpx.post(f"{url}/api/judge", json={}).status_code == 401
+    at = "http://127.0.0.1:14318/v1/traces" if listening else "another, 4318"
+    assert answer.status_code == 415
+    assert answer.json() == {"detail": f"this is the port of API and pages; OTLP/HTTP is at {at}"}
 
 
 def test_any_host_is_served_when_told_so() -> None:
