@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from ....schemas.taxonomy import Severity
 from ....schemas.text.counting import counted
 from ....schemas.text.naming import agent_name
 from ....schemas.wire.doctor import AgentSeenJson, ContentsJson, DiagnosisJson, GapJson
@@ -20,12 +21,12 @@ _MOST: Final = 12
 
 
 def services_table(found: Sequence[DiagnosisJson]) -> RenderableType:
-    """A line a service with its worst gap."""
+    """A line a service with its worst gap; as in the log at its first trace, mere remarks are none."""
     if not found:
         return Text("no traces of the last day")
-    table = plain_table("service", "traces", "convention", "agents", "worst gap", "more")
+    table = plain_table("service", "traces", "convention", "agents", "worst gap", "more", "remarks")
     for one in found:
-        gaps = one.gaps
+        gaps = _real(one.gaps)
         table.add_row(
             _services(one),
             str(len(one.trace_ids)),
@@ -33,6 +34,7 @@ def services_table(found: Sequence[DiagnosisJson]) -> RenderableType:
             content(", ".join(_names(one.agents)) or "none", _NAME),
             _headline(gaps[0]) if gaps else Text("nothing missing", "green"),
             str(len(gaps) - 1) if len(gaps) > 1 else "",
+            str(len(one.gaps) - len(gaps)) if len(one.gaps) > len(gaps) else "",
         )
     return table
 
@@ -50,11 +52,15 @@ def diagnosis_text(found: DiagnosisJson) -> RenderableType:
     parts += _agents(found.agents)
     parts.append(Text.assemble("LLM calls   ", _calls(found.contents)))
     parts += _tools(found)
-    if not found.gaps:
-        parts.append(Text("nothing missing", "green"))
+    if not _real(found.gaps):
+        parts.append(Text("nothing missing but for remarks" if found.gaps else "nothing missing", "green"))
     for gap in found.gaps:
         parts += _gap(gap)
     return Group(*parts)
+
+
+def _real(gaps: Sequence[GapJson]) -> Sequence[GapJson]:
+    return [gap for gap in gaps if gap.severity != Severity.LOW]
 
 
 def _services(found: DiagnosisJson) -> Text:

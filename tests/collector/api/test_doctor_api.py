@@ -27,6 +27,7 @@ from doctor_traces import (
 from memory_api import NOW, Api
 
 from tracejury.collector.cli.root import root
+from tracejury.collector.judging.detect.hints import first_trace_line
 from tracejury.collector.queries.doctor.ask import DAY, FEW_TRACES, MOST_SPANS
 from tracejury.schemas.queries.reader import TraceRow
 from tracejury.schemas.spans import Span
@@ -183,6 +184,17 @@ def test_the_command_shows_services_in_a_line_each(api: Api) -> None:
     assert len(lines) == 3
     assert "nothing missing" in lines[1]
     assert all(part in lines[2] for part in ("shop", "manager", "HIGH the root span never came", "1"))
+
+
+def test_remarks_are_no_gaps(api: Api) -> None:
+    """The log at the service's first trace, the list and the diagnosis agree on what is missing."""
+    trace = of(TRACE, "shop", [span(1, 0, without(AGENT, "conversation")), *whole()[1:]])
+    keep(api, trace)
+    assert first_trace_line(trace).endswith("missing: nothing")
+    line, told = run(api).stdout.splitlines()[1], run(api, "--service", "shop").stdout
+    assert line.split()[-3:] == ["nothing", "missing", "1"]
+    assert "nothing missing but for remarks" in told
+    assert "LOW no session id" in told
 
 
 def test_programs_get_the_list(api: Api) -> None:
