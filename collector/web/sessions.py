@@ -15,7 +15,7 @@ from ...schemas.queries.conversation import SessionExchange
 from ...schemas.queries.listing import SessionRow, Sort
 from ...schemas.queries.measures import MeasuredPack, PackMeasure
 from ...schemas.queries.reader import Confidence
-from ...schemas.text.naming import is_whole
+from ...schemas.text.naming import error_place, is_whole
 from ...schemas.verdicts import Verdict, session_of
 from ..api.lists import sessions_page
 from ..api.params import Text
@@ -79,6 +79,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             profile=asked.profile,
             traces=traces_link(found.session, asked.profile),
             lowest_scores=lowest_scores,
+            error_place=error_place,
             measures=session_measures(found.verdicts, site.reader.measures.packs),
             item_verdicts=item_verdicts,
         )

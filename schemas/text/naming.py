@@ -1,4 +1,4 @@
-"""Display names of agents, and the length that lists show: names are the clients' own."""
+"""Display names and places of agents, and the length that lists show: names are the clients' own."""
 
 from __future__ import annotations
 
@@ -12,6 +12,13 @@ CUT: Final = "…"
 def agent_name(name: str) -> str:
     """The name that spans give, or that there is none."""
     return name or "unnamed agent"
+
+
+def error_place(run_id: str | None, agent: str | None, turn: int | None) -> str:
+    """The agent and turn of an error, by the run of its primary span ("" or None for none)."""
+    if not run_id:
+        return "outside of agent runs"
+    return agent_name(agent or "") + ("" if turn is None else f", turn {turn}")
 
 
 def is_whole(name: str) -> bool:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ....schemas.text.counting import counted
-from ....schemas.text.naming import agent_name
+from ....schemas.text.naming import agent_name, error_place
 from ....schemas.text.scores import score_words
 from ....schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
 from ....schemas.wire.traces import TraceRowJson, VerdictJson
@@ -123,7 +123,8 @@ def _exchange(exchange: ExchangeJson) -> Iterator[RenderableType]:
     yield _said("user", exchange.goal)
     yield _said(agent_name(exchange.agent), exchange.answer, "green")
     for error in exchange.errors:
-        yield Padding(Text.assemble(*headline(error)), (0, 0, 0, 2), expand=False)
+        place = content(error_place(error.agent_run_id, error.agent, error.turn), 90)
+        yield Padding(Text.assemble(*headline(error), "  ", place), (0, 0, 0, 2), expand=False)
         for line in error_details(error):
             yield Padding(line, (0, 0, 0, 2), expand=False)
     for line in _scores(exchange.verdicts, exchange.agents):

@@ -10,7 +10,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ....schemas.text.counting import counted
-from ....schemas.text.naming import agent_name
+from ....schemas.text.naming import agent_name, error_place
 from ....schemas.text.scores import score_words
 from ....schemas.wire.errors import ErrorJson
 from ....schemas.wire.traces import (
@@ -68,8 +68,7 @@ def trace_tree(trace: TraceJson) -> Tree:
     """The whole trace."""
     root = Tree(_title(trace), guide_style="dim")
     for error in (error for error in trace.errors if error.decisive):
-        turn = "" if error.turn is None else f", turn {error.turn}"
-        place = content(f"{agent_name(error.agent or '')}{turn}", 90)
+        place = content(error_place(error.agent_run_id, error.agent, error.turn), 90)
         root.add(Text.assemble(*headline(error), "  ", place)).add(decisive_told(error))
     if not trace.agent_runs:
         root.add(Text("no agent recognised: its spans stand outside of any agent run", style="dim"))

@@ -15,7 +15,7 @@ from ....schemas.errors import NotFoundError
 from ....schemas.queries.labels import Labelled
 from ....schemas.queries.reader import Confidence
 from ....schemas.taxonomy import Severity
-from ....schemas.text.naming import agent_name
+from ....schemas.text.naming import error_place
 from ....schemas.verdicts import Verdict
 from ...queries.trace.trace_index import REST, TraceIndex
 from ...queries.trace.trace_queries import TraceAssessment, TraceQueries
@@ -170,9 +170,7 @@ class TracePageView:
         """The agent and turn of an error, in words."""
         lead = shown.error.lead
         run = self.trace_index.items.get(f"run:{lead.agent_run_id}")
-        name = agent_name(getattr(run, "name", "")) if run else ""
-        turn = "" if lead.turn is None else f"turn {lead.turn}"
-        return ", ".join(part for part in (name, turn) if part) or "outside of agent runs"
+        return error_place(lead.agent_run_id if run else None, getattr(run, "name", ""), lead.turn)
 
 
 def query_of(trace_index: TraceIndex, key: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
 from urllib.parse import quote
@@ -9,7 +10,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 from click.testing import CliRunner
-from memory_api import KNOWN, NOW, SECOND, Api, row
+from memory_api import KNOWN, NOW, SECOND, SPAN, Api, finding, row
 from rich.console import Console
 
 from tracejury.collector.api.client import ApiClient
@@ -17,10 +18,11 @@ from tracejury.collector.api.params_lists import read_place, write_place
 from tracejury.collector.cli.render.lists import session_view
 from tracejury.collector.cli.root import root
 from tracejury.collector.queries.present_lists import present_session
+from tracejury.judges.grouping import group
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.conversation import SessionExchange, SessionView
 from tracejury.schemas.queries.listing import SessionRow, Sort, WorstError
-from tracejury.schemas.queries.reader import Position, TraceQuery
+from tracejury.schemas.queries.reader import LocatedError, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
@@ -129,15 +131,34 @@ def test_scores_of_a_session_stand_with_their_agents() -> None:
     assert shown == ["planner\\x1b[2J: goal 1 of 3, plan 2 of 3", "unnamed agent: goal 3 of 3", "whole 0 of 3"]
 
 
-def exchange(agents: dict[str, str], scores: list[tuple[str, int, str]]) -> SessionJson:
+@pytest.mark.parametrize(
+    ("run_id", "agent", "turn", "place"),
+    [
+        ("r2", "scout\x1b", 3, "scout\\x1b, turn 3"),
+        ("r2", "", None, "unnamed agent"),
+        ("", "", None, "outside of agent runs"),
+    ],
+)
+def test_errors_of_a_session_stand_with_agent_and_turn(run_id: str, agent: str, turn: int | None, place: str) -> None:
+    """Also of a sub-agent, which the exchange does not name."""
+    (error,) = group([replace(finding(1), agent_run_id=run_id, turn=turn)], ())
+    said = exchange({"r1": "planner"}, [], [LocatedError.of(error, KNOWN, "svc", agent)])
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(session_view(said))
+    (line,) = [line for line in console.export_text().splitlines() if SPAN in line]
+    assert line.strip().endswith(f"span {SPAN}  {place}")
+
+
+def exchange(
+    agents: dict[str, str], scores: list[tuple[str, int, str]], errors: Sequence[LocatedError] = ()
+) -> SessionJson:
     """A session of one exchange with these scores: judge, score, subject."""
     verdicts = [
         Verdict(judge, "v", Subject(SubjectKind.AGENT_RUN, subject, "a" * 32), score)
         for judge, score, subject in scores
     ]
-    one = SessionExchange(
-        "a" * 32, "r1", "planner", "hi", "ho", "ok", TraceState.SETTLED, 1, 2, 1, None, verdicts=verdicts, agents=agents
-    )
+    said = ("a" * 32, "r1", "planner", "hi", "ho", "ok", TraceState.SETTLED, 1, 2, 1, None)
+    one = SessionExchange(*said, verdicts=verdicts, agents=agents, errors=errors)
     return present_session(SessionView(conversation(0), ["svc"], [one], 0))
 
 

@@ -222,6 +222,7 @@ def test_a_conversation(lists: Watched) -> None:
     assert "<b>quoted</b>" in said[0]
     assert "and a hotel" in said[1]
     assert lists.page.locator(".exchange .severity").all_inner_texts() == ["HIGH"]
+    assert lists.page.locator(".finding-line > .muted").all_inner_texts() == ["planner, turn 0"]
     category, about = lists.page.locator(".finding-line a:not(.severity)").all()
     assert (about.inner_text(), about.get_attribute("href")) == ("?", "/explain/tool-related")
     assert "span=" in str(category.get_attribute("href"))
