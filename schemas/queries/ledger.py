@@ -18,11 +18,11 @@ _SWITCH_ON: Final = "switch them on with `tracejury serve --model …` or in the
 class JudgesStatus:
     """The status of the LLM judges. `caps`: by name, such as `usd_per_day`; those of all services together.
 
-    `pending`: agent runs that wait, `in_flight`: that are before the judges just now. `trouble`: one line on why they
-    do not work, although a model is configured. `failing`: why the latest call brought nothing; "" once one did.
-    `missing_keys`: keys of models that the environment lacks; "" once a call was answered. `stopped`: the cap that kept
-    the latest refused call from being sent, until its hour or day ends. `over_budget`: runs, exchanges and sessions
-    that a cap kept from being judged and that are to be caught up.
+    `pending`: runs, exchanges, sessions and traces that wait, `in_flight`: that are before the judges just now.
+    `trouble`: one line on why they do not work, although a model is configured. `failing`: why the latest call brought
+    nothing; "" once one did. `missing_keys`: keys of models that the environment lacks; "" once a call was answered.
+    `stopped`: the cap that kept the latest refused call from being sent, until its hour or day ends. `over_budget`:
+    runs, exchanges and sessions that a cap kept from being judged and that are to be caught up.
     """
 
     on: bool = False

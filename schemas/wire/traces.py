@@ -273,7 +273,7 @@ class SpendJson(WireModel):
 
 
 class JudgesJson(WireModel):
-    """The state of LLM judges: agent runs that wait (`pending`), and that they look at just now.
+    """The state of LLM judges; `pending`, `in_flight`: runs, exchanges, sessions and traces that wait, or are judged.
 
     `trouble`: why they do not work, although a model is configured. `failing`: why the latest call brought nothing;
     null once one did. `missing_keys`: what the environment lacks to ask the model; null once a call was answered.

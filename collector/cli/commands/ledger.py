@@ -16,7 +16,9 @@ from ..options import filter_options, format_option, limit_option, show_rows, si
 @format_option
 @url_option
 def ledger_command(*, everything: bool, limit: int, style: str, url: str, **given: str | None) -> None:
-    """Show what LLM judges did, did not do, and why: one line a judge and agent run, latest first; and what it cost.
+    """Show what LLM judges did, did not do, and why, latest first; and what it cost.
+
+    One line a judge and what it judged: an agent run, an exchange, a session or a trace.
 
     Without --trace and --since: of the last day.
     """

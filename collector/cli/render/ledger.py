@@ -36,7 +36,7 @@ def ledger_table(page: LedgerPage) -> RenderableType:
     if page.why:
         parts.append(Text.assemble("no score: ", content(page.why)))
     if page.summary:
-        parts.append(Text(", ".join(f"{count} {outcome}" for outcome, count in page.summary.items())))
+        parts.append(Text("outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in page.summary.items())))
     parts += _spend(page.spend)
     parts.append(_judges(page.judges))
     return Group(*parts)
@@ -116,7 +116,7 @@ def _judges(judges: JudgesJson) -> Text:
     return Text.assemble(
         "LLM judges: ",
         content(judges.model, 80),
-        f", {counted(judges.pending, 'agent run')} waiting, {judges.in_flight:,} in flight",
+        f", {judges.pending:,} waiting, {judges.in_flight:,} in flight (agent runs, exchanges, sessions, traces)",
         *("\n", content(lacking)) if lacking else (),
         *("\nthe latest call brought nothing: ", content(failing)) if failing else (),
         *("\na cap stops calls, runs are left over-budget: ", content(stopped)) if stopped else (),

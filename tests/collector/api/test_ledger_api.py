@@ -182,9 +182,10 @@ def test_the_command_shows_words_summary_spend_and_judges(api: Api) -> None:
     assert result.exit_code == 0
     for part in (
         KNOWN, "svc / agent", "agent-run run-1", "goal-fulfilment", "2 of 3", "failed", "no usable answer",
-        "1 done, 1 failed", "today (UTC): $0.5000, 1,234 tokens, 2 calls (34 tokens of unknown price)",
+        "outcomes: 1 done, 1 failed", "today (UTC): $0.5000, 1,234 tokens, 2 calls (34 tokens of unknown price)",
         "today's calls: closing 1 (1,000 tokens), lookup 1 (234 tokens)",
-        "caps: usd_per_day 10", "LLM judges: some/model, 3 agent runs waiting, 2 in flight",
+        "caps: usd_per_day 10",
+        "LLM judges: some/model, 3 waiting, 2 in flight (agent runs, exchanges, sessions, traces)",
     ):  # fmt: skip
         assert part in result.stdout
 
