@@ -8,6 +8,7 @@ from ... import __version__
 from ..config import CollectorConfig
 from ..judging.model.config import LlmConfig
 from ..otlp.receiver.ports import url_of
+from ..store.client import Store
 
 
 def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) -> str:
@@ -27,6 +28,11 @@ def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) ->
         f"  store      {store}\n"
         f"  judges     {judges_text(config.judges)}\n"
     )
+
+
+def shown_store(store: Store) -> str:
+    """The address of a store as it may be shown, and whether the start made it."""
+    return store.target.shown + (" (new: there was none)" if store.is_new else "")
 
 
 def judges_text(config: LlmConfig) -> str:

@@ -53,7 +53,7 @@ from ..worker.listeners import Listeners
 from ..worker.spill_files import SpillFiles
 from ..worker.steady_clock import SteadyClock
 from .endpoints import bound_receivers, check_loopback, unencrypted
-from .greeting import ready_text
+from .greeting import ready_text, shown_store
 from .store_watch import StoreWatch
 from .watch import watch
 
@@ -97,7 +97,7 @@ class Collector:
         if self.keyring.asks and (names := unencrypted(config)):
             log.warning("%s without TLS: keys cross the network in clear text (docs/tls.md)", ", ".join(names))
         self.grpc_port = self.http_port = self.api_port = 0
-        self._store_shown = config.store.dsn
+        self._store_shown = ""
         self.telemetry = Telemetry(__version__)
         self._clock = clock or SteadyClock()
         self._judging: DetectWorker | None = None
@@ -193,7 +193,7 @@ class Collector:
 
         store = await opening
         self._stops.append(lambda _: asyncio.to_thread(store.close))
-        self._store, self._store_shown, self._health = store, store.target.shown, StoreHealth(store)
+        self._store, self._health, self._store_shown = store, StoreHealth(store), shown_store(store)
         store_watch = StoreWatch(self._health)
         await store_watch.start()
         self._stops.append(store_watch.stop)

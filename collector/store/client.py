@@ -81,6 +81,8 @@ class Store:
         self._closed = False
         self.is_incomplete = False
         """Whether stored rows are known to be missing (see `StoreHealth`)."""
+        self.is_new = False
+        """Whether `open_store` made it, for there was none."""
         self.unreadable: set[str] = set()
         """Data parts on which a statement has failed."""
 

@@ -21,6 +21,9 @@ from .client import Store
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql\Z")
 _STATEMENT_END = re.compile(r";[ \t]*\n")
 
+FIRST: Final = "0001_"
+"""The beginning of the name of the first one, which only a new store lacks."""
+
 _STATUS_TABLE: Final = """
 CREATE TABLE IF NOT EXISTS migrations
 (

@@ -8,7 +8,7 @@ from typing import Final
 
 from .client import Store
 from .config import StoreConfig
-from .migrate import ensure
+from .migrate import FIRST, ensure
 from .retention import DAY, Retention
 
 RETAINED: Final = (
@@ -60,7 +60,7 @@ def open_store(config: StoreConfig) -> Store:
     """
     store = Store.open(config.dsn, config)
     try:
-        ensure(store, allowed=config.migrate)
+        store.is_new = any(name.startswith(FIRST) for name in ensure(store, allowed=config.migrate))
         apply_settings(store)
         store.tombstones.load(store, time.time_ns())
     except BaseException:

@@ -355,13 +355,15 @@ def test_another_host_name_is_refused(world: World) -> None:
 
 
 def test_sigterm_ends_it_cleanly_and_the_store_has_it_all(tmp_path: Path) -> None:
-    """Exit code 0, no traceback; the next collector answers from the same store."""
+    """Exit code 0, no traceback; the next collector answers from the same store, which only the first one calls new."""
     (tmp_path / "config.yaml").write_text(QUICK)
-    with serving(tmp_path, "--config", "config.yaml") as collector:
+    with serving(tmp_path, "--config", "config.yaml", new_store=True) as collector:
+        assert "db (new: there was none)\n" in collector.ready_text
         runs = perform(collector)
         assert collector.stop() == 0
         assert collector.process.stderr is not None
         assert "Traceback" not in collector.process.stderr.read()
     with serving(tmp_path, "--config", "config.yaml") as collector:
+        assert "(new" not in collector.ready_text
         eventually(lambda: all(trace(collector, run["trace_id"]).get("spans") for run in runs))
         assert trace(collector, runs[0]["trace_id"])["spans"] == 17
