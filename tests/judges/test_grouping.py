@@ -88,7 +88,8 @@ def test_rules_of_one_cause_in_a_turn_are_one_error_and_other_causes_are_not() -
 def test_a_rule_that_says_more_leads_where_it_is_as_sure(other: dict[str, Any], leads: str) -> None:
     """Whatever leads, identity and confidence are the same."""
     general = a_finding("llm1", "ungrounded-turn", 0.752)
-    more = a_finding(**{"span_id": "llm1", "judge": "ungrounded-after-failure", "confidence": 0.744} | other)
+    said: dict[str, Any] = {"span_id": "llm1", "judge": "ungrounded-after-failure", "confidence": 0.744}
+    more = a_finding(**said | other)
     (alone,) = group([general], RUNS)
     error = next(e for e in group([more, general], RUNS) if general in e.findings)
     assert (error.lead.judge, error.id, error.confidence()) == (leads, alone.id, 0.752)
