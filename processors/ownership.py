@@ -55,7 +55,7 @@ def assign_owners(index: SpanIndex, tree: SpanTree, tool_runs: Mapping[str, str]
     survey = _survey(tree)
     wrappers, twins = _agent_wrappers(tree, survey)
     ownership = _assign(tree, wrappers, _referenced_runs(tree, survey), twins, tool_runs)
-    if needed := {i for i in index.leaves if not ownership.owner[i] and tree.spans[i].kind is not Kind.AGENT}:
+    if needed := {i for i in index.leaves.groups if not ownership.owner[i] and tree.spans[i].kind is not Kind.AGENT}:
         raise LeavesNeededError(needed)  # a conversation may show in them
     unknown = without_parents(tree, ownership.runs)
     inferred = infer_parents(index, tree, ownership.owner, ownership.runs, unknown)
@@ -227,7 +227,7 @@ def _with_bare_runs(index: SpanIndex, tree: SpanTree, ownership: Ownership) -> O
 def _divide(index: SpanIndex, tree: SpanTree, ownership: Ownership) -> Ownership:
     """The same ownership with the runs inside runs."""
     handing = handing_runs(tree, ownership.owner)
-    if needed := {agent for agent in index.leaves if ownership.owner[agent] in handing}:
+    if needed := {agent for agent in index.leaves.groups if ownership.owner[agent] in handing}:
         raise LeavesNeededError(needed)
     found = find_segments(tree, ownership.owner, handing)
     if not found.starts:

@@ -18,6 +18,7 @@ from typing import Any, Final
 from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolRequest
 from .code import caller_with
 from .delegation import addressee, delegates
+from .leaves import Leaf
 from .span_index import SpanIndex
 from .span_tree import SpanTree, TimeKey, time_key
 
@@ -84,12 +85,22 @@ def _firsts(
         run = owner[span.raw.span_id]
         if run not in unknown:
             continue
-        leaves = index.leaves.get(span.raw.span_id, ())  # in order of time
-        for own in (span, next(filter(_tells, leaves), None)):
+        for own in (span, _first(index.leaves.groups.get(span.raw.span_id, ()))):
             if own is not None and _tells(own):
                 first = (time_key(own), own, run)
                 firsts[run] = min(first, firsts.get(run, first), key=lambda one: one[0])
     return sorted(firsts.values(), key=lambda one: one[0])
+
+
+def _first(leaves: Sequence[Leaf]) -> NormalizedSpan | None:
+    """The first of a group that tells; calls begin no earlier than the step around them."""
+    found: tuple[TimeKey, NormalizedSpan] | None = None
+    for at, span in leaves:
+        if found is not None and found[0][0] < at[0]:
+            break
+        if _tells(span) and (found is None or time_key(span) < found[0]):
+            found = time_key(span), span
+    return found[1] if found is not None else None
 
 
 def _tells(span: NormalizedSpan) -> bool:
@@ -113,7 +124,7 @@ class _History:
         span_id = span.raw.span_id
         known = self.tree.spans.get(span_id)
         if known is None:
-            run = self.owner[self.index.leaf_holder[span_id]]
+            run = self.owner[self.index.leaves.holder[span_id]]
         else:
             run = self.owner[span_id] if known.kind is span.kind else ""
         return self.found.adopted[run] if run in self.placed and self.placed[run] <= at else run

@@ -83,7 +83,7 @@ class Rebuilder:
     def _outline(self) -> _Outline:
         index = self._index
         tree, ownership = self._owned()
-        whole = replace(tree, spans={**tree.spans, **index.leaf_spans}, parent={**index.leaf_parent, **tree.parent})
+        whole = replace(tree, spans={**tree.spans, **index.leaves.spans}, parent={**index.leaves.parent, **tree.parent})
         first, order = next(iter(tree.order), None), _Order(index, tree)
         return _Outline(
             version=index.version,
@@ -118,7 +118,7 @@ class _Order:
 
     @cached_property
     def _spans(self) -> list[NormalizedSpan]:
-        return in_tree_order(self._tree, self._tree.order, self._index.leaves)
+        return in_tree_order(self._tree, self._tree.order, self._index.leaves.groups)
 
     def first(self, text: Callable[[NormalizedSpan], str]) -> str:
         """The text of the first span that has it, "" for none."""
@@ -135,7 +135,7 @@ class _Order:
 
 def _remainder(index: SpanIndex, tree: SpanTree, ownership: Ownership) -> tuple[NormalizedSpan, ...]:
     free = [span for span in tree.order if not ownership.owner[span.raw.span_id]]
-    free += [leaf for span in free for leaf in index.leaves.get(span.raw.span_id, ())]
+    free += [leaf for span in free for leaf in index.leaves.of(span.raw.span_id)]
     return tuple(sorted(free, key=time_key))
 
 

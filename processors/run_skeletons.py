@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..schemas.normalized import Kind, NormalizedSpan
+from .leaves import Leaf
 from .names import same_name
 from .ownership import Ownership
 from .run_turns import RunTurns
@@ -50,7 +51,7 @@ class Skeletons:
     def build(self, index: SpanIndex, tree: SpanTree, whole: SpanTree, ownership: Ownership) -> dict[str, RunSkeleton]:
         """Outlines of all runs by id, parents first; `whole`: the tree's spans and parents with those of its leaves."""
         spans = _own_spans(index, tree, ownership)
-        started = _started(tree, ownership, spans)
+        started = _started(index, tree, ownership, spans)
         known, self._known = self._known, {}
         for run, own in spans.items():
             key = (own, started[run], _surroundings(run, own, started[run], tree))
@@ -94,7 +95,7 @@ class OwnSpans:
     """A run's spans of the tree in its order, without its AGENT span, and the leaves below its agents' spans."""
 
     spans: list[NormalizedSpan] = field(default_factory=list)
-    leaves: dict[str, tuple[NormalizedSpan, ...]] = field(default_factory=dict)
+    leaves: dict[str, tuple[Leaf, ...]] = field(default_factory=dict)
 
 
 def _surroundings(run: str, own: OwnSpans, started: Sequence[StartedRun], tree: SpanTree) -> _Surroundings:
@@ -131,16 +132,18 @@ def _own_spans(index: SpanIndex, tree: SpanTree, ownership: Ownership) -> dict[s
             continue
         if run != span_id or span.kind is not Kind.AGENT:
             own[run].spans.append(span)
-        if span_id in index.leaves:
-            own[run].leaves[span_id] = index.leaves[span_id]
+        if span_id in index.leaves.groups:
+            own[run].leaves[span_id] = index.leaves.groups[span_id]
     return own
 
 
-def _started(tree: SpanTree, ownership: Ownership, own: Mapping[str, OwnSpans]) -> dict[str, list[StartedRun]]:
+def _started(
+    index: SpanIndex, tree: SpanTree, ownership: Ownership, own: Mapping[str, OwnSpans]
+) -> dict[str, list[StartedRun]]:
     """Run id to the runs right below it."""
     started: dict[str, list[StartedRun]] = {run: [] for run in ownership.runs}
     for run, above in ownership.runs.items():
-        firsts = [*own[run].spans, *(leaves[0] for leaves in own[run].leaves.values())] if run not in tree.spans else ()
+        firsts = [] if run in tree.spans else [*own[run].spans, *map(index.leaves.first, own[run].leaves)]
         span = tree.spans.get(run) or min(firsts, key=time_key, default=None)
         if above and span is not None:
             start = ownership.starts.get(run)

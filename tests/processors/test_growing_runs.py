@@ -15,6 +15,7 @@ from trajectories import fixture_spans, normalise_all
 
 from tracejury.processors import run_turns, sections
 from tracejury.processors.rebuild import Rebuilder, rebuild
+from tracejury.processors.span_index import SpanIndex
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import Trace, TraceState, Turn
 
@@ -61,7 +62,9 @@ def _turn(draw: st.DrawFn, turn: int, run: str, odd: int, steps: int) -> Iterato
     at, holder = 10 + turn * 10, run
     for number in range(steps if not rarely() else draw(st.integers(0, 2))):
         above, holder = holder, f"step{turn}.{number}"
-        yield {"id": holder, "parent": above, "name": "Step", "start": at, "end": at + 9, "attributes": _kind("CHAIN")}
+        name = draw(st.sampled_from(["search", "researcher"])) if rarely() else "Step"
+        attributes = _kind("CHAIN", draw(st.sampled_from(["", "manager", name])) if rarely() else "")
+        yield {"id": holder, "parent": above, "name": name, "start": at, "end": at + 9, "attributes": attributes}
     call_id = f"call{turn if not rarely() else draw(st.integers(0, 24))}" if draw(st.booleans()) else ""
     call = "llm.output_messages.0.message.tool_calls.0.tool_call"
     llm = {
@@ -141,6 +144,51 @@ def test_batches_of_a_long_run(drawn: list[dict[str, Any]], chance: random.Rando
             for run, turns in after.items():
                 assert all(a is b for a, b in zip(before.get(run, ()), turns, strict=False) if a == b)
             before = after
+
+
+@settings(max_examples=sized(120, 4000), deadline=None)
+@given(long_runs(), st.integers(1, 80))
+def test_leaves_change_nothing(drawn: list[dict[str, Any]], known: int) -> None:
+    """A trace is the same where all its spans are looked at for roles and owners."""
+    spans = _normalised(drawn)[:known]
+    told = _told(rebuild(spans))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SpanIndex, "_leaves", lambda *_: ("", {}))
+        assert _told(rebuild(spans)) == told
+
+
+@pytest.mark.parametrize("last", ["agent", "l4", ""])
+@pytest.mark.parametrize(
+    ("name", "agent", "asked", "runs"),
+    [
+        ("Step", "", "", {"manager"}),
+        ("researcher", "researcher", "", {"manager", "researcher"}),  # hinted
+        ("researcher", "", "researcher", {"manager", "researcher"}),  # called like an agent that was asked for
+        ("researcher", "", "writer", {"manager"}),
+    ],
+)
+def test_a_step_that_may_be_an_agent(name: str, agent: str, asked: str, runs: set[str], last: str) -> None:
+    """It is looked at, at each pass, also where the steps before it are of no interest."""
+    drawn: list[dict[str, Any]] = [{"id": "agent", "start": 0, "end": 900, "attributes": _kind("AGENT", "manager")}]
+    call = "llm.output_messages.0.message.tool_calls.0.tool_call.function"
+    for turn in range(9):
+        at, is_odd = 10 + 10 * turn, turn == 6
+        step = {"id": f"s{turn}", "parent": "agent", "start": at, "end": at + 9, "name": name if is_odd else "Step"}
+        tool = asked if turn == 4 and asked else "search"
+        said = {"llm.output_messages.0.message.content": "Now.", f"{call}.name": tool, f"{call}.arguments": "{}"}
+        drawn += [
+            step | {"attributes": _kind("CHAIN", agent if is_odd else "")},
+            {"id": f"l{turn}", "parent": f"s{turn}", "start": at, "end": at + 2, "attributes": _kind("LLM") | said},
+            {"id": f"t{turn}", "parent": f"s{turn}", "start": at + 3, "end": at + 4, "attributes": _kind("TOOL")},
+        ]
+    drawn = [span for span in drawn if span["id"] != "t4"]  # without its call that step is empty
+    spans, rebuilder = sorted(_normalised(drawn), key=lambda s: s.span_id == last), Rebuilder()
+    for known in range(1, len(spans) + 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(SpanIndex, "_leaves", lambda *_: ("", {}))
+            whole = _told(rebuild(spans[:known]))
+        assert _told(rebuilder.rebuild(spans[:known])) == whole
+    assert {run.name for run in rebuild(spans).runs} == runs
 
 
 def test_a_call_recorded_twice_and_a_tool_before_the_record_that_counts() -> None:
