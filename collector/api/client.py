@@ -43,7 +43,7 @@ from ...schemas.wire.traces import (
     TraceJson,
     TraceRowJson,
 )
-from .client_connection import DEFAULT_URL, KEY_VARIABLE, opened, tls_problem
+from .client_connection import DEFAULT_URL, KEY_VARIABLE, UnreachableError, opened, tls_problem
 from .client_requests import PAGE, in_path, of_errors, of_page, refuse_unknown, sayable
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
@@ -55,10 +55,6 @@ _LABELS: Mapping[str, type[WireModel]] = {
 _NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
 _NO_ANSWER = "without sending a response"  # httpcore's, of a connection that was closed at once
 _NOT_FOUND, _BUSY, _BAD, _REFUSED = 404, frozenset({429, 503}), frozenset({400, 422}), frozenset({401, 403})
-
-
-class UnreachableError(RetryableError):
-    """No collector answers at the address."""
 
 
 class ApiClient:

@@ -10,7 +10,7 @@ from typing import Final
 
 import httpx
 
-from ...schemas.errors import ConfigError
+from ...schemas.errors import ConfigError, RetryableError
 from ...schemas.text.terminal import one_line
 from ..otlp.client.client_tls import ClientTls
 
@@ -22,6 +22,10 @@ _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNK
 KEY_VARIABLE: Final = "TRACEJURY_KEY"
 """The environment variable with the key for a collector that asks for one; `_` and a project behind it: its key."""
 PROJECT_VARIABLE: Final = "TRACEJURY_PROJECT"
+
+
+class UnreachableError(RetryableError):
+    """No collector answers at the address."""
 
 
 def opened(url: str, timeout: float, transport: httpx.BaseTransport | None) -> httpx.Client:

@@ -38,7 +38,7 @@ def backup_command(ctx: click.Context, *, name: str, dsn: str, folder: str, styl
     running collector, the store in ./.tracejury/db is backed up.
     """
     from ....schemas.config_base import MIB
-    from ...api.client import UnreachableError
+    from ...api.client_connection import UnreachableError
     from .. import output
 
     if folder and not dsn:

@@ -11,7 +11,8 @@ import httpx
 import pytest
 from memory_api import KNOWN, Api, apart, finding, row
 
-from tracejury.collector.api.client import JUDGE_PAGE, ApiClient, UnreachableError
+from tracejury.collector.api.client import JUDGE_PAGE, ApiClient
+from tracejury.collector.api.client_connection import UnreachableError
 from tracejury.collector.api.client_requests import PAGE
 from tracejury.schemas.errors import ConfigError, NotFoundError, OverloadedError, PermanentError, RetryableError
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from memory_api import NOW, SECOND, Api, apart, finding
 
-from tracejury.collector.api.client import ApiClient, UnreachableError
+from tracejury.collector.api.client import ApiClient
+from tracejury.collector.api.client_connection import UnreachableError
 from tracejury.collector.api.client_requests import PAGE
 from tracejury.collector.cli.follow import OVERLAP, Follower, follow
 from tracejury.schemas.errors import OverloadedError
