@@ -28,7 +28,7 @@ from ..schemas.findings import LIVE, Finding
 from .causes import FAILING, GENERAL, cause_of, shared_causes
 
 AS_SURE: Final = 0.05
-"""Confidences that differ by less come of records that cannot tell the rules apart."""
+"""Confidences that differ by no more are taken for equal; chosen by hand, not fitted."""
 
 
 def group(findings: Iterable[Finding], runs: Sequence[str]) -> tuple[AgentError, ...]:
