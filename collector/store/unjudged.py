@@ -110,7 +110,8 @@ class UnjudgedSweep:
         That is: never judged; rows have arrived since; last judged while the trace was open; or judging failed under
         another version than `version`.
         """
-        noted, now = self._noted(), self._clock()
+        now = self._clock()
+        noted = finished_until(self._store, now)
         values = {"version": version, "limit": limit, "noted": noted}
         # Before the sweep: rows arrive in the order of commits, so it sees all that arrived before these.
         seen, suspects = self._store.rows(_COUNT if noted else _SEEN, values)[0]
@@ -121,13 +122,17 @@ class UnjudgedSweep:
             store_rows(self._store, "how far judging has come", "sweeps", COLUMNS, [row])
         return [(tenant, trace_id) for tenant, trace_id, _ in found]
 
-    def _noted(self) -> int:
-        """0 where the note cannot hold: judgements were lost, or the clock was set back."""
-        noted: int = self._store.rows(_NOTED)[0][0]
-        if noted > self._clock():
-            forget_sweeps(self._store)
-            return 0
-        return 0 if self._store.is_incomplete else noted
+
+def finished_until(store: Store, now: int) -> int:
+    """Every trace of which nothing arrived since then (unix nanos) was judged; 0 where nobody knows.
+
+    A note cannot hold where rows were lost, or the clock was set back. Raises RetryableError, StoreError.
+    """
+    noted: int = store.rows(_NOTED)[0][0]
+    if noted > now:
+        forget_sweeps(store)
+        return 0
+    return 0 if store.is_incomplete else noted
 
 
 def forget_sweeps(store: Store) -> None:

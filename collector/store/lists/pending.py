@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ....processors.normalize import CONVENTIONS
 from ....schemas.errors import TracejuryError
 from ..client import Store
-from ..pending_traces import JUDGED
+from ..pending_traces import JUDGED, MOST
+from ..unjudged import finished_until
 
 log = logging.getLogger(__name__)
 
@@ -30,16 +32,16 @@ _SESSION_KEYS: Final[Mapping[str, Sequence[str]]] = {
 They count on a span that is of the convention: others name sessions of browsers, for example.
 """
 
-_NAMES: Final = [
+_KEYS: Final = [
     (key, sorted(convention.marks), convention.name == "genai")
     for convention in CONVENTIONS
     for key in _SESSION_KEYS.get(convention.name, ())
 ]
 SESSION_VALUES: Final[Mapping[str, Any]] = {
-    "session_keys": [key for key, _, _ in _NAMES],
-    "session_marks": [marks for _, marks, _ in _NAMES],
-    "session_genai": [is_genai for _, _, is_genai in _NAMES],
-    "any_mark": sorted({"gen_ai.conversation.id"}.union(*(marks for _, marks, _ in _NAMES))),
+    "session_keys": [key for key, _, _ in _KEYS],
+    "session_marks": [marks for _, marks, _ in _KEYS],
+    "session_genai": [is_genai for _, _, is_genai in _KEYS],
+    "any_mark": sorted({"gen_ai.conversation.id"}.union(*(marks for _, marks, _ in _KEYS))),
 }
 
 _WAITING: Final = f"""{{which}} AND TraceId NOT IN {{{{deleting:Array(String)}}}}
@@ -79,10 +81,15 @@ SELECT waiting.*, named.SessionId FROM
 LEFT JOIN ({_SESSIONS}) AS named ON waiting.tenant = named.tenant AND waiting.TraceId = named.TraceId
 """
 _NAMED: Final = _LIST.format(which="TraceId IN {trace_ids:Array(String)}")
-_ARRIVED: Final = _LIST.format(
-    which="TraceId IN (SELECT TraceId FROM spans WHERE ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}))"
-)
-_ALL: Final = _LIST.format(which="1")
+_SINCE: Final = "ReceivedAt >= fromUnixTimestamp64Nano({since:Int64})"
+_ARRIVED: Final = _LIST.format(which=f"TraceId IN (SELECT TraceId FROM spans WHERE {_SINCE})")
+
+# Most traces that arrived are judged by now: to tell that takes less than to look for their spans in every part.
+_WAITING_SINCE: Final = f"""
+SELECT DISTINCT tenant, TraceId FROM spans WHERE {_SINCE} AND (tenant, TraceId) NOT IN (
+    SELECT tenant, TraceId FROM traces WHERE {JUDGED} AND TraceId IN (SELECT TraceId FROM spans WHERE {_SINCE}))
+LIMIT {{limit:UInt64}}
+"""
 
 
 def list_pending(store: Store) -> None:
@@ -93,10 +100,16 @@ def list_pending(store: Store) -> None:
             with store.changes.writing():
                 deleting = sorted(store.changes.deleting())
                 values: dict[str, Any] = {"deleting": deleting, **SESSION_VALUES}
+                keys = set(unlisted.keys)
                 if unlisted.since is not None:
-                    store.command(_ARRIVED if unlisted.since else _ALL, values | {"since": unlisted.since})
-                if unlisted.keys:
-                    store.command(_NAMED, values | {"trace_ids": sorted({trace_id for _, trace_id in unlisted.keys})})
+                    since = {"since": unlisted.since or finished_until(store, time.time_ns())}
+                    found = store.rows(_WAITING_SINCE, since | {"limit": MOST})
+                    if len(found) == MOST:
+                        store.command(_ARRIVED, values | since)
+                    else:
+                        keys.update(map(tuple, found))
+                if keys:
+                    store.command(_NAMED, values | {"trace_ids": sorted({trace_id for _, trace_id in keys})})
         except TracejuryError as error:
             store.pending.look_since(0)
             if store.pending.warnings.due("lists"):

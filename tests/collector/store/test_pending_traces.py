@@ -20,10 +20,11 @@ from tracejury.collector.store.committer import Committed, Committer, WriterCoun
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.lists import SessionLists, TraceLists
+from tracejury.collector.store.lists import SessionLists, TraceLists, pending
 from tracejury.collector.store.lists.pending import SESSION_VALUES
 from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.trace_deleter import TraceDeleter
+from tracejury.collector.store.unjudged import MARGIN, UnjudgedSweep
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import StoreError
@@ -31,6 +32,7 @@ from tracejury.schemas.queries.conversation import SessionView
 from tracejury.schemas.queries.listing import Sort
 from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
 from tracejury.schemas.rates import RateQuery
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
@@ -150,6 +152,39 @@ def test_a_restarted_process_lists_what_was_never_judged(store: Store, commit: C
     StoredJudging(store).save([a_judged_trace(received=at)])
     with restarted(store) as fresh:
         assert {row.trace_id: row.judged for row in listed(fresh)} == {TRACE_ID: True, OTHER: False}
+
+
+@pytest.mark.parametrize(("forgotten", "looks_since"), [([], 9), ([4], 3), ([4, 7], 3), ([1], 0)])
+@pytest.mark.parametrize("most", [1, 1000])
+def test_a_restarted_process_looks_at_what_may_not_be_finished(
+    store: Store, monkeypatch: pytest.MonkeyPatch, forgotten: list[int], looks_since: int, most: int
+) -> None:
+    """And not at all that was ever stored: a sweep noted until when everything was judged. Times in `MARGIN`."""
+    judging = StoredJudging(store)
+    monkeypatch.setattr(pending, "MOST", most)
+
+    def arrive(number: int, *, judged: bool) -> None:
+        trace_id, at = f"{number:032x}", number * MARGIN
+        store.insert("spans", SPAN_COLUMNS, span_columns([a_span(trace_id=trace_id)], at))
+        if judged:
+            judging.save([a_judged_trace(trace_id=trace_id, received=at, judged_at=at)])
+
+    for number in range(1, 11):
+        arrive(number, judged=number not in forgotten)
+    UnjudgedSweep(store, lambda: 10 * MARGIN).find("v1", 10)
+    arrive(11, judged=False)
+    with restarted(store) as fresh:
+        asked: list[dict[str, Any]] = []
+        rows = fresh.rows
+
+        def noted(sql: str, *values: dict[str, Any]) -> list[tuple[Any, ...]]:
+            asked.extend(values)
+            return list(rows(sql, *values))
+
+        monkeypatch.setattr(fresh, "rows", noted)
+        judged = {int(row.trace_id, 16): row.judged for row in listed(fresh)}
+    assert judged == {number: number not in {*forgotten, 11} for number in range(1, 12)}
+    assert [values["since"] for values in asked if "since" in values] == [looks_since * MARGIN]
 
 
 @pytest.mark.parametrize("most", [1, 1000])

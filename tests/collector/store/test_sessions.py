@@ -184,10 +184,10 @@ def test_ids_that_are_long_together_are_listed(store: Store, monkeypatch: pytest
     longest = 0
     ask_store = store.rows
 
-    def noted(sql: str, values: dict[str, Any]) -> Any:
+    def noted(sql: str, *values: dict[str, Any]) -> Any:
         nonlocal longest
-        longest = max(longest, *(len(repr(value)) for value in values.values()))
-        return ask_store(sql, values)
+        longest = max([longest, *(len(repr(value)) for given in values for value in given.values())])
+        return ask_store(sql, *values)
 
     monkeypatch.setattr(store, "rows", noted)
     rows = find(store, limit=1000)
