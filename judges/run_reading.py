@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..schemas.prefixes import shared_prefix
 from ..schemas.trajectory import AgentRun, Trace
-from .facts import RunFacts, TurnFacts, read_run, read_turn, setting_of
+from .facts import RunFacts, RunSetting, TurnFacts, read_run, read_turn, setting_of
 from .failure_reading import AHEAD
 from .history import informed, told_before
 from .memory import KnownRun, SuiteMemory
@@ -43,7 +43,7 @@ def _known(run: AgentRun, runs: Mapping[str, AgentRun], memory: SuiteMemory) -> 
         if run.span is not None and not _hands_back(run, before.setting.above, above):
             return replace(before, setting=replace(before.setting, above=above))
     setting = setting_of(run, above)
-    same = before.turns if before is not None and before.setting == setting else ()
+    same = before.turns if before is not None and _reads_alike(run, before.setting, setting) else ()
     changed = {i for i, told in before.answers.items() if told != _answer(i, runs)} if same and before else set[str]()
     turns: list[TurnFacts] = []
     for position, turn in enumerate(run.turns):
@@ -66,6 +66,13 @@ def _known(run: AgentRun, runs: Mapping[str, AgentRun], memory: SuiteMemory) -> 
 def _said(turn: TurnFacts) -> tuple[str, ...]:
     text = turn.turn.text.strip()
     return (text,) if text else ()
+
+
+def _reads_alike(run: AgentRun, one: RunSetting, other: RunSetting) -> bool:
+    """Whether turns of the run read the same in both settings."""
+    if one.above != other.above and _hands_back(run, one.above, other.above):
+        return False
+    return replace(one, above=other.above) == other
 
 
 def _hands_back(run: AgentRun, *agents: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from forests import agent_entries, entries
@@ -14,13 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from large_trace import large_trace
 from sizes import sized
+from small_traces import Did, Said, run, trace
 from trajectories import FRAMEWORKS, TRAIL, fixture_spans, load, normalise_all
 
+from tracejury.judges import run_reading
 from tracejury.judges.base import Context
-from tracejury.judges.facts import RunFacts
+from tracejury.judges.facts import RunFacts, TurnFacts, read_turn
 from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.registry import suite_of
 from tracejury.judges.rule import Hit, rule
+from tracejury.judges.run_reading import read_runs
 from tracejury.judges.suite import Suite
 from tracejury.processors.normalize import normalize
 from tracejury.processors.open_trace import OpenTrace
@@ -28,7 +32,7 @@ from tracejury.processors.rebuild import Rebuilder, rebuild
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import STATUS_ERROR, Span
-from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn
 
 SUITE = suite_of(())
 TRACES = [*sorted(TRAIL.glob("*")), *sorted(FRAMEWORKS.glob("*/*.zip"))]
@@ -49,6 +53,27 @@ class Growing:
         assert grown == wanted
         assert SUITE.judge(grown, self._memory) == SUITE.judge(wanted)
         return grown
+
+
+@pytest.mark.parametrize(("tool", "again"), [("search", []), ("transfer_to_manager", [0, 1])])
+def test_an_agent_above_that_comes_last(monkeypatch: pytest.MonkeyPatch, tool: str, again: list[int]) -> None:
+    """Turns are read again only where one gives the word back to it."""
+    read: list[int] = []
+
+    def noted(turn: Turn, of: AgentRun, *others: Any) -> TurnFacts:
+        if of.id == "r2":
+            read.append(turn.index)
+        return read_turn(turn, of, *others)
+
+    monkeypatch.setattr(run_reading, "read_turn", noted)
+    whole = run("r2", Said("a1", "I ask.", [Did(tool)]), Said("a2", "I wait."), Said("a3", "Done."), parent_id="r1")
+    memory = SuiteMemory()
+    read_runs(trace(replace(whole, turns=whole.turns[:2], parent_id="")), memory)
+    manager = run("r1", Said("m1", "Well."), name="manager")
+    both = trace(manager, whole)
+    grown = read_runs(both, memory)["r2"]
+    assert read == [0, 1, *again, 2]
+    assert grown == read_runs(both, SuiteMemory())["r2"]
 
 
 def passes(
