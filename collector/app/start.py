@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from ..auth.keyring import Keyring
 from ..config import CollectorConfig
 from ..otlp.receiver.http_config import raise_file_limit
 from ..store.opening import open_store
+from ..worker.outage_log import OutageLog
+from ..worker.worker import Task, Worker
+from .allocator import EVERY_SECONDS, Allocator
 from .endpoints import check_loopback
 from .logs import set_up
 
@@ -38,8 +42,12 @@ def run_serve(config: CollectorConfig) -> None:
         opening = beside.submit(open_store, config.store)
         from .service import serve  # meanwhile: neither needs the other
 
+        outage = OutageLog("giving memory back", "has failed", "works again", time.time_ns)
+        trimming = Worker("memory", Task(Allocator().trim), outage, every=EVERY_SECONDS, delay=EVERY_SECONDS)
+        trimming.start()
         try:
             asyncio.run(serve(config, opening))
         finally:
+            trimming.stop(0)
             if opening.exception() is None:
                 opening.result().close()

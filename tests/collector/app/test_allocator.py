@@ -6,6 +6,7 @@ import ctypes
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,6 @@ def _resident():
     return int(pathlib.Path('/proc/self/statm').read_text().split()[1]) * resource.getpagesize()
 
 allocator = Allocator(lambda: 1.0)
-allocator.tune()
 before = _resident()
 kept, burst = [], []
 for _ in range(200_000):  # what stays lies between what goes, as findings do between spans
@@ -30,6 +30,26 @@ full = _resident()
 assert allocator.trim()
 print(full - before, _resident() - before)
 """
+
+
+SERVED = """
+import os, signal
+from tracejury.collector.app import start
+from tracejury.collector.config import load_config
+
+class Stopping:
+    def trim(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+start.Allocator, start.EVERY_SECONDS = Stopping, 5.0
+ports = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
+start.run_serve(load_config(None, ports))
+"""
+
+
+def test_a_collector_gives_memory_back_from_time_to_time(tmp_path: Path) -> None:
+    """Here it is asked to stop by the first attempt, and does."""
+    subprocess.run([sys.executable, "-c", SERVED], check=True, cwd=tmp_path, timeout=120)  # noqa: S603  our own
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
