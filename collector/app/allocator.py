@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Final
 
 EVERY_SECONDS: Final = 30.0
-"""Under load the collector needs the memory again soon: every three seconds cost a twentieth of the speed."""
+"""Under load the collector needs the memory again soon (docs/benchmarks.md, Sustained load)."""
 
 WORKED: Final = 0.5
 """Seconds of CPU time since the last time after which there may be something to return."""

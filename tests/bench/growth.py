@@ -35,9 +35,11 @@ from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.lists.pending import list_pending
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.reading import StoredReading
 from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.queries.listing import Sort
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 
@@ -93,14 +95,24 @@ def fill(folder: str, spans: int) -> None:
 def cases(store: Store) -> dict[str, Callable[[], object]]:
     """The queries of the store, by name."""
     judging, reading, errors = StoredJudging(store), StoredReading(store), StoredErrors(store)
-    latest = ErrorQuery(SURE, 100)
+    latest, traces = ErrorQuery(SURE, 100), TraceQuery(SURE, 100)
+
+    def look() -> None:
+        store.pending.look_since(0)
+        list_pending(store)
+
     return {
         "unjudged": lambda: judging.unjudged("v", 10_000),
         "latest 100 findings": lambda: reading.find_findings(latest),
         "latest 100 errors": lambda: errors.find(latest),
         "latest 100 HIGH errors": lambda: errors.find(replace(latest, severity=Severity.HIGH)),
         "latest 100 errors of a service": lambda: errors.find(replace(latest, service="service-3")),
-        "latest 100 traces": lambda: reading.find_traces(TraceQuery(SURE, 100)),
+        "traces that lists lack, after a start": look,
+        "latest 100 traces": lambda: reading.find_traces(traces),
+        "longest 100 traces": lambda: reading.find_traces(replace(traces, sort=Sort.DURATION)),
+        "100 traces with the most errors": lambda: reading.find_traces(replace(traces, sort=Sort.ERRORS)),
+        "latest 100 traces with HIGH errors": lambda: reading.find_traces(replace(traces, severity=Severity.HIGH)),
+        "latest 100 traces with a text": lambda: reading.find_traces(replace(traces, text="evidence number77")),
     }
 
 

@@ -99,16 +99,20 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=2000.0)
     parser.add_argument("--seconds", type=float, default=300.0)
     parser.add_argument("--senders", type=int, default=16)
+    parser.add_argument("--rest", type=float, default=0.0, help="then wait, and print what stays resident")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as store, serving(Path(store)) as collector:
         cpu, threads = cpu_seconds(collector), by_thread(collector)
         spans, took, late = asyncio.run(run(collector, options))
         cpu = cpu_seconds(collector) - cpu
+        time.sleep(options.rest)
+        stays = resident(collector) / 2**20
         most = (by_thread(collector) - threads).most_common(THREADS)
     named = ", ".join(f"{name} {spent / spans:.2f}" for name, spent in most)
     print(
         f"{spans} spans in {took:.0f} s: {spans / took:.0f} acknowledged/s, "
-        f"{spans / (took + late):.0f} judged/s ({late:.0f} s late), {1000 * cpu / spans:.2f} ms CPU a span ({named})"
+        f"{spans / (took + late):.0f} judged/s ({late:.0f} s late), {1000 * cpu / spans:.2f} ms CPU a span ({named}), "
+        f"{stays:.0f} MiB resident after {options.rest:.0f} s"
     )
 
 
