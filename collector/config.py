@@ -10,10 +10,11 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, Field, ValidationError
 
-from ..judges.llm.problems import UNKNOWN_KEY, place_of, told
-from ..processors.assemble import SECOND, AssemblerConfig
-from ..schemas.config_base import MIB, Seconds, Section, nested
-from ..schemas.errors import ConfigError
+from tracejury.judges.llm.problems import UNKNOWN_KEY, place_of, told
+from tracejury.processors.assemble import SECOND, AssemblerConfig
+from tracejury.schemas.config_base import MIB, Seconds, Section, nested
+from tracejury.schemas.errors import ConfigError
+
 from .auth.config import KeysConfig
 from .auth.key_file import NAME
 from .judging.detect.config import DetectorsConfig

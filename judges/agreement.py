@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 
-from ..schemas.taxonomy import TRAIL_CATEGORIES
+from tracejury.schemas.taxonomy import TRAIL_CATEGORIES
+
 from .bootstrap import Interval, intervals
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..schemas.taxonomy import TRAIL_CATEGORIES
+from tracejury.schemas.taxonomy import TRAIL_CATEGORIES
 
 
 def canonical_category(name: str) -> str:

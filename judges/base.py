@@ -7,9 +7,10 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Protocol, TypeVar, runtime_checkable
 
-from ..schemas.findings import Draft
-from ..schemas.normalized import NormalizedSpan
-from ..schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.findings import Draft
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, Trace
+
 from .evidence import OwnText
 from .facts import RunFacts
 from .memory import SuiteMemory

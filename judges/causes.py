@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from ..schemas.agent_errors import Cause, error_id
-from ..schemas.findings import Finding
-from ..schemas.taxonomy import TRAIL, Dimension
+from tracejury.schemas.agent_errors import Cause, error_id
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.taxonomy import TRAIL, Dimension
 
 _DIMENSIONS: Final[Mapping[Dimension, Cause]] = {
     Dimension.PLAN_QUALITY: Cause.PLAN,

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from ..schemas.normalized import Json
+from tracejury.schemas.normalized import Json
+
 from .exit_status import Ended, ended, reports
 from .failure_text import FailureKind, classify
 from .names import code_argument, reads, words_of

@@ -16,8 +16,9 @@ from enum import StrEnum
 from itertools import islice
 from typing import Final
 
-from ..schemas.normalized import Captured, Kind, NormalizedSpan
-from ..schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
+from tracejury.schemas.normalized import Captured, Kind, NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
+
 from .failure_text import FailureKind, classify
 from .wording import WORDINGS, holds_any
 

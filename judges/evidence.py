@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from ..schemas.normalized import Json, Message, NormalizedSpan
-from ..schemas.prefixes import shared_prefix
-from ..schemas.shown import folded
-from ..schemas.trajectory import AgentRun, Trace, Turn
+from tracejury.schemas.normalized import Json, Message, NormalizedSpan
+from tracejury.schemas.prefixes import shared_prefix
+from tracejury.schemas.shown import folded
+from tracejury.schemas.trajectory import AgentRun, Trace, Turn
+
 from .folding import Folded
 from .quoting import json_text, raw_texts
 

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..schemas.text.code_blocks import code_of
-from ..schemas.trajectory import ToolCall
+from tracejury.schemas.text.code_blocks import code_of
+from tracejury.schemas.trajectory import ToolCall
+
 from .commands import failed
 from .exit_status import Ended, ended
 from .facts import RunFacts, TurnFacts

@@ -10,9 +10,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
-from ..schemas.normalized import Kind, ToolDefinition
-from ..schemas.text.code_blocks import code_of
-from ..schemas.trajectory import AgentRun, ToolCall, Turn, TurnKind
+from tracejury.schemas.normalized import Kind, ToolDefinition
+from tracejury.schemas.text.code_blocks import code_of
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Turn, TurnKind
+
 from .code_text import reaches_out
 from .commands import edits, end_of, failed, runs_code, unapplied
 from .exit_status import Ended

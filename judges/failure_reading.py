@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..schemas.trajectory import Turn, TurnKind
+from tracejury.schemas.trajectory import Turn, TurnKind
 
 AHEAD: Final = 3
 """Number of turns after a failure in which it may first be read."""

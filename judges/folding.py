@@ -8,7 +8,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final
 
-from ..schemas.shown import folded
+from tracejury.schemas.shown import folded
 
 _SPACE: Final = re.compile(r"[^\S\x1f]")
 _WORD: Final = re.compile(r"[\S\x1f]+")

@@ -23,8 +23,9 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..schemas.agent_errors import AgentError
-from ..schemas.findings import LIVE, Finding
+from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.findings import LIVE, Finding
+
 from .causes import FAILING, GENERAL, cause_of, shared_causes
 
 AS_SURE: Final = 0.05

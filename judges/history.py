@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..schemas.normalized import Message
-from ..schemas.trajectory import AgentRun
+from tracejury.schemas.normalized import Message
+from tracejury.schemas.trajectory import AgentRun
+
 from .failure_text import reported_failure
 
 _RESULTS: Final = frozenset({"tool", "tool-response", "function"})

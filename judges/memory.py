@@ -6,8 +6,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..schemas.findings import Draft, Finding
-from ..schemas.trajectory import AgentRun, Turn
+from tracejury.schemas.findings import Draft, Finding
+from tracejury.schemas.trajectory import AgentRun, Turn
+
 from .evidence import RunPlaces
 from .exit_status import Ended
 from .facts import RunFacts, RunSetting, TurnFacts

@@ -8,7 +8,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from ..schemas.normalized import Json
+from tracejury.schemas.normalized import Json
+
 from .quoting import json_text, values_of
 from .wording import WORDINGS
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from ..schemas.trajectory import TurnKind
+from tracejury.schemas.trajectory import TurnKind
+
 from .names import hints, named
 from .wording import LOOK_UP, holds_any
 

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ..schemas.normalized import Json, Kind, NormalizedSpan
-from ..schemas.trajectory import ToolCall, Turn
+from tracejury.schemas.normalized import Json, Kind, NormalizedSpan
+from tracejury.schemas.trajectory import ToolCall, Turn
 
 QUOTE: Final = 200
 """Longest quote that is cut, in characters."""

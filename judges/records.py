@@ -16,8 +16,9 @@ from importlib.resources import files
 from statistics import fmean
 from typing import Final
 
-from ..schemas.findings import Draft
-from ..schemas.profiles import DEFAULT_PROFILE, threshold
+from tracejury.schemas.findings import Draft
+from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
+
 from .base import Context
 
 INJECTED: Final = frozenset({"captures", "injected"})

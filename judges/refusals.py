@@ -12,8 +12,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..schemas.normalized import Json
-from ..schemas.trajectory import AgentRun, ToolCall, Turn
+from tracejury.schemas.normalized import Json
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Turn
+
 from .failure_text import FailureKind, StepFailure
 from .names import Role, plain, reads, role_of
 from .tool_schema import parameters_of, reason_of_refusal, violation

@@ -8,8 +8,9 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any
 
-from ..schemas.normalized import NormalizedSpan
-from ..schemas.trajectory import Trace
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import Trace
+
 from .code_faults import CodeFault, code_faults
 from .endings import Ending, endings
 from .executions import executions

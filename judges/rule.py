@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from ..schemas.findings import Draft
-from ..schemas.taxonomy import Dimension, Severity
-from ..schemas.trajectory import Trace
+from tracejury.schemas.findings import Draft
+from tracejury.schemas.taxonomy import Dimension, Severity
+from tracejury.schemas.trajectory import Trace
+
 from .base import Context, RuleScope
 from .facts import RunFacts
 from .quoting import quote_content

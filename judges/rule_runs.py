@@ -7,9 +7,10 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from ..schemas.findings import Draft
-from ..schemas.normalized import NormalizedSpan
-from ..schemas.trajectory import Trace
+from tracejury.schemas.findings import Draft
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import Trace
+
 from .base import Context, Detector
 from .facts import RunFacts
 from .memory import KnownDrafts, PlacedDraft, RuleDrafts

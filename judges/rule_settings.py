@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..schemas.findings import Draft
+from tracejury.schemas.findings import Draft
+
 from .records import family
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ..schemas.prefixes import shared_prefix
-from ..schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.prefixes import shared_prefix
+from tracejury.schemas.trajectory import AgentRun, Trace
+
 from .facts import RunFacts, RunSetting, TurnFacts, read_run, read_turn, setting_of
 from .failure_reading import AHEAD
 from .history import informed, told_before

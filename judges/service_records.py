@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..schemas.profiles import DEFAULT_PROFILE, threshold
+from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
+
 from .records import UNPROVEN, confidence_of, family, is_supported, records
 
 STRENGTH: Final = 4

@@ -9,8 +9,9 @@ from itertools import chain
 from operator import attrgetter
 from typing import Final, Protocol
 
-from ..schemas.findings import Draft, Finding, finding_id, fingerprint
-from ..schemas.trajectory import Trace, TraceState
+from tracejury.schemas.findings import Draft, Finding, finding_id, fingerprint
+from tracejury.schemas.trajectory import Trace, TraceState
+
 from .base import Context, Detector
 from .evidence import OwnText, is_quote
 from .memory import PlacedDraft, RuleDrafts, SuiteMemory

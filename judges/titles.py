@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from ..schemas.findings import Finding
+from tracejury.schemas.findings import Finding
+
 from .detectors import BUILT_IN
 
 _OF_RULES: Final = {d.name: title for d in BUILT_IN if (title := str(getattr(d, "title", "")))}

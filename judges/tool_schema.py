@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..schemas.json_types import JSON_TYPES
-from ..schemas.normalized import Json, ToolDefinition
-from ..schemas.trajectory import ToolCall
+from tracejury.schemas.json_types import JSON_TYPES
+from tracejury.schemas.normalized import Json, ToolDefinition
+from tracejury.schemas.trajectory import ToolCall
 
 
 def parameters_of(call: ToolCall, tools: Iterable[ToolDefinition]) -> Mapping[str, Any] | None:

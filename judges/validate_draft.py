@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ..schemas.findings import Draft
-from ..schemas.normalized import NormalizedSpan
-from ..schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
+from tracejury.schemas.findings import Draft
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
 
 Spans = Mapping[str, NormalizedSpan]
 

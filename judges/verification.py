@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
-from ..schemas.detector_opinions import DetectorOpinion
-from ..schemas.findings import Finding, Verification
+from tracejury.schemas.detector_opinions import DetectorOpinion
+from tracejury.schemas.findings import Finding, Verification
 
 MOST_REFUTED: Final = 0.2
 """The confidence of a refuted finding at most: stored and shown on request, but below what balanced shows from."""

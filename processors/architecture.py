@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..schemas.normalized import Kind
-from ..schemas.trajectory import Trace
+from tracejury.schemas.normalized import Kind
+from tracejury.schemas.trajectory import Trace
+
 from .architecture_facts import Facet, Fact, facts_of
 from .transcript.lines import inline
 

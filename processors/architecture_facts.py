@@ -8,7 +8,8 @@ from enum import StrEnum
 from itertools import islice, pairwise
 from typing import Final
 
-from ..schemas.trajectory import AgentRun, Trace, Turn, TurnKind
+from tracejury.schemas.trajectory import AgentRun, Trace, Turn, TurnKind
+
 from .wording import ANSWER_TOOLS
 
 

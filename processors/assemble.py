@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..schemas.spans import LogRecord, Span
-from ..schemas.trajectory import TraceState
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.trajectory import TraceState
+
 from .open_trace import OpenTrace
 from .trace_rows import Spill
 

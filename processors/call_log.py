@@ -6,7 +6,8 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator
 from typing import Any, Final
 
-from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
+from tracejury.schemas.normalized import Kind, NormalizedSpan, ToolRequest
+
 from .delegation import is_handoff
 from .span_tree import TimeKey, time_key
 

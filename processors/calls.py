@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ..schemas.makers import maker
-from ..schemas.normalized import Json, NormalizedSpan, ToolRequest
-from ..schemas.trajectory import AgentRun, ToolCall
+from tracejury.schemas.makers import maker
+from tracejury.schemas.normalized import Json, NormalizedSpan, ToolRequest
+from tracejury.schemas.trajectory import AgentRun, ToolCall
+
 from .code import arguments_of
 from .delegation import addressee
 from .failures import failure_in

@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from ..schemas.normalized import NormalizedSpan
+from tracejury.schemas.normalized import NormalizedSpan
+
 from .normalize.values import as_int, parse_object
 from .tokens import LlmCall
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+
 from .names import canonical
 
 HANDOFF_VERBS: Final = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+
 from .names import same_name
 from .normalize.values import as_text
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Final
 
-from ..schemas.normalized import Message
-from ..schemas.trajectory import AgentRun, Exchange, Turn, TurnKind
+from tracejury.schemas.normalized import Message
+from tracejury.schemas.trajectory import AgentRun, Exchange, Turn, TurnKind
+
 from .names import canonical
 from .wording import RESULT_LABEL
 

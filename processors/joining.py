@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from ..schemas.normalized import Kind, NormalizedSpan
-from ..schemas.trajectory import Trace, TraceState
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.trajectory import Trace, TraceState
+
 from .rebuild import rebuild
 
 MOST_TRACES: Final = 256

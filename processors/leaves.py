@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
-from ..schemas.normalized import NormalizedSpan
+from tracejury.schemas.normalized import NormalizedSpan
+
 from .span_tree import TimeKey, time_key
 
 Leaf = tuple[TimeKey, NormalizedSpan]

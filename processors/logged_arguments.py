@@ -13,7 +13,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
-from ..schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+
 from .normalize.values import parse_object
 from .span_tree import SpanTree
 from .turn_spans import TurnSpans

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Sequence
 
-from ..schemas.normalized import Json, NormalizedSpan, ToolRequest
+from tracejury.schemas.normalized import Json, NormalizedSpan, ToolRequest
+
 from .names import canonical, same_name
 from .normalize.values import as_text
 

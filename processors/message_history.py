@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..schemas.normalized import Message, NormalizedSpan
+from tracejury.schemas.normalized import Message, NormalizedSpan
+
 from .turn_spans import TurnSpans
 
 _LEAST_TEXT: Final = 4  # characters of a message by which two histories are laid side by side

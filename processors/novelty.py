@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..schemas.normalized import Message, NormalizedSpan
+from tracejury.schemas.normalized import Message, NormalizedSpan
 
 MessageKey = tuple[str, int, int, str, tuple[tuple[str, str], ...]]
 

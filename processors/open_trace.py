@@ -7,9 +7,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..schemas.findings import Finding
-from ..schemas.normalized import NormalizedSpan
-from ..schemas.spans import LogRecord, Span
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.spans import LogRecord, Span
+
 from .normalize import normalize
 from .trace_rows import Spill, Spilled, TraceRows, log_identity, log_size, span_size
 

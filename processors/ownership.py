@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ..schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+
 from .bare import find_bare_runs
 from .handoffs import find_handoffs
 from .names import canonical, plain_name

@@ -15,7 +15,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
-from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolRequest
+from tracejury.schemas.normalized import Kind, Message, NormalizedSpan, ToolRequest
+
 from .code import caller_with
 from .delegation import addressee, delegates
 from .leaves import Leaf

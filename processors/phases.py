@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from ..schemas.normalized import Message, NormalizedSpan
-from ..schemas.trajectory import Turn, TurnKind
+from tracejury.schemas.normalized import Message, NormalizedSpan
+from tracejury.schemas.trajectory import Turn, TurnKind
+
 from .names import canonical
 from .turn_spans import TurnSpans
 from .wording import PLANNING_STEPS, STATED_PLAN, WANTED

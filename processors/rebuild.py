@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ..schemas.normalized import Kind, NormalizedSpan
-from ..schemas.trajectory import AgentRun, Trace, TraceState
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
+
 from .exchanges import find_exchanges
 from .names import canonical
 from .ownership import LeavesNeededError, Ownership, assign_owners

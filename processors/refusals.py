@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..schemas.json_types import JSON_TYPES
-from ..schemas.normalized import Json
+from tracejury.schemas.json_types import JSON_TYPES
+from tracejury.schemas.normalized import Json
 
 _OPENING: Final = 600
 _OF_ARGUMENTS: Final = re.compile(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..schemas.normalized import NormalizedSpan
+from tracejury.schemas.normalized import NormalizedSpan
+
 from .logged_arguments import add_logged_arguments
 from .message_history import complete_histories
 from .sections import LEAST_SPANS, RunSection, SectionFinder

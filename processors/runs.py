@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from ..schemas.makers import maker
-from ..schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
-from ..schemas.prefixes import shared_prefix
-from ..schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
+from tracejury.schemas.makers import maker
+from tracejury.schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
+from tracejury.schemas.prefixes import shared_prefix
+from tracejury.schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
+
 from .calls import CallContext, join_calls
 from .novelty import Novelty
 from .ownership import Ownership

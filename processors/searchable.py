@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..schemas.normalized import NormalizedSpan
-from ..schemas.trajectory import AgentRun, Trace, Turn
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, Trace, Turn
+
 from .normalize.values import as_text
 
 MOST: Final = 2_000_000

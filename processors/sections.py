@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ..schemas.normalized import Kind, NormalizedSpan
-from ..schemas.prefixes import shared_prefix
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.prefixes import shared_prefix
+
 from .span_tree import SpanTree, time_key
 from .turn_spans import StartedRun
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from ..schemas.normalized import Kind, NormalizedSpan, ToolRequest
+from tracejury.schemas.normalized import Kind, NormalizedSpan, ToolRequest
+
 from .delegation import addressee, asks, is_handoff
 from .parent_inference import RunStart
 from .span_tree import SpanTree, time_key

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ..schemas.checks import CheckItem
-from ..schemas.shown import shown_line
-from ..schemas.text.code_blocks import with_code
-from ..schemas.trajectory import ToolCall, Trace, Turn, TurnKind
-from ..schemas.transcript import SessionRecord, Step
+from tracejury.schemas.checks import CheckItem
+from tracejury.schemas.shown import shown_line
+from tracejury.schemas.text.code_blocks import with_code
+from tracejury.schemas.trajectory import ToolCall, Trace, Turn, TurnKind
+from tracejury.schemas.transcript import SessionRecord, Step
+
 from .transcript.lines import arguments_text
 from .wording import ANSWER_TOOLS
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
-from ..schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+
 from .call_log import CallLog
 from .delegation import Address, addresses_of
 from .leaves import Leaves

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final
 
-from ..schemas.normalized import NormalizedSpan
+from tracejury.schemas.normalized import NormalizedSpan
+
 from .leaves import Leaf
 from .span_tree import SpanTree, TimeKey, time_key
 

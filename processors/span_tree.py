@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ..schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 TimeKey = tuple[int, int, str]
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ..schemas.normalized import Message, NormalizedSpan
-from ..schemas.trajectory import Turn, TurnKind
+from tracejury.schemas.normalized import Message, NormalizedSpan
+from tracejury.schemas.trajectory import Turn, TurnKind
+
 from .normalize.values import as_text, parse_json
 from .wording import ANSWER_TOOLS
 

@@ -12,11 +12,12 @@ from typing import Any, Final
 
 import orjson
 
-from .. import __version__
-from ..schemas.errors import PermanentError
-from ..schemas.normalized import NormalizedSpan
-from ..schemas.text.terminal import one_line
-from ..schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn
+from tracejury import __version__
+from tracejury.schemas.errors import PermanentError
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.text.terminal import one_line
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn
+
 from .tokens import sum_tokens
 
 FORMAT: Final = f"1/{__version__}"

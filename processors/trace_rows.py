@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Protocol
 
-from ..schemas.spans import LogRecord, Span
+from tracejury.schemas.spans import LogRecord, Span
 
 TraceRows = tuple[Sequence[Span], Sequence[LogRecord]]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..schemas.normalized import NormalizedSpan
+from tracejury.schemas.normalized import NormalizedSpan
+
 from .span_tree import time_key
 
 

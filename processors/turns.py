@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from ..schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+
 from .doubles import are_doubles
 from .names import same_name
 from .span_tree import SpanTree, time_key

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from ..schemas.trajectory import TurnKind
+from tracejury.schemas.trajectory import TurnKind
 
 _MAKE: Final = (
     r"write|develop|make|create|devise|draft|outline|produce|update|updating|revise|propose|generate|come up with"

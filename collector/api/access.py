@@ -12,12 +12,13 @@ from starlette.requests import cookie_parser
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...schemas.errors import ForbiddenError, OverloadedError, TracejuryError, UnauthorizedError
-from ..auth.config import ProxyConfig
-from ..auth.key import AccessKey, KeyScope
-from ..auth.keyring import MISSING, Keyring
-from ..auth.sign_in import COOKIE, SignIns
-from ..auth.tokens_sent import token_sent
+from tracejury.collector.auth.config import ProxyConfig
+from tracejury.collector.auth.key import AccessKey, KeyScope
+from tracejury.collector.auth.keyring import MISSING, Keyring
+from tracejury.collector.auth.sign_in import COOKIE, SignIns
+from tracejury.collector.auth.tokens_sent import token_sent
+from tracejury.schemas.errors import ForbiddenError, OverloadedError, TracejuryError, UnauthorizedError
+
 from .answers import refusal_of, refuse, wants_page
 from .guard import OTLP_PATHS, READING
 from .security import SecureHeaders

@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
-from ...schemas.errors import (
+from tracejury.schemas.errors import (
     ConfigError,
     ForbiddenError,
     NotFoundError,
@@ -21,8 +21,8 @@ from ...schemas.errors import (
     TracejuryError,
     UnauthorizedError,
 )
-from ...schemas.text.jsontext import bytes_of
-from ...schemas.wire.traces import ProblemJson
+from tracejury.schemas.text.jsontext import bytes_of
+from tracejury.schemas.wire.traces import ProblemJson
 
 NO_PAGES = ("/api", "/healthz", "/readyz", "/metrics", "/openapi.json")
 

@@ -9,16 +9,17 @@ from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from ... import __version__
-from ...processors.trace_outline import TraceOutline
-from ...schemas.errors import NotFoundError, TracejuryError
-from ...schemas.filters import an_id
-from ...schemas.queries.reader import Confidence
-from ...schemas.trajectory import TraceState
-from ...schemas.wire.traces import PartedTraceJson, TraceJson
-from ..queries.present import present_trace
-from ..queries.reader import Reader
-from ..queries.trace.parts import PARTED, part_of, present_part
+from tracejury import __version__
+from tracejury.collector.queries.present import present_trace
+from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.trace.parts import PARTED, part_of, present_part
+from tracejury.processors.trace_outline import TraceOutline
+from tracejury.schemas.errors import NotFoundError, TracejuryError
+from tracejury.schemas.filters import an_id
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.wire.traces import PartedTraceJson, TraceJson
+
 from .access import KEY
 from .addresses import Heads, Slashes
 from .answers import documented, json_answer, on_error, problem

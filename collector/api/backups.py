@@ -8,10 +8,11 @@ from typing import Annotated
 from fastapi import FastAPI, Response
 from pydantic import Field
 
-from ...schemas.errors import ForbiddenError
-from ...schemas.wire.backups import BackupJson
-from ..queries.present_backup import present_backup
-from ..store.backup import MadeBackup
+from tracejury.collector.queries.present_backup import present_backup
+from tracejury.collector.store.backup import MadeBackup
+from tracejury.schemas.errors import ForbiddenError
+from tracejury.schemas.wire.backups import BackupJson
+
 from .answers import documented, json_answer
 from .params import Params, Text
 

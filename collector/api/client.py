@@ -10,15 +10,15 @@ from typing import Any, Self
 import httpx
 from pydantic import ValidationError
 
-from ...schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
-from ...schemas.filters import an_id
-from ...schemas.text.naming import CUT
-from ...schemas.wire.backups import BackupJson
-from ...schemas.wire.base import Model, WireModel
-from ...schemas.wire.doctor import DiagnosisJson, DoctorPage
-from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson
-from ...schemas.wire.explain import TermJson
-from ...schemas.wire.labels import (
+from tracejury.schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
+from tracejury.schemas.filters import an_id
+from tracejury.schemas.text.naming import CUT
+from tracejury.schemas.wire.backups import BackupJson
+from tracejury.schemas.wire.base import Model, WireModel
+from tracejury.schemas.wire.doctor import DiagnosisJson, DoctorPage
+from tracejury.schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson
+from tracejury.schemas.wire.explain import TermJson
+from tracejury.schemas.wire.labels import (
     AnnotationJson,
     DeletedLabelsJson,
     HumanScoreJson,
@@ -28,11 +28,11 @@ from ...schemas.wire.labels import (
     QueuePage,
     ReviewJson,
 )
-from ...schemas.wire.lists import SessionJson, SessionRowJson
-from ...schemas.wire.measures import MeasuresJson
-from ...schemas.wire.rates import RatesComparisonJson, RatesJson
-from ...schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
-from ...schemas.wire.traces import (
+from tracejury.schemas.wire.lists import SessionJson, SessionRowJson
+from tracejury.schemas.wire.measures import MeasuresJson
+from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
+from tracejury.schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
+from tracejury.schemas.wire.traces import (
     ArchitectureJson,
     ArchitecturePage,
     ClearedJson,
@@ -43,6 +43,7 @@ from ...schemas.wire.traces import (
     TraceJson,
     TraceRowJson,
 )
+
 from .client_connection import DEFAULT_URL, KEY_VARIABLE, UnreachableError, opened, tls_problem
 from .client_requests import PAGE, in_path, of_errors, of_page, refuse_unknown, sayable
 

@@ -10,9 +10,9 @@ from typing import Final
 
 import httpx
 
-from ...schemas.errors import ConfigError, RetryableError
-from ...schemas.text.terminal import one_line
-from ..otlp.client.client_tls import ClientTls
+from tracejury.collector.otlp.client.client_tls import ClientTls
+from tracejury.schemas.errors import ConfigError, RetryableError
+from tracejury.schemas.text.terminal import one_line
 
 DEFAULT_URL: Final = "http://127.0.0.1:8321"
 _MAX_PORT: Final = 65_535

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from urllib.parse import quote
 
-from ...schemas.errors import ConfigError
-from ...schemas.wire.errors import ErrorJson, SpanErrorJson
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.wire.errors import ErrorJson, SpanErrorJson
 
 PAGE = 500
 

@@ -8,13 +8,14 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Query, Response
 from fastapi.responses import StreamingResponse
 
-from ...schemas.errors import NotFoundError
-from ...schemas.wire.base import WireModel
-from ...schemas.wire.dataset import UNJUDGED, ErrorRow, FindingRow, RunRow, TrailRow
-from ...schemas.wire.traces import ProblemJson
-from ..queries.dataset.reading import Exporter
-from ..queries.dataset.writing import json_lines, need_parquet, parquet
-from ..queries.reader import Reader
+from tracejury.collector.queries.dataset.reading import Exporter
+from tracejury.collector.queries.dataset.writing import json_lines, need_parquet, parquet
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.wire.base import WireModel
+from tracejury.schemas.wire.dataset import UNJUDGED, ErrorRow, FindingRow, RunRow, TrailRow
+from tracejury.schemas.wire.traces import ProblemJson
+
 from .params_dataset import ExportParams
 
 MEDIA = {"jsonl": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}

@@ -8,12 +8,13 @@ from typing import Annotated, Self
 from fastapi import FastAPI, Query, Response
 from pydantic import Field, model_validator
 
-from ...schemas.errors import ConfigError, NotFoundError
-from ...schemas.filters import an_id
-from ...schemas.queries.deletion import DeleteQuery
-from ...schemas.receipts import DeletionReceipt
-from ...schemas.wire.base import fill
-from ...schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
+from tracejury.schemas.errors import ConfigError, NotFoundError
+from tracejury.schemas.filters import an_id
+from tracejury.schemas.queries.deletion import DeleteQuery
+from tracejury.schemas.receipts import DeletionReceipt
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
+
 from .answers import documented, json_answer
 from .params import Params, Text, moment
 

@@ -7,11 +7,12 @@ from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
 
-from ...schemas.filters import an_id
-from ...schemas.wire.doctor import DoctorPage
-from ..queries.doctor.ask import of_all, of_service, of_trace
-from ..queries.present_doctor import present_diagnosis
-from ..queries.reader import Reader
+from tracejury.collector.queries.doctor.ask import of_all, of_service, of_trace
+from tracejury.collector.queries.present_doctor import present_diagnosis
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.filters import an_id
+from tracejury.schemas.wire.doctor import DoctorPage
+
 from .answers import documented, json_answer
 from .params import DoctorParams
 

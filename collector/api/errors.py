@@ -8,18 +8,19 @@ from typing import Annotated, TypeVar
 
 from fastapi import FastAPI, Query, Response
 
-from ...schemas.errors import NotFoundError
-from ...schemas.filters import ERROR_FILTERS, an_id
-from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError, LocatedFinding
-from ...schemas.wire.base import WireModel
-from ...schemas.wire.errors import ErrorDetailJson, ErrorPage, FindingPage, SpanErrorPage
-from ..queries.present_errors import (
+from tracejury.collector.queries.present_errors import (
     present_error,
     present_error_at,
     present_error_detail,
     present_listed_finding,
 )
-from ..queries.reader import Reader
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.filters import ERROR_FILTERS, an_id
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError, LocatedFinding
+from tracejury.schemas.wire.base import WireModel
+from tracejury.schemas.wire.errors import ErrorDetailJson, ErrorPage, FindingPage, SpanErrorPage
+
 from .answers import documented, json_answer
 from .params import ErrorParams, ErrorsParams, SpanErrorsParams, asked_names, write_cursor
 from .prefixes import whole_error_id, whole_trace_id

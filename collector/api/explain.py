@@ -7,11 +7,12 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Response
 from pydantic import Field
 
-from ...judges.rule_settings import RuleSettings
-from ...schemas.wire.explain import TermJson, TermPage
-from ..queries.explain.glossary import explain, glossary
-from ..queries.explain.on_service import explain_on_service
-from ..queries.reader import Reader
+from tracejury.collector.queries.explain.glossary import explain, glossary
+from tracejury.collector.queries.explain.on_service import explain_on_service
+from tracejury.collector.queries.reader import Reader
+from tracejury.judges.rule_settings import RuleSettings
+from tracejury.schemas.wire.explain import TermJson, TermPage
+
 from .answers import documented, json_answer
 from .params import Params, Text
 

@@ -14,9 +14,10 @@ from collections.abc import Callable, Sequence
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..otlp.codec.signals import Signal
-from ..otlp.receiver.origins import is_foreign, is_local
-from ..otlp.receiver.ports import OTLP_HTTP, Endpoint
+from tracejury.collector.otlp.codec.signals import Signal
+from tracejury.collector.otlp.receiver.origins import is_foreign, is_local
+from tracejury.collector.otlp.receiver.ports import OTLP_HTTP, Endpoint
+
 from .answers import Refusal, refuse
 from .security import Tokens, is_form
 

@@ -8,12 +8,13 @@ from typing import Final
 from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Response
 
-from ...schemas.errors import NotFoundError
-from ...schemas.filters import an_id
-from ...schemas.queries.reader import Confidence, TraceQuery
-from ...schemas.wire.traces import JudgedPage
-from ..queries.present import present_judged
-from ..queries.reader import Reader
+from tracejury.collector.queries.present import present_judged
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.filters import an_id
+from tracejury.schemas.queries.reader import Confidence, TraceQuery
+from tracejury.schemas.wire.traces import JudgedPage
+
 from .answers import documented, json_answer
 from .lists import traces_page
 from .params import JudgeBody, moment, read_cursor

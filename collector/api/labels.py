@@ -9,12 +9,21 @@ from typing import Annotated, Any, TypeVar
 from fastapi import FastAPI, Query, Response
 from fastapi.responses import StreamingResponse
 
-from ...schemas.annotations import Annotation, HumanScore, Review
-from ...schemas.errors import ConfigError, NotFoundError
-from ...schemas.queries.labels import LabelQuery
-from ...schemas.queries.reader import Position
-from ...schemas.text.jsontext import bytes_of
-from ...schemas.wire.labels import (
+from tracejury.collector.labels.labelling import AnnotationDraft, Labelling
+from tracejury.collector.queries.present_labels import (
+    present_annotation,
+    present_item,
+    present_label,
+    present_review,
+    present_score,
+)
+from tracejury.collector.queries.reader import Labels, Reader
+from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.errors import ConfigError, NotFoundError
+from tracejury.schemas.queries.labels import LabelQuery
+from tracejury.schemas.queries.reader import Position
+from tracejury.schemas.text.jsontext import bytes_of
+from tracejury.schemas.wire.labels import (
     AnnotationJson,
     AnnotationPage,
     DeletedLabelsJson,
@@ -30,15 +39,7 @@ from ...schemas.wire.labels import (
     TakenReviews,
     TakenScores,
 )
-from ..labels.labelling import AnnotationDraft, Labelling
-from ..queries.present_labels import (
-    present_annotation,
-    present_item,
-    present_label,
-    present_review,
-    present_score,
-)
-from ..queries.reader import Labels, Reader
+
 from .answers import documented, json_answer
 from .params import write_cursor
 from .params_labels import (

@@ -8,15 +8,16 @@ from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
 
-from ...schemas.errors import NotFoundError
-from ...schemas.filters import TRACE_FILTERS
-from ...schemas.queries.listing import SessionRow
-from ...schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
-from ...schemas.wire.lists import SessionJson, SessionPage
-from ...schemas.wire.traces import TracePage
-from ..queries.present import present_row
-from ..queries.present_lists import present_session, present_session_row, searched
-from ..queries.reader import Reader
+from tracejury.collector.queries.present import present_row
+from tracejury.collector.queries.present_lists import present_session, present_session_row, searched
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.filters import TRACE_FILTERS
+from tracejury.schemas.queries.listing import SessionRow
+from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
+from tracejury.schemas.wire.lists import SessionJson, SessionPage
+from tracejury.schemas.wire.traces import TracePage
+
 from .answers import documented, json_answer
 from .params import asked_names
 from .params_lists import ListParams, SessionParams, write_place

@@ -8,14 +8,15 @@ from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
 
-from ...schemas.errors import NotFoundError
-from ...schemas.filters import LEDGER_FILTERS
-from ...schemas.llm_rows import Source
-from ...schemas.queries.ledger import JudgesStatus, LedgerQuery, why_unscored
-from ...schemas.queries.reader import Position
-from ...schemas.wire.traces import ArchitectureJson, ArchitecturePage, ClearedJson, JudgesJson, LedgerPage
-from ..queries.present_llm import day_start, present_entry, present_spend
-from ..queries.reader import Architectures, Reader
+from tracejury.collector.queries.present_llm import day_start, present_entry, present_spend
+from tracejury.collector.queries.reader import Architectures, Reader
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.filters import LEDGER_FILTERS
+from tracejury.schemas.llm_rows import Source
+from tracejury.schemas.queries.ledger import JudgesStatus, LedgerQuery, why_unscored
+from tracejury.schemas.queries.reader import Position
+from tracejury.schemas.wire.traces import ArchitectureJson, ArchitecturePage, ClearedJson, JudgesJson, LedgerPage
+
 from .answers import documented, json_answer
 from .params import ArchitectureBody, ArchitectureParams, LedgerParams, Params, asked_names, write_cursor
 from .paths import REST

@@ -7,9 +7,10 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query, Response
 
-from ...schemas.wire.measures import MeasuresJson
-from ..queries.present_measures import present_measures
-from ..queries.reader import Reader
+from tracejury.collector.queries.present_measures import present_measures
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.wire.measures import MeasuresJson
+
 from .answers import documented, json_answer
 from .params_measures import MeasureParams
 from .params_rates import said_once

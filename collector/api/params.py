@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
-from ...schemas.errors import ConfigError
-from ...schemas.filters import ERROR_FILTERS, LEDGER_FILTERS, Filter, an_id, field_values
-from ...schemas.queries.ledger import LedgerQuery
-from ...schemas.queries.reader import Confidence, ErrorQuery, Position
-from ...schemas.text.moments import LAST, parse_since
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.filters import ERROR_FILTERS, LEDGER_FILTERS, Filter, an_id, field_values
+from tracejury.schemas.queries.ledger import LedgerQuery
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position
+from tracejury.schemas.text.moments import LAST, parse_since
 
 MAX_LIMIT = 1000
 MAX_ARCHITECTURE = 20_000

@@ -6,9 +6,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from ...schemas.filters import EXPORT_FILTERS, field_values, named
-from ...schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
-from ...schemas.taxonomy import Severity
+from tracejury.schemas.filters import EXPORT_FILTERS, field_values, named
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
+from tracejury.schemas.taxonomy import Severity
+
 from .params import Params, Profile, Since, moment, with_filters
 
 Rows = Literal["findings", "errors", "runs", "trail"]

@@ -6,13 +6,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 
-from ...schemas.annotations import HumanScore, Opinion, Review
-from ...schemas.errors import ConfigError
-from ...schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, Filter, an_id, field_values, named
-from ...schemas.queries.labels import OVERLAP, LabelQuery, Purpose, QueueQuery
-from ...schemas.queries.reader import Position
-from ...schemas.taxonomy import Dimension, Severity
-from ..labels.labelling import AnnotationDraft
+from tracejury.collector.labels.labelling import AnnotationDraft
+from tracejury.schemas.annotations import HumanScore, Opinion, Review
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, Filter, an_id, field_values, named
+from tracejury.schemas.queries.labels import OVERLAP, LabelQuery, Purpose, QueueQuery
+from tracejury.schemas.queries.reader import Position
+from tracejury.schemas.taxonomy import Dimension, Severity
+
 from .params import Cursor, Limit, Params, Simulated, Since, Text, late_moment, moment, read_cursor, with_filters
 
 MAX_ITEMS = 100

@@ -6,11 +6,12 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from ...schemas.errors import ConfigError
-from ...schemas.filters import TRACE_FILTERS, field_values
-from ...schemas.queries.listing import Sort
-from ...schemas.queries.reader import Confidence, Position, TraceQuery
-from ...schemas.text.moments import parse_length
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.filters import TRACE_FILTERS, field_values
+from tracejury.schemas.queries.listing import Sort
+from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery
+from tracejury.schemas.text.moments import parse_length
+
 from .params import Cursor, Limit, Params, Profile, Since, Text, from_opaque, moment, opaque, with_filters
 
 Order = Literal["asc", "desc"]

@@ -6,9 +6,10 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from ...schemas.errors import ConfigError
-from ...schemas.filters import MEASURE_FILTERS, field_values
-from ...schemas.queries.measures import MeasureQuery
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.filters import MEASURE_FILTERS, field_values
+from tracejury.schemas.queries.measures import MeasureQuery
+
 from .params import MAX_LIMIT, Params, Simulated, Since, Text, late_moment, moment, with_filters
 from .params_rates import Step, other_query, step_length
 

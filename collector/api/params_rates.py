@@ -8,11 +8,12 @@ from typing import Annotated, Any, Final, Literal, TypeVar
 from fastapi import Request
 from pydantic import Field
 
-from ...schemas.errors import ConfigError
-from ...schemas.filters import RATE_FILTERS
-from ...schemas.queries.measures import MeasureQuery
-from ...schemas.rates import By, Population, RateQuery, Unit
-from ...schemas.text.moments import parse_length
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.filters import RATE_FILTERS
+from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.rates import By, Population, RateQuery, Unit
+from tracejury.schemas.text.moments import parse_length
+
 from .params import MAX_LIMIT, Params, Profile, Simulated, Since, Text, late_moment, moment, with_filters
 
 DEFAULT_SINCE: Final = "1d"

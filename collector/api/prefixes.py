@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...schemas.errors import ConfigError, NotFoundError
-from ...schemas.filters import an_id
-from ...schemas.text.naming import CUT
-from ..queries.reader import Reader
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.errors import ConfigError, NotFoundError
+from tracejury.schemas.filters import an_id
+from tracejury.schemas.text.naming import CUT
 
 SHOWN: Final = 10
 """Ids of which a beginning is too short that are listed."""

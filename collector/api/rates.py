@@ -7,11 +7,12 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query, Response
 
-from ...schemas.filters import RATE_FILTERS
-from ...schemas.rates import RateAnswer, RateQuery
-from ...schemas.wire.rates import RatesComparisonJson, RatesJson
-from ..queries.present_rates import present_comparison, present_rates
-from ..queries.reader import Reader
+from tracejury.collector.queries.present_rates import present_comparison, present_rates
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.filters import RATE_FILTERS
+from tracejury.schemas.rates import RateAnswer, RateQuery
+from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
+
 from .answers import documented, json_answer
 from .params_rates import CompareParams, RatesParams, said_once
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Response
 
-from ...schemas.errors import NotFoundError
-from ...schemas.filters import an_id
-from ..queries.reader import Reader
-from ..queries.received import json_lines
+from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.received import json_lines
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.filters import an_id
+
 from .answers import documented
 from .labels import JSON_LINES
 

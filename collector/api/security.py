@@ -18,7 +18,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ..otlp.receiver.origins import is_local
+from tracejury.collector.otlp.receiver.origins import is_local
 
 COOKIE: Final = "tracejury_csrf"
 FIELD: Final = "csrf"

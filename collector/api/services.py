@@ -7,15 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from secrets import token_bytes
 
-from ...judges.rule_settings import RuleSettings
-from ...judges.suite import NO_SETTINGS
-from ...schemas.queries.ledger import JudgesStatus
-from ...schemas.verdicts import Judgement
-from ..auth.keyring import Keyring
-from ..auth.sign_in import SignIns
-from ..otlp.receiver.ports import Endpoint
-from ..queries.reader import Reader
-from ..worker.listeners import Listeners
+from tracejury.collector.auth.keyring import Keyring
+from tracejury.collector.auth.sign_in import SignIns
+from tracejury.collector.otlp.receiver.ports import Endpoint
+from tracejury.collector.queries.reader import Reader
+from tracejury.collector.worker.listeners import Listeners
+from tracejury.judges.rule_settings import RuleSettings
+from tracejury.judges.suite import NO_SETTINGS
+from tracejury.schemas.queries.ledger import JudgesStatus
+from tracejury.schemas.verdicts import Judgement
+
 from .backups import MakeBackup
 from .deletion import Delete
 from .security import Tokens

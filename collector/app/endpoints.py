@@ -5,10 +5,10 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Sequence
 
-from ...schemas.errors import ConfigError
-from ..config import CollectorConfig
-from ..otlp.receiver.ports import OTLP_GRPC, OTLP_HTTP, Endpoint, split_endpoint, url_of
-from ..otlp.receiver.tls import ListenerTls
+from tracejury.collector.config import CollectorConfig
+from tracejury.collector.otlp.receiver.ports import OTLP_GRPC, OTLP_HTTP, Endpoint, split_endpoint, url_of
+from tracejury.collector.otlp.receiver.tls import ListenerTls
+from tracejury.schemas.errors import ConfigError
 
 
 def bound_receivers(config: CollectorConfig, grpc_port: int, http_port: int) -> Sequence[Endpoint]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ... import __version__
-from ..config import CollectorConfig
-from ..judging.model.config import LlmConfig
-from ..otlp.receiver.ports import url_of
-from ..store.client import Store
+from tracejury import __version__
+from tracejury.collector.config import CollectorConfig
+from tracejury.collector.judging.model.config import LlmConfig
+from tracejury.collector.otlp.receiver.ports import url_of
+from tracejury.collector.store.client import Store
 
 
 def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) -> str:

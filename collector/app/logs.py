@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 
-from ...schemas.text.terminal import safe
+from tracejury.schemas.text.terminal import safe
 
 FORMAT = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
 

@@ -9,34 +9,35 @@ import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import partial
 
-from ...judges.registry import priors
-from ...processors.assemble import TraceKey
-from ...schemas.queries.ledger import JudgesStatus
-from ..api.access import Access
-from ..api.services import Services
-from ..auth.keyring import Keyring
-from ..auth.sign_in import SignIns
-from ..config import CollectorConfig
-from ..judging.detect.texts import TextWriter
-from ..labels.stored_labels import StoredLabels
-from ..otlp.mark import is_ours
-from ..otlp.receiver.ports import url_of
-from ..otlp.receiver.tls import ListenerTls
-from ..otlp.receiver.web_server import WebServer
-from ..outbound.otlp.build import build_exports
-from ..outbound.webhooks.build import build_webhooks
-from ..queries.measures import StoredMeasures, installed_packs
-from ..queries.stored_reader import StoredReader
-from ..rates import StoredRates
-from ..rates.gauges.build import Gauges
-from ..rates.label_calibration import LabelCalibration
-from ..rates.rule_calibrating import Ask, RuleCalibrating
-from ..rates.upkeep import RateUpkeep
-from ..store.client import Store
-from ..store.rule_calibrations import RuleCalibrations, TenantCalibrations
-from ..store.texts import StoredTexts
-from ..telemetry import Telemetry
-from ..worker.listeners import Listeners
+from tracejury.collector.api.access import Access
+from tracejury.collector.api.services import Services
+from tracejury.collector.auth.keyring import Keyring
+from tracejury.collector.auth.sign_in import SignIns
+from tracejury.collector.config import CollectorConfig
+from tracejury.collector.judging.detect.texts import TextWriter
+from tracejury.collector.labels.stored_labels import StoredLabels
+from tracejury.collector.otlp.mark import is_ours
+from tracejury.collector.otlp.receiver.ports import url_of
+from tracejury.collector.otlp.receiver.tls import ListenerTls
+from tracejury.collector.otlp.receiver.web_server import WebServer
+from tracejury.collector.outbound.otlp.build import build_exports
+from tracejury.collector.outbound.webhooks.build import build_webhooks
+from tracejury.collector.queries.measures import StoredMeasures, installed_packs
+from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.collector.rates import StoredRates
+from tracejury.collector.rates.gauges.build import Gauges
+from tracejury.collector.rates.label_calibration import LabelCalibration
+from tracejury.collector.rates.rule_calibrating import Ask, RuleCalibrating
+from tracejury.collector.rates.upkeep import RateUpkeep
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
+from tracejury.collector.store.texts import StoredTexts
+from tracejury.collector.telemetry import Telemetry
+from tracejury.collector.worker.listeners import Listeners
+from tracejury.judges.registry import priors
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.queries.ledger import JudgesStatus
+
 from .project_apps import ProjectApps
 from .web_app import create_web_app
 

@@ -14,53 +14,54 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ... import __version__
-from ...judges.registry import default_suite
-from ...schemas.batch import Sink
-from ...schemas.errors import RetryableError
-from ...schemas.queries.ledger import JudgesStatus
-from ...schemas.spans import Span
-from ...schemas.verdicts import Judgement
-from ..auth.keyring import Keyring
-from ..config import CollectorConfig
-from ..judging.detect.inbox import Inbox
-from ..judging.detect.metrics import JudgingMetrics
-from ..judging.detect.spill import SpillRows
-from ..judging.detect.worker import DetectWorker
-from ..judging.prices import SpentBy
-from ..judging.prices.table import PriceTable
-from ..otlp.mark import is_ours
-from ..otlp.receiver.grpc_server import GrpcReceiver
-from ..otlp.receiver.http_server import HttpReceiver
-from ..otlp.receiver.intake import Intake
-from ..otlp.receiver.metrics import ReceiverMetrics
-from ..otlp.receiver.ports import Endpoint
-from ..otlp.redaction.build import build_redactor
-from ..otlp.redaction.stage import RedactionStage
-from ..outbound.otlp.marks import installation_id
-from ..outbound.otlp.returned_spans import ReturnedSpans
-from ..store.backup import Backups
-from ..store.deletion import Deletion
-from ..store.health import StoreHealth
-from ..store.judging import StoredJudging
-from ..store.llm_judging import StoredLlmJudging
-from ..store.opening import open_store
-from ..store.retention_sweep import RetentionSweep
-from ..store.rule_calibrations import RuleCalibrations
-from ..store.writer import GroupCommitWriter
-from ..telemetry import Telemetry
-from ..worker.listeners import Listeners
-from ..worker.spill_files import SpillFiles
-from ..worker.steady_clock import SteadyClock
+from tracejury import __version__
+from tracejury.collector.auth.keyring import Keyring
+from tracejury.collector.config import CollectorConfig
+from tracejury.collector.judging.detect.inbox import Inbox
+from tracejury.collector.judging.detect.metrics import JudgingMetrics
+from tracejury.collector.judging.detect.spill import SpillRows
+from tracejury.collector.judging.detect.worker import DetectWorker
+from tracejury.collector.judging.prices import SpentBy
+from tracejury.collector.judging.prices.table import PriceTable
+from tracejury.collector.otlp.mark import is_ours
+from tracejury.collector.otlp.receiver.grpc_server import GrpcReceiver
+from tracejury.collector.otlp.receiver.http_server import HttpReceiver
+from tracejury.collector.otlp.receiver.intake import Intake
+from tracejury.collector.otlp.receiver.metrics import ReceiverMetrics
+from tracejury.collector.otlp.receiver.ports import Endpoint
+from tracejury.collector.otlp.redaction.build import build_redactor
+from tracejury.collector.otlp.redaction.stage import RedactionStage
+from tracejury.collector.outbound.otlp.marks import installation_id
+from tracejury.collector.outbound.otlp.returned_spans import ReturnedSpans
+from tracejury.collector.store.backup import Backups
+from tracejury.collector.store.deletion import Deletion
+from tracejury.collector.store.health import StoreHealth
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.opening import open_store
+from tracejury.collector.store.retention_sweep import RetentionSweep
+from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.collector.store.writer import GroupCommitWriter
+from tracejury.collector.telemetry import Telemetry
+from tracejury.collector.worker.listeners import Listeners
+from tracejury.collector.worker.spill_files import SpillFiles
+from tracejury.collector.worker.steady_clock import SteadyClock
+from tracejury.judges.registry import default_suite
+from tracejury.schemas.batch import Sink
+from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.queries.ledger import JudgesStatus
+from tracejury.schemas.spans import Span
+from tracejury.schemas.verdicts import Judgement
+
 from .endpoints import bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text, shown_store
 from .store_watch import StoreWatch
 from .watch import watch
 
 if TYPE_CHECKING:
-    from ...processors.redact.spans import Redactor
-    from ..judging.llm.build import LlmJudging
-    from ..store.client import Store
+    from tracejury.collector.judging.llm.build import LlmJudging
+    from tracejury.collector.store.client import Store
+    from tracejury.processors.redact.spans import Redactor
 
 log = logging.getLogger(__name__)
 
@@ -186,9 +187,10 @@ class Collector:
         config = self.config
         redactor = build_redactor(config.redaction)
         opening = self._opened()
-        from ..api.security import Tokens  # meanwhile: neither needs the other
-        from ..api.services import Services, no_sessions
-        from ..auth.sign_in import SignIns
+        from tracejury.collector.api.security import Tokens  # meanwhile: neither needs the other
+        from tracejury.collector.api.services import Services, no_sessions
+        from tracejury.collector.auth.sign_in import SignIns
+
         from .output_services import OutputServices
 
         store = await opening
@@ -289,7 +291,7 @@ class Collector:
         return asyncio.get_running_loop().run_in_executor(None, open_store, self.config.store)
 
     def _build_llm(self, store: Store, ours: Callable[[Span], bool]) -> LlmJudging:
-        from ..judging.llm.build import build_llm_judging
+        from tracejury.collector.judging.llm.build import build_llm_judging
 
         config = self.config
         assembler = config.judging.assembler()
@@ -353,7 +355,7 @@ class Collector:
     def _stored_names(self, redactor: Redactor | None) -> Callable[[str], Sequence[str]]:
         if redactor is None:
             return lambda user: (user,)
-        from ...processors.redact.stored_names import stored_names
+        from tracejury.processors.redact.stored_names import stored_names
 
         return partial(stored_names, redactor, self.config.store.user_attributes)
 

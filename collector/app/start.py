@@ -9,12 +9,13 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from ..auth.keyring import Keyring
-from ..config import CollectorConfig
-from ..otlp.receiver.http_config import raise_file_limit
-from ..store.opening import open_store
-from ..worker.outage_log import OutageLog
-from ..worker.worker import Task, Worker
+from tracejury.collector.auth.keyring import Keyring
+from tracejury.collector.config import CollectorConfig
+from tracejury.collector.otlp.receiver.http_config import raise_file_limit
+from tracejury.collector.store.opening import open_store
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import Task, Worker
+
 from .allocator import EVERY_SECONDS, Allocator
 from .endpoints import check_loopback
 from .logs import set_up

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ..store.health import StoreHealth
-from ..worker.outage_log import OutageLog
+from tracejury.collector.store.health import StoreHealth
+from tracejury.collector.worker.outage_log import OutageLog
 
 log = logging.getLogger(__name__)
 

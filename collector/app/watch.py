@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..judging.detect.inbox import Inbox
-from ..judging.detect.worker import DetectWorker
-from ..store.writer import GroupCommitWriter
-from ..telemetry import Telemetry
+from tracejury.collector.judging.detect.inbox import Inbox
+from tracejury.collector.judging.detect.worker import DetectWorker
+from tracejury.collector.store.writer import GroupCommitWriter
+from tracejury.collector.telemetry import Telemetry
 
 
 def watch(telemetry: Telemetry, writer: GroupCommitWriter, inbox: Inbox, judging: DetectWorker) -> None:

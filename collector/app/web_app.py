@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from ..api.app import create_app
-from ..api.services import Services
-from ..web.build import add_pages
+from tracejury.collector.api.app import create_app
+from tracejury.collector.api.services import Services
+from tracejury.collector.web.build import add_pages
 
 
 def create_web_app(services: Services) -> FastAPI:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from ...schemas.config_base import Section
+from tracejury.schemas.config_base import Section
+
 from .key import KeyScope
 from .key_file import Project
 

@@ -15,8 +15,9 @@ from typing import Annotated, Final
 from filelock import FileLock, Timeout
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from ...schemas.errors import ConfigError
-from ...schemas.text.moments import iso_time
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.text.moments import iso_time
+
 from .key import AccessKey, KeyScope
 
 VARIABLE: Final = "TRACEJURY_KEYS"

@@ -11,8 +11,9 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from ...schemas.errors import ConfigError, ForbiddenError, OverloadedError, UnauthorizedError
-from ..worker.log_throttle import LogThrottle
+from tracejury.collector.worker.log_throttle import LogThrottle
+from tracejury.schemas.errors import ConfigError, ForbiddenError, OverloadedError, UnauthorizedError
+
 from .key import EVERYBODY, NOBODY, AccessKey, KeyScope, id_of, opens
 from .key_file import VARIABLE, parse_keys, read_keys
 

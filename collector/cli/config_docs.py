@@ -14,8 +14,8 @@ from typing import get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from ...schemas.config_base import nested
-from ..config import CollectorConfig
+from tracejury.collector.config import CollectorConfig
+from tracejury.schemas.config_base import nested
 
 HEAD = """# Configuration
 

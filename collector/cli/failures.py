@@ -9,8 +9,8 @@ from typing import IO, Any, Final
 
 import click
 
-from ...schemas.errors import ConfigError, NotFoundError, TracejuryError
-from ...schemas.text.terminal import one_line
+from tracejury.schemas.errors import ConfigError, NotFoundError, TracejuryError
+from tracejury.schemas.text.terminal import one_line
 
 EXIT_ERROR: Final = 1
 EXIT_USAGE: Final = 2  # click's own

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 
-from ...schemas.errors import RetryableError
-from ...schemas.wire.errors import ErrorJson
-from ..api.client import ApiClient
+from tracejury.collector.api.client import ApiClient
+from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.wire.errors import ErrorJson
 
 PAUSE = 0.5
 OVERLAP = timedelta(seconds=10)

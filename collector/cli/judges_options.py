@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..evaluation.judges_options import JudgesOptions
-    from ..evaluation.judges_run import Progress
+    from tracejury.collector.evaluation.judges_options import JudgesOptions
+    from tracejury.collector.evaluation.judges_run import Progress
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -173,10 +173,10 @@ def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any
     """
     from pydantic import ValidationError
 
-    from ...judges.llm.problems import told
-    from ...schemas.errors import ConfigError
-    from ..evaluation.judges_options import JudgesOptions
-    from ..judging.model.config import LlmConfig
+    from tracejury.collector.evaluation.judges_options import JudgesOptions
+    from tracejury.collector.judging.model.config import LlmConfig
+    from tracejury.judges.llm.problems import told
+    from tracejury.schemas.errors import ConfigError
 
     own = {field.name for field in fields(JudgesOptions)}
     asked = asked | {"instructions": dict(asked["instructions"]), "reasoning_effort": asked["reasoning_effort"] or ""}

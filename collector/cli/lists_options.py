@@ -7,8 +7,9 @@ from typing import Any, Final
 
 import click
 
-from ...schemas.filters import TRACE_FILTERS, named
-from ...schemas.queries.listing import Sort
+from tracejury.schemas.filters import TRACE_FILTERS, named
+from tracejury.schemas.queries.listing import Sort
+
 from .options import Decorator, Moment, filter_options, profile_option, since_option
 
 SESSION: Final = filter_options(*named(TRACE_FILTERS, "session"))

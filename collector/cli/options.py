@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...schemas.filters import Filter
-from ...schemas.text.moments import iso_time, parse_since
+from tracejury.schemas.filters import Filter
+from tracejury.schemas.text.moments import iso_time, parse_since
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

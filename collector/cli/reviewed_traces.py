@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from ...schemas.errors import NotFoundError
-from ..api.client import ApiClient
+from tracejury.collector.api.client import ApiClient
+from tracejury.schemas.errors import NotFoundError
 
 _ID: Final = re.compile(r"[0-9a-f]{32}")
 

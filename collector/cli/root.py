@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import click
 
-from ... import __version__
+from tracejury import __version__
+
 from .failures import EXIT_INTERRUPTED, as_failure
 
 COMMANDS: Final = {

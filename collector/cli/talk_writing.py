@@ -13,8 +13,8 @@ from .interrupts import heed_ctrl_c
 from .options import Decorator, format_option
 
 if TYPE_CHECKING:
-    from ..simulation.writing.plans import Plan
-    from ..simulation.writing.write_cards import WrittenCard
+    from tracejury.collector.simulation.writing.plans import Plan
+    from tracejury.collector.simulation.writing.write_cards import WrittenCard
 
 _OPTIONS: tuple[Decorator, ...] = (
     click.argument("paths", metavar="CARDS...", nargs=-1, required=True),
@@ -57,11 +57,12 @@ def write_turns(
     style: str,
 ) -> None:
     """Write turns for all cards and report them. `plan_of`: the plan, given the most tokens of an answer."""
-    from ...judges.packs.task_cards import load_cards
-    from ...schemas.text.counting import counted
-    from ..config import load_config
-    from ..simulation.writing.cards_file import new_cards_file
-    from ..simulation.writing.write_cards import write_cards
+    from tracejury.collector.config import load_config
+    from tracejury.collector.simulation.writing.cards_file import new_cards_file
+    from tracejury.collector.simulation.writing.write_cards import write_cards
+    from tracejury.judges.packs.task_cards import load_cards
+    from tracejury.schemas.text.counting import counted
+
     from . import output
     from .failures import Failure
     from .render.user_turns import user_turns_json, user_turns_table

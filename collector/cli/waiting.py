@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..api.client import ApiClient
+from tracejury.collector.api.client import ApiClient
 
 PATIENCE = 15.0
 """Seconds; a trace whose root has ended settles after 5 s of quiet by default."""

@@ -14,11 +14,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
 
-from ...judges.llm.answer_types import AnswerError
-from ...judges.llm.client import Client, Prompt, PromptMessage, Reply
-from ...judges.llm.json_object import json_object
-from ...schemas.errors import LlmError, OverBudgetError, RetryableError
-from ...schemas.shown import shown
+from tracejury.judges.llm.answer_types import AnswerError
+from tracejury.judges.llm.client import Client, Prompt, PromptMessage, Reply
+from tracejury.judges.llm.json_object import json_object
+from tracejury.schemas.errors import LlmError, OverBudgetError, RetryableError
+from tracejury.schemas.shown import shown
+
 from .matches import Pair
 
 MOST_ERRORS: Final = 12

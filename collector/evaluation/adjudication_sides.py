@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from ...schemas.findings import Finding
-from ...schemas.trajectory import Trace
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import Trace
+
 from .adjudicate import ReportedError
 from .folder import AnnotatedError
 from .rebuilt import RebuiltFolder

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ...processors.architecture import DerivedArchitecture as Derived
-from ...schemas.errors import ConfigError
-from ...schemas.trajectory import Trace
+from tracejury.processors.architecture import DerivedArchitecture as Derived
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.trajectory import Trace
+
 from .judges_options import DERIVED, NO_ARCHITECTURE
 
 MOST_CHARACTERS: Final = 20_000

@@ -9,16 +9,17 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...judges.annotations import canonical_category
-from ...judges.llm.answer_types import AnswerError
-from ...judges.llm.baseline import baseline_prompt
-from ...judges.llm.client import Client, Reply
-from ...judges.llm.json_object import json_object
-from ...processors.transcript.views import raw_view
-from ...schemas.errors import LlmError, TracejuryError
-from ...schemas.findings import Finding, finding_id, fingerprint
-from ...schemas.taxonomy import TRAIL, Severity
-from ...schemas.trajectory import Trace
+from tracejury.judges.annotations import canonical_category
+from tracejury.judges.llm.answer_types import AnswerError
+from tracejury.judges.llm.baseline import baseline_prompt
+from tracejury.judges.llm.client import Client, Reply
+from tracejury.judges.llm.json_object import json_object
+from tracejury.processors.transcript.views import raw_view
+from tracejury.schemas.errors import LlmError, TracejuryError
+from tracejury.schemas.findings import Finding, finding_id, fingerprint
+from tracejury.schemas.taxonomy import TRAIL, Severity
+from tracejury.schemas.trajectory import Trace
+
 from .judges_result import WHOLE_TRACE, RunResult
 
 BASELINE: Final = "trail-baseline"

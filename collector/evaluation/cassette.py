@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Self
 
-from ...judges.llm.client import Client, Prompt, Reply
-from ...schemas.errors import ConfigError, LlmError
+from tracejury.judges.llm.client import Client, Prompt, Reply
+from tracejury.schemas.errors import ConfigError, LlmError
 
 
 def call_key(model: str, prompt: Prompt, run: int) -> str:

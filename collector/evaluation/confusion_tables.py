@@ -7,8 +7,9 @@ from typing import Final
 
 from rich.console import RenderableType
 
-from ...judges.measures.confusion import Confusion
-from ...judges.measures.judge_agreement import ALL, JudgeAgreement, JudgeConfusion
+from tracejury.judges.measures.confusion import Confusion
+from tracejury.judges.measures.judge_agreement import ALL, JudgeAgreement, JudgeConfusion
+
 from .tables import INTERVAL, Column, listed
 
 EVERY_JUDGE: Final = "all judges"

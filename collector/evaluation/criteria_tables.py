@@ -7,9 +7,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...judges.llm.criteria_types import Criteria
-from ...judges.llm.members import LlmJudges
-from ...schemas.text.terminal import one_line
+from tracejury.judges.llm.criteria_types import Criteria
+from tracejury.judges.llm.members import LlmJudges
+from tracejury.schemas.text.terminal import one_line
+
 from .tables import Column, listed
 
 

@@ -11,14 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...judges.bootstrap import Interval
-from ...judges.measures.located_claim import LocatedClaim
-from ...judges.measures.step_figures import LabelledTrace, StepFigures, total, trace_figures
-from ...judges.measures.wilson import wilson
-from ...schemas.decisive import DECISIVE
-from ...schemas.findings import Finding
-from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import Trace
+from tracejury.judges.bootstrap import Interval
+from tracejury.judges.measures.located_claim import LocatedClaim
+from tracejury.judges.measures.step_figures import LabelledTrace, StepFigures, total, trace_figures
+from tracejury.judges.measures.wilson import wilson
+from tracejury.schemas.decisive import DECISIVE
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import Trace
+
 from .judges_result import TraceResult
 from .rebuilt import RebuiltFolder
 from .steps_baselines import FIRST_FAILURE, first_failure

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ...judges.llm.case import Deliberation
-from ...judges.llm.client import Client
-from ...judges.reviews.decisive import decisive_case
-from ...judges.reviews.wrong_outcome import wrong_outcome
-from ...judges.verification import answered
-from ...processors.transcript.trace_record import trace_record
-from ...schemas.decisive import DECISIVE
-from ...schemas.errors import TracejuryError
-from ...schemas.findings import Finding
-from ...schemas.profiles import threshold
-from ...schemas.trajectory import Trace
-from ...schemas.verdicts import Subject, SubjectKind
-from ..judging.llm.decisive.decisive_answer import decisive_answer
-from ..judging.llm.judge_request import PromptBudget
+from tracejury.collector.judging.llm.decisive.decisive_answer import decisive_answer
+from tracejury.collector.judging.llm.judge_request import PromptBudget
+from tracejury.judges.llm.case import Deliberation
+from tracejury.judges.llm.client import Client
+from tracejury.judges.reviews.decisive import decisive_case
+from tracejury.judges.reviews.wrong_outcome import wrong_outcome
+from tracejury.judges.verification import answered
+from tracejury.processors.transcript.trace_record import trace_record
+from tracejury.schemas.decisive import DECISIVE
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import threshold
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import Subject, SubjectKind
+
 from .judges_result import TraceResult
 
 FAILED: Final = "people checked the outcome and found it wrong"

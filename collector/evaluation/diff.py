@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ...judges.agreement import Predicted
-from ...judges.measures.comparison import VersionComparison, compare
-from ...judges.measures.matching import Match
-from ...schemas.profiles import threshold
-from ..otlp.files import BrokenFileError
-from ..otlp.files.files import read_json
+from tracejury.collector.otlp.files import BrokenFileError
+from tracejury.collector.otlp.files.files import read_json
+from tracejury.judges.agreement import Predicted
+from tracejury.judges.measures.comparison import VersionComparison, compare
+from tracejury.judges.measures.matching import Match
+from tracejury.schemas.profiles import threshold
+
 from .judges_json import judges_json
 from .judges_options import JudgesOptions
 from .judges_report import evaluate_judges

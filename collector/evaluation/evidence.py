@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from ...judges.agreement import Predicted
-from ...schemas.spans import LogRecord, Span
+from tracejury.judges.agreement import Predicted
+from tracejury.schemas.spans import LogRecord, Span
 
 
 @dataclass(frozen=True, slots=True)

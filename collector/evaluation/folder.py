@@ -10,12 +10,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from ...judges.agreement import Annotated
-from ...judges.annotations import canonical_category
-from ..otlp.codec.groups import Request, rows, schema_of
-from ..otlp.codec.signals import SPANS
-from ..otlp.files import BrokenFileError, read
-from ..otlp.files.files import read_json
+from tracejury.collector.otlp.codec.groups import Request, rows, schema_of
+from tracejury.collector.otlp.codec.signals import SPANS
+from tracejury.collector.otlp.files import BrokenFileError, read
+from tracejury.collector.otlp.files.files import read_json
+from tracejury.judges.agreement import Annotated
+from tracejury.judges.annotations import canonical_category
+
 from .people import MarkedError, People, Reviewed
 
 DIMENSIONS = "dimensions.json"

@@ -8,11 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ...judges.llm.client import Client
-from ...schemas.errors import ConfigError
-from ..judging.model.config import LlmConfig
-from ..judging.model.library import LIBRARY
-from ..judging.model.litellm_client import UNKNOWN_LIMIT, LiteLlmClient
+from tracejury.collector.judging.model.config import LlmConfig
+from tracejury.collector.judging.model.library import LIBRARY
+from tracejury.collector.judging.model.litellm_client import UNKNOWN_LIMIT, LiteLlmClient
+from tracejury.judges.llm.client import Client
+from tracejury.schemas.errors import ConfigError
+
 from .cassette import About, Cassette, CassetteClient
 from .judges_options import JudgesOptions
 from .prompt_folder import PromptFolder

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...judges.agreement import ratio
-from ...judges.llm.case import Deliberation
-from ...schemas.findings import Finding
+from tracejury.judges.agreement import ratio
+from tracejury.judges.llm.case import Deliberation
+from tracejury.schemas.findings import Finding
+
 from .judges_options import JudgesOptions
 from .judges_report import JudgesReport, ScoredRepetition
 from .judges_result import TraceResult

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
-from ..judging.model.config import LlmConfig
+from tracejury.collector.judging.model.config import LlmConfig
 
 CassetteMode = Literal["auto", "record", "replay", "ask"]
 

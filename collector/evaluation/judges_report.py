@@ -7,11 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...judges.measures.consistency import Embedder
-from ...judges.measures.outcome_correlation import OutcomeCorrelation
-from ...judges.measures.scales import ScaleAgreement
-from ...schemas.errors import ConfigError
-from ...schemas.profiles import threshold
+from tracejury.judges.measures.consistency import Embedder
+from tracejury.judges.measures.outcome_correlation import OutcomeCorrelation
+from tracejury.judges.measures.scales import ScaleAgreement
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.profiles import threshold
+
 from .decisive_score import DecisiveFigures, decisive_figures
 from .judges_options import JudgesOptions
 from .judges_result import TraceResult

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...judges.llm.case import Deliberation
-from ...schemas.detector_opinions import DetectorOpinion
-from ...schemas.findings import Finding
-from ...schemas.verdicts import Verdict
+from tracejury.judges.llm.case import Deliberation
+from tracejury.schemas.detector_opinions import DetectorOpinion
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.verdicts import Verdict
+
 from .spend import Usage
 
 WHOLE_TRACE: Final = ""

@@ -8,15 +8,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ...judges.llm.client import Client
-from ...judges.llm.members import LlmJudges
-from ...schemas.decisive import DECISIVE
-from ...schemas.errors import TracejuryError
-from ...schemas.findings import Finding
-from ...schemas.trajectory import Trace
-from ..judging.llm.build import panel_from, windows_from
-from ..judging.llm.decisive.build import decisive_versions
-from ..judging.llm.prompt_budget import prompt_budget
+from tracejury.collector.judging.llm.build import panel_from, windows_from
+from tracejury.collector.judging.llm.decisive.build import decisive_versions
+from tracejury.collector.judging.llm.prompt_budget import prompt_budget
+from tracejury.judges.llm.client import Client
+from tracejury.judges.llm.members import LlmJudges
+from tracejury.schemas.decisive import DECISIVE
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import Trace
+
 from .adjudicate import Adjudicated, adjudicate
 from .adjudication_sides import adjudication_sides
 from .architecture import ServiceDescriptions

@@ -7,19 +7,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from ...judges.agreement import Annotated
-from ...judges.measures.consistency import Consistency, Embedder, absent, semantic_consistency
-from ...judges.measures.finding_precision import PrecisionRow, finding_precision
-from ...judges.measures.judge_agreement import JudgeAgreement, judge_agreement
-from ...judges.measures.kappa import Kappa, matcher_kappa
-from ...judges.measures.matching import Match
-from ...judges.measures.outcome_correlation import OutcomeCorrelation, outcome_correlations
-from ...judges.measures.reliability import Reliability, by_repetition, reliability
-from ...judges.measures.scales import ScaleAgreement, ScaleRating, scale_agreement
-from ...judges.verification import answered
-from ...schemas.detector_opinions import DetectorOpinion
-from ...schemas.findings import Finding
-from ...schemas.profiles import threshold
+from tracejury.judges.agreement import Annotated
+from tracejury.judges.measures.consistency import Consistency, Embedder, absent, semantic_consistency
+from tracejury.judges.measures.finding_precision import PrecisionRow, finding_precision
+from tracejury.judges.measures.judge_agreement import JudgeAgreement, judge_agreement
+from tracejury.judges.measures.kappa import Kappa, matcher_kappa
+from tracejury.judges.measures.matching import Match
+from tracejury.judges.measures.outcome_correlation import OutcomeCorrelation, outcome_correlations
+from tracejury.judges.measures.reliability import Reliability, by_repetition, reliability
+from tracejury.judges.measures.scales import ScaleAgreement, ScaleRating, scale_agreement
+from tracejury.judges.verification import answered
+from tracejury.schemas.detector_opinions import DetectorOpinion
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import threshold
+
 from .judges_result import WHOLE_TRACE, TraceResult, trace_scores
 from .matches import Matches, Sides
 from .predictions import Predictions, predicted

@@ -8,9 +8,10 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...judges.measures.judge_agreement import ALL
-from ...judges.measures.kappa import Kappa
-from ...schemas.text.terminal import one_line
+from tracejury.judges.measures.judge_agreement import ALL
+from tracejury.judges.measures.kappa import Kappa
+from tracejury.schemas.text.terminal import one_line
+
 from .confusion_tables import confusion_tables
 from .judges_report import Answered, JudgesReport, ScoredRepetition
 from .report import HEADLINES

@@ -7,20 +7,21 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...judges.llm.case import Deliberation, Stage
-from ...judges.llm.client import Client
-from ...judges.llm.groups import Group, groups
-from ...judges.llm.members import LlmJudges
-from ...judges.llm.schedule import RunProgress, WindowRules, closed_turns, content_hash, new_plans, window_due
-from ...judges.llm.subjects import subjects
-from ...schemas.errors import TracejuryError
-from ...schemas.findings import Finding
-from ...schemas.trajectory import AgentRun, Trace, Turn
-from ..judging.llm.group_request import group_request
-from ..judging.llm.judge_queue import JudgeTask
-from ..judging.llm.judge_request import JudgeRequest, PromptBudget, judge_requests
-from ..judging.llm.judging_steps import JudgingSteps
-from ..judging.llm.verification import Verifier, Verify
+from tracejury.collector.judging.llm.group_request import group_request
+from tracejury.collector.judging.llm.judge_queue import JudgeTask
+from tracejury.collector.judging.llm.judge_request import JudgeRequest, PromptBudget, judge_requests
+from tracejury.collector.judging.llm.judging_steps import JudgingSteps
+from tracejury.collector.judging.llm.verification import Verifier, Verify
+from tracejury.judges.llm.case import Deliberation, Stage
+from tracejury.judges.llm.client import Client
+from tracejury.judges.llm.groups import Group, groups
+from tracejury.judges.llm.members import LlmJudges
+from tracejury.judges.llm.schedule import RunProgress, WindowRules, closed_turns, content_hash, new_plans, window_due
+from tracejury.judges.llm.subjects import subjects
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import AgentRun, Trace, Turn
+
 from .judges_result import RunResult
 
 Answer = Deliberation | TracejuryError

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges.agreement import Annotated, Predicted
-from ...judges.measures.matching import Match
-from ..otlp.files import BrokenFileError
-from ..otlp.files.files import read_json
+from tracejury.collector.otlp.files import BrokenFileError
+from tracejury.collector.otlp.files.files import read_json
+from tracejury.judges.agreement import Annotated, Predicted
+from tracejury.judges.measures.matching import Match
 
 Pair = tuple[int, str]
 """Number of an annotated error, from 0 in the order of its file, and the id of a finding."""

@@ -10,11 +10,12 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ...judges.measures.confusion import Confusion
-from ...judges.measures.judge_agreement import ALL, CoverageRow
-from ...judges.measures.outcome_correlation import OutcomeCorrelation
-from ...schemas.errors import ConfigError
-from ...schemas.text.terminal import one_line
+from tracejury.judges.measures.confusion import Confusion
+from tracejury.judges.measures.judge_agreement import ALL, CoverageRow
+from tracejury.judges.measures.outcome_correlation import OutcomeCorrelation
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.text.terminal import one_line
+
 from .cassette import Cassette
 from .confusion_tables import every_judge
 from .judges_client import replace_model

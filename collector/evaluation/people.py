@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from ...judges.measures.dimension_labels import JUDGES
-from ...judges.measures.people import seen_errors
-from ...judges.measures.scales import SCALE, ScaleRating
-from ...schemas.annotations import Annotation, ErrorLabel, Opinion
-from ...schemas.taxonomy import TRAIL, Severity
-from ...schemas.text.moments import parse_since
-from ..api.client import ApiClient
-from ..labels.lines import LabelLine, read_lines
-from ..otlp.files import BrokenFileError
-from ..otlp.files.files import read_json
+from tracejury.collector.api.client import ApiClient
+from tracejury.collector.labels.lines import LabelLine, read_lines
+from tracejury.collector.otlp.files import BrokenFileError
+from tracejury.collector.otlp.files.files import read_json
+from tracejury.judges.measures.dimension_labels import JUDGES
+from tracejury.judges.measures.people import seen_errors
+from tracejury.judges.measures.scales import SCALE, ScaleRating
+from tracejury.schemas.annotations import Annotation, ErrorLabel, Opinion
+from tracejury.schemas.taxonomy import TRAIL, Severity
+from tracejury.schemas.text.moments import parse_since
+
 from .judges_result import WHOLE_TRACE
 
 Reviewed = Mapping[str, frozenset[str]]

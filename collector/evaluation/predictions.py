@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ...judges.agreement import Predicted
-from ...schemas.agent_errors import AgentError
-from ...schemas.findings import Finding
-from ...schemas.wire.errors import ErrorJson, LocatedFindingJson
+from tracejury.judges.agreement import Predicted
+from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.wire.errors import ErrorJson, LocatedFindingJson
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ...judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.client import Prompt, PromptMessage
 
 BLOCK: Final = 128
 LEAST: Final = 1024

@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...judges.llm.client import Prompt, Reply
-from ...judges.llm.json_object import MAX_CHARACTERS
-from ...schemas.errors import RetryableError, TracejuryError
+from tracejury.judges.llm.client import Prompt, Reply
+from tracejury.judges.llm.json_object import MAX_CHARACTERS
+from tracejury.schemas.errors import RetryableError, TracejuryError
+
 from .cassette import call_key
 
 

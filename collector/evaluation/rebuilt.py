@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...judges.agreement import Annotated
-from ...judges.measures.dimension_labels import LabelledErrors, parse_labels, with_dimensions
-from ...judges.measures.step_figures import LabelledTrace
-from ...judges.registry import default_suite
-from ...schemas.findings import Finding
-from ...schemas.trajectory import Trace
-from ..judging.detect.direct import DecodedSpans, normalized, stored, traces
-from ..otlp.files.files import read_json
+from tracejury.collector.judging.detect.direct import DecodedSpans, normalized, stored, traces
+from tracejury.collector.otlp.files.files import read_json
+from tracejury.judges.agreement import Annotated
+from tracejury.judges.measures.dimension_labels import LabelledErrors, parse_labels, with_dimensions
+from tracejury.judges.measures.step_figures import LabelledTrace
+from tracejury.judges.registry import default_suite
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import Trace
+
 from .folder import DIMENSIONS, TrailFolder, load
 from .people import People
 from .score import annotated

@@ -10,8 +10,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...judges.agreement import Agreement
-from ...schemas.text.terminal import one_line
+from tracejury.judges.agreement import Agreement
+from tracejury.schemas.text.terminal import one_line
+
 from .plain import plain
 from .score import DetectorEvaluation, ErrorFigures
 from .tables import INTERVAL, Column, listed

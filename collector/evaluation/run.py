@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from ...judges.grouping import group
-from ...judges.registry import default_suite
-from ...judges.suite import Suite
-from ...schemas.errors import ConfigError
-from ...schemas.profiles import threshold
-from ..judging.detect.direct import normalized, stored, traces
-from ..otlp.client import shuffled
-from ..otlp.codec.groups import Request
+from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.collector.otlp.client import shuffled
+from tracejury.collector.otlp.codec.groups import Request
+from tracejury.judges.grouping import group
+from tracejury.judges.registry import default_suite
+from tracejury.judges.suite import Suite
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.profiles import threshold
+
 from .folder import load
 from .people import People
 from .predictions import Predictions, predicted, predicted_error

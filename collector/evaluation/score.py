@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
-from ...judges.agreement import Agreement, Annotated, Figures, Predicted, agreement
-from ...judges.agreement_tables import BREAKDOWNS, Row
-from ...judges.annotations import missing_stop_sequence
-from ...judges.bootstrap import Interval
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.profiles import threshold
-from ...schemas.spans import Span
-from ..judging.detect.direct import DecodedSpans, normalized, stored
+from tracejury.collector.judging.detect.direct import DecodedSpans, normalized, stored
+from tracejury.judges.agreement import Agreement, Annotated, Figures, Predicted, agreement
+from tracejury.judges.agreement_tables import BREAKDOWNS, Row
+from tracejury.judges.annotations import missing_stop_sequence
+from tracejury.judges.bootstrap import Interval
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.profiles import threshold
+from tracejury.schemas.spans import Span
+
 from .evidence import Grounding, grounding
 from .folder import TrailFolder
 from .predictions import Predictions

@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import astuple, dataclass, field
 from operator import add
 
-from ...judges.llm.client import Client, Prompt, Reply
-from ...schemas.errors import TracejuryError
+from tracejury.judges.llm.client import Client, Prompt, Reply
+from tracejury.schemas.errors import TracejuryError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ...judges.measures.located_claim import LocatedClaim
-from ...judges.quoting import values_of
-from ...schemas.normalized import Kind, NormalizedSpan
-from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import ToolCall, Trace, Turn
+from tracejury.judges.measures.located_claim import LocatedClaim
+from tracejury.judges.quoting import values_of
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import ToolCall, Trace, Turn
 
 FIRST_FAILURE: Final = "author of the first failed execution"
 EVERY_CALL: Final = "every LLM call"

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...judges.measures.step_figures import LabelledTrace
-from ...schemas.spans import Span
-from ..otlp.files import BrokenFileError
-from ..otlp.files.files import read_json
+from tracejury.collector.otlp.files import BrokenFileError
+from tracejury.collector.otlp.files.files import read_json
+from tracejury.judges.measures.step_figures import LabelledTrace
+from tracejury.schemas.spans import Span
+
 from .folder import TrailFolder, named_files
 from .score import annotated
 

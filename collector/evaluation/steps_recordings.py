@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from ...schemas.normalized import Kind
-from ...schemas.trajectory import Trace
+from tracejury.schemas.normalized import Kind
+from tracejury.schemas.trajectory import Trace
 
 LEAST = 100
 """Characters of a reply that no two runs are taken to write alike."""

@@ -9,10 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ...judges.measures.rule_records import RuleRecord
-from ...judges.measures.step_figures import StepFigures
-from ...judges.measures.wilson import wilson
-from ...schemas.text.terminal import one_line
+from tracejury.judges.measures.rule_records import RuleRecord
+from tracejury.judges.measures.step_figures import StepFigures
+from tracejury.judges.measures.wilson import wilson
+from tracejury.schemas.text.terminal import one_line
+
 from .plain import plain
 from .steps_baselines import EVERY_CALL
 from .steps_run import CLAIMS, TOGETHER, StepsEvaluation

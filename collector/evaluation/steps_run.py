@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from ...judges.measures.located_claim import LocatedClaim, error_claims
-from ...judges.measures.rule_cases import RuleCase, rule_cases
-from ...judges.measures.rule_records import RuleRecords, leave_one_out, rule_records
-from ...judges.measures.step_figures import LabelledTrace, StepFigures, total, trace_figures
-from ...judges.registry import default_suite
-from ...judges.suite import Suite
-from ...schemas.errors import ConfigError
-from ...schemas.profiles import threshold
-from ..judging.detect.direct import normalized, stored, traces
+from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.judges.measures.located_claim import LocatedClaim, error_claims
+from tracejury.judges.measures.rule_cases import RuleCase, rule_cases
+from tracejury.judges.measures.rule_records import RuleRecords, leave_one_out, rule_records
+from tracejury.judges.measures.step_figures import LabelledTrace, StepFigures, total, trace_figures
+from tracejury.judges.registry import default_suite
+from tracejury.judges.suite import Suite
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.profiles import threshold
+
 from .folder import load
 from .steps_baselines import EVERY_CALL, FIRST_FAILURE, every_call, first_failure
 from .steps_labels import StepLabels, step_labels

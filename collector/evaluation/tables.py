@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from ...schemas.text.terminal import one_line
+from tracejury.schemas.text.terminal import one_line
 
 INTERVAL = "95%"
 """The header of every column of intervals."""

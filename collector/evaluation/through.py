@@ -8,14 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from ...judges.agreement import Predicted
-from ...schemas.errors import RetryableError
-from ..api.client import ApiClient
-from ..app.service import Collector
-from ..config import CollectorConfig, load_config
-from ..otlp.client import replay
-from ..otlp.codec.groups import Request, rows, schema_of
-from ..otlp.codec.signals import SPANS
+from tracejury.collector.api.client import ApiClient
+from tracejury.collector.app.service import Collector
+from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.otlp.client import replay
+from tracejury.collector.otlp.codec.groups import Request, rows, schema_of
+from tracejury.collector.otlp.codec.signals import SPANS
+from tracejury.judges.agreement import Predicted
+from tracejury.schemas.errors import RetryableError
+
 from .predictions import Predictions, predicted_error_from_json, predicted_from_json
 
 POLL_SECONDS: Final = 0.1

@@ -14,18 +14,19 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Final
 
-from ...judges.llm.case import Stage
-from ...judges.llm.client import Prompt
-from ...judges.llm.members import LlmJudges, Mode
-from ...judges.llm.schedule import WindowRules
-from ...judges.llm.scripted import ScriptedClient, answer, finding
-from ...judges.reviews.candidates import CHECK, PURPOSE
-from ...processors.transcript.paper import paper_view
-from ...processors.transcript.views import raw_view
-from ...schemas.trajectory import Trace
-from ..judging.llm.build import panel_from, windows_from
-from ..judging.llm.prompt_budget import prompt_budget
-from ..judging.model.library import LIBRARY
+from tracejury.collector.judging.llm.build import panel_from, windows_from
+from tracejury.collector.judging.llm.prompt_budget import prompt_budget
+from tracejury.collector.judging.model.library import LIBRARY
+from tracejury.judges.llm.case import Stage
+from tracejury.judges.llm.client import Prompt
+from tracejury.judges.llm.members import LlmJudges, Mode
+from tracejury.judges.llm.schedule import WindowRules
+from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
+from tracejury.judges.reviews.candidates import CHECK, PURPOSE
+from tracejury.processors.transcript.paper import paper_view
+from tracejury.processors.transcript.views import raw_view
+from tracejury.schemas.trajectory import Trace
+
 from .architecture import ServiceDescriptions
 from .judges_options import DERIVED, NO_ARCHITECTURE, JudgesOptions
 from .judges_run import Progress

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ...judges.measures.finding_precision import PrecisionRow, finding_precision
-from ...schemas.findings import Finding, Verification
+from tracejury.judges.measures.finding_precision import PrecisionRow, finding_precision
+from tracejury.schemas.findings import Finding, Verification
+
 from .matches import Matches, Sides
 from .predictions import predicted
 from .rebuilt import RebuiltFolder

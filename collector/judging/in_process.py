@@ -12,16 +12,17 @@ from functools import cache
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan
 
-from ...judges.grouping import group
-from ...judges.registry import default_suite
-from ...judges.suite import Suite, SuiteResult
-from ...schemas.agent_errors import AgentError
-from ...schemas.errors import ConfigError
-from ...schemas.findings import Finding
-from ...schemas.profiles import threshold
-from ...schemas.taxonomy import Severity, with_group
-from ...schemas.text.terminal import one_line
-from ...schemas.trajectory import Trace
+from tracejury.judges.grouping import group
+from tracejury.judges.registry import default_suite
+from tracejury.judges.suite import Suite, SuiteResult
+from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import threshold
+from tracejury.schemas.taxonomy import Severity, with_group
+from tracejury.schemas.text.terminal import one_line
+from tracejury.schemas.trajectory import Trace
+
 from .detect.direct import normalized, stored, traces
 
 _LINE = 300  # characters of a quote or a reason that a failing test shows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ...schemas.verdicts import LedgerKey, LedgerRecord, Outcome, SubjectKind
+from tracejury.schemas.verdicts import LedgerKey, LedgerRecord, Outcome, SubjectKind
 
 
 def run_of(key: LedgerKey) -> str:

@@ -18,11 +18,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Protocol, TypeVar
 
-from ...judges.verification import kept
-from ...schemas.errors import RetryableError, TracejuryError
-from ...schemas.findings import LIVE, Finding, FindingState
-from ...schemas.trajectory import Trace
-from ...schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, LedgerRecord
+from tracejury.judges.verification import kept
+from tracejury.schemas.errors import RetryableError, TracejuryError
+from tracejury.schemas.findings import LIVE, Finding, FindingState
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, LedgerRecord
 
 T_contra = TypeVar("T_contra", contravariant=True)
 R_co = TypeVar("R_co", covariant=True)

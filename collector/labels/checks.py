@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...schemas.errors import ConfigError
-from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
 
 MAX_TEXT: Final = 5_000
 """Characters of an evidence or an explanation."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ...schemas.annotations import Opinion
-from ...schemas.queries.labels import QueueItem, QueueQuery
-from ...schemas.taxonomy import Severity
-from ..store.lists.findings import whole
-from ..store.scope import TENANT, Scope
+from tracejury.collector.store.lists.findings import whole
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.schemas.annotations import Opinion
+from tracejury.schemas.queries.labels import QueueItem, QueueQuery
+from tracejury.schemas.taxonomy import Severity
+
 from .disputes import NEAR, JudgeClaim, Known, PersonOpinion, Run, Scored, disputes
 from .runs import FOUND, OPINIONS, REVIEWED, RUNS, bounds
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
-from ...judges.causes import cause
-from ...schemas.annotations import Opinion
-from ...schemas.taxonomy import TRAIL, Severity
-from ...schemas.verdicts import DETECTORS
+from tracejury.judges.causes import cause
+from tracejury.schemas.annotations import Opinion
+from tracejury.schemas.taxonomy import TRAIL, Severity
+from tracejury.schemas.verdicts import DETECTORS
 
 NEAR: Final = 0.1
 """How far from the threshold a confidence counts as near it."""

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
-from ...judges.grouping import group
-from ...judges.measures.people import said_of_run
-from ...judges.measures.quality import LabelledRun
-from ...schemas.agent_errors import ErrorSummary, summary
-from ...schemas.findings import FindingState
-from ...schemas.profiles import DEFAULT_PROFILE, threshold
-from ...schemas.queries.labels import Stratum
-from ...schemas.verdicts import SubjectKind
-from ..queries.reader import Labels
-from ..store.lists.findings import JOINED, whole
-from ..store.reading import StoredReading
-from ..store.scope import TENANT, Scope
+from tracejury.collector.queries.reader import Labels
+from tracejury.collector.store.lists.findings import JOINED, whole
+from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.judges.grouping import group
+from tracejury.judges.measures.people import said_of_run
+from tracejury.judges.measures.quality import LabelledRun
+from tracejury.schemas.agent_errors import ErrorSummary, summary
+from tracejury.schemas.findings import FindingState
+from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
+from tracejury.schemas.queries.labels import Stratum
+from tracejury.schemas.verdicts import SubjectKind
+
 from .runs import RUNS, bounds
 
 _LIVE: Final = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})

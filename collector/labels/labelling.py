@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from ...judges.measures.error_labels import label_of, labels_on
-from ...schemas.agent_errors import ErrorSummary
-from ...schemas.annotations import Annotation, HumanScore, Opinion, Review, missed_id, opinion_id
-from ...schemas.errors import ConfigError, NotFoundError
-from ...schemas.findings import Finding, fingerprint
-from ...schemas.queries.labels import Labelled, LabelQuery
-from ...schemas.queries.reader import Confidence
-from ...schemas.taxonomy import TRAIL, Severity
-from ..queries.reader import Reader
+from tracejury.collector.queries.reader import Reader
+from tracejury.judges.measures.error_labels import label_of, labels_on
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review, missed_id, opinion_id
+from tracejury.schemas.errors import ConfigError, NotFoundError
+from tracejury.schemas.findings import Finding, fingerprint
+from tracejury.schemas.queries.labels import Labelled, LabelQuery
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.taxonomy import TRAIL, Severity
+
 from .checks import MAX_STRATUM, MAX_TEXT, a_category, a_score, free_text, name
 from .surroundings import Surroundings
 

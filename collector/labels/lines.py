@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Final
 
-from ...judges.annotations import canonical_category
-from ...schemas.errors import NotFoundError
-from ...schemas.findings import digest
-from ...schemas.taxonomy import Severity
-from ..otlp.files import BrokenFileError
-from ..otlp.files.files import read_json
+from tracejury.collector.otlp.files import BrokenFileError
+from tracejury.collector.otlp.files.files import read_json
+from tracejury.judges.annotations import canonical_category
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.findings import digest
+from tracejury.schemas.taxonomy import Severity
 
 MAX_LINE: Final = 65_000
 """Bytes of one label as JSON: no label that was ever taken has more, and a request of one fits into the API's bound."""

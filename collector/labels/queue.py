@@ -15,8 +15,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...schemas.queries.labels import Purpose, QueueItem, QueueQuery, Stratum
-from ..store.scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.schemas.queries.labels import Purpose, QueueItem, QueueQuery, Stratum
+
 from .disputed import disputed
 from .runs import MAYBE, REVIEWED, RUNS, SHOWN, bounds
 

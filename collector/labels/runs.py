@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...schemas.findings import BESIDE
-from ...schemas.profiles import DEFAULT_PROFILE, threshold
-from ...schemas.text.moments import LAST
-from ..store.lists.findings import JOINED
-from ..store.scope import TENANT
+from tracejury.collector.store.lists.findings import JOINED
+from tracejury.collector.store.scope import TENANT
+from tracejury.schemas.findings import BESIDE
+from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
+from tracejury.schemas.text.moments import LAST
 
 _ARRIVED: Final = (
     "JoinedTo = '' AND State != 'open' AND ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}, 'UTC') "

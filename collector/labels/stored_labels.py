@@ -6,18 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from ...judges.measures.quality import quality_of
-from ...schemas.annotations import Annotation, HumanScore, Review
-from ...schemas.columns import ColumnTable
-from ...schemas.filters import LABEL_FILTERS, conditions
-from ...schemas.findings import Finding
-from ...schemas.judged_rows import FINDING_SELECT
-from ...schemas.label_rows import ANNOTATIONS, REVIEWS, SCORES
-from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
-from ..store.client import Store
-from ..store.findings import read_finding
-from ..store.inserting import insert_rows, storing
-from ..store.scope import TENANT, Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.findings import read_finding
+from tracejury.collector.store.inserting import insert_rows, storing
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.judges.measures.quality import quality_of
+from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.columns import ColumnTable
+from tracejury.schemas.filters import LABEL_FILTERS, conditions
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.judged_rows import FINDING_SELECT
+from tracejury.schemas.label_rows import ANNOTATIONS, REVIEWS, SCORES
+from tracejury.schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
+
 from . import queue as label_queue
 from .labelled_runs import labelled_runs
 

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.annotations import Annotation, HumanScore, Review
-from ...schemas.errors import ConfigError, NotFoundError
-from ...schemas.queries.labels import LabelQuery
-from ...schemas.queries.reader import Confidence
-from ..queries.reader import Reader
-from ..queries.span_runs import span_runs
+from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.span_runs import span_runs
+from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.errors import ConfigError, NotFoundError
+from tracejury.schemas.queries.labels import LabelQuery
+from tracejury.schemas.queries.reader import Confidence
 
 _ALL: Final = 1_000_000
 """More labels than people give to one trace."""

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 from typing import Final
 
-from ...schemas.spans import Span
+from tracejury.schemas.spans import Span
 
 MARK: Final = "tracejury.judge.mark"
 DIGITS: Final = 32

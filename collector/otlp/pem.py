@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ...schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
 
 _OF_ANOTHER: Final = frozenset({"KEY_VALUES_MISMATCH", "KEY_TYPE_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
 """OpenSSL's reasons for a key that is not the certificate's; the last where one is RSA and the other is not."""

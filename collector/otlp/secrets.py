@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from ...schemas.text.terminal import one_line
+from tracejury.schemas.text.terminal import one_line
 
 HIDDEN: Final = "***"
 SHORTEST: Final = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from ...schemas.rule_calibrations import RuleCalibration
+from tracejury.schemas.rule_calibrations import RuleCalibration
 
 
 class Calibrations(Protocol):

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ...judges.grouping import group
-from ...judges.measures.error_labels import label_of, labels_on
-from ...processors.trace_outline import TraceOutline
-from ...schemas.agent_errors import AgentError, summary
-from ...schemas.annotations import Annotation
-from ...schemas.findings import Finding
-from ...schemas.queries.reader import Confidence, ErrorView, LocatedError
-from ...schemas.trajectory import Trace
-from ..store.errors import StoredErrors
-from ..store.judging import StoredJudging
-from ..store.reading import StoredReading, places
-from ..store.scope import Scope
+from tracejury.collector.store.errors import StoredErrors
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.reading import StoredReading, places
+from tracejury.collector.store.scope import Scope
+from tracejury.judges.grouping import group
+from tracejury.judges.measures.error_labels import label_of, labels_on
+from tracejury.processors.trace_outline import TraceOutline
+from tracejury.schemas.agent_errors import AgentError, summary
+from tracejury.schemas.annotations import Annotation
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.reader import Confidence, ErrorView, LocatedError
+from tracejury.schemas.trajectory import Trace
 
 
 def errors_of_trace(

@@ -6,10 +6,11 @@ from collections.abc import Collection, Mapping
 from difflib import SequenceMatcher
 from typing import Final
 
-from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
-from ...schemas.verdicts import DETECTORS
-from ..store.lists.known import KINDS, StoredNames
-from ..store.scope import Scope
+from tracejury.collector.store.lists.known import KINDS, StoredNames
+from tracejury.collector.store.scope import Scope
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
+from tracejury.schemas.verdicts import DETECTORS
+
 from .explain.glossary import glossary
 from .explain.pack_terms import CATEGORY, CHECK, PACK
 

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final, Protocol
 
-from ...judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
-from ...judges.checks.check_types import Check, ItemSource
-from ...judges.packs.loader import known_packs
-from ...judges.packs.pack_types import Pack
-from ...judges.packs.rut.figures import BehaviourFigures, by_behaviour, task_result
-from ...judges.packs.rut.measures import ORACLE
-from ...schemas.errors import ConfigError
-from ...schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, PackMeasure
-from ...schemas.rates import Estimate
-from ..store.client import Store
-from ..store.measured_behaviours import BEHAVIOUR, oracle_outcomes, session_behaviours
-from ..store.measures import measured_sessions
-from ..store.scope import Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.measured_behaviours import BEHAVIOUR, oracle_outcomes, session_behaviours
+from tracejury.collector.store.measures import measured_sessions
+from tracejury.collector.store.scope import Scope
+from tracejury.judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
+from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.packs.loader import known_packs
+from tracejury.judges.packs.pack_types import Pack
+from tracejury.judges.packs.rut.figures import BehaviourFigures, by_behaviour, task_result
+from tracejury.judges.packs.rut.measures import ORACLE
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, PackMeasure
+from tracejury.schemas.rates import Estimate
 
 WORST: Final = 20
 """Sessions of the lowest average that are named."""

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ...processors.tokens import sum_tokens
-from ...schemas.findings import Finding
-from ...schemas.normalized import Json
-from ...schemas.queries.reader import LocatedError, TraceRow
-from ...schemas.text.jsontext import text_of
-from ...schemas.trajectory import AgentRun, ToolCall, Trace, Turn
-from ...schemas.verdicts import Judgement, Verdict
-from ...schemas.wire.base import fill
-from ...schemas.wire.traces import (
+from tracejury.processors.tokens import sum_tokens
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.normalized import Json
+from tracejury.schemas.queries.reader import LocatedError, TraceRow
+from tracejury.schemas.text.jsontext import text_of
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, Turn
+from tracejury.schemas.verdicts import Judgement, Verdict
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.traces import (
     AgentRunJson,
     JudgedJson,
     TokensJson,
     TraceJson,
     TraceRowJson,
 )
+
 from .present_errors import present_error
 from .present_lists import duration_ms, listed_errors
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...schemas.wire.backups import BackupJson
-from ...schemas.wire.base import fill
-from ..store.backup import MadeBackup
+from tracejury.collector.store.backup import MadeBackup
+from tracejury.schemas.wire.backups import BackupJson
+from tracejury.schemas.wire.base import fill
 
 
 def present_backup(made: MadeBackup) -> BackupJson:

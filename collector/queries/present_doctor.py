@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...processors.doctor import Diagnosis
-from ...schemas.wire.base import fill
-from ...schemas.wire.doctor import ContentsJson, ConventionJson, DiagnosisJson, ScopeJson
+from tracejury.processors.doctor import Diagnosis
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.doctor import ContentsJson, ConventionJson, DiagnosisJson, ScopeJson
 
 
 def present_diagnosis(found: Diagnosis) -> DiagnosisJson:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from ...schemas.decisive import why_and_instead
-from ...schemas.queries.reader import ErrorView, LocatedError, LocatedFinding
-from ...schemas.wire.base import fill
-from ...schemas.wire.errors import ErrorDetailJson, ErrorJson, ListedFindingJson, LocatedFindingJson, SpanErrorJson
+from tracejury.schemas.decisive import why_and_instead
+from tracejury.schemas.queries.reader import ErrorView, LocatedError, LocatedFinding
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.errors import (
+    ErrorDetailJson,
+    ErrorJson,
+    ListedFindingJson,
+    LocatedFindingJson,
+    SpanErrorJson,
+)
 
 
 def present_error(located: LocatedError) -> ErrorJson:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...schemas.annotations import Annotation, HumanScore, Review
-from ...schemas.queries.labels import QueueItem
-from ...schemas.wire.base import fill
-from ...schemas.wire.labels import AnnotationJson, HumanScoreJson, QueueItemJson, ReviewJson
+from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.queries.labels import QueueItem
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.labels import AnnotationJson, HumanScoreJson, QueueItemJson, ReviewJson
 
 
 def present_annotation(annotation: Annotation) -> AnnotationJson:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...schemas.queries.conversation import SessionExchange, SessionView
-from ...schemas.queries.listing import SessionRow
-from ...schemas.queries.reader import TraceQuery, TraceRow
-from ...schemas.taxonomy import Severity
-from ...schemas.wire.base import fill
-from ...schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
+from tracejury.schemas.queries.conversation import SessionExchange, SessionView
+from tracejury.schemas.queries.listing import SessionRow
+from tracejury.schemas.queries.reader import TraceQuery, TraceRow
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
+
 from .present_errors import present_error
 
 MILLI: Final = 1_000_000

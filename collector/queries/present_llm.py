@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from ...judges.llm.budget import used_of_caps
-from ...schemas.llm_rows import Spend
-from ...schemas.queries.ledger import JudgesStatus, LedgerEntry
-from ...schemas.text.moments import iso_time
-from ...schemas.wire.base import fill
-from ...schemas.wire.traces import (
+from tracejury.judges.llm.budget import used_of_caps
+from tracejury.schemas.llm_rows import Spend
+from tracejury.schemas.queries.ledger import JudgesStatus, LedgerEntry
+from tracejury.schemas.text.moments import iso_time
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.traces import (
     LedgerJson,
     LedgerSubjectJson,
     PurposeSpentJson,

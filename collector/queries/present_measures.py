@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...schemas.queries.measures import MeasureQuery
-from ...schemas.wire.base import fill
-from ...schemas.wire.measures import (
+from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.measures import (
     BehaviourFiguresJson,
     ComparedMeasuresJson,
     MeasureFigureJson,
@@ -15,6 +15,7 @@ from ...schemas.wire.measures import (
     PackMeasuresJson,
     SessionValuesJson,
 )
+
 from .measures import ComparedMeasures, MeasureAnswer, MeasureGroup
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...schemas.rates import RateAnswer, RateComparison, RateQuery
-from ...schemas.wire.base import fill
-from ...schemas.wire.rates import RateRowJson, RatesComparisonJson, RatesJson
+from tracejury.schemas.rates import RateAnswer, RateComparison, RateQuery
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.rates import RateRowJson, RatesComparisonJson, RatesJson
 
 Unknown = Callable[[RateQuery, RateAnswer], Mapping[str, Sequence[str]]]
 """The unknown names that a query filters by, with known ones, where that is why its answer has no errors."""

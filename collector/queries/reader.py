@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from ...schemas.annotations import Annotation, HumanScore, Review
-from ...schemas.findings import Finding
-from ...schemas.llm_rows import Architecture, Source, Spend
-from ...schemas.queries.conversation import SessionView
-from ...schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
-from ...schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
-from ...schemas.queries.listing import Facets, SessionRow
-from ...schemas.queries.pipeline_stats import Timeliness, VerifierSeen, VersionSeen
-from ...schemas.queries.reader import (
+from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.llm_rows import Architecture, Source, Spend
+from tracejury.schemas.queries.conversation import SessionView
+from tracejury.schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
+from tracejury.schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
+from tracejury.schemas.queries.listing import Facets, SessionRow
+from tracejury.schemas.queries.pipeline_stats import Timeliness, VerifierSeen, VersionSeen
+from tracejury.schemas.queries.reader import (
     Confidence,
     ErrorQuery,
     ErrorView,
@@ -24,9 +24,10 @@ from ...schemas.queries.reader import (
     TraceRow,
     TraceView,
 )
-from ...schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
-from ...schemas.receipts import DeletionReceipt
-from ...schemas.verdicts import Outcome
+from tracejury.schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
+from tracejury.schemas.receipts import DeletionReceipt
+from tracejury.schemas.verdicts import Outcome
+
 from .calibrations import Calibrations
 from .measures import Measures
 from .trace.trace_queries import TraceQueries

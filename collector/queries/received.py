@@ -5,12 +5,12 @@ from __future__ import annotations
 from opentelemetry.proto.logs.v1.logs_pb2 import ResourceLogs, ScopeLogs
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans
 
-from ...schemas.queries.reader import Received
-from ...schemas.spans import LogRecord, Span
-from ..otlp.codec.encode import log_message, resource_of, scope_of, span_message
-from ..otlp.codec.groups import Request, Row, group
-from ..otlp.codec.otlp_json import render
-from ..otlp.codec.signals import LOGS, SPANS
+from tracejury.collector.otlp.codec.encode import log_message, resource_of, scope_of, span_message
+from tracejury.collector.otlp.codec.groups import Request, Row, group
+from tracejury.collector.otlp.codec.otlp_json import render
+from tracejury.collector.otlp.codec.signals import LOGS, SPANS
+from tracejury.schemas.queries.reader import Received
+from tracejury.schemas.spans import LogRecord, Span
 
 
 def requests_of(received: Received) -> list[Request]:

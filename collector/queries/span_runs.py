@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ...schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.trajectory import AgentRun, Trace
 
 MAX_DEPTH = 1000
 """Ancestors that are asked for a span that no run names; deeper ones are in no run."""

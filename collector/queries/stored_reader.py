@@ -6,12 +6,24 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from ...judges.measures.error_labels import labels_on
-from ...processors.assemble import AssemblerConfig
-from ...schemas.findings import LIVE, Finding
-from ...schemas.queries.conversation import SessionView
-from ...schemas.queries.listing import Facets, SessionRow
-from ...schemas.queries.reader import (
+from tracejury.collector.store.architectures import StoredArchitectures
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.errors import StoredErrors
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.ledger import StoredLedger
+from tracejury.collector.store.lists import SessionLists, TraceLists
+from tracejury.collector.store.lists.prefixes import session_ids_from, trace_ids_from
+from tracejury.collector.store.pipeline_stats import StoredPipelineStats
+from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.receipts import StoredReceipts
+from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.stored_trace import stored_trace
+from tracejury.judges.measures.error_labels import labels_on
+from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.findings import LIVE, Finding
+from tracejury.schemas.queries.conversation import SessionView
+from tracejury.schemas.queries.listing import Facets, SessionRow
+from tracejury.schemas.queries.reader import (
     Confidence,
     ErrorQuery,
     ErrorView,
@@ -22,19 +34,8 @@ from ...schemas.queries.reader import (
     TraceRow,
     TraceView,
 )
-from ...schemas.receipts import DeletionReceipt
-from ..store.architectures import StoredArchitectures
-from ..store.client import Store
-from ..store.errors import StoredErrors
-from ..store.judging import StoredJudging
-from ..store.ledger import StoredLedger
-from ..store.lists import SessionLists, TraceLists
-from ..store.lists.prefixes import session_ids_from, trace_ids_from
-from ..store.pipeline_stats import StoredPipelineStats
-from ..store.reading import StoredReading
-from ..store.receipts import StoredReceipts
-from ..store.scope import Scope
-from ..store.stored_trace import stored_trace
+from tracejury.schemas.receipts import DeletionReceipt
+
 from .calibrations import Calibrations
 from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
-from ...schemas.findings import LIVE, Finding
-from ...schemas.queries.conversation import SessionView
-from ...schemas.queries.reader import Confidence
-from ...schemas.verdicts import Verdict, session_subject_id
-from ..store.lists import SessionLists
-from ..store.lists.conversation import pinned, together
-from ..store.reading import StoredReading, places
-from ..store.scope import Scope
+from tracejury.collector.store.lists import SessionLists
+from tracejury.collector.store.lists.conversation import pinned, together
+from tracejury.collector.store.reading import StoredReading, places
+from tracejury.collector.store.scope import Scope
+from tracejury.schemas.findings import LIVE, Finding
+from tracejury.schemas.queries.conversation import SessionView
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.verdicts import Verdict, session_subject_id
 
 
 def stored_session(scope: Scope, session_id: str, confidence: Confidence, service: str = "") -> SessionView | None:

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from ...judges.registry import priors
-from ...schemas.queries.reader import LocatedError, LocatedFinding
-from ...schemas.rule_calibrations import RuleCalibration
+from tracejury.judges.registry import priors
+from tracejury.schemas.queries.reader import LocatedError, LocatedFinding
+from tracejury.schemas.rule_calibrations import RuleCalibration
+
 from .calibrations import Calibrations
 
 Located = TypeVar("Located", LocatedError, LocatedFinding)

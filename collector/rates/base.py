@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...schemas.agent_errors import ErrorSummary
-from ...schemas.findings import Finding
-from ...schemas.trajectory import TraceState
-from ...schemas.verdicts import Outcome
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import Outcome
 
 
 @dataclass(frozen=True, slots=True)

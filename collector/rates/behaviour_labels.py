@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ...judges.packs.rut.measures import LABELLER, behaviours
-from ...schemas.judged_rows import VERDICT_SELECT, verdict_from_row
-from ..store.scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.judges.packs.rut.measures import LABELLER, behaviours
+from tracejury.schemas.judged_rows import VERDICT_SELECT, verdict_from_row
+
 from .base import BaseTrace
 
 _LABELS: Final = (

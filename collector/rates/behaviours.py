@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ...judges.packs.rut.measures import LABELLER
-from ...schemas.behaviours import Behaviour
-from ...schemas.verdicts import Outcome
+from tracejury.judges.packs.rut.measures import LABELLER
+from tracejury.schemas.behaviours import Behaviour
+from tracejury.schemas.verdicts import Outcome
+
 from .base import BaseTrace
 
 _LAST = frozenset({Outcome.DONE, Outcome.CACHED})

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ..store.client import Store
-from ..store.scope import TENANT, Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.scope import TENANT, Scope
+
 from .facts import HOUR
 from .question import Question
 

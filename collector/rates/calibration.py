@@ -15,14 +15,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...judges.measures.dimension_labels import DEFAULT_DIMENSIONS
-from ...judges.measures.people import SeenError
-from ...judges.measures.ppi import Pair, calibrated_share
-from ...schemas.annotations import ErrorLabel
-from ...schemas.rates import By, Estimate, Sums, Unit
-from ...schemas.taxonomy import TRAIL, Severity
-from ...schemas.text.counting import counted
-from ...schemas.text.moments import LAST, iso_time
+from tracejury.judges.measures.dimension_labels import DEFAULT_DIMENSIONS
+from tracejury.judges.measures.people import SeenError
+from tracejury.judges.measures.ppi import Pair, calibrated_share
+from tracejury.schemas.annotations import ErrorLabel
+from tracejury.schemas.rates import By, Estimate, Sums, Unit
+from tracejury.schemas.taxonomy import TRAIL, Severity
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.moments import LAST, iso_time
+
 from .facts import SCOPE, Fact
 from .question import OF_RUNS, Question
 

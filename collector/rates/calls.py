@@ -10,11 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.findings import BESIDE
-from ...schemas.rates import Population, Sums
-from ...schemas.verdicts import DETECTORS
-from ..store.client import Store
-from ..store.scope import TENANT, Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.schemas.findings import BESIDE
+from tracejury.schemas.rates import Population, Sums
+from tracejury.schemas.verdicts import DETECTORS
+
 from .facts import HOUR, NAME
 from .fold import ABOUT_TOOLS
 from .question import Question

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ..store.changes import Changes
-from ..store.client import Store
-from ..store.inserting import insert_rows, storing
+from tracejury.collector.store.changes import Changes
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.inserting import insert_rows, storing
+
 from .facts import HOUR
 
 BUCKET_COLUMNS: Final = ("tenant", "Hours", "Bucket", "Touched", "Rolled", "ReceivedAt")

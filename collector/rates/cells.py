@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...schemas.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE
-from ...schemas.rates import By, Population, Unit
-from ...schemas.taxonomy import Severity
-from ..store.client import Store
-from ..store.scope import TENANT, Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.schemas.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE
+from tracejury.schemas.rates import By, Population, Unit
+from tracejury.schemas.taxonomy import Severity
+
 from . import sql
 from .facts import HOUR
 from .question import OF_RUNS, Question

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Any, Final
 
-from ...schemas.rates import Population, Unit
-from ...schemas.taxonomy import Dimension, Severity
+from tracejury.schemas.rates import Population, Unit
+from tracejury.schemas.taxonomy import Dimension, Severity
 
 HOUR: Final = 3_600_000_000_000
 """Nanoseconds."""

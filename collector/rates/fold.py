@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from ...judges.grouping import group
-from ...schemas.agent_errors import AgentError, ErrorSummary, summary
-from ...schemas.findings import Finding, FindingState
-from ...schemas.rates import Population, Unit
-from ...schemas.taxonomy import Dimension, Severity
-from ...schemas.trajectory import TraceState
-from ...schemas.verdicts import Outcome
+from tracejury.judges.grouping import group
+from tracejury.schemas.agent_errors import AgentError, ErrorSummary, summary
+from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.rates import Population, Unit
+from tracejury.schemas.taxonomy import Dimension, Severity
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import Outcome
+
 from .base import BaseRun, BaseTrace, BaseWord
 from .behaviours import behaviours_of
 from .facts import HOUR, ErrorScope, Fact, FactError, FactKey, Standing, fact_unit, short

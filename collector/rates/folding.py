@@ -8,14 +8,15 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Final
 
-from ...processors.assemble import TraceKey
-from ...schemas.columns import Row
-from ...schemas.errors import RetryableError
-from ...schemas.judged_rows import ERROR_COLUMNS, error_row
-from ..store.changes import Changes
-from ..store.client import Store
-from ..store.inserting import insert_rows, storing
-from ..store.joins import StoredJoins
+from tracejury.collector.store.changes import Changes
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.inserting import insert_rows, storing
+from tracejury.collector.store.joins import StoredJoins
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.columns import Row
+from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.judged_rows import ERROR_COLUMNS, error_row
+
 from .base import BaseTrace, StoredError
 from .catching_up import BUCKET_COLUMNS, CatchingUp
 from .facts import FACT_COLUMNS, HOUR, fact_row, removed_row

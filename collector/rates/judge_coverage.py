@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.verdicts import Outcome
+from tracejury.schemas.verdicts import Outcome
+
 from .base import BaseWord
 from .facts import Standing
 

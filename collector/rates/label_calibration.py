@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ...judges.measures.people import said_of_run, seen_errors
-from ...schemas.agent_errors import ErrorSummary
-from ...schemas.queries.labels import LabelQuery
-from ...schemas.rates import Population
-from ...schemas.taxonomy import Dimension
-from ..queries.reader import Labels
-from ..store.client import Store
-from ..store.scope import TENANT, Scope
+from tracejury.collector.queries.reader import Labels
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.judges.measures.people import said_of_run, seen_errors
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.queries.labels import LabelQuery
+from tracejury.schemas.rates import Population
+from tracejury.schemas.taxonomy import Dimension
+
 from .calibration import ENOUGH, Calibration, ReviewedRun, calibration, refusal, too_few
 from .facts import ErrorScope, Fact, FactError, FactKey, Standing
 from .fold import current_errors

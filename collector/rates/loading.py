@@ -6,15 +6,16 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.judged_rows import ERROR_SELECT, FINDING_SELECT, error_from_row
-from ...schemas.llm_rows import LATEST
-from ...schemas.trajectory import TraceState
-from ...schemas.verdicts import DETECTORS, Outcome
-from ..store.client import Store
-from ..store.findings import read_finding
-from ..store.lists.findings import HOLDS
-from ..store.pending_traces import JUDGED
-from ..store.scope import TENANT, Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.findings import read_finding
+from tracejury.collector.store.lists.findings import HOLDS
+from tracejury.collector.store.pending_traces import JUDGED
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.schemas.judged_rows import ERROR_SELECT, FINDING_SELECT, error_from_row
+from tracejury.schemas.llm_rows import LATEST
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import DETECTORS, Outcome
+
 from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord, StoredError
 from .behaviour_labels import labelled
 from .facts import FactKey

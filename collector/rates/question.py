@@ -6,13 +6,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...schemas.errors import ConfigError
-from ...schemas.profiles import PROFILES
-from ...schemas.queries.reader import Confidence
-from ...schemas.rates import By, Population, RateQuery, Unit
-from ...schemas.taxonomy import TRAIL, Severity
-from ...schemas.text.moments import LAST
-from ..labels.checks import a_category
+from tracejury.collector.labels.checks import a_category
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.profiles import PROFILES
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.rates import By, Population, RateQuery, Unit
+from tracejury.schemas.taxonomy import TRAIL, Severity
+from tracejury.schemas.text.moments import LAST
+
 from .facts import fact_unit, short
 
 MAX_POINTS: Final = 2000

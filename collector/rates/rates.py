@@ -8,10 +8,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Final, TypeVar
 
-from ...judges.measures.rates import effective, mean, mean_difference, share, share_difference
-from ...judges.packs.loader import pack_names
-from ...judges.registry import default_suite
-from ...schemas.rates import (
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.lists import TraceLists
+from tracejury.judges.measures.rates import effective, mean, mean_difference, share, share_difference
+from tracejury.judges.packs.loader import pack_names
+from tracejury.judges.registry import default_suite
+from tracejury.schemas.rates import (
     Estimate,
     Population,
     Rate,
@@ -24,8 +26,7 @@ from ...schemas.rates import (
     Unit,
     Unjudged,
 )
-from ..store.client import Store
-from ..store.lists import TraceLists
+
 from .calibration import Calibration
 from .calls import CallSums, calls_by_tool
 from .folding import Folding

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...schemas.rates import Sums
-from ..store.client import Store
-from ..store.scope import Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.scope import Scope
+from tracejury.schemas.rates import Sums
+
 from . import cells, scan, sql
 from .buckets import Plan, marks, plan
 from .cells import add_sums, has_sums

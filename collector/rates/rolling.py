@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ...schemas.profiles import PROFILES
-from ...schemas.rates import By, Population, Unit
-from ...schemas.taxonomy import Severity
-from ..store.client import Store
-from ..store.inserting import insert_rows, storing
-from ..store.scope import TENANT
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.inserting import insert_rows, storing
+from tracejury.collector.store.scope import TENANT
+from tracejury.schemas.profiles import PROFILES
+from tracejury.schemas.rates import By, Population, Unit
+from tracejury.schemas.taxonomy import Severity
+
 from . import sql
 from .buckets import DAY, marks
 from .catching_up import BUCKET_COLUMNS

@@ -15,19 +15,20 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any, Final
 
-from ...judges.measures.error_labels import labels_on
-from ...judges.rule_settings import RuleSettings
-from ...judges.service_records import LocalConfidence, Prior, RuleOpinion, ServiceRecord, heard, moved, tally
-from ...judges.suite import NO_SETTINGS
-from ...processors.assemble import TraceKey
-from ...schemas.annotations import Opinion
-from ...schemas.opinions import opinions_on
-from ...schemas.rule_calibrations import RuleCalibration
-from ..queries.reader import Labels
-from ..store.client import Store
-from ..store.detector_opinions import opinions_state, rule_opinions
-from ..store.rule_calibrations import RuleCalibrations, ServiceKey
-from ..store.rule_settings import beyond
+from tracejury.collector.queries.reader import Labels
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.detector_opinions import opinions_state, rule_opinions
+from tracejury.collector.store.rule_calibrations import RuleCalibrations, ServiceKey
+from tracejury.collector.store.rule_settings import beyond
+from tracejury.judges.measures.error_labels import labels_on
+from tracejury.judges.rule_settings import RuleSettings
+from tracejury.judges.service_records import LocalConfidence, Prior, RuleOpinion, ServiceRecord, heard, moved, tally
+from tracejury.judges.suite import NO_SETTINGS
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.annotations import Opinion
+from tracejury.schemas.opinions import opinions_on
+from tracejury.schemas.rule_calibrations import RuleCalibration
+
 from .fold import errors_of
 from .loading import Loading
 

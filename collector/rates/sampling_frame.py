@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..labels.queue import DRAWABLE, printable
-from ..labels.runs import bounds
-from ..store.client import Store
-from ..store.scope import TENANT, Scope
+from tracejury.collector.labels.queue import DRAWABLE, printable
+from tracejury.collector.labels.runs import bounds
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.scope import TENANT, Scope
+
 from .calibration import UnseenStrata, UnseenStratum
 from .question import OF_RUNS, Question
 from .sql import WEIGHT

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...schemas.rates import By, Population, Unit
-from ..store.client import Store
-from ..store.scope import TENANT, Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.schemas.rates import By, Population, Unit
+
 from . import sql
 from .cells import key_column
 from .question import Question

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...schemas.rates import By, Population, Unit
-from ...schemas.taxonomy import Severity
+from tracejury.schemas.rates import By, Population, Unit
+from tracejury.schemas.taxonomy import Severity
+
 from .facts import SCOPE, ErrorScope
 from .tally import FOUND, JUDGED, MISSED, TERMS
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
-from ...schemas.rates import Sums
+from tracejury.schemas.rates import Sums
 
 UNITS: Final = ("n", "units", "w", "w2", "wt", "w2t2")
 """Sums over judged units."""

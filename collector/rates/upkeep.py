@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ..store.client import Store
-from ..worker.outage_log import OutageLog
-from ..worker.worker import Task, Worker
+from tracejury.collector.store.client import Store
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import Task, Worker
+
 from .buckets import DAY, Marks, marks
 from .facts import HOUR
 from .folding import Folding

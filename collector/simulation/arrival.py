@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ...judges.packs.rut.user_turns import MOST_TURNS
-from ..api.client import ApiClient
+from tracejury.collector.api.client import ApiClient
+from tracejury.judges.packs.rut.user_turns import MOST_TURNS
+
 from .player import PlayedSession
 
 PATIENCE: Final = 10.0

@@ -10,7 +10,8 @@ from opentelemetry.baggage.propagation import W3CBaggagePropagator
 from opentelemetry.propagators.composite import CompositePropagator
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from ...schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
+
 from .talking_agent import MOST_ANSWERED, ChatMessages, UnansweredError, text_of
 
 _CONTEXT: Final = CompositePropagator([TraceContextTextMapPropagator(), W3CBaggagePropagator()])

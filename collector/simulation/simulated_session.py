@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from uuid import uuid4
 
-from ...judges.packs.task_cards import TaskCard
-from ...processors.normalize.stated import TASK_ID
-from ...schemas.behaviours import Behaviour
-from ...schemas.simulation import BEHAVIOUR, SIMULATED
+from tracejury.judges.packs.task_cards import TaskCard
+from tracejury.processors.normalize.stated import TASK_ID
+from tracejury.schemas.behaviours import Behaviour
+from tracejury.schemas.simulation import BEHAVIOUR, SIMULATED
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from typing import Final
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 
-from ..otlp.client.connect import check_listening
+from tracejury.collector.otlp.client.connect import check_listening
+
 from .callable_agent import CallableAgent
 from .chat_endpoint import ChatEndpoint
 from .exchange_spans import tracer_provider

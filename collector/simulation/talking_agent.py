@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, Final, Protocol
 
-from ...schemas.errors import ConfigError, PermanentError
+from tracejury.schemas.errors import ConfigError, PermanentError
 
 ChatMessages = Sequence[Mapping[str, str]]
 """The conversation so far, each message with `role` (user or assistant) and `content`."""

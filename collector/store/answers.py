@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from ...judges.llm.client import Reply
-from ...schemas.llm_rows import ANSWER_COLUMNS, AnswerRow, Spend, answer_row
+from tracejury.judges.llm.client import Reply
+from tracejury.schemas.llm_rows import ANSWER_COLUMNS, AnswerRow, Spend, answer_row
+
 from .client import Store
 from .inserting import store_rows
 from .scope import TENANT, Scope

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ...schemas.llm_rows import (
+from tracejury.schemas.llm_rows import (
     ARCHITECTURE_COLUMNS,
     ARCHITECTURE_SELECT,
     Architecture,
@@ -15,6 +15,7 @@ from ...schemas.llm_rows import (
     architecture_row,
     text_version,
 )
+
 from .client import Store
 from .inserting import store_rows
 from .scope import TENANT, Scope

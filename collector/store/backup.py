@@ -23,10 +23,11 @@ from typing import Final
 
 from filelock import FileLock, Timeout
 
-from ... import __version__
-from ...schemas.config_base import MIB
-from ...schemas.errors import ConfigError, RetryableError
-from ...schemas.text.moments import iso_time
+from tracejury import __version__
+from tracejury.schemas.config_base import MIB
+from tracejury.schemas.errors import ConfigError, RetryableError
+from tracejury.schemas.text.moments import iso_time
+
 from .backup_manifest import DATA, MANIFEST, Manifest, described
 from .client import Store
 from .migrate import applied

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from ...schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
 
 MANIFEST: Final = "manifest.json"
 DATA: Final = "data"

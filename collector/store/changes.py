@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from ...processors.assemble import TraceKey
+from tracejury.processors.assemble import TraceKey
 
 MOST: Final = 200_000
 """Traces that are remembered; beyond it the store itself must be asked what has changed."""

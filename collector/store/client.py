@@ -13,7 +13,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ...schemas.errors import ConfigError, RetryableError, StoreError, TracejuryError
+from tracejury.schemas.errors import ConfigError, RetryableError, StoreError, TracejuryError
+
 from . import folder_lock
 from .changes import Changes
 from .config import StoreConfig

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Protocol
 
-from ...schemas.batch import Batch
-from ...schemas.errors import PermanentError, RetryableError, TracejuryError
-from ...schemas.rows import (
+from tracejury.collector.worker.spill_files import SpillEntry
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
+from tracejury.schemas.rows import (
     LOG_COLUMNS,
     SPAN_COLUMNS,
     log_columns,
@@ -19,8 +20,8 @@ from ...schemas.rows import (
     span_columns,
     spans_from_columns,
 )
-from ...schemas.spans import LogRecord, Span
-from ..worker.spill_files import SpillEntry
+from tracejury.schemas.spans import LogRecord, Span
+
 from .client import Store
 from .dead_letter import DeadLetterFolder
 from .failures import is_transient, is_worth_splitting, one_line

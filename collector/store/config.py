@@ -6,7 +6,7 @@ from typing import Annotated, Final, Self
 
 from pydantic import Field, model_validator
 
-from ...schemas.config_base import MIB, Section
+from tracejury.schemas.config_base import MIB, Section
 
 MAX_RETENTION_DAYS: Final = 10_000
 """The engine counts expiry in 32-bit seconds: what would expire after 2106 it drops at once."""

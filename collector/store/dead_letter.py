@@ -14,7 +14,7 @@ from typing import Final
 
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 
-from ...schemas.batch import Batch
+from tracejury.schemas.batch import Batch
 
 _IS_HEX: Final = re.compile(r"(?:[0-9a-f]{2})+").fullmatch
 _SUFFIX: Final = {"protobuf": "pb", "json": "json"}

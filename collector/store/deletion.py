@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ...processors.assemble import SECOND, TraceKey
-from ...schemas.queries.deletion import DeleteQuery
-from ...schemas.receipts import DeletionKind, DeletionReceipt
+from tracejury.processors.assemble import SECOND, TraceKey
+from tracejury.schemas.queries.deletion import DeleteQuery
+from tracejury.schemas.receipts import DeletionKind, DeletionReceipt
+
 from .client import Store
 from .dead_letter import DeadLetterFolder
 from .receipts import StoredReceipts

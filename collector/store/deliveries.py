@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.judged_rows import FINDING_SELECT
-from ...schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
+from tracejury.schemas.judged_rows import FINDING_SELECT
+from tracejury.schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
+
 from .client import Store
 from .findings import read_finding
 from .inserting import insert_rows, store_rows, storing

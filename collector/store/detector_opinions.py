@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ...judges.causes import led_by
-from ...judges.service_records import RuleOpinion
-from ...judges.verification import decided, verified
-from ...schemas.detector_opinions import DetectorOpinion
-from ...schemas.findings import LIVE, Verification
-from ...schemas.judged_rows import FINDING_COLUMNS, FINDING_SELECT, finding_from_row, reviewed_row
-from ...schemas.verdicts import DETECTORS
+from tracejury.judges.causes import led_by
+from tracejury.judges.service_records import RuleOpinion
+from tracejury.judges.verification import decided, verified
+from tracejury.schemas.detector_opinions import DetectorOpinion
+from tracejury.schemas.findings import LIVE, Verification
+from tracejury.schemas.judged_rows import FINDING_COLUMNS, FINDING_SELECT, finding_from_row, reviewed_row
+from tracejury.schemas.verdicts import DETECTORS
+
 from .client import Store
 from .given_opinions import FindingKey, ReviewedFinding, key_of
 from .inserting import insert_rows

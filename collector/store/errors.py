@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...schemas.agent_errors import ErrorSummary
-from ...schemas.filters import ERROR_FILTERS, conditions, named
-from ...schemas.judged_rows import ERROR_SELECT, error_from_row
-from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.filters import ERROR_FILTERS, conditions, named
+from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError
+
 from .client import Store
 from .lists.errors import AT_LEAST
 from .lists.findings import HOLDS, least, sure, thresholds

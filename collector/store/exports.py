@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ...schemas.export_rows import EXPORT_COLUMNS, ExportProgress, export_row
-from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
-from ...schemas.queries.export_record import JudgedOpinion, TraceRecord
-from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
-from ...schemas.spans import LogRecord, Span
-from ...schemas.verdicts import Outcome, SubjectKind, Verdict
+from tracejury.schemas.export_rows import EXPORT_COLUMNS, ExportProgress, export_row
+from tracejury.schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
+from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
+from tracejury.schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.verdicts import Outcome, SubjectKind, Verdict
+
 from . import ledger
 from .client import Store
 from .findings import read_finding

@@ -7,7 +7,7 @@ from typing import Final
 
 from clickhouse_connect.driver.exceptions import Error, OperationalError, ProgrammingError
 
-from ...schemas.errors import RetryableError, TracejuryError
+from tracejury.schemas.errors import RetryableError, TracejuryError
 
 MEMORY_LIMIT_EXCEEDED: Final = 241
 

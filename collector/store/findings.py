@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...judges.titles import titled
-from ...schemas.findings import Finding
-from ...schemas.judged_rows import finding_from_row
+from tracejury.judges.titles import titled
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.judged_rows import finding_from_row
 
 
 def read_finding(row: Sequence[Any]) -> Finding:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from ...schemas.errors import RetryableError
+from tracejury.schemas.errors import RetryableError
 
 
 class FolderIdentity:

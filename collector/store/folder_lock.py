@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from ...schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
 
 _guard = threading.Lock()
 

@@ -6,7 +6,8 @@ import time
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from ...schemas.verdicts import DETECTORS
+from tracejury.schemas.verdicts import DETECTORS
+
 from .client import Store
 from .damage import LostSpans, lost_spans
 from .repair import drop_detached

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ...judges.verification import decided, verified
-from ...schemas.findings import Finding
+from tracejury.judges.verification import decided, verified
+from tracejury.schemas.findings import Finding
+
 from .changes import Changes
 
 MOST: Final = 200_000

@@ -12,7 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from ...schemas.errors import TracejuryError
+from tracejury.schemas.errors import TracejuryError
+
 from .client import UNREADABLE, Store
 from .damage import LostSpans, detached_parts, lost_spans
 from .opening import RETAINED

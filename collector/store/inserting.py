@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ...schemas.columns import Row
-from ...schemas.errors import RetryableError, StoreError, TracejuryError
+from tracejury.schemas.columns import Row
+from tracejury.schemas.errors import RetryableError, StoreError, TracejuryError
+
 from .client import Store
 from .failures import is_transient, one_line
 

@@ -6,7 +6,8 @@ import secrets
 import time
 from typing import Final
 
-from ...schemas.errors import StoreError
+from tracejury.schemas.errors import StoreError
+
 from .client import Store
 from .inserting import store_rows
 from .scope import TENANT, Scope

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from ...judges.causes import led_by
-from ...processors.trace_outline import LARGE, outline_of, to_json
-from ...schemas.columns import Row
-from ...schemas.findings import Finding
-from ...schemas.judged_rows import (
+from tracejury.judges.causes import led_by
+from tracejury.processors.trace_outline import LARGE, outline_of, to_json
+from tracejury.schemas.columns import Row
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.judged_rows import (
     FINDING_COLUMNS,
     FINDING_SELECT,
     JUDGEMENT_COLUMNS,
@@ -22,10 +22,11 @@ from ...schemas.judged_rows import (
     trace_row,
     verdict_row,
 )
-from ...schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
-from ...schemas.spans import LogRecord, Span
-from ...schemas.trajectory import TraceState
-from ...schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
+from tracejury.schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
+
 from . import ledger
 from .client import Store
 from .inserting import insert_rows, storing

@@ -11,7 +11,8 @@ from array import array
 from collections.abc import Iterator
 from typing import Final
 
-from ...processors.assemble import TraceKey
+from tracejury.processors.assemble import TraceKey
+
 from .client import Store
 
 BITS: Final = 26

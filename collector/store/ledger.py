@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ...schemas.filters import LEDGER_FILTERS, conditions
-from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, Spend, ledger_from_row
-from ...schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
-from ...schemas.trajectory import TraceState
-from ...schemas.verdicts import DETECTORS, Outcome, Subject, SubjectKind, session_of
+from tracejury.schemas.filters import LEDGER_FILTERS, conditions
+from tracejury.schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, Spend, ledger_from_row
+from tracejury.schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import DETECTORS, Outcome, Subject, SubjectKind, session_of
+
 from .answers import StoredAnswers
 from .client import Store
 from .pending_traces import JUDGED

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from ...judges.causes import led_by
-from ...judges.llm.client import Reply
-from ...processors.assemble import TraceKey
-from ...schemas.columns import Row
-from ...schemas.findings import Finding
-from ...schemas.judged_rows import (
+from tracejury.judges.causes import led_by
+from tracejury.judges.llm.client import Reply
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.columns import Row
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.judged_rows import (
     FINDING_COLUMNS,
     FINDING_SELECT,
     JUDGEMENT_COLUMNS,
@@ -21,8 +21,9 @@ from ...schemas.judged_rows import (
     judgement_row,
     verdict_row,
 )
-from ...schemas.llm_rows import AnswerRow, LedgerRow, Spend
-from ...schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
+from tracejury.schemas.llm_rows import AnswerRow, LedgerRow, Spend
+from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
+
 from . import install, ledger
 from .answers import DAY, StoredAnswers, spend_of_all
 from .client import Store

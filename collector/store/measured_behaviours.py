@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Final
 
-from ...judges.packs.rut.figures import of_session
-from ...judges.packs.rut.measures import LABELLER, ORACLE, behaviours
-from ...schemas.checks import ItemAnswer
-from ...schemas.judged_rows import STANDS
-from ...schemas.queries.measures import MeasureQuery
-from ...schemas.verdicts import Subject, SubjectKind, session_of
+from tracejury.judges.packs.rut.figures import of_session
+from tracejury.judges.packs.rut.measures import LABELLER, ORACLE, behaviours
+from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.judged_rows import STANDS
+from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.verdicts import Subject, SubjectKind, session_of
+
 from .measures import EXCHANGE_IDS, OF_SESSIONS, SUBJECTS, THEIRS, values_of
 from .scope import TENANT, Scope
 

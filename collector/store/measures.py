@@ -9,9 +9,10 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from ...schemas.judged_rows import STANDS
-from ...schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
-from ...schemas.verdicts import Subject, SubjectKind, session_of
+from tracejury.schemas.judged_rows import STANDS
+from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
+from tracejury.schemas.verdicts import Subject, SubjectKind, session_of
+
 from .lists.names import short
 from .scope import TENANT, Scope
 

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from ... import schemas
-from ...schemas.errors import ConfigError
+from tracejury import schemas
+from tracejury.schemas.errors import ConfigError
+
 from .client import Store
 
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql\Z")

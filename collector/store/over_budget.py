@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.findings import LIVE
-from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, ledger_from_row
-from ...schemas.taxonomy import Severity
-from ...schemas.verdicts import DETECTORS, Outcome, Subject, SubjectKind, session_of
+from tracejury.schemas.findings import LIVE
+from tracejury.schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, ledger_from_row
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.verdicts import DETECTORS, Outcome, Subject, SubjectKind, session_of
+
 from .client import Store
 from .pending_traces import JUDGED
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from ...schemas.errors import StoreError
+from tracejury.schemas.errors import StoreError
+
 from .client import Store
 
 _NAME: Final = re.compile(r"(?P<partition>.+?)_(?P<first>\d+)_(?P<last>\d+)_\d+(?:_\d+)?\Z")

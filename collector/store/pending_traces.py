@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from ...processors.assemble import TraceKey
-from ..worker.log_throttle import LogThrottle
+from tracejury.collector.worker.log_throttle import LogThrottle
+from tracejury.processors.assemble import TraceKey
 
 MOST: Final = 1000
 """Traces that are named in one statement; more are looked for by their arrival."""

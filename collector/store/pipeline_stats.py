@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.filters import OF_SERVICE
-from ...schemas.findings import Verification
-from ...schemas.llm_rows import LATEST
-from ...schemas.queries.pipeline_stats import Timeliness, VerifierSeen, VersionSeen
-from ...schemas.rates import Sums
-from ...schemas.verdicts import DETECTORS, Outcome
+from tracejury.schemas.filters import OF_SERVICE
+from tracejury.schemas.findings import Verification
+from tracejury.schemas.llm_rows import LATEST
+from tracejury.schemas.queries.pipeline_stats import Timeliness, VerifierSeen, VersionSeen
+from tracejury.schemas.rates import Sums
+from tracejury.schemas.verdicts import DETECTORS, Outcome
+
 from .client import Store
 from .lists.findings import HOLDS
 from .scope import TENANT, Scope

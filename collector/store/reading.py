@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from ...schemas.decisive import DECISIVE
-from ...schemas.filters import ERROR_FILTERS, SPAN_FILTER, conditions
-from ...schemas.findings import Finding
-from ...schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
-from ...schemas.queries.reader import ErrorQuery, LocatedFinding, TraceQuery, TraceRow
-from ...schemas.taxonomy import Severity
-from ...schemas.verdicts import Verdict
+from tracejury.schemas.decisive import DECISIVE
+from tracejury.schemas.filters import ERROR_FILTERS, SPAN_FILTER, conditions
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
+from tracejury.schemas.queries.reader import ErrorQuery, LocatedFinding, TraceQuery, TraceRow
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.verdicts import Verdict
+
 from .client import Store
 from .findings import read_finding
 from .lists.findings import HOLDS, sure, thresholds

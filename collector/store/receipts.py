@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...schemas.receipts import RECEIPTS, DeletionReceipt
+from tracejury.schemas.receipts import RECEIPTS, DeletionReceipt
+
 from .client import Store
 from .inserting import store_rows
 from .scope import TENANT, Scope

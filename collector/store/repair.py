@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ...schemas.errors import StoreError, TracejuryError
+from tracejury.schemas.errors import StoreError, TracejuryError
+
 from .client import Store
 from .damage import DetachedPart, detached_parts
 from .parts import active_parts

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from ...schemas.config_base import MIB
-from ...schemas.errors import ConfigError
+from tracejury.schemas.config_base import MIB
+from tracejury.schemas.errors import ConfigError
+
 from . import folder_lock
 from .backup_manifest import DATA, Manifest
 from .client import Store

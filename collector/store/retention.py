@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ...processors.assemble import SECOND
+from tracejury.processors.assemble import SECOND
+
 from .client import Store
 from .config import ANY, MAX_RETENTION_DAYS, RetentionRule, StoreConfig
 

@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ...processors.assemble import SECOND
-from ..worker.outage_log import OutageLog
-from ..worker.worker import Task, Worker
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import Task, Worker
+from tracejury.processors.assemble import SECOND
+
 from .client import Store
 from .dead_letter import DeadLetterFolder
 from .deletion import Deletion

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ...processors.assemble import TraceKey
-from ...schemas.rule_calibrations import CALIBRATIONS, RuleCalibration
-from ...schemas.verdicts import DETECTORS
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.rule_calibrations import CALIBRATIONS, RuleCalibration
+from tracejury.schemas.verdicts import DETECTORS
+
 from .client import Store
 from .inserting import store_rows
 from .lists.findings import HOLDS

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...judges.records import family
-from ...judges.registry import priors
-from ...judges.rule_settings import RuleSetting
-from ...processors.assemble import TraceKey
-from ...schemas.verdicts import DETECTORS
+from tracejury.judges.records import family
+from tracejury.judges.registry import priors
+from tracejury.judges.rule_settings import RuleSetting
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.verdicts import DETECTORS
+
 from .client import Store
 from .lists.findings import HOLDS
 from .pending_traces import JUDGED

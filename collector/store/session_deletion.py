@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from ...schemas.llm_rows import ANSWER_COLUMNS
-from ...schemas.verdicts import Subject, SubjectKind, session_of, session_subject_id
+from tracejury.schemas.llm_rows import ANSWER_COLUMNS
+from tracejury.schemas.verdicts import Subject, SubjectKind, session_of, session_subject_id
+
 from .client import Store
 from .scope import TENANT, Scope
 

@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, ledger_from_row
-from ...schemas.trajectory import TraceState
-from ...schemas.verdicts import SubjectKind, session_subject_id
+from tracejury.schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, ledger_from_row
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import SubjectKind, session_subject_id
+
 from .client import Store
 from .scope import TENANT, Scope
 

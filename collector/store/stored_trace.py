@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ...processors.assemble import Assembler, AssemblerConfig
-from ...processors.joining import groups_of, together
-from ...processors.rebuild import rebuild
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.spans import Span
-from ...schemas.trajectory import Trace, TraceState
+from tracejury.processors.assemble import Assembler, AssemblerConfig
+from tracejury.processors.joining import groups_of, together
+from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.spans import Span
+from tracejury.schemas.trajectory import Trace, TraceState
+
 from .judging import StoredJudging
 
 

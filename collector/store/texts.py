@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...processors.assemble import SECOND, AssemblerConfig, TraceKey
-from ...processors.searchable import searchable
-from ...schemas.columns import Row
-from ...schemas.judged_rows import TEXT_COLUMNS, text_row
-from ...schemas.spans import Span
-from ...schemas.trajectory import TraceState
-from ...schemas.verdicts import DETECTORS, JudgedTrace, Outcome
+from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
+from tracejury.processors.searchable import searchable
+from tracejury.schemas.columns import Row
+from tracejury.schemas.judged_rows import TEXT_COLUMNS, text_row
+from tracejury.schemas.spans import Span
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, Outcome
+
 from .client import Store
 from .inserting import insert_rows, storing
 from .judging import StoredJudging

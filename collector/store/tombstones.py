@@ -6,8 +6,8 @@ import threading
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, Protocol
 
-from ...processors.assemble import TraceKey
-from ...schemas.batch import Batch
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.batch import Batch
 
 _KNOWN: Final = "SELECT tenant, TraceId, max(Until) FROM deletions WHERE Until > {now:UInt64} GROUP BY tenant, TraceId"
 

@@ -11,8 +11,9 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from ...processors.assemble import SECOND, TraceKey
-from ...schemas.verdicts import DETECTORS, Outcome
+from tracejury.processors.assemble import SECOND, TraceKey
+from tracejury.schemas.verdicts import DETECTORS, Outcome
+
 from .client import Store
 from .inserting import store_rows
 

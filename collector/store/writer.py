@@ -16,9 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...schemas.batch import Batch
-from ...schemas.config_base import MIB
-from ...schemas.errors import OverloadedError, RetryableError
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.config_base import MIB
+from tracejury.schemas.errors import OverloadedError, RetryableError
+
 from .client import Store
 from .committer import Committed, Committer, Hearer, Outcome, WriterCounters
 from .config import WriterConfig

@@ -11,7 +11,8 @@ from typing import Final
 
 from fastapi import FastAPI, Response
 
-from ...schemas.errors import NotFoundError
+from tracejury.schemas.errors import NotFoundError
+
 from .site import page
 
 TYPES: Final[Mapping[str, str]] = {

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...schemas.queries.glossary import Term
-from ...schemas.rates import By, Rate, RateAnswer, RateQuery, ToolRates
-from ...schemas.taxonomy import TRAIL, Dimension, with_group
-from ...schemas.text.naming import MOST, agent_name, shortened
-from ..queries.explain.glossary import find_term
-from ..queries.reader import Rates
+from tracejury.collector.queries.explain.glossary import find_term
+from tracejury.collector.queries.reader import Rates
+from tracejury.schemas.queries.glossary import Term
+from tracejury.schemas.rates import By, Rate, RateAnswer, RateQuery, ToolRates
+from tracejury.schemas.taxonomy import TRAIL, Dimension, with_group
+from tracejury.schemas.text.naming import MOST, agent_name, shortened
+
 from .links import session_link
 from .window import Window
 

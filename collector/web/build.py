@@ -7,10 +7,11 @@ from typing import Final
 from anyio import CapacityLimiter
 from fastapi import FastAPI
 
-from ... import __version__
-from ..api.security import SecureHeaders
-from ..api.services import Services
-from ..queries.explain.glossary import find_term
+from tracejury import __version__
+from tracejury.collector.api.security import SecureHeaders
+from tracejury.collector.api.services import Services
+from tracejury.collector.queries.explain.glossary import find_term
+
 from .assets import add_assets, load_assets
 from .change_feed import ChangeFeed
 from .errors import refusal_pages

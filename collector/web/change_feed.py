@@ -15,10 +15,10 @@ from typing import Final, Self
 
 from cachetools import LRUCache
 
-from ...schemas.errors import OverloadedError
-from ...schemas.findings import Finding
-from ...schemas.verdicts import JudgedSubject, JudgedTrace, Outcome
-from ..queries.trace.trace_queries import TraceQueries
+from tracejury.collector.queries.trace.trace_queries import TraceQueries
+from tracejury.schemas.errors import OverloadedError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace, Outcome
 
 MAX_SUBSCRIBERS: Final = 256
 MAX_OF_ONE: Final = 64

@@ -8,10 +8,11 @@ from typing import Final
 
 from cachetools import TTLCache
 
-from ...schemas.wire.doctor import DiagnosisJson
-from ..queries.doctor.ask import DAY, glance
-from ..queries.present_doctor import present_diagnosis
-from ..queries.reader import Reader
+from tracejury.collector.queries.doctor.ask import DAY, glance
+from tracejury.collector.queries.present_doctor import present_diagnosis
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.wire.doctor import DiagnosisJson
+
 from .window import MINUTE
 
 TTL: Final = 10 * MINUTE

@@ -11,9 +11,10 @@ from jinja2 import Environment
 from starlette.datastructures import QueryParams
 from starlette.types import Scope
 
-from ...schemas.errors import ConfigError
-from ..api.answers import Refusal
-from ..api.security import SECURE
+from tracejury.collector.api.answers import Refusal
+from tracejury.collector.api.security import SECURE
+from tracejury.schemas.errors import ConfigError
+
 from .window import Window, read_window
 
 TITLES: Final = {

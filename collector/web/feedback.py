@@ -12,11 +12,12 @@ from urllib.parse import quote, urlencode
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from ...schemas.agent_errors import ErrorSummary
-from ...schemas.annotations import Annotation, HumanScore, Review
-from ...schemas.errors import ConfigError
-from ...schemas.queries.reader import Confidence
-from ..labels.labelling import Labelling
+from tracejury.collector.labels.labelling import Labelling
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.queries.reader import Confidence
+
 from .site import Form, Site, action, is_fragment
 from .trace.opinions import TERMS, a_missed_error, a_review, a_score, an_opinion, annotator_of
 from .trace.pages import ANNOTATOR, annotator

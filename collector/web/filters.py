@@ -10,10 +10,10 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from ...schemas.rates import Estimate
-from ...schemas.text.moments import iso_time
-from ...schemas.text.naming import agent_name, is_whole
-from ...schemas.text.terminal import one_line, safe
+from tracejury.schemas.rates import Estimate
+from tracejury.schemas.text.moments import iso_time
+from tracejury.schemas.text.naming import agent_name, is_whole
+from tracejury.schemas.text.terminal import one_line, safe
 
 SHORT_ID: Final = 6
 """Characters at each end of a long id: those of one time, or of one generator, may begin alike."""

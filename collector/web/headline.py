@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ...schemas.rates import Estimate, Population, Rate, RateAnswer, RateComparison, RateRow, Unit
+from tracejury.schemas.rates import Estimate, Population, Rate, RateAnswer, RateComparison, RateRow, Unit
+
 from .filters import SECOND, counted, percent
 from .window import Window, field_time
 

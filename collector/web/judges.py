@@ -9,19 +9,20 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 
-from ...judges.llm.budget import used_of_caps
-from ...judges.measures.rates import share, share_difference
-from ...schemas.errors import NotFoundError
-from ...schemas.llm_rows import Spend
-from ...schemas.queries.labels import JudgeQuality
-from ...schemas.queries.ledger import LedgerEntry, LedgerQuery
-from ...schemas.queries.pipeline_stats import VersionSeen
-from ...schemas.queries.reader import Confidence, Position
-from ...schemas.rates import By, Estimate, Population, RateAnswer, RateQuery
-from ...schemas.verdicts import Outcome
-from ..api.params import read_cursor, write_cursor
-from ..queries.explain.glossary import find_term
-from ..queries.present_llm import day_start, spent_by_purpose
+from tracejury.collector.api.params import read_cursor, write_cursor
+from tracejury.collector.queries.explain.glossary import find_term
+from tracejury.collector.queries.present_llm import day_start, spent_by_purpose
+from tracejury.judges.llm.budget import used_of_caps
+from tracejury.judges.measures.rates import share, share_difference
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.llm_rows import Spend
+from tracejury.schemas.queries.labels import JudgeQuality
+from tracejury.schemas.queries.ledger import LedgerEntry, LedgerQuery
+from tracejury.schemas.queries.pipeline_stats import VersionSeen
+from tracejury.schemas.queries.reader import Confidence, Position
+from tracejury.schemas.rates import By, Estimate, Population, RateAnswer, RateQuery
+from tracejury.schemas.verdicts import Outcome
+
 from .headline import RateChange, change_of
 from .site import Site, choice, page
 from .window import HOUR, Window

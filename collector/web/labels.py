@@ -9,8 +9,9 @@ from urllib.parse import quote, urlencode
 
 from fastapi import FastAPI, Request, Response
 
-from ...schemas.queries.labels import JudgeQuality, Purpose, QueueItem, QueueQuery, Stratum
-from ..rates.calibration import ENOUGH
+from tracejury.collector.rates.calibration import ENOUGH
+from tracejury.schemas.queries.labels import JudgeQuality, Purpose, QueueItem, QueueQuery, Stratum
+
 from .site import Site, choice, page, simulated
 from .trace.pages import annotator
 

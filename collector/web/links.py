@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote
 
-from ...schemas.text.naming import is_whole
+from tracejury.schemas.text.naming import is_whole
+
 from .window import Window
 
 DOTS: Final = frozenset({".", ".."})

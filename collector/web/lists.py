@@ -13,12 +13,13 @@ from urllib.parse import urlencode
 from fastapi import Request, Response
 from pydantic import ConfigDict, Field
 
-from ...schemas.queries.listing import SessionRow, Sort
-from ...schemas.queries.reader import Confidence, TraceQuery, TraceRow
-from ..api.params import Text
-from ..api.params_lists import FilterParams, ListParams, Order
-from ..queries.present_lists import searched
-from ..queries.reader import Reader
+from tracejury.collector.api.params import Text
+from tracejury.collector.api.params_lists import FilterParams, ListParams, Order
+from tracejury.collector.queries.present_lists import searched
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.queries.listing import SessionRow, Sort
+from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
+
 from .site import Site
 from .window import DAY, RANGES, Window, field_time
 

@@ -18,11 +18,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, format_sse_event
 
-from ...schemas.errors import ConfigError, OverloadedError, RetryableError
-from ...schemas.filters import an_id
-from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Position
-from ...schemas.taxonomy import Severity
-from ...schemas.text.jsontext import text_of
+from tracejury.schemas.errors import ConfigError, OverloadedError, RetryableError
+from tracejury.schemas.filters import an_id
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Position
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.text.jsontext import text_of
+
 from .change_feed import ChangeFeed
 from .site import Site, page
 from .tail import SHOWN, Tail, place_of, read_place, write_place

@@ -8,12 +8,13 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 
-from ...schemas.errors import NotFoundError
-from ...schemas.queries.labels import LabelQuery
-from ...schemas.queries.reader import Confidence, ErrorQuery, LocatedError, Position, TraceQuery
-from ...schemas.rates import By, Population, RateComparison, RateQuery, Unit
-from ...schemas.taxonomy import Severity
-from ..queries.reader import Rates
+from tracejury.collector.queries.reader import Rates
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.queries.labels import LabelQuery
+from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError, Position, TraceQuery
+from tracejury.schemas.rates import By, Population, RateComparison, RateQuery, Unit
+from tracejury.schemas.taxonomy import Severity
+
 from .breakdown import break_down, judges_by_behaviour
 from .diagnosis_cache import DiagnosisCache
 from .headline import headline

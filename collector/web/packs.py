@@ -8,11 +8,12 @@ from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
 
-from ...schemas.errors import NotFoundError
-from ...schemas.queries.measures import MeasuredPack, MeasureQuery
-from ...schemas.rates import Estimate
-from ..api.params_measures import GROUPS, checked_group
-from ..queries.measures import MeasureAnswer, MeasureFigure, MeasureGroup, Measures
+from tracejury.collector.api.params_measures import GROUPS, checked_group
+from tracejury.collector.queries.measures import MeasureAnswer, MeasureFigure, MeasureGroup, Measures
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.queries.measures import MeasuredPack, MeasureQuery
+from tracejury.schemas.rates import Estimate
+
 from .filters import SECOND, counted
 from .headline import points
 from .site import Site, page

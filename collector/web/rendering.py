@@ -9,8 +9,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ...schemas.taxonomy import with_group
-from ...schemas.text.scores import score_words
+from tracejury.schemas.taxonomy import with_group
+from tracejury.schemas.text.scores import score_words
+
 from .assets import Asset
 from .filters import FILTERS
 from .links import session_link, trace_link

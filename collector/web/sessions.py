@@ -10,18 +10,19 @@ from urllib.parse import urlencode
 from fastapi import FastAPI, Query, Request, Response
 from pydantic import ConfigDict
 
-from ...schemas.errors import NotFoundError
-from ...schemas.queries.conversation import SessionExchange
-from ...schemas.queries.listing import SessionRow, Sort
-from ...schemas.queries.measures import MeasuredPack, PackMeasure
-from ...schemas.queries.reader import Confidence
-from ...schemas.text.naming import error_place, is_whole
-from ...schemas.verdicts import Verdict, session_of
-from ..api.lists import sessions_page
-from ..api.params import Text
-from ..api.params_lists import SessionParams
-from ..api.paths import SOME
-from ..api.prefixes import whole_session_id
+from tracejury.collector.api.lists import sessions_page
+from tracejury.collector.api.params import Text
+from tracejury.collector.api.params_lists import SessionParams
+from tracejury.collector.api.paths import SOME
+from tracejury.collector.api.prefixes import whole_session_id
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.queries.conversation import SessionExchange
+from tracejury.schemas.queries.listing import SessionRow, Sort
+from tracejury.schemas.queries.measures import MeasuredPack, PackMeasure
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.text.naming import error_place, is_whole
+from tracejury.schemas.verdicts import Verdict, session_of
+
 from .lists import PageParams, list_page
 from .site import Site, page
 from .window import field_time

@@ -8,11 +8,12 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from ...schemas.errors import TracejuryError
-from ..api.access import SIGN_IN
-from ..api.security import is_https
-from ..auth.key import KeyScope
-from ..auth.sign_in import COOKIE, LASTS
+from tracejury.collector.api.access import SIGN_IN
+from tracejury.collector.api.security import is_https
+from tracejury.collector.auth.key import KeyScope
+from tracejury.collector.auth.sign_in import COOKIE, LASTS
+from tracejury.schemas.errors import TracejuryError
+
 from .site import Form, Site, action, page
 
 _NO_STORE: Final = {"Cache-Control": "no-store"}

@@ -20,13 +20,14 @@ from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 from starlette.datastructures import Headers
 
-from ...schemas.errors import ConfigError
-from ..api.access import KEY
-from ..api.security import COOKIE, cookie_of, is_https, parse_form
-from ..api.services import Services
-from ..auth.key import AccessKey
-from ..auth.sign_in import COOKIE as SESSION
-from ..queries.reader import Reader
+from tracejury.collector.api.access import KEY
+from tracejury.collector.api.security import COOKIE, cookie_of, is_https, parse_form
+from tracejury.collector.api.services import Services
+from tracejury.collector.auth.key import AccessKey
+from tracejury.collector.auth.sign_in import COOKIE as SESSION
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.errors import ConfigError
+
 from .change_feed import ChangeFeed
 from .window import Window, read_window
 

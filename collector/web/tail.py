@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...schemas.queries.reader import ErrorQuery, LocatedFinding, Position
-from ..queries.reader import Reader
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.queries.reader import ErrorQuery, LocatedFinding, Position
 
 SHOWN: Final = 100
 """Findings that the page begins with, and the least that a poll returns where there are more."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...schemas.errors import RetryableError
-from ...schemas.findings import FindingState
-from ...schemas.queries.reader import Confidence, LocatedError, LocatedFinding
-from ...schemas.taxonomy import Severity
-from ..queries.reader import Reader
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.findings import FindingState
+from tracejury.schemas.queries.reader import Confidence, LocatedError, LocatedFinding
+from tracejury.schemas.taxonomy import Severity
 
 
 @dataclass(frozen=True, slots=True)

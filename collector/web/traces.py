@@ -6,8 +6,9 @@ from typing import Annotated, Final
 
 from fastapi import FastAPI, Query, Request, Response
 
-from ...schemas.queries.listing import Sort
-from ..api.lists import traces_page
+from tracejury.collector.api.lists import traces_page
+from tracejury.schemas.queries.listing import Sort
+
 from .lists import PageParams, list_page
 from .site import Site, page
 

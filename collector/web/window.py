@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
 
-from ...schemas.errors import ConfigError
-from ...schemas.text.moments import LAST, iso_time, parse_since
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.text.moments import LAST, iso_time, parse_since
 
 MINUTE: Final = 60_000_000_000
 HOUR: Final = 60 * MINUTE

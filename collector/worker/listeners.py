@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ...schemas.verdicts import JudgedSubject, JudgedTrace
+from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from ...schemas.errors import TracejuryError
-from ...schemas.text.terminal import one_line
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.text.terminal import one_line
 
 SECOND: Final = 1_000_000_000
 REPEAT_NANOS: Final = 600 * SECOND

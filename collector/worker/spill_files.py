@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 from typing import IO, Final
 
-from ...schemas.config_base import MIB
+from tracejury.schemas.config_base import MIB
+
 from .log_throttle import LogThrottle
 
 log = logging.getLogger(__name__)

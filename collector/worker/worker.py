@@ -11,7 +11,8 @@ from concurrent.futures import CancelledError
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Generic, TypeVar
 
-from ...schemas.errors import RetryableError
+from tracejury.schemas.errors import RetryableError
+
 from .keyed_queue import Item, KeyedQueue
 from .outage_log import SECOND, OutageLog
 from .poison_tracker import PoisonTracker

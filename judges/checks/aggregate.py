@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Final
 
-from ...schemas.rates import Estimate
-from ..measures.distributions import deviate, t_quantile
-from ..measures.rates import hybrid
-from ..measures.wilson import wilson_of
+from tracejury.judges.measures.distributions import deviate, t_quantile
+from tracejury.judges.measures.rates import hybrid
+from tracejury.judges.measures.wilson import wilson_of
+from tracejury.schemas.rates import Estimate
 
 _LEVEL: Final = 0.95
 _TAIL: Final = (1 + _LEVEL) / 2

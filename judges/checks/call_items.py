@@ -6,17 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.checks import CheckItem, ItemAnswer
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.shown import shown_line
-from ...schemas.trajectory import AgentRun, Exchange, ToolCall, Trace, Turn, TurnKind
-from ...schemas.transcript import Step
-from ..detectors.failures import tool_evidence
-from ..facts import CallFacts, read_call
-from ..failure_text import FailureKind, told_at
-from ..names import Role, reads
-from ..quoting import json_text, quote, quote_call
-from ..tool_schema import parameters_of, reason_of_refusal
+from tracejury.judges.detectors.failures import tool_evidence
+from tracejury.judges.facts import CallFacts, read_call
+from tracejury.judges.failure_text import FailureKind, told_at
+from tracejury.judges.names import Role, reads
+from tracejury.judges.quoting import json_text, quote, quote_call
+from tracejury.judges.tool_schema import parameters_of, reason_of_refusal
+from tracejury.schemas.checks import CheckItem, ItemAnswer
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.shown import shown_line
+from tracejury.schemas.trajectory import AgentRun, Exchange, ToolCall, Trace, Turn, TurnKind
+from tracejury.schemas.transcript import Step
+
 from .check_types import Check
 
 _LONGEST: Final = 200  # characters of an item's text, and of why it failed

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...schemas.checks import CheckItem, ItemAnswer
-from ...schemas.trajectory import Trace
-from ...schemas.transcript import RecordedExchange, SessionRecord, Step
-from ...schemas.verdicts import Subject
+from tracejury.schemas.checks import CheckItem, ItemAnswer
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.transcript import RecordedExchange, SessionRecord, Step
+from tracejury.schemas.verdicts import Subject
+
 from .check_types import Check
 
 

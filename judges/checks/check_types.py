@@ -7,8 +7,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from ...schemas.taxonomy import Dimension, Severity
-from ..llm.criteria_types import Data, Name, Share, Text
+from tracejury.judges.llm.criteria_types import Data, Name, Share, Text
+from tracejury.schemas.taxonomy import Dimension, Severity
 
 
 class ItemSource(StrEnum):

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ...schemas.transcript import Chapter
-from ..llm.case import Deliberating, Deliberation
-from ..llm.client import Reply
-from ..llm.conversation import Asking, ask, together
-from ..llm.identity import ordered
-from ..llm.record import Part
-from ..llm.ruling import NO_CONTENT, captured
+from tracejury.judges.llm.case import Deliberating, Deliberation
+from tracejury.judges.llm.client import Reply
+from tracejury.judges.llm.conversation import Asking, ask, together
+from tracejury.judges.llm.identity import ordered
+from tracejury.judges.llm.record import Part
+from tracejury.judges.llm.ruling import NO_CONTENT, captured
+from tracejury.schemas.transcript import Chapter
+
 from .case import AskedCheck, CheckCase
 from .check_types import ItemSource
 from .grounding import Grounds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...schemas.checks import ItemAnswer
+from tracejury.schemas.checks import ItemAnswer
 
 Formula = Callable[[Sequence[Sequence[ItemAnswer]]], "Ratio"]
 """A measure of a session: from the answers of its exchanges, in order, or of the session itself as the only member."""

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ...schemas.checks import CheckItem, ItemAnswer
-from ...schemas.findings import Finding, FindingState, finding_id, fingerprint
-from ...schemas.shown import folded
-from ...schemas.transcript import Step, StepKind
-from ..llm import leniency
-from ..llm.placing import ClaimLocation, QuotePlacer
+from tracejury.judges.llm import leniency
+from tracejury.judges.llm.placing import ClaimLocation, QuotePlacer
+from tracejury.schemas.checks import CheckItem, ItemAnswer
+from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint
+from tracejury.schemas.shown import folded
+from tracejury.schemas.transcript import Step, StepKind
+
 from .case import AskedCheck, CheckCase
 from .check_types import ItemSource
 from .markup import Unmarked

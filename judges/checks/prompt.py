@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...schemas.transcript import Step
-from ..llm.client import Prompt, PromptMessage
-from ..llm.prompt import cached
-from ..llm.record import Part, data, fenced, mark
+from tracejury.judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.prompt import cached
+from tracejury.judges.llm.record import Part, data, fenced, mark
+from tracejury.schemas.transcript import Step
+
 from . import prompt_text as text
 from .case import CheckCase
 from .how_asked import HowAsked

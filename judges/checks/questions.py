@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final, Literal
 
-from ...schemas.checks import CheckItem
-from ...schemas.transcript import Chapter
+from tracejury.schemas.checks import CheckItem
+from tracejury.schemas.transcript import Chapter
+
 from .case import AskedCheck, CheckCase
 from .check_types import ItemSource
 

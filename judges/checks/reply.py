@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
-from ...schemas.shown import folded
-from ..evidence import MAX_EVIDENCE
-from ..llm import leniency
-from ..llm.answer import MAX_SUMMARY, json_object, list_of, object_of
-from ..llm.answer_types import AnswerError
+from tracejury.judges.evidence import MAX_EVIDENCE
+from tracejury.judges.llm import leniency
+from tracejury.judges.llm.answer import MAX_SUMMARY, json_object, list_of, object_of
+from tracejury.judges.llm.answer_types import AnswerError
+from tracejury.schemas.shown import folded
+
 from .check_types import Check
 from .questions import CheckQuestion
 

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...schemas.checks import ItemAnswer
-from ...schemas.findings import Finding
-from ...schemas.shown import folded
-from ...schemas.verdicts import Verdict
+from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.shown import folded
+from tracejury.schemas.verdicts import Verdict
+
 from .case import AskedCheck, CheckCase
 from .check_types import ItemSource
 from .formula import measured

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..base import Detector
+from tracejury.judges.base import Detector
+
 from . import (
     arguments,
     churn,

@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ...schemas.normalized import Json
-from ..abstention import abstains
-from ..base import Context
-from ..claims import answer_text
-from ..facts import RunFacts, TurnFacts, failed_calls
-from ..names import Role
-from ..quoting import quote_call, values_of
-from ..rule import Hit, rule
-from ..wording import WORDINGS
+from tracejury.judges.abstention import abstains
+from tracejury.judges.base import Context
+from tracejury.judges.claims import answer_text
+from tracejury.judges.facts import RunFacts, TurnFacts, failed_calls
+from tracejury.judges.names import Role
+from tracejury.judges.quoting import quote_call, values_of
+from tracejury.judges.rule import Hit, rule
+from tracejury.judges.wording import WORDINGS
+from tracejury.schemas.normalized import Json
+
 from .completion import answer_quote
 
 _PATH: Final = re.compile(r"^[\w./\\~ ()-]{1,200}\.[A-Za-z][A-Za-z0-9]{1,4}$")

@@ -7,14 +7,14 @@ from itertools import islice
 from operator import eq
 from typing import Any, Final
 
-from ...schemas.normalized import Json
-from ...schemas.trajectory import ToolCall, TurnKind
-from ..base import Context
-from ..facts import CallFacts, RunFacts, TurnFacts
-from ..names import Role
-from ..phrases import times
-from ..quoting import json_text, quote_call, quote_executed, values_of
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.facts import CallFacts, RunFacts, TurnFacts
+from tracejury.judges.names import Role
+from tracejury.judges.phrases import times
+from tracejury.judges.quoting import json_text, quote_call, quote_executed, values_of
+from tracejury.judges.rule import Hit, rule
+from tracejury.schemas.normalized import Json
+from tracejury.schemas.trajectory import ToolCall, TurnKind
 
 CHURNED: Final = 2
 """Similar free-text queries under one plan that count as churning."""

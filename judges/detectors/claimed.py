@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from ...schemas.normalized import Message
-from ..base import Context
-from ..claims import gives_up_honestly, statement
-from ..facts import RunFacts, TurnFacts
-from ..figures import Detail, Support, details
-from ..history import opening_messages
-from ..names import Role, reads, words_of
-from ..quoting import json_text, quote
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.claims import gives_up_honestly, statement
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.figures import Detail, Support, details
+from tracejury.judges.history import opening_messages
+from tracejury.judges.names import Role, reads, words_of
+from tracejury.judges.quoting import json_text, quote
+from tracejury.judges.rule import Hit, rule
+from tracejury.schemas.normalized import Message
 
 _SENTENCE: Final = re.compile(r"[^.!?\n]{1,400}(?:[.](?=\S)[^.!?\n]{0,200}){0,8}[.!?]?")
 _OPEN: Final = re.compile(

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from ..base import Context
-from ..claims import gives_up_honestly
-from ..commands import edits, unapplied
-from ..facts import RunFacts, TurnFacts, failed_calls
-from ..failure_text import FailureKind
-from ..names import Role
-from ..phrases import times
-from ..quoting import json_text, quote, quote_call
-from ..rule import Hit, rule
-from ..wording import TESTS_CLAIMED, TESTS_RUN, WORDINGS, first_of, holds_any
+from tracejury.judges.base import Context
+from tracejury.judges.claims import gives_up_honestly
+from tracejury.judges.commands import edits, unapplied
+from tracejury.judges.facts import RunFacts, TurnFacts, failed_calls
+from tracejury.judges.failure_text import FailureKind
+from tracejury.judges.names import Role
+from tracejury.judges.phrases import times
+from tracejury.judges.quoting import json_text, quote, quote_call
+from tracejury.judges.rule import Hit, rule
+from tracejury.judges.wording import TESTS_CLAIMED, TESTS_RUN, WORDINGS, first_of, holds_any
 
 SAME_STEPS: Final = 3
 """Equal steps in a row with equal outcomes that are a waste."""

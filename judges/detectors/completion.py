@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import TurnKind
-from ..base import Context
-from ..claims import answer_text, gives_up_honestly
-from ..facts import RunFacts, TurnFacts
-from ..failure_text import OUTAGES, FailureKind
-from ..names import reads
-from ..phrases import count
-from ..quoting import quote, quote_call
-from ..rest_of_trace import RestOfTrace
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.claims import answer_text, gives_up_honestly
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.failure_text import OUTAGES, FailureKind
+from tracejury.judges.names import reads
+from tracejury.judges.phrases import count
+from tracejury.judges.quoting import quote, quote_call
+from tracejury.judges.rest_of_trace import RestOfTrace
+from tracejury.judges.rule import Hit, rule
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import TurnKind
 
 FEW_ACTS: Final = 2
 """Acting turns, the answering one included, that are few ..."""

@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import AgentRun, TurnKind
-from ..base import Context
-from ..endings import EndKind
-from ..facts import RunFacts, TurnFacts
-from ..quoting import quote
-from ..rest_of_trace import RestOfTrace
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.endings import EndKind
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.quoting import quote
+from tracejury.judges.rest_of_trace import RestOfTrace
+from tracejury.judges.rule import Hit, rule
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import AgentRun, TurnKind
 
 _KINDS: Final[tuple[tuple[str, EndKind, str, str, str], ...]] = (
     # rule, kind, category, how, title

@@ -9,11 +9,11 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Final
 
-from ..base import Context
-from ..facts import CallFacts, RunFacts
-from ..names import Role, text_of
-from ..quoting import quote
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.facts import CallFacts, RunFacts
+from tracejury.judges.names import Role, text_of
+from tracejury.judges.quoting import quote
+from tracejury.judges.rule import Hit, rule
 
 _NAME: Final = re.compile(r"[A-Z](?<!\w[A-Z])[a-z]{4,30}\b")
 """A capitalised word. What a pattern begins with is sought much faster than what must stand before it."""

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...schemas.taxonomy import Severity
-from ..base import Context
-from ..code_faults import CodeFault, last_words
-from ..executions import Execution
-from ..facts import RunFacts, TurnFacts
-from ..names import text_of
-from ..phrases import times
-from ..quoting import quote
-from ..rest_of_trace import RestOfTrace
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.code_faults import CodeFault, last_words
+from tracejury.judges.executions import Execution
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.names import text_of
+from tracejury.judges.phrases import times
+from tracejury.judges.quoting import quote
+from tracejury.judges.rest_of_trace import RestOfTrace
+from tracejury.judges.rule import Hit, rule
+from tracejury.schemas.taxonomy import Severity
 
 
 def _failed(facts: RunFacts, ctx: Context) -> Iterator[Hit]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ..base import Context
-from ..facts import RunFacts
-from ..quoting import quote
-from ..rule import Hit, rule
-from ..wording import FABRICATION, first_of
+from tracejury.judges.base import Context
+from tracejury.judges.facts import RunFacts
+from tracejury.judges.quoting import quote
+from tracejury.judges.rule import Hit, rule
+from tracejury.judges.wording import FABRICATION, first_of
 
 
 def _made_up(facts: RunFacts, _: Context) -> Iterator[Hit]:

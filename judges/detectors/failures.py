@@ -11,19 +11,20 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import ToolCall
-from ..base import Context
-from ..claims import gives_up_honestly
-from ..facts import SURVEYS, CallFacts, RunFacts, TurnFacts, failed_calls
-from ..failure_text import OUTAGES, StepFailure, told_at
-from ..failure_text import FailureKind as F
-from ..mending import start_of
-from ..quoting import quote, quote_call, quote_executed
-from ..rest_of_trace import RestOfTrace
-from ..retries import retries
-from ..rule import Hit, RunRule, rule
+from tracejury.judges.base import Context
+from tracejury.judges.claims import gives_up_honestly
+from tracejury.judges.facts import SURVEYS, CallFacts, RunFacts, TurnFacts, failed_calls
+from tracejury.judges.failure_text import OUTAGES, StepFailure, told_at
+from tracejury.judges.failure_text import FailureKind as F
+from tracejury.judges.mending import start_of
+from tracejury.judges.quoting import quote, quote_call, quote_executed
+from tracejury.judges.rest_of_trace import RestOfTrace
+from tracejury.judges.retries import retries
+from tracejury.judges.rule import Hit, RunRule, rule
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import ToolCall
+
 from .coding import same_steps
 
 _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str, str], ...]] = (

@@ -16,13 +16,14 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from ..base import Context
-from ..claims import needs_no_support, states_unseen_number
-from ..facts import RunFacts, TurnFacts
-from ..plan_reading import opens_with_plan
-from ..quoting import quote
-from ..rule import Hit, rule
-from ..wording import ASSUMPTION, RECALL, SIMULATION, VERIFICATION, first_of
+from tracejury.judges.base import Context
+from tracejury.judges.claims import needs_no_support, states_unseen_number
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.plan_reading import opens_with_plan
+from tracejury.judges.quoting import quote
+from tracejury.judges.rule import Hit, rule
+from tracejury.judges.wording import ASSUMPTION, RECALL, SIMULATION, VERIFICATION, first_of
+
 from .intent import announces_without_calling
 
 

@@ -13,16 +13,17 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice, zip_longest
 from typing import Final
 
-from ...schemas.profiles import DEFAULT_PROFILE, threshold
-from ..base import Context
-from ..echoes import only_prints
-from ..facts import RunFacts, TurnFacts
-from ..names import Role, code_argument, find_name, named
-from ..quoting import quote
-from ..rule import Hit, rule
-from ..structured import prose
-from ..text import bounded
-from ..wording import DENIAL, INTENT, first_of
+from tracejury.judges.base import Context
+from tracejury.judges.echoes import only_prints
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.names import Role, code_argument, find_name, named
+from tracejury.judges.quoting import quote
+from tracejury.judges.rule import Hit, rule
+from tracejury.judges.structured import prose
+from tracejury.judges.text import bounded
+from tracejury.judges.wording import DENIAL, INTENT, first_of
+from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
+
 from .plans import called
 
 _PLAN: Final = re.compile(r"\W{0,20}(?:(?:here is|here's|this is) )?(?:(?:my|the|our|a) )?(?:\w{1,20} )?plan\b")

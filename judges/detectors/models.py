@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from ...schemas.normalized import NormalizedSpan
-from ..base import Context
-from ..facts import RunFacts, TurnFacts
-from ..failure_text import FailureKind as F
-from ..failure_text import classify
-from ..quoting import quote
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.failure_text import FailureKind as F
+from tracejury.judges.failure_text import classify
+from tracejury.judges.quoting import quote
+from tracejury.judges.rule import Hit, rule
+from tracejury.schemas.normalized import NormalizedSpan
 
 _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str], ...]] = (
     ("rate", (F.RATE,), "Rate Limiting", "the provider limited the rate", "Model call rate limited"),

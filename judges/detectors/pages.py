@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from ..base import Context
-from ..facts import RunFacts, failed_calls
-from ..failure_text import FailureKind as F
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.facts import RunFacts, failed_calls
+from tracejury.judges.failure_text import FailureKind as F
+from tracejury.judges.rule import Hit, rule
 
 _CLASSES: Final = (
     ("auth", (F.AUTH,), "Authentication Errors", "access to the page was refused", "Page that refused access"),

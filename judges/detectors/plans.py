@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ...schemas.trajectory import TurnKind
-from ..base import Context
-from ..facts import RunFacts, TurnFacts
-from ..names import Role
-from ..quoting import quote, quote_call
-from ..rest_of_trace import RestOfTrace
-from ..rule import Hit, rule
-from ..wording import LOOK_UP, holds_any
+from tracejury.judges.base import Context
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.names import Role
+from tracejury.judges.quoting import quote, quote_call
+from tracejury.judges.rest_of_trace import RestOfTrace
+from tracejury.judges.rule import Hit, rule
+from tracejury.judges.wording import LOOK_UP, holds_any
+from tracejury.schemas.trajectory import TurnKind
 
 
 def segments(facts: RunFacts) -> Sequence[tuple[TurnFacts, list[TurnFacts]]]:

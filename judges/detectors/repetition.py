@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from ...schemas.normalized import Json
-from ..base import Context
-from ..facts import SURVEYS, RunFacts, TurnFacts
-from ..failure_text import FailureKind
-from ..names import code_argument
-from ..phrases import ordinal, times
-from ..quoting import quote
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.facts import SURVEYS, RunFacts, TurnFacts
+from tracejury.judges.failure_text import FailureKind
+from tracejury.judges.names import code_argument
+from tracejury.judges.phrases import ordinal, times
+from tracejury.judges.quoting import quote
+from tracejury.judges.rule import Hit, rule
+from tracejury.schemas.normalized import Json
+
 from .failures import made_hit, read_hit, tool_evidence
 
 RUN_OF_FAILURES: Final = 2

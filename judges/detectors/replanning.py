@@ -8,13 +8,13 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Final
 
-from ...schemas.trajectory import TurnKind
-from ..base import Context
-from ..facts import RunFacts, TurnFacts
-from ..names import Role
-from ..phrases import times
-from ..quoting import quote
-from ..rule import Hit, rule
+from tracejury.judges.base import Context
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.names import Role
+from tracejury.judges.phrases import times
+from tracejury.judges.quoting import quote
+from tracejury.judges.rule import Hit, rule
+from tracejury.schemas.trajectory import TurnKind
 
 SAME_PLAN: Final = 0.9
 """Similarity of two plans' texts (ratio of matching blocks) from which the new one is the old one."""

@@ -12,15 +12,16 @@ from functools import partial
 from itertools import takewhile
 from typing import Final
 
-from ...schemas.normalized import Message
-from ..base import Context
-from ..facts import CallFacts, RunFacts, TurnFacts
-from ..failure_text import FailureKind
-from ..names import Role
-from ..quoting import quote_call, quote_executed
-from ..retries import retries
-from ..rule import Hit, rule
-from ..tool_schema import mistyped, parameters_of, reason_of_refusal
+from tracejury.judges.base import Context
+from tracejury.judges.facts import CallFacts, RunFacts, TurnFacts
+from tracejury.judges.failure_text import FailureKind
+from tracejury.judges.names import Role
+from tracejury.judges.quoting import quote_call, quote_executed
+from tracejury.judges.retries import retries
+from tracejury.judges.rule import Hit, rule
+from tracejury.judges.tool_schema import mistyped, parameters_of, reason_of_refusal
+from tracejury.schemas.normalized import Message
+
 from .failures import read_hit, severity_of
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from ...schemas.trajectory import TurnKind
-from ..base import Context
-from ..claims import gives_up_honestly
-from ..facts import RunFacts, TurnFacts
-from ..quoting import quote
-from ..rule import Hit, rule
-from ..wording import SWITCH, first_of
+from tracejury.judges.base import Context
+from tracejury.judges.claims import gives_up_honestly
+from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.quoting import quote
+from tracejury.judges.rule import Hit, rule
+from tracejury.judges.wording import SWITCH, first_of
+from tracejury.schemas.trajectory import TurnKind
 
 
 def _after_failure(facts: RunFacts) -> Iterator[tuple[TurnFacts, TurnFacts]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.taxonomy import Severity
+from tracejury.schemas.taxonomy import Severity
+
 from . import leniency
 from .answer_items import MAX_FINDINGS, RunsAsked, claims, decisions, looks, scores, scores_of_runs
 from .answer_types import Answer, AnswerError, Claim, Look, Score, Vocabulary

@@ -8,8 +8,9 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
-from ...schemas.taxonomy import TRAIL_CATEGORIES, Severity
-from ..evidence import MAX_EVIDENCE
+from tracejury.judges.evidence import MAX_EVIDENCE
+from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Severity
+
 from . import leniency
 from .answer_types import Claim, Look, Score, Vocabulary
 

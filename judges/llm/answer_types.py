@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...schemas.errors import TracejuryError
-from ...schemas.taxonomy import TRAIL_CATEGORIES, Severity
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Severity
 
 
 class AnswerError(TracejuryError):

@@ -10,8 +10,9 @@ from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...schemas.shown import shown
-from ...schemas.taxonomy import TRAIL_CATEGORIES, Severity
+from tracejury.schemas.shown import shown
+from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Severity
+
 from .client import Prompt, PromptMessage
 
 SCORES: Final = ("reliability", "security", "instruction_adherence", "plan_opt")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
-from ...schemas.errors import OverBudgetError
-from ...schemas.llm_rows import Spend
+from tracejury.schemas.errors import OverBudgetError
+from tracejury.schemas.llm_rows import Spend
 
 HOUR: Final = 3_600 * 1_000_000_000
 DAY: Final = 24 * HOUR

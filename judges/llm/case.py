@@ -6,11 +6,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ...schemas.errors import TracejuryError
-from ...schemas.findings import Finding
-from ...schemas.trajectory import AgentRun, Trace
-from ...schemas.transcript import PlanView, Transcript
-from ...schemas.verdicts import Verdict
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.transcript import PlanView, Transcript
+from tracejury.schemas.verdicts import Verdict
+
 from .client import Prompt, Reply
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from ...schemas.errors import LlmError
+from tracejury.schemas.errors import LlmError
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
-from ...schemas.errors import OverBudgetError, PromptTooLongError, RetryableError, TracejuryError
+from tracejury.schemas.errors import OverBudgetError, PromptTooLongError, RetryableError, TracejuryError
+
 from .answer_types import AnswerError
 from .case import Outcomes
 from .client import Prompt, Reply

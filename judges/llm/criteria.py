@@ -11,7 +11,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from ...schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
+
 from .criteria_types import GPA_JUDGES, Criteria, CriteriaSet, Example, Principle, Rules
 from .data_files import problems_of, read_model
 

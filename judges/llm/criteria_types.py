@@ -7,7 +7,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
 
-from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
+
 from .case import Stage
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000), Field(strict=True)]

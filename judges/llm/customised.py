@@ -8,7 +8,8 @@ from typing import Annotated
 
 from pydantic import Field, RootModel
 
-from ...schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
+
 from .criteria_types import Criteria, CriteriaSet, Example, Instructions, Name
 from .data_files import model_of, read_model
 

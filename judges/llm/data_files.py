@@ -9,7 +9,8 @@ from typing import Any, Final, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from ...schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
+
 from .problems import place_of, told
 
 MOST_BYTES: Final = 256 * 1024

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...schemas.findings import Finding
-from ...schemas.transcript import Chapter, PlanView, Transcript
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.transcript import Chapter, PlanView, Transcript
+
 from .answer import parse, schema
 from .answer_types import Answer, Vocabulary
 from .case import AnsweredPrompt, Case, Deliberating, Deliberation, Stage

@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ...schemas.findings import Finding
-from ...schemas.trajectory import AgentRun, Trace
-from ...schemas.transcript import Step, Transcript
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.transcript import Step, Transcript
+
 from .answer_types import Claim
 from .identity import finding, one_a_decision, owner, taxonomy
 from .members import LlmJudges

@@ -6,9 +6,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ...schemas.errors import TracejuryError
-from ...schemas.findings import Finding
-from ...schemas.transcript import GroupRecord, Transcript
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.transcript import GroupRecord, Transcript
+
 from .answer import parse, schema
 from .answer_items import score_key
 from .answer_types import Answer, Claim, Score

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ...schemas.transcript import GroupRecord
+from tracejury.schemas.transcript import GroupRecord
+
 from . import prompt_text as text
 from .case import Case, Stage
 from .client import Prompt, PromptMessage

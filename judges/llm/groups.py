@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from ...schemas.trajectory import AgentRun, Trace, TraceState
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
+
 from .schedule import is_over
 from .subjects import has_llm_step, subjects
 

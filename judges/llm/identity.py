@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ...schemas.findings import Finding, FindingState, finding_id, fingerprint, normalise_evidence
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
-from ...schemas.transcript import StepKind, Transcript
+from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint, normalise_evidence
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
+from tracejury.schemas.transcript import StepKind, Transcript
+
 from .answer_types import Claim
 from .criteria_types import Criteria
 from .members import LlmJudges

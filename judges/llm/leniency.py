@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import Final
 
-from ...schemas.shown import shown
+from tracejury.schemas.shown import shown
 
 MOST_LABELS: Final = 50
 """Labels taken from one field; a range is counted out up to here."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final, Literal
 
-from ...schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
+
 from .answer import ANSWER_VERSION
 from .case import Case, Stage
 from .criteria import Criteria, CriteriaSet

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from ...schemas.transcript import cut_notice
+from tracejury.schemas.transcript import cut_notice
 
 _AROUND: Final = 600
 """Characters that a passage has on either side of the words."""

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.trajectory import Trace
-from ...schemas.transcript import Step
-from ..evidence import OwnText
-from ..quoting import quote as cut
+from tracejury.judges.evidence import OwnText
+from tracejury.judges.quoting import quote as cut
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.transcript import Step
+
 from .verbatim import standing
 
 MOST_SEARCHES: Final = 400

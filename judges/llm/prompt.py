@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ...schemas.shown import shown
-from ...schemas.transcript import PlanView, Step
+from tracejury.schemas.shown import shown
+from tracejury.schemas.transcript import PlanView, Step
+
 from . import prompt_text as text
 from .case import Case, Stage
 from .client import Prompt, PromptMessage

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...schemas.taxonomy import Severity
+from tracejury.schemas.taxonomy import Severity
+
 from . import prompt_text as text
 from .case import Stage
 from .criteria import Criteria, Rules

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from ...schemas.findings import Finding
-from ...schemas.shown import shown
-from ...schemas.transcript import Chapter, Transcript
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.shown import shown
+from tracejury.schemas.transcript import Chapter, Transcript
+
 from . import prompt_text as text
 from .case import Case, Stage
 

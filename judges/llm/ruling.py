@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...schemas.findings import Finding
-from ...schemas.taxonomy import Dimension
-from ...schemas.trajectory import AgentRun
-from ...schemas.verdicts import Subject, SubjectKind, Verdict
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.taxonomy import Dimension
+from tracejury.schemas.trajectory import AgentRun
+from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
+
 from .answer_items import MAX_TEXT
 from .answer_types import Score
 from .case import Case, Stage

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.findings import Finding
-from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import AgentRun, Exchange, Trace, TraceState, Turn
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import AgentRun, Exchange, Trace, TraceState, Turn
 
 SECOND: Final = 1_000_000_000
 CHARACTERS_PER_TOKEN: Final = 4

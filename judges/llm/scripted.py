@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ...schemas.errors import LlmError, TracejuryError
+from tracejury.schemas.errors import LlmError, TracejuryError
+
 from .client import Prompt, Reply
 
 Line = str | Reply | TracejuryError

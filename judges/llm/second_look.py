@@ -8,8 +8,9 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final, TypeGuard
 
-from ...schemas.errors import OverBudgetError, PromptTooLongError
-from ...schemas.transcript import Transcript
+from tracejury.schemas.errors import OverBudgetError, PromptTooLongError
+from tracejury.schemas.transcript import Transcript
+
 from . import prompt_text as text
 from .answer_types import Answer, Look
 from .client import Prompt, PromptMessage, Reply

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...schemas.findings import Finding
-from ...schemas.sampling import chosen, upstream_probability
-from ...schemas.spans import STATUS_ERROR
-from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import AgentRun, Trace
-from ...schemas.verdicts import Outcome, session_subject_id
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.sampling import chosen, upstream_probability
+from tracejury.schemas.spans import STATUS_ERROR
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.verdicts import Outcome, session_subject_id
 
 ANY: Final = "*"
 

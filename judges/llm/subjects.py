@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...schemas.trajectory import AgentRun, Trace, TurnKind
+from tracejury.schemas.trajectory import AgentRun, Trace, TurnKind
 
 UNDECIDED: Final = "no model decided anything in it"
 """Why a run is no subject."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ...schemas.shown import folded
-from ..evidence import MAX_EVIDENCE, OwnText
-from ..folding import Folded
+from tracejury.judges.evidence import MAX_EVIDENCE, OwnText
+from tracejury.judges.folding import Folded
+from tracejury.schemas.shown import folded
 
 _CUT: Final = re.compile(r"\[(?:…|\.\.\.)[^\[\]\n]{0,60}(?:…|\.\.\.)\]|\[?(?:…|\.\.\.)\]?")
 """Where something was left out: our own notice of a cut, or an ellipsis."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from math import comb
 from typing import Final, NamedTuple, TypeVar
 
-from ..agreement import Annotated, Predicted
-from ..bootstrap import Interval, intervals
+from tracejury.judges.agreement import Annotated, Predicted
+from tracejury.judges.bootstrap import Interval, intervals
+
 from .dimension_labels import JUDGES
 from .matching import Basis, Catches, Level, Match, catches, credited
 

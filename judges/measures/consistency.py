@@ -9,7 +9,7 @@ from math import fsum, hypot, isfinite
 from statistics import fmean
 from typing import Protocol
 
-from ..bootstrap import Interval, intervals
+from tracejury.judges.bootstrap import Interval, intervals
 
 Vector = Sequence[float]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from ...schemas.errors import PermanentError
-from ...schemas.taxonomy import Dimension
-from ..agreement import Annotated
+from tracejury.judges.agreement import Annotated
+from tracejury.schemas.errors import PermanentError
+from tracejury.schemas.taxonomy import Dimension
 
 Labels = Mapping[str, tuple[tuple[str, ...], ...]]
 """By trace, the dimensions of each of its annotated errors, in the order of its annotations."""

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...schemas.agent_errors import ErrorSummary
-from ...schemas.annotations import Annotation, ErrorLabel, Opinion
-from ...schemas.findings import fingerprint
-from ..causes import cause
+from tracejury.judges.causes import cause
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.annotations import Annotation, ErrorLabel, Opinion
+from tracejury.schemas.findings import fingerprint
 
 Key = tuple[str, str, str]
 """Trace, span, and class of cause; or taxonomy and category as one text."""

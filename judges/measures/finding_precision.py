@@ -11,9 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...schemas.taxonomy import Severity
-from ..agreement import Annotated, Predicted
-from ..bootstrap import Interval, intervals
+from tracejury.judges.agreement import Annotated, Predicted
+from tracejury.judges.bootstrap import Interval, intervals
+from tracejury.schemas.taxonomy import Severity
+
 from .matching import Match
 
 ALL: Final = "all"

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ...schemas.taxonomy import Severity
-from ..agreement import Annotated, Predicted
-from ..bootstrap import Interval, intervals
+from tracejury.judges.agreement import Annotated, Predicted
+from tracejury.judges.bootstrap import Interval, intervals
+from tracejury.schemas.taxonomy import Severity
+
 from .confusion import Confusion
 from .dimension_labels import JUDGES, DimensionCount, dimension_counts
 from .matching import Basis, Catches, Level, Match, catches

@@ -9,7 +9,8 @@ from math import sqrt
 from statistics import NormalDist
 from typing import TypeVar
 
-from ..bootstrap import Interval
+from tracejury.judges.bootstrap import Interval
+
 from .matching import Match
 from .wilson import wilson
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...schemas.findings import Finding
-from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import Trace
-from ..grouping import group
+from tracejury.judges.grouping import group
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import Final
 
-from ..agreement import Annotated, Predicted
+from tracejury.judges.agreement import Annotated, Predicted
+
 from .dimension_labels import JUDGES
 
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..bootstrap import Interval, intervals
+from tracejury.judges.bootstrap import Interval, intervals
+
 from .correlation import pearson, spearman
 
 LEAST_TRACES: Final = 3

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...schemas.agent_errors import ErrorSummary
-from ...schemas.annotations import Annotation, ErrorLabel, Opinion
-from ...schemas.findings import Finding, fingerprint
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.annotations import Annotation, ErrorLabel, Opinion
+from tracejury.schemas.findings import Finding, fingerprint
+
 from .error_labels import assigned, grouped, label_of
 
 Place = tuple[str, str, str, str]

@@ -19,7 +19,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import hypot
 
-from ...schemas.rates import Estimate, Sums
+from tracejury.schemas.rates import Estimate, Sums
+
 from .rates import share
 
 

@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from ...schemas.agent_errors import ErrorSummary
-from ...schemas.annotations import Annotation, ErrorLabel, Opinion
-from ...schemas.findings import Finding
-from ...schemas.opinions import opinions_on
-from ...schemas.queries.labels import JudgeQuality
-from ...schemas.rates import Estimate, Sums
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.annotations import Annotation, ErrorLabel, Opinion
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.opinions import opinions_on
+from tracejury.schemas.queries.labels import JudgeQuality
+from tracejury.schemas.rates import Estimate, Sums
+
 from .error_labels import label_of, labels_on
 from .people import SeenError, seen_errors
 from .rates import share

@@ -13,7 +13,8 @@ from math import floor, hypot, isclose, sqrt
 from statistics import NormalDist
 from typing import Final
 
-from ...schemas.rates import Estimate, Sums
+from tracejury.schemas.rates import Estimate, Sums
+
 from .distributions import deviate, poisson_bounds, t_quantile
 from .wilson import wilson_of
 

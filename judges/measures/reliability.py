@@ -9,7 +9,7 @@ from math import isfinite
 from statistics import fmean, stdev
 from typing import Final
 
-from ..bootstrap import Interval, intervals
+from tracejury.judges.bootstrap import Interval, intervals
 
 BEST_SCORE: Final = 3
 """Scores run from 0 to this."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...schemas.findings import Finding
-from ...schemas.trajectory import Trace
-from ..grouping import group
+from tracejury.judges.grouping import group
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import Trace
 
 
 @dataclass(frozen=True, slots=True)

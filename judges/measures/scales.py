@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from statistics import fmean, median_low
 from typing import Final
 
-from ..bootstrap import Interval, intervals
+from tracejury.judges.bootstrap import Interval, intervals
+
 from .correlation import pearson, spearman
 from .reliability import Alpha, krippendorff_alpha
 from .wilson import wilson

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from ...schemas.taxonomy import Severity
-from ..agreement import f_score
+from tracejury.judges.agreement import f_score
+from tracejury.schemas.taxonomy import Severity
+
 from .located_claim import LocatedClaim
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import sqrt
 
-from ..bootstrap import Interval
+from tracejury.judges.bootstrap import Interval
+
 from .distributions import deviate
 
 

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from ...schemas.checks import CheckItem, ItemAnswer
-from ...schemas.spans import Span
-from ...schemas.verdicts import Verdict
+from tracejury.schemas.checks import CheckItem, ItemAnswer
+from tracejury.schemas.spans import Span
+from tracejury.schemas.verdicts import Verdict
+
 from .task_cards import Done, Terms
 
 _BEST_SCORE = 3

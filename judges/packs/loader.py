@@ -8,9 +8,10 @@ from importlib import import_module, resources
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
-from ...schemas.errors import ConfigError
-from ..checks.formula import Formula
-from ..llm.data_files import model_of, read_model
+from tracejury.judges.checks.formula import Formula
+from tracejury.judges.llm.data_files import model_of, read_model
+from tracejury.schemas.errors import ConfigError
+
 from .pack_types import Pack, PackFile
 
 BUILT_IN: Final = ("pipa", "rut")

@@ -8,11 +8,12 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, create_model, model_validator
 
-from ...schemas.config_base import Section
-from ..checks.check_types import Check, ItemSource
-from ..checks.formula import Formula
-from ..llm.criteria_types import Data, Name, Text
-from ..llm.data_files import problems_of
+from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.formula import Formula
+from tracejury.judges.llm.criteria_types import Data, Name, Text
+from tracejury.judges.llm.data_files import problems_of
+from tracejury.schemas.config_base import Section
+
 from .task_cards import ServiceTerms
 
 Variants = dict[str, dict[str, dict[str, dict[str, Any]]]]

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
 
-from ...schemas.errors import ConfigError
-from ..llm.criteria_types import Text
-from ..llm.data_files import model_of, read_data
+from tracejury.judges.llm.criteria_types import Text
+from tracejury.judges.llm.data_files import model_of, read_data
+from tracejury.schemas.errors import ConfigError
+
 from .rut.card import Oracle
 from .rut.user_turns import UserTurns
 from .task_data import TaskData

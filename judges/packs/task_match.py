@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.spans import Span, StoredAttributes
+from tracejury.schemas.spans import Span, StoredAttributes
+
 from .task_cards import TaskCard
 
 _METADATA: Final = (".metadata.", ".association.properties.")

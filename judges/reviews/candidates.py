@@ -11,15 +11,16 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...schemas.checks import CheckItem
-from ...schemas.detector_opinions import DetectorOpinion
-from ...schemas.findings import Verification
-from ..checks.check_types import Check, ItemSource
-from ..checks.questions import CheckQuestion
-from ..checks.reply import SCHEMA
-from ..llm.case import AnsweredPrompt, Case, Deliberation, Outcomes
-from ..llm.client import Prompt, PromptMessage
-from ..llm.record import mark, one_line
+from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.questions import CheckQuestion
+from tracejury.judges.checks.reply import SCHEMA
+from tracejury.judges.llm.case import AnsweredPrompt, Case, Deliberation, Outcomes
+from tracejury.judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.record import mark, one_line
+from tracejury.schemas.checks import CheckItem
+from tracejury.schemas.detector_opinions import DetectorOpinion
+from tracejury.schemas.findings import Verification
+
 from .candidates_text import NO_ANSWER, NO_REASON, QUESTION, SAME
 from .detected_errors import DetectedError, DetectedErrors
 from .review import ReviewAnswers, ask_review, question_of, review_text

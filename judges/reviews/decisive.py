@@ -8,24 +8,25 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from ...schemas.agent_errors import AgentError
-from ...schemas.checks import CheckItem, ItemAnswer
-from ...schemas.decisive import DECISIVE, told, why_and_instead
-from ...schemas.findings import LIVE, Finding, FindingState, Verification, finding_id, fingerprint
-from ...schemas.shown import shown_line
-from ...schemas.taxonomy import Severity
-from ...schemas.trajectory import Trace
-from ...schemas.transcript import Step, Transcript
-from ...schemas.verdicts import Subject, Verdict
-from ..checks.prompt import items_text
-from ..checks.questions import CheckQuestion
-from ..checks.reply import SCHEMA, AlsoSaid, CheckReply, Said, read
-from ..grouping import group
-from ..llm.case import Deliberation
-from ..llm.client import Prompt, PromptMessage
-from ..llm.conversation import Asking, ask
-from ..llm.placing import QuotePlacer
-from ..llm.record import data, fenced, mark
+from tracejury.judges.checks.prompt import items_text
+from tracejury.judges.checks.questions import CheckQuestion
+from tracejury.judges.checks.reply import SCHEMA, AlsoSaid, CheckReply, Said, read
+from tracejury.judges.grouping import group
+from tracejury.judges.llm.case import Deliberation
+from tracejury.judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.conversation import Asking, ask
+from tracejury.judges.llm.placing import QuotePlacer
+from tracejury.judges.llm.record import data, fenced, mark
+from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.checks import CheckItem, ItemAnswer
+from tracejury.schemas.decisive import DECISIVE, told, why_and_instead
+from tracejury.schemas.findings import LIVE, Finding, FindingState, Verification, finding_id, fingerprint
+from tracejury.schemas.shown import shown_line
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.transcript import Step, Transcript
+from tracejury.schemas.verdicts import Subject, Verdict
+
 from .decisive_check import ANSWER, DECISIVE_CHECK, SYSTEM, UNLISTED, YES
 from .review import ITEMS, question_of
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...schemas.decisive import DECISIVE
-from ..checks.check_types import Check, ItemSource
+from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.schemas.decisive import DECISIVE
 
 DECISIVE_PROMPT_VERSION: Final = 2
 """Counts changes of these texts and of what is shown."""

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.findings import Finding, Verification
-from ...schemas.profiles import PROFILES
-from ...schemas.trajectory import AgentRun, Trace
-from ..causes import cause_of
-from ..grouping import group
-from ..verification import decided
+from tracejury.judges.causes import cause_of
+from tracejury.judges.grouping import group
+from tracejury.judges.verification import decided
+from tracejury.schemas.findings import Finding, Verification
+from tracejury.schemas.profiles import PROFILES
+from tracejury.schemas.trajectory import AgentRun, Trace
 
 MOST_ASKED: Final = 30
 """Errors that judges are asked about in one call, the surest and gravest of them."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ...schemas.shown import shown
-from ...schemas.transcript import cut_notice
-from ..checks.markup import Unmarked
+from tracejury.judges.checks.markup import Unmarked
+from tracejury.schemas.shown import shown
+from tracejury.schemas.transcript import cut_notice
 
 MOST_SEARCHED: Final = 200_000
 """Characters of a text that are searched letter by letter for a quote that does not stand in it as it is."""

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from ...schemas.checks import CheckItem
-from ..checks.case import AskedCheck
-from ..checks.check_types import Check
-from ..checks.prompt import items_text
-from ..checks.questions import CheckQuestion
-from ..checks.reply import Said, read
-from ..llm.client import Prompt, Reply
-from ..llm.conversation import Asking, ask
+from tracejury.judges.checks.case import AskedCheck
+from tracejury.judges.checks.check_types import Check
+from tracejury.judges.checks.prompt import items_text
+from tracejury.judges.checks.questions import CheckQuestion
+from tracejury.judges.checks.reply import Said, read
+from tracejury.judges.llm.client import Prompt, Reply
+from tracejury.judges.llm.conversation import Asking, ask
+from tracejury.schemas.checks import CheckItem
 
 ITEMS: Final = (
     "The items stand between `=== items ID ===` and `=== end of items ID ===`, each below its number and the label of "

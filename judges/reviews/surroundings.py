@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.findings import Finding
-from ...schemas.transcript import Step, Transcript
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.transcript import Step, Transcript
+
 from .excerpt import excerpt, places_of
 
 AT_QUOTE: Final = 8_000

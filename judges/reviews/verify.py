@@ -12,15 +12,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.checks import CheckItem
-from ...schemas.findings import Finding, Verification
-from ...schemas.shown import shown_line
-from ...schemas.transcript import Transcript
-from ..checks.check_types import Check, ItemSource
-from ..checks.questions import CheckQuestion
-from ..checks.reply import SCHEMA
-from ..llm.client import Prompt, PromptMessage
-from ..llm.record import mark
+from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.questions import CheckQuestion
+from tracejury.judges.checks.reply import SCHEMA
+from tracejury.judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.record import mark
+from tracejury.schemas.checks import CheckItem
+from tracejury.schemas.findings import Finding, Verification
+from tracejury.schemas.shown import shown_line
+from tracejury.schemas.transcript import Transcript
+
 from .excerpt import excerpt
 from .review import question_of, review_text
 from .surroundings import ClaimSurroundings, shown_steps, surroundings

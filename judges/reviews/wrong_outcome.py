@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from ...schemas.taxonomy import Dimension
-from ...schemas.trajectory import AgentRun, Trace
-from ...schemas.verdicts import SubjectKind, Verdict
-from ..llm.criteria_types import GPA_JUDGES
-from ..llm.subjects import subjects
+from tracejury.judges.llm.criteria_types import GPA_JUDGES
+from tracejury.judges.llm.subjects import subjects
+from tracejury.schemas.taxonomy import Dimension
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.verdicts import SubjectKind, Verdict
 
 GOAL: Final = GPA_JUDGES[Dimension.GOAL_FULFILMENT]
 """The judge that tells whether a manager did what it was asked."""

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from ...schemas.normalized import Kind, NormalizedSpan
-from ...schemas.trajectory import AgentRun, ToolCall
-from ..delegation import addressee
-from ..names import same_name
+from tracejury.processors.delegation import addressee
+from tracejury.processors.names import same_name
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, ToolCall
+
 from .facts import DetectedGap, ExternalRun, Facts, count, lost_parents, never_ended
 
 _OPERATION: Final = re.compile(r"ai\.\w+|invoke_agent|agent|agent run")

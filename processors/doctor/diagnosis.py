@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...schemas.taxonomy import Severity
+from tracejury.schemas.taxonomy import Severity
 
 
 @dataclass(frozen=True, slots=True)

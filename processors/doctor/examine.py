@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from ...schemas.trajectory import ToolCall, Trace
+from tracejury.schemas.trajectory import ToolCall, Trace
+
 from . import agents, contents
 from .diagnosis import AgentSummary, Contents, Diagnosis, Gap, ToolSummary
 from .facts import DetectedGap, ExternalRun, Facts, arguments_known, gather, result_known, says_input, says_output

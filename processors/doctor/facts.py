@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.normalized import Kind, Message, NormalizedSpan
-from ...schemas.trajectory import AgentRun, ToolCall, Trace, TraceState
-from ..normalize.convention import is_announcement
+from tracejury.processors.normalize.convention import is_announcement
+from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState
 
 _BLANKS: Final = frozenset({"", "__REDACTED__", "<redacted>"})
 """Placeholders that instrumentations write for hidden content (OpenInference, Strands)."""

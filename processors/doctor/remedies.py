@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import yaml
 
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.taxonomy import Severity
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.taxonomy import Severity
+
 from .diagnosis import Remedy
 
 _MOST: Final = 3

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ...schemas.makers import maker
-from ...schemas.normalized import Kind, NormalizedSpan
-from ...schemas.spans import LogRecord, Span
+from tracejury.schemas.makers import maker
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.spans import LogRecord, Span
+
 from .adk import Adk
 from .combine import combine
 from .convention import Convention, Fields, MarkedConvention, exceptions, is_announcement, unread_log_text

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from ...schemas.normalized import Json, ToolDefinition
+from tracejury.schemas.normalized import Json, ToolDefinition
+
 from .literals import parse_literal
 from .values import NOT_JSON, parse_array, parse_json, parse_object, text_of
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.normalized import Kind
+from tracejury.schemas.normalized import Kind
+
 from .convention import Fields
 
 _VAGUE: Final = {Kind.OTHER: 0, Kind.CHAIN: 1, Kind.AGENT: 3}

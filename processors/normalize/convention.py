@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, Protocol
 
-from ...schemas.normalized import ExceptionInfo
-from ...schemas.spans import LogRecord, Span
+from tracejury.schemas.normalized import ExceptionInfo
+from tracejury.schemas.spans import LogRecord, Span
 
 _TYPE: Final = "exception.type"
 _MESSAGE: Final = "exception.message"

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...schemas.normalized import Kind
-from ...schemas.spans import LogRecord, Span
+from tracejury.schemas.normalized import Kind
+from tracejury.schemas.spans import LogRecord, Span
+
 from .arguments import as_schema, definitions, parse_arguments
 from .convention import Fields, unread_log_text
 from .genai_content import Content, holds_messages, read_content

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ...schemas.normalized import Message, ToolDefinition
-from ...schemas.spans import LogRecord, Span
+from tracejury.schemas.normalized import Message, ToolDefinition
+from tracejury.schemas.spans import LogRecord, Span
+
 from .arguments import definitions
 from .messages import flatten, parse_messages, read_message, with_system
 from .values import NOT_JSON, as_text, parse_array, parse_json, parse_object, text_of

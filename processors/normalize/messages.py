@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from ...schemas.normalized import Message, ToolRequest
+from tracejury.schemas.normalized import Message, ToolRequest
+
 from .arguments import parse_arguments, unwrap
 from .values import as_text, first, text_of
 

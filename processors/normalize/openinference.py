@@ -10,9 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...schemas.normalized import Kind
-from ...schemas.spans import LogRecord, Span
-from ..names import canonical, without_method
+from tracejury.processors.names import canonical, without_method
+from tracejury.schemas.normalized import Kind
+from tracejury.schemas.spans import LogRecord, Span
+
 from .arguments import as_schema, parse_arguments, unwrap
 from .convention import Fields
 from .openinference_llm import read_llm

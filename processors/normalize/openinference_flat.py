@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ...schemas.normalized import Message, ToolRequest
+from tracejury.schemas.normalized import Message, ToolRequest
+
 from .arguments import parse_arguments
 from .flat import Flat, put
 from .messages import ROLES

@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...schemas.normalized import Message
+from tracejury.schemas.normalized import Message
+
 from .arguments import definitions, parse_definition, tool_definitions
 from .openinference_flat import read_flat
 from .openinference_recorded import recorded_input, recorded_output

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.normalized import Message
+from tracejury.schemas.normalized import Message
+
 from .messages import parse_messages
 from .values import parse_array, parse_json, parse_object
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...schemas.normalized import Kind, Message, ToolDefinition
-from ...schemas.spans import LogRecord, Span
+from tracejury.schemas.normalized import Kind, Message, ToolDefinition
+from tracejury.schemas.spans import LogRecord, Span
+
 from .arguments import parse_arguments
 from .convention import Fields, MarkedConvention
 from .flat import flat_items

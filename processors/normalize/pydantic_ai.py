@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.normalized import Kind, Message, ToolDefinition
-from ...schemas.spans import LogRecord, Span
+from tracejury.schemas.normalized import Kind, Message, ToolDefinition
+from tracejury.schemas.spans import LogRecord, Span
+
 from .arguments import tool_definitions
 from .convention import Fields, MarkedConvention
 from .messages import read_message

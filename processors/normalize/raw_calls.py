@@ -10,8 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.normalized import Kind
-from ...schemas.spans import LogRecord, Span
+from tracejury.schemas.normalized import Kind
+from tracejury.schemas.spans import LogRecord, Span
+
 from .arguments import tool_definitions
 from .convention import Fields
 from .literals import parse_literal

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.normalized import Kind, Message, ToolRequest
-from ...schemas.spans import LogRecord, Span
+from tracejury.schemas.normalized import Kind, Message, ToolRequest
+from tracejury.schemas.spans import LogRecord, Span
+
 from .arguments import parse_arguments
 from .convention import Fields, MarkedConvention
 from .values import as_text, parse_object, text_of

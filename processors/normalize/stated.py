@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...schemas.normalized import Kind
+from tracejury.schemas.normalized import Kind
+
 from .convention import Fields
 
 AGENT_NAME: Final = "tracejury.agent.name"

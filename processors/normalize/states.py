@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...schemas.normalized import Message
+from tracejury.schemas.normalized import Message
+
 from .messages import parse_messages
 from .values import parse_json
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ...schemas.normalized import Kind, Message
-from ...schemas.spans import LogRecord, Span
+from tracejury.schemas.normalized import Kind, Message
+from tracejury.schemas.spans import LogRecord, Span
+
 from .arguments import definitions
 from .convention import Fields, MarkedConvention
 from .messages import parse_messages, read_message, with_system

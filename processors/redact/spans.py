@@ -16,8 +16,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import orjson
 
-from ...schemas.batch import Batch
-from ...schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
+
 from .candidates import Candidates
 from .texts import KnownTexts, TextRedactor
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
-from ...schemas.batch import Batch
-from ...schemas.spans import Span
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.spans import Span
+
 from .spans import Redacted, Redactor
 
 _MASK: Final = "[redacted:"

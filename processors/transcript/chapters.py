@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ...schemas.transcript import Chapter, Step, Transcript
+from tracejury.schemas.transcript import Chapter, Step, Transcript
+
 from .shorten import pieces, shorten
 
 _HEADER: Final = 0.25  # shares of the room

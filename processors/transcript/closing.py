@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...schemas.trajectory import AgentRun, Trace, TraceState, TurnKind
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, TurnKind
+
 from .lines import name
 from .llm_step import failures, titled
 from .memory import Memory

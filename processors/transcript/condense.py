@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ...schemas.transcript import cut_notice
+from tracejury.schemas.transcript import cut_notice
+
 from .shorten import shorten
 
 _LEAST_LINE: Final = 30  # characters that a line keeps; where even that is too much, the middle goes

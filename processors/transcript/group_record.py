@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from dataclasses import replace as changed
 from typing import Final
 
-from ...schemas.trajectory import AgentRun, Trace, Turn
-from ...schemas.transcript import GroupRecord, Transcript
+from tracejury.schemas.trajectory import AgentRun, Trace, Turn
+from tracejury.schemas.transcript import GroupRecord, Transcript
+
 from .closing import closing
 from .header import first_call, prompt_and_tools
 from .limits import TranscriptLimits

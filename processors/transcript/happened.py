@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.normalized import Kind, NormalizedSpan
-from ...schemas.trajectory import AgentRun, ToolCall, Turn
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Turn
 
 SHOWN: Final = (Kind.RETRIEVER, Kind.RERANKER, Kind.GUARDRAIL)
 """Kinds of spans besides tools and agents whose outcome is a step."""

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from ...schemas.normalized import NormalizedSpan, ToolDefinition
-from ...schemas.shown import shown
-from ...schemas.trajectory import AgentRun, Turn, TurnKind
-from ...schemas.transcript import cut_notice
+from tracejury.schemas.normalized import NormalizedSpan, ToolDefinition
+from tracejury.schemas.shown import shown
+from tracejury.schemas.trajectory import AgentRun, Turn, TurnKind
+from tracejury.schemas.transcript import cut_notice
+
 from .condense import condense, without_examples
 from .limits import TranscriptLimits
 from .lines import block, inline, name, recorded

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ...schemas.shown import shown
+from tracejury.schemas.shown import shown
+
 from .lines import halves, recorded
 
 _WORD: Final = re.compile(r"\d[\d.,:/-]*\d|[^\W\d_][\w-]{3,}")

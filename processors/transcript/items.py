@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
-from ...schemas.transcript import cut_notice
+from tracejury.schemas.transcript import cut_notice
+
 from .condense import ENDS, level
 from .lines import recorded
 

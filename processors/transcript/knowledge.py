@@ -9,7 +9,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from ...schemas.transcript import Step, StepKind
+from tracejury.schemas.transcript import Step, StepKind
+
 from .condense import condense, level
 
 _SINCE: Final = 1_700  # characters of the steps since the last plan

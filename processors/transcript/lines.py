@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Final
 
-from ...schemas.normalized import Json
-from ...schemas.shown import shown, shown_line
-from ...schemas.transcript import cut_notice
+from tracejury.schemas.normalized import Json
+from tracejury.schemas.shown import shown, shown_line
+from tracejury.schemas.transcript import cut_notice
 
 HEAD: Final = 0.6
 """Of a text that is cut in the middle, the share that is kept from its beginning."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...schemas.normalized import Message, NormalizedSpan, ToolRequest
-from ...schemas.trajectory import ToolCall, Turn, TurnKind
-from ..wording import ANSWER_TOOLS
+from tracejury.processors.wording import ANSWER_TOOLS
+from tracejury.schemas.normalized import Message, NormalizedSpan, ToolRequest
+from tracejury.schemas.trajectory import ToolCall, Turn, TurnKind
+
 from .condense import condense
 from .header import system_lines, tool_lines
 from .lines import arguments_block, arguments_text, block, inline, json_line, name

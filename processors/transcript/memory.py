@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-from ...schemas.normalized import Message, NormalizedSpan
+from tracejury.schemas.normalized import Message, NormalizedSpan
+
 from .hidden import HiddenPassages
 from .limits import TranscriptLimits
 from .lines import HEAD

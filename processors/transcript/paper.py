@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import takewhile
 
-from ...schemas.normalized import Message
-from ...schemas.trajectory import AgentRun, Trace, Turn
-from ...schemas.transcript import Step, StepKind, Transcript
+from tracejury.schemas.normalized import Message
+from tracejury.schemas.trajectory import AgentRun, Trace, Turn
+from tracejury.schemas.transcript import Step, StepKind, Transcript
+
 from .limits import UNCUT
 from .lines import arguments_block, block, inline, json_line, name
 

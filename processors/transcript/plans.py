@@ -6,10 +6,11 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from ...schemas.trajectory import AgentRun, Turn, TurnKind
-from ...schemas.transcript import PlanView, StepKind, Transcript
-from ..names import canonical
-from ..wording import STATED_PLAN
+from tracejury.processors.names import canonical
+from tracejury.processors.wording import STATED_PLAN
+from tracejury.schemas.trajectory import AgentRun, Turn, TurnKind
+from tracejury.schemas.transcript import PlanView, StepKind, Transcript
+
 from .header import header
 from .knowledge import Means, before, inputs, own_words
 from .limits import TranscriptLimits

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ...schemas.trajectory import AgentRun, Exchange, Trace, Turn, TurnKind
-from ...schemas.transcript import RecordedExchange, SessionRecord, Step, StepKind, Transcript
+from tracejury.schemas.trajectory import AgentRun, Exchange, Trace, Turn, TurnKind
+from tracejury.schemas.transcript import RecordedExchange, SessionRecord, Step, StepKind, Transcript
+
 from .closing import closing, is_over
 from .header import first_call, session_header
 from .limits import SESSION, TranscriptLimits

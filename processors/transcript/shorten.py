@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from ...schemas.transcript import cut_notice
+from tracejury.schemas.transcript import cut_notice
+
 from .lines import HEAD
 
 _SPARED: Final = 200  # characters that a cut moves to stand at the end of a line

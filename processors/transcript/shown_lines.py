@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-from ...schemas.shown import shown
+from tracejury.schemas.shown import shown
+
 from .hidden import HiddenPassages
 from .items import shortened_items
 from .lines import HEAD, block, cut, halves, recorded

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.trajectory import AgentRun, ToolCall, Turn
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Turn
+
 from .header import first_call
 from .lines import arguments_block, arguments_text, inline, json_line, name
 from .llm_step import LEAST_QUOTED, StepText, failure_texts, failures, titled

@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ...schemas.trajectory import AgentRun, Trace
-from ...schemas.transcript import Step, Transcript, cut_notice
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.transcript import Step, Transcript, cut_notice
+
 from .closing import closing
 from .header import header
 from .limits import TranscriptLimits

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from itertools import takewhile
 
-from ...schemas.normalized import Kind, NormalizedSpan
-from ...schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
-from ...schemas.transcript import Transcript
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
+from tracejury.schemas.transcript import Transcript
+
 from .closing import closing
 from .header import header
 from .limits import TranscriptLimits

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ...schemas.trajectory import Turn, TurnKind
-from ..novelty import MessageKey, message_key
+from tracejury.processors.novelty import MessageKey, message_key
+from tracejury.schemas.trajectory import Turn, TurnKind
 
 _USERS: Final = ("user", "human")
 

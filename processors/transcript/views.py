@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ...schemas.trajectory import Trace
+from tracejury.schemas.trajectory import Trace
 
 
 def raw_view(trace: Trace) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ...schemas.normalized import NormalizedSpan
-from ...schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
-from ...schemas.transcript import Step, StepKind
-from ..wording import ANSWER_TOOLS
+from tracejury.processors.wording import ANSWER_TOOLS
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, Turn, TurnKind
+from tracejury.schemas.transcript import Step, StepKind
+
 from .happened import SHOWN, happened
 from .lines import json_line
 from .llm_step import StepText, failure_texts, llm_step, titled

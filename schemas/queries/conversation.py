@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..findings import Finding
-from ..trajectory import TraceState
-from ..verdicts import Verdict
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import Verdict
+
 from .listing import SessionRow
 from .reader import LocatedError
 

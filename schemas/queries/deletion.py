@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..receipts import DeletionKind
+from tracejury.schemas.receipts import DeletionKind
 
 
 @dataclass(frozen=True, slots=True)

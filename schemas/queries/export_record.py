@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..findings import Finding
-from ..trajectory import TraceState
-from ..verdicts import DETECTORS, Verdict
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import DETECTORS, Verdict
 
 
 @dataclass(frozen=True, slots=True)

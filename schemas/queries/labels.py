@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..annotations import Annotation, HumanScore, Opinion, Review
-from ..rates import Estimate
+from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review
+from tracejury.schemas.rates import Estimate
+
 from .reader import Position
 
 OVERLAP = 0.2

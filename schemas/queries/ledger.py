@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..llm_rows import LedgerRow
-from ..trajectory import TraceState
-from ..verdicts import DETECTORS, Outcome, Verdict
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import DETECTORS, Outcome, Verdict
+
 from .reader import Position
 
 _SWITCH_ON: Final = "switch them on with `tracejury serve --model …` or in the configuration, section judges"

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ..taxonomy import Severity
-from ..trajectory import TraceState
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import TraceState
 
 
 class Sort(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ..rates import Sums
+from tracejury.schemas.rates import Sums
 
 
 @dataclass(frozen=True, slots=True)

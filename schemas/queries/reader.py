@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from ..agent_errors import AgentError, ErrorSummary, summary
-from ..annotations import ErrorLabel
-from ..findings import Finding
-from ..profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
-from ..spans import LogRecord, Span
-from ..taxonomy import Severity
-from ..trajectory import Trace, TraceState
-from ..verdicts import Verdict
+from tracejury.schemas.agent_errors import AgentError, ErrorSummary, summary
+from tracejury.schemas.annotations import ErrorLabel
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.verdicts import Verdict
+
 from .listing import Sort, WorstError
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from ..agent_errors import AgentError
-from ..findings import Finding
+from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.findings import Finding
 
 NAME: Final = 1_000
 """Characters of a name: what waits is held in memory, and agents choose how long names are."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
-from ..text.moments import iso_time
+from tracejury.schemas.text.moments import iso_time
 
 
 class WireModel(BaseModel):

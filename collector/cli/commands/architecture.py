@@ -6,10 +6,10 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from ..options import format_option, show_rows, url_option
+from tracejury.collector.cli.options import format_option, show_rows, url_option
 
 if TYPE_CHECKING:
-    from ...api.client import ApiClient
+    from tracejury.collector.api.client import ApiClient
 
 
 @click.command("architecture")
@@ -26,7 +26,7 @@ def architecture_command(
 
     It is derived from the service's trajectories; a text of your own goes before it. Without SERVICE: list all.
     """
-    from ...api.client import ApiClient
+    from tracejury.collector.api.client import ApiClient
 
     if sum((given is not None, clear, history)) > 1:
         raise click.UsageError("use one of --set, --clear and --history")
@@ -52,15 +52,15 @@ def _text(given: IO[bytes]) -> str:
 
 
 def _list(client: ApiClient, service: str | None, style: str) -> None:
-    from ..render.ledger import architectures_table
+    from tracejury.collector.cli.render.ledger import architectures_table
 
     rows = client.architectures() if service is None else client.architecture_versions(service)
     show_rows(rows, architectures_table, style)
 
 
 def _one(client: ApiClient, service: str, text: str | None, style: str) -> None:
-    from .. import output
-    from ..render.ledger import architecture_text, architectures_table
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.ledger import architecture_text, architectures_table
 
     row = client.architecture(service) if text is None else client.edit_architecture(service, text)
     if style == "json":
@@ -70,8 +70,8 @@ def _one(client: ApiClient, service: str, text: str | None, style: str) -> None:
 
 
 def _clear(client: ApiClient, service: str, style: str) -> None:
-    from .. import output
-    from ..render.ledger import architectures_table
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.ledger import architectures_table
 
     answer = client.clear_architecture(service)
     if style == "json":

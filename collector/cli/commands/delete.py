@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from ..options import Moment, format_option, url_option
+from tracejury.collector.cli.options import Moment, format_option, url_option
 
 if TYPE_CHECKING:
-    from ...api.client import ApiClient
+    from tracejury.collector.api.client import ApiClient
 
 SECONDS: Final = 600.0
 """How long a deletion may take."""
@@ -34,11 +34,11 @@ def delete_command(
 
     The beginning of an ID is enough if no other one begins so; the whole one is shown.
     """
-    from ....schemas.text.counting import counted
-    from ....schemas.text.terminal import one_line
-    from ...api.client import ApiClient
-    from .. import output
-    from ..render.receipts import receipt_lines
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.receipts import receipt_lines
+    from tracejury.schemas.text.counting import counted
+    from tracejury.schemas.text.terminal import one_line
 
     if sum(map(bool, (trace_id, user, session, service))) != 1 or bool(service) != bool(before):
         raise click.UsageError("name one of --trace ID, --user ID, --session ID, or --service NAME with --before TIME")
@@ -66,8 +66,8 @@ def delete_command(
 
 def _whole_trace_id(client: ApiClient, given: str) -> str:
     """Raises ConfigError where several ids begin so."""
-    from ....schemas.errors import NotFoundError
-    from ....schemas.filters import an_id
+    from tracejury.schemas.errors import NotFoundError
+    from tracejury.schemas.filters import an_id
 
     if not given or len(an_id(given)) == ID_DIGITS:
         return given
@@ -79,7 +79,7 @@ def _whole_trace_id(client: ApiClient, given: str) -> str:
 
 def _whole_session_id(client: ApiClient, given: str) -> str:
     """Raises ConfigError where several ids begin so."""
-    from ....schemas.errors import NotFoundError
+    from tracejury.schemas.errors import NotFoundError
 
     try:
         return client.session(given).session_id if given else ""

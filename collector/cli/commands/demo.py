@@ -15,6 +15,6 @@ def demo_command(*, leave: bool) -> None:
     """
     import asyncio
 
-    from ..demo.session import demo
+    from tracejury.collector.cli.demo.session import demo
 
     asyncio.run(demo(go_on=not leave))

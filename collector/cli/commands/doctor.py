@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ..failures import EXIT_ERROR
-from ..options import format_option, url_option
+from tracejury.collector.cli.failures import EXIT_ERROR
+from tracejury.collector.cli.options import format_option, url_option
 
 
 @click.command("doctor")
@@ -22,9 +22,9 @@ def doctor_command(
 
     With neither --trace nor --service: the services of the last day, a line each with its worst gap.
     """
-    from ...api.client import ApiClient
-    from .. import output
-    from ..render.doctor import diagnosis_text, services_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.doctor import diagnosis_text, services_table
 
     if trace and service:
         raise click.UsageError("name either --trace or --service, not both")

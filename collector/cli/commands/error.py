@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import format_option, profile_option, show_rows, url_option
+from tracejury.collector.cli.options import format_option, profile_option, show_rows, url_option
 
 
 @click.command("error")
@@ -14,8 +14,8 @@ from ..options import format_option, profile_option, show_rows, url_option
 @url_option
 def error_command(*, error_id: str, profile: str, style: str, url: str) -> None:
     """Show one error with its findings, by any id it ever had, the id of a finding, or the beginning of one."""
-    from ...api.client import ApiClient
-    from ..render.tables import error_view
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.tables import error_view
 
     with ApiClient(url) as client:
         error = client.error(error_id, profile=profile)

@@ -7,16 +7,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....schemas.filters import ERROR_FILTERS, SPAN_FILTER
-from ....schemas.taxonomy import Severity
-from ....schemas.text.counting import counted
-from ..failures import EXIT_FOUND, Failure
-from ..interrupts import heed_ctrl_c
-from ..options import filter_options, format_option, limit_option, profile_option, show_rows, since_option, url_option
+from tracejury.collector.cli.failures import EXIT_FOUND, Failure
+from tracejury.collector.cli.interrupts import heed_ctrl_c
+from tracejury.collector.cli.options import (
+    filter_options,
+    format_option,
+    limit_option,
+    profile_option,
+    show_rows,
+    since_option,
+    url_option,
+)
+from tracejury.schemas.filters import ERROR_FILTERS, SPAN_FILTER
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.text.counting import counted
 
 if TYPE_CHECKING:
-    from ....schemas.wire.errors import ErrorJson
-    from ...api.client import ApiClient
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.schemas.wire.errors import ErrorJson
 
 SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensitive=False)
 
@@ -60,7 +68,7 @@ def errors_command(
     With --follow: those from --since on (without it: from now on), earliest first, as JSON lines with --format json;
     --limit then ends it after that many.
     """
-    from ...api.client import ApiClient
+    from tracejury.collector.api.client import ApiClient
 
     if decisive and given["span"]:
         raise click.UsageError("--decisive looks at all spans of a trace: leave --span out")
@@ -76,10 +84,10 @@ def errors_command(
 
 
 def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
-    from .. import output
-    from ..render.tables import errors_table
-    from ..render.unproven import unproven_remark
-    from ..waiting import wait_until_judged
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.tables import errors_table
+    from tracejury.collector.cli.render.unproven import unproven_remark
+    from tracejury.collector.cli.waiting import wait_until_judged
 
     waited = wait_until_judged(client, filters) if fail_on else None
     if waited and waited.open:
@@ -105,10 +113,10 @@ def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str |
 
 
 def _follow(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
-    from ...api.client_requests import UnknownNameError
-    from .. import output
-    from ..follow import Follower, follow
-    from ..render.tables import error_block
+    from tracejury.collector.api.client_requests import UnknownNameError
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.follow import Follower, follow
+    from tracejury.collector.cli.render.tables import error_block
 
     try:
         client.errors(filters, 1)

@@ -9,9 +9,9 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..failures import Failure
-from ..judges_options import FILE, judges_options, labels_option, options_from, progress_bar
-from ..options import format_option
+from tracejury.collector.cli.failures import Failure
+from tracejury.collector.cli.judges_options import FILE, judges_options, labels_option, options_from, progress_bar
+from tracejury.collector.cli.options import format_option
 
 
 @click.group("evaluate")
@@ -80,9 +80,9 @@ def steps(*, folders: tuple[Path, ...], profile: str, rules: bool, style: str) -
 
     Each DIR is one data set, named as the folder. docs/evaluate.md tells what every table says.
     """
-    from ...evaluation.steps_report import as_json, as_tables
-    from ...evaluation.steps_run import evaluate_steps
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.steps_report import as_json, as_tables
+    from tracejury.collector.evaluation.steps_run import evaluate_steps
 
     with progress_bar() as progress:
         report = evaluate_steps(folders, profile=profile, progress=progress)
@@ -108,8 +108,8 @@ def models(*, folder: Path, cassettes: tuple[Path, ...], profile: str, criteria:
 
     Give the options with which the cassettes were recorded. docs/evaluate.md tells what every table says.
     """
-    from ...evaluation.models_report import compare_models, models_json, models_tables
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.models_report import compare_models, models_json, models_tables
 
     _refuse(REPLAYED, "is what the cassettes hold: leave it out")
     with progress_bar() as progress:
@@ -132,9 +132,9 @@ def frameworks(*, folder: Path, shuffle: int | None, label: str, listed: bool, s
 
     docs/frameworks.md tells what every line of the table says.
     """
-    from ...evaluation.frameworks.report import as_json, as_list, as_tables
-    from ...evaluation.frameworks.run import evaluate_frameworks
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.frameworks.report import as_json, as_list, as_tables
+    from tracejury.collector.evaluation.frameworks.run import evaluate_frameworks
 
     with output.progress() as bar:
         task = bar.add_task("captures", total=None)
@@ -164,10 +164,10 @@ def _refuse(unread: set[str], why: str) -> None:
 def _detectors(
     folder: Path, profile: str, protocol: str, shuffle: int | None, labels: Path | str | None, style: str
 ) -> None:
-    from ...evaluation.people import read_people
-    from ...evaluation.report import as_json, as_tables
-    from ...evaluation.run import evaluate_trail
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.people import read_people
+    from tracejury.collector.evaluation.report import as_json, as_tables
+    from tracejury.collector.evaluation.run import evaluate_trail
 
     with progress_bar() as progress:
         report = evaluate_trail(
@@ -182,10 +182,10 @@ def _detectors(
 
 
 def _judges(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:
-    from ...evaluation.judges_json import judges_json
-    from ...evaluation.judges_report import evaluate_judges
-    from ...evaluation.judges_tables import judges_tables
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.judges_json import judges_json
+    from tracejury.collector.evaluation.judges_report import evaluate_judges
+    from tracejury.collector.evaluation.judges_tables import judges_tables
 
     with progress_bar() as progress:
         report = evaluate_judges(options_from(folder, criteria or "production", asked, profile=profile), progress)
@@ -196,9 +196,9 @@ def _judges(folder: Path, criteria: str, asked: dict[str, Any], profile: str, st
 
 
 def _tokens(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:
-    from ...evaluation.token_report import report_tokens
-    from ...evaluation.token_tables import token_json, token_tables
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.token_report import report_tokens
+    from tracejury.collector.evaluation.token_tables import token_json, token_tables
 
     with progress_bar() as progress:
         report = report_tokens(options_from(folder, criteria or "production", asked, profile=profile), progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import format_option, url_option
+from tracejury.collector.cli.options import format_option, url_option
 
 
 @click.command("explain")
@@ -18,17 +18,17 @@ def explain_command(*, term: tuple[str, ...], service: str, style: str, url: str
     With --service: also whether the configuration switches a detector off or lowers it on that service, and how labels
     have moved its confidence there.
     """
-    from ....schemas.wire.explain import TermJson
-    from ...queries.explain.glossary import explain, glossary
-    from .. import output
-    from ..render.explain import term_text, terms_table
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.explain import term_text, terms_table
+    from tracejury.collector.queries.explain.glossary import explain, glossary
+    from tracejury.schemas.wire.explain import TermJson
 
     if service and not term:
         raise click.UsageError("--service needs the name of a detector")
     if term:
         name = " ".join(term)
         if service:
-            from ...api.client import ApiClient
+            from tracejury.collector.api.client import ApiClient
 
             with ApiClient(url) as client:
                 found = client.explain(name, service)

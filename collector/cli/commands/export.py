@@ -10,12 +10,12 @@ from typing import IO, Final
 
 import click
 
-from ....schemas.errors import ConfigError
-from ....schemas.filters import EXPORT_FILTERS
-from ....schemas.text.counting import counted
-from .. import output
-from ..failures import Failure
-from ..options import filter_options, profile_option, since_option, url_option
+from tracejury.collector.cli import output
+from tracejury.collector.cli.failures import Failure
+from tracejury.collector.cli.options import filter_options, profile_option, since_option, url_option
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.filters import EXPORT_FILTERS
+from tracejury.schemas.text.counting import counted
 
 _OF_ERRORS: Final = ("service", "agent", "judge", "category")
 _OF_TRACES: Final = ("service", "agent", "session")
@@ -46,8 +46,8 @@ def export_command(
     Latest first. A row holds the run's transcript, its steps labelled, and what people say of it. FILE appears once it
     is complete; a pipe or a device is written to as rows come.
     """
-    from ....schemas.wire.dataset import UNJUDGED
-    from ...api.client import ApiClient
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.schemas.wire.dataset import UNJUDGED
 
     params = {name: value for name, value in given.items() if value}
     params["rows"] = rows or "findings"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import format_option, show_rows, since_option, url_option
+from tracejury.collector.cli.options import format_option, show_rows, since_option, url_option
 
 
 @click.command("judge")
@@ -16,9 +16,9 @@ from ..options import format_option, show_rows, since_option, url_option
 @url_option
 def judge_command(*, trace_id: str, session: str, service: str, since: str, style: str, url: str) -> None:
     """Judge one stored trace or session again, or all that arrived since a point in time."""
-    from ...api.client import ApiClient
-    from .. import output
-    from ..render.tables import judged_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.tables import judged_table
 
     if [bool(trace_id), bool(session), bool(since)].count(True) != 1:
         raise click.UsageError("name one of --trace ID, --session ID and --since TIME")

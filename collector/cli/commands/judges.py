@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..judges_options import judges_options, labels_option, options_from, progress_bar
-from ..options import format_option
+from tracejury.collector.cli.judges_options import judges_options, labels_option, options_from, progress_bar
+from tracejury.collector.cli.options import format_option
 
 if TYPE_CHECKING:
-    from ....judges.llm.members import LlmJudges
+    from tracejury.judges.llm.members import LlmJudges
 
 SET = click.option(
     "--set", "criteria", default="production", show_default=True, metavar="production|paper|DIR", help="Which criteria."
@@ -29,8 +29,8 @@ def judges_command() -> None:
 @format_option
 def list_judges(*, criteria: str, model: str, style: str) -> None:
     """List the judges of a criteria set."""
-    from ...evaluation.criteria_tables import criteria_json, criteria_table
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.criteria_tables import criteria_json, criteria_table
 
     output.show_report(style, _panel(criteria, model), criteria_json, criteria_table)
 
@@ -41,10 +41,10 @@ def list_judges(*, criteria: str, model: str, style: str) -> None:
 @click.option("--rules", is_flag=True, help="All that stands before a transcript, with the rules for all judges.")
 def show_judge(*, name: str, criteria: str, rules: bool) -> None:
     """Show what a judge is told: NAME as `judges list` has it, or its code."""
-    from ....judges.llm.case import Stage
-    from ....judges.llm.prompt_rules import criteria_text, system_text
-    from ....schemas.text.terminal import safe
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.judges.llm.case import Stage
+    from tracejury.judges.llm.prompt_rules import criteria_text, system_text
+    from tracejury.schemas.text.terminal import safe
 
     (judge,) = _panel(criteria, "", name).judges
     stage = Stage.PLAN if Stage.PLAN in judge.stages else Stage.CLOSING
@@ -68,9 +68,9 @@ def diff_judges(*, a: str, b: str, folder: Path, profile: str, style: str, **ask
     A and B are criteria sets (a name or a folder), which are put before the model, or reports of
     `tracejury evaluate trail --judges … --format json`.
     """
-    from ...evaluation.diff import judges_diff
-    from ...evaluation.diff_tables import diff_json, diff_tables
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.diff import judges_diff
+    from tracejury.collector.evaluation.diff_tables import diff_json, diff_tables
 
     with progress_bar() as progress:
         difference = judges_diff(a, b, options_from(folder, "production", asked, profile=profile), progress)
@@ -78,8 +78,8 @@ def diff_judges(*, a: str, b: str, folder: Path, profile: str, style: str, **ask
 
 
 def _panel(criteria: str, model: str, *judges: str) -> LlmJudges:
-    from ...judging.llm.build import panel_from
-    from ...judging.model.config import LlmConfig
+    from tracejury.collector.judging.llm.build import panel_from
+    from tracejury.collector.judging.model.config import LlmConfig
 
     panel, _ = panel_from(LlmConfig(criteria=criteria, model=model, judges=judges))
     return panel

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ....schemas.errors import ConfigError, NotFoundError
-from ....schemas.shown import shown_line
-from ....schemas.text.moments import iso_time, parse_length
-from .. import output
-from ..options import format_option
+from tracejury.collector.cli import output
+from tracejury.collector.cli.options import format_option
+from tracejury.schemas.errors import ConfigError, NotFoundError
+from tracejury.schemas.shown import shown_line
+from tracejury.schemas.text.moments import iso_time, parse_length
 
 if TYPE_CHECKING:
-    from ...auth.key import AccessKey
+    from tracejury.collector.auth.key import AccessKey
 
 _DAY = 86_400 * 10**9
 
@@ -69,8 +69,8 @@ def create_command(
     *, name: str, scopes: Sequence[str], project: str, expires: int, config: Path | None, file: Path | None
 ) -> None:
     """Make a key and print it, once: it is kept nowhere."""
-    from ...auth.key import KeyScope, new_key
-    from ...auth.key_file import a_project, changing
+    from tracejury.collector.auth.key import KeyScope, new_key
+    from tracejury.collector.auth.key_file import a_project, changing
 
     now = time.time_ns()
     path = _path(config, file)
@@ -86,8 +86,8 @@ def create_command(
 @format_option
 def list_command(*, config: Path | None, file: Path | None, style: str) -> None:
     """List the keys of the file, without the keys themselves."""
-    from ...auth.key_file import read_keys
-    from ..render.tables import rows_table
+    from tracejury.collector.auth.key_file import read_keys
+    from tracejury.collector.cli.render.tables import rows_table
 
     keys = read_keys(_path(config, file))
     rows = [
@@ -126,7 +126,7 @@ def list_command(*, config: Path | None, file: Path | None, style: str) -> None:
 @_file_options
 def revoke_command(*, key_id: str, config: Path | None, file: Path | None) -> None:
     """Take a key out of the file; a running collector refuses it within a second."""
-    from ...auth.key_file import changing
+    from tracejury.collector.auth.key_file import changing
 
     path = _path(config, file)
     with changing(path) as keys:
@@ -140,8 +140,8 @@ def revoke_command(*, key_id: str, config: Path | None, file: Path | None) -> No
 @_file_options
 def rotate_command(*, key_id: str, keep: int, config: Path | None, file: Path | None) -> None:
     """Make a key like another one, which ends soon, and print it, once."""
-    from ...auth.key import new_key
-    from ...auth.key_file import changing
+    from tracejury.collector.auth.key import new_key
+    from tracejury.collector.auth.key_file import changing
 
     now = time.time_ns()
     with changing(_path(config, file)) as keys:
@@ -157,7 +157,7 @@ def rotate_command(*, key_id: str, keep: int, config: Path | None, file: Path | 
 
 def _path(config: Path | None, file: Path | None) -> Path:
     """The file of keys. Raises ConfigError: the configuration cannot be read."""
-    from ...config import load_config
+    from tracejury.collector.config import load_config
 
     return file or Path(load_config(config).keys.file)
 

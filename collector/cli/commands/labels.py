@@ -8,10 +8,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from ....schemas.filters import LABEL_FILTERS, named
-from ....schemas.text.counting import counted
-from ..labels_options import as_option
-from ..options import (
+from tracejury.collector.cli.labels_options import as_option
+from tracejury.collector.cli.options import (
     Decorator,
     Moment,
     filter_options,
@@ -22,6 +20,9 @@ from ..options import (
     since_option,
     url_option,
 )
+from tracejury.schemas.filters import LABEL_FILTERS, named
+from tracejury.schemas.text.counting import counted
+
 from .labels_delete import delete_labels
 from .labels_import import import_labels
 from .labels_say import add, review, score, take_back
@@ -59,8 +60,8 @@ def labels_command() -> None:
 @url_option
 def show_queue(*, limit: int, overlap: float | None, simulated: bool, style: str, url: str, **given: str) -> None:
     """List the agent runs to look at next, in this order."""
-    from ...api.client import ApiClient
-    from ..render.labels import queue_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.labels import queue_table
 
     filters = given | {"limit": str(limit), "overlap": "" if overlap is None else str(overlap)}
     if simulated:
@@ -88,8 +89,8 @@ def show_queue(*, limit: int, overlap: float | None, simulated: bool, style: str
 @url_option
 def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str, **given: str) -> None:
     """List what people said, latest first."""
-    from ...api.client import ApiClient
-    from ..render import labels as label_tables
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render import labels as label_tables
 
     tables: dict[str, Callable[[Any], RenderableType]] = {
         "annotations": label_tables.annotations_table,
@@ -109,8 +110,8 @@ def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str,
 @url_option
 def show_quality(*, style: str, url: str, **given: str) -> None:
     """Show precision and recall of each judge and detector against labels, and how much is labelled."""
-    from ...api.client import ApiClient
-    from ..render.labels import quality_tables
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.labels import quality_tables
 
     with ApiClient(url) as client:
         page = client.label_quality(given)
@@ -133,9 +134,9 @@ def show_quality(*, style: str, url: str, **given: str) -> None:
 @url_option
 def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: str) -> None:
     """Write all labels to FILE (-: stdout) as JSON lines, withdrawn ones too; `labels import` takes them."""
-    from ...api.client import ApiClient
-    from .. import output
-    from ..reviewed_traces import Reviewed, write_traces
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.reviewed_traces import Reviewed, write_traces
 
     with ApiClient(url) as client:
         if given["service"]:  # the list of the same service refuses an unknown one; a stream could only be empty

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ....schemas.text.counting import counted
-from ..options import format_option, url_option
+from tracejury.collector.cli.options import format_option, url_option
+from tracejury.schemas.text.counting import counted
 
 
 @click.command("delete")
@@ -21,9 +21,9 @@ def delete_labels(*, ids: tuple[str, ...], yes: bool, style: str, url: str, **gi
 
     `labels withdraw` keeps what was said, as withdrawn.
     """
-    from ....schemas.text.terminal import one_line
-    from ...api.client import ApiClient
-    from .. import output
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.schemas.text.terminal import one_line
 
     named = {name: value for name, value in given.items() if value is not None}
     # What a script left empty would delete all that is of the rest.

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..failures import EXIT_ERROR
-from ..labels_options import as_option
-from ..options import url_option
+from tracejury.collector.cli.failures import EXIT_ERROR
+from tracejury.collector.cli.labels_options import as_option
+from tracejury.collector.cli.options import url_option
 
 if TYPE_CHECKING:
-    from ...api.client import ApiClient
-    from ...labels.lines import LabelLine
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.labels.lines import LabelLine
 
 
 @click.command("import")
@@ -29,8 +29,8 @@ def import_labels(*, paths: tuple[str, ...], reviewed: bool, annotator: str, url
     The same again changes nothing. A line that cannot be taken is named on stderr, and the others are taken. TRAIL's
     annotators have no names: they are --as.
     """
-    from ...api.client import ApiClient
-    from ...labels.lines import pages
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.labels.lines import pages
 
     changed = unchanged = refused = 0
     with ApiClient(url) as client:
@@ -62,7 +62,7 @@ def _good(lines: Iterable[LabelLine], bad: list[str]) -> Iterator[LabelLine]:
 
 
 def _lines(client: ApiClient, paths: Iterable[str], annotator: str, *, reviewed: bool) -> Iterator[LabelLine]:
-    from ...labels.lines import read_lines, read_trail, reviews_of, trail_files
+    from tracejury.collector.labels.lines import read_lines, read_trail, reviews_of, trail_files
 
     for path in paths:
         files = trail_files(Path(path)) if path != "-" else []
@@ -81,7 +81,7 @@ def _run_ids(client: ApiClient, trace_id: str) -> list[str]:
 
 
 def _complain(place: str, why: str) -> None:
-    from ....schemas.text.terminal import one_line
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.schemas.text.terminal import one_line
 
     output.note(one_line(f"{place}: {why}", 500))

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from ....schemas.annotations import Opinion
-from ....schemas.taxonomy import Dimension, Severity
-from ..labels_options import as_option
-from ..options import Decorator, Moment, format_option, show_rows, url_option
+from tracejury.collector.cli.labels_options import as_option
+from tracejury.collector.cli.options import Decorator, Moment, format_option, show_rows, url_option
+from tracejury.schemas.annotations import Opinion
+from tracejury.schemas.taxonomy import Dimension, Severity
 
 run_option: Decorator = click.option(
     "--run", default="", metavar="ID", help="The agent run; that of the trace's one manager by default."
@@ -38,8 +38,8 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
 
     Another opinion of yours on the same replaces it. An opinion on an error covers its findings at its primary span.
     """
-    from ...api.client import ApiClient
-    from ..render.labels import annotations_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.labels import annotations_table
 
     if opinion is None:
         raise click.UsageError("say one of --agree, --disagree, --other-span and --missed")
@@ -58,8 +58,8 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
 @url_option
 def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None:
     """Take annotations back: they are kept, and count nowhere."""
-    from ...api.client import ApiClient
-    from ..render.labels import annotations_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.labels import annotations_table
 
     with ApiClient(url) as client:
         rows = [client.withdraw_annotation(annotation_id, trace) for annotation_id in ids]
@@ -83,8 +83,8 @@ def score(
     The dimensions are PQ (plan quality), PA (plan adherence), GF (goal fulfilment), LC (logical consistency), EE
     (execution efficiency), TS (tool selection) and TC (tool calling).
     """
-    from ...api.client import ApiClient
-    from ..render.labels import scores_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.labels import scores_table
 
     about = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "explanation": why}
     items = [{**about, **_score(text, withdrawn=withdrawn)} for text in scores]
@@ -110,8 +110,8 @@ def review(
 
     Only what was --drawn calibrates rates: runs that somebody picked are not like the others.
     """
-    from ...api.client import ApiClient
-    from ..render.labels import reviews_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.labels import reviews_table
 
     item: dict[str, Any] = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "withdrawn": withdrawn}
     with ApiClient(url) as client:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import click
 
-from ....schemas.filters import LEDGER_FILTERS
-from ..options import filter_options, format_option, limit_option, show_rows, since_option, url_option
+from tracejury.collector.cli.options import (
+    filter_options,
+    format_option,
+    limit_option,
+    show_rows,
+    since_option,
+    url_option,
+)
+from tracejury.schemas.filters import LEDGER_FILTERS
 
 
 @click.command("ledger")
@@ -22,8 +29,8 @@ def ledger_command(*, everything: bool, limit: int, style: str, url: str, **give
 
     Without --trace and --since: of the last day.
     """
-    from ...api.client import ApiClient
-    from ..render.ledger import ledger_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.ledger import ledger_table
 
     filters = {name: value for name, value in given.items() if value}
     if everything:

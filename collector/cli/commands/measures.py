@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ....schemas.filters import MEASURE_FILTERS
-from ..options import filter_options, format_option, simulated_option, since_option, url_option
+from tracejury.collector.cli.options import filter_options, format_option, simulated_option, since_option, url_option
+from tracejury.schemas.filters import MEASURE_FILTERS
 
 
 @click.command("measures")
@@ -35,9 +35,9 @@ def measures_command(*, simulated: bool, pooled: bool, limit: int, style: str, u
 
     Without --since: of the last seven days. Did the deploy make it worse? --version 2.1 --compare-to version=2.0
     """
-    from ...api.client import ApiClient
-    from .. import output
-    from ..render.measures import measures_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.measures import measures_table
 
     filters = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
     if pooled:

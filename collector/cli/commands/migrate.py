@@ -10,8 +10,8 @@ import click
 @click.option("--status", "only_status", is_flag=True, help="Only say what is applied and what is pending.")
 def migrate_command(*, dsn: str, only_status: bool) -> None:
     """Bring a store's tables up to date; safe to repeat (serve does it by itself for an embedded store)."""
-    from ...store.client import Store
-    from ...store.migrate import migrate, status
+    from tracejury.collector.store.client import Store
+    from tracejury.collector.store.migrate import migrate, status
 
     store = Store.open(dsn)
     try:

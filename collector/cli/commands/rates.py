@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import click
 
-from ....schemas.filters import RATE_FILTERS
-from ....schemas.rates import By, Population, Unit
-from ..options import filter_options, format_option, profile_option, simulated_option, since_option, url_option
+from tracejury.collector.cli.options import (
+    filter_options,
+    format_option,
+    profile_option,
+    simulated_option,
+    since_option,
+    url_option,
+)
+from tracejury.schemas.filters import RATE_FILTERS
+from tracejury.schemas.rates import By, Population, Unit
 
 
 @click.command("rates")
@@ -47,9 +54,9 @@ def rates_command(
 
     Without --since: of the last day. Did the deploy make it worse? --version 2.1 --compare-to version=2.0
     """
-    from ...api.client import ApiClient
-    from .. import output
-    from ..render.rates import comparison_table, judges_by_behaviour, rates_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.rates import comparison_table, judges_by_behaviour, rates_table
 
     given_too = [option for option, value in (("--by", given["by"]), ("--step", given["step"])) if value]
     given_too += ["--calibrated"] * calibrated

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import format_option, limit_option, show_rows, url_option
+from tracejury.collector.cli.options import format_option, limit_option, show_rows, url_option
 
 
 @click.command("receipts")
@@ -13,8 +13,8 @@ from ..options import format_option, limit_option, show_rows, url_option
 @url_option
 def receipts_command(*, limit: int, style: str, url: str) -> None:
     """List what deletions have removed, the latest first; receipts name nobody."""
-    from ...api.client import ApiClient
-    from ..render.receipts import receipts_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.receipts import receipts_table
 
     with ApiClient(url) as client:
         show_rows(client.receipts(limit), receipts_table, style)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..options import format_option, limit_option, since_option, url_option
+from tracejury.collector.cli.options import format_option, limit_option, since_option, url_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ....processors.redact.spans import Redacted, Redactor
-    from ...api.client import ApiClient
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.processors.redact.spans import Redacted, Redactor
 
 
 @click.command("redact")
@@ -35,10 +35,10 @@ def redact_command(
 
     Without TRACE and --since: of the last day.
     """
-    from ...api.client import ApiClient
-    from .. import output
-    from ..options import Moment
-    from ..render.redaction import redacted_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.options import Moment
+    from tracejury.collector.cli.render.redaction import redacted_table
 
     if not dry_run:
         raise click.UsageError(
@@ -73,11 +73,11 @@ def redact_command(
 
 def _redactor(config: Path | None) -> Redactor:
     """Raises ConfigError: the file is wrong, or has no rules."""
-    from ....processors.redact.ready import READY
-    from ....schemas.errors import ConfigError
-    from ...config import load_config
-    from ...otlp.redaction.build import rehearsal
-    from ...otlp.redaction.config import RedactionConfig
+    from tracejury.collector.config import load_config
+    from tracejury.collector.otlp.redaction.build import rehearsal
+    from tracejury.collector.otlp.redaction.config import RedactionConfig
+    from tracejury.processors.redact.ready import READY
+    from tracejury.schemas.errors import ConfigError
 
     asked = load_config(config).redaction if config else RedactionConfig.model_validate({"sets": tuple(READY)})
     if not asked.on:
@@ -87,9 +87,9 @@ def _redactor(config: Path | None) -> Redactor:
 
 def _tried(client: ApiClient, redactor: Redactor, trace_ids: Sequence[str]) -> Redacted:
     """The counts over the traces, each read once."""
-    from ....processors.redact.spans import Redacted
-    from ...otlp.codec.decode import decode
-    from ...otlp.codec.signals import Encoding, Signal
+    from tracejury.collector.otlp.codec.decode import decode
+    from tracejury.collector.otlp.codec.signals import Encoding, Signal
+    from tracejury.processors.redact.spans import Redacted
 
     total = Redacted()
     for trace_id in trace_ids:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ....schemas.text.counting import counted
-from ....schemas.text.terminal import one_line
-from ..failures import EXIT_ERROR
-from ..options import format_option, tls_options
+from tracejury.collector.cli.failures import EXIT_ERROR
+from tracejury.collector.cli.options import format_option, tls_options
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.terminal import one_line
 
 if TYPE_CHECKING:
-    from ...otlp.client import ReplayResult
+    from tracejury.collector.otlp.client import ReplayResult
 
 
 @click.command("replay")
@@ -34,8 +34,8 @@ def replay_command(
     ctx: click.Context, /, *, paths: tuple[Path, ...], endpoint: str, fresh_ids: bool, protocol: str, style: str
 ) -> None:
     """Send stored traces over OTLP: files and folders of OTLP protobuf, OTLP JSON or TRAIL's JSON, also gzipped."""
-    from ...otlp.client import replay_files
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.otlp.client import replay_files
 
     with output.progress() as bar:
         task = bar.add_task("sending files", total=None)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from ..config_options import overrides
+from tracejury.collector.cli.config_options import overrides
 
 
 @click.command("serve")
@@ -28,8 +28,8 @@ def serve_command(
     # Before gRPC is imported, which reads it then: else it logs a line for every client that comes without TLS.
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     try:
-        from ...app.start import run_serve
-        from ...config import load_config
+        from tracejury.collector.app.start import run_serve
+        from tracejury.collector.config import load_config
 
         given = overrides(store=store, grpc=grpc, http=http, api=api, insecure=insecure, model=model, api_base=api_base)
         run_serve(load_config(config, given))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ..options import format_option, profile_option, show_rows, url_option
+from tracejury.collector.cli.options import format_option, profile_option, show_rows, url_option
 
 
 @click.command("session")
@@ -15,8 +15,8 @@ from ..options import format_option, profile_option, show_rows, url_option
 @url_option
 def session_command(*, session_id: str, service: str, profile: str, style: str, url: str) -> None:
     """Show one session: what users said and agents answered, with errors at their place."""
-    from ...api.client import ApiClient
-    from ..render.lists import session_view
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.lists import session_view
 
     with ApiClient(url) as client:
         session = client.session(session_id, service=service, profile=profile)

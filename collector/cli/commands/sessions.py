@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from ..lists_options import asked, list_options
-from ..options import format_option, limit_option, show_rows, url_option
+from tracejury.collector.cli.lists_options import asked, list_options
+from tracejury.collector.cli.options import format_option, limit_option, show_rows, url_option
 
 
 @click.command("sessions")
@@ -17,8 +17,8 @@ from ..options import format_option, limit_option, show_rows, url_option
 @url_option
 def sessions_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
     """List sessions that hold a trace of the filters; state, duration and order are the session's."""
-    from ...api.client import ApiClient
-    from ..render.lists import sessions_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.lists import sessions_table
 
     with ApiClient(url) as client:
         rows, more = client.sessions(asked(filters), limit)

@@ -12,7 +12,7 @@ import click
 from .store_backup import backup_command, restore_command
 
 if TYPE_CHECKING:
-    from ...store.client import Store
+    from tracejury.collector.store.client import Store
 
 _dsn = click.option(
     "--store", "dsn", default="chdb:///./.tracejury/db", show_default=True, metavar="DSN", help="The store."
@@ -32,9 +32,9 @@ store_command.add_command(restore_command)
 @_dsn
 def check_command(*, dsn: str) -> None:
     """Read every data part, and list what is damaged or gone and the traces that lost spans; exits with 1 for any."""
-    from ...store.damage import lost_spans
-    from ...store.health import StoreHealth
-    from ...store.repair import damaged_parts
+    from tracejury.collector.store.damage import lost_spans
+    from tracejury.collector.store.health import StoreHealth
+    from tracejury.collector.store.repair import damaged_parts
 
     with _opened(dsn) as store:
         health = StoreHealth(store)
@@ -58,10 +58,10 @@ def check_command(*, dsn: str) -> None:
 @click.option("--give-up", "gives_up", is_flag=True, help="Delete what cannot be read, and traces without any span.")
 def repair_command(*, dsn: str, gives_up: bool) -> None:
     """Save the readable rows of damaged data parts; exits with 1 while something is lost and not given up."""
-    from ...store.damage import lost_spans
-    from ...store.give_up import give_up
-    from ...store.health import StoreHealth, lost_text
-    from ...store.repair import repair
+    from tracejury.collector.store.damage import lost_spans
+    from tracejury.collector.store.give_up import give_up
+    from tracejury.collector.store.health import StoreHealth, lost_text
+    from tracejury.collector.store.repair import repair
 
     with _opened(dsn) as store:
         health = StoreHealth(store)
@@ -85,9 +85,9 @@ def repair_command(*, dsn: str, gives_up: bool) -> None:
 
 @contextmanager
 def _opened(dsn: str) -> Iterator[Store]:
-    from ...store.client import Store
-    from ...store.dsn import parse_dsn
-    from ...store.migrate import require_migrated
+    from tracejury.collector.store.client import Store
+    from tracejury.collector.store.dsn import parse_dsn
+    from tracejury.collector.store.migrate import require_migrated
 
     parse_dsn(dsn).check_folder()
     store = Store.open(dsn)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from ..options import format_option, url_option
+from tracejury.collector.cli.options import format_option, url_option
 
 if TYPE_CHECKING:
-    from ....schemas.wire.backups import BackupJson
+    from tracejury.schemas.wire.backups import BackupJson
 
 DEFAULT_FOLDER: Final = "./.tracejury/db"
 DEFAULT_STORE: Final = f"chdb:///{DEFAULT_FOLDER}"
@@ -37,9 +37,9 @@ def backup_command(ctx: click.Context, *, name: str, dsn: str, folder: str, styl
     It goes on taking spans meanwhile. Where backups are is its configuration (store.backups). Without --url and a
     running collector, the store in ./.tracejury/db is backed up.
     """
-    from ....schemas.config_base import MIB
-    from ...api.client_connection import UnreachableError
-    from .. import output
+    from tracejury.collector.api.client_connection import UnreachableError
+    from tracejury.collector.cli import output
+    from tracejury.schemas.config_base import MIB
 
     if folder and not dsn:
         raise click.UsageError("--folder goes with --store: a running collector has one of its own (store.backups)")
@@ -63,7 +63,7 @@ def restore_command(*, source: Path, dsn: str) -> None:
 
     Restore only backups that you trust: the tables in it are made as it says.
     """
-    from ...store.restore import restore
+    from tracejury.collector.store.restore import restore
 
     os.umask(PRIVATE)
     manifest = restore(source, dsn)
@@ -71,7 +71,7 @@ def restore_command(*, source: Path, dsn: str) -> None:
 
 
 def _of_collector(url: str, name: str) -> BackupJson:
-    from ...api.client import ApiClient
+    from tracejury.collector.api.client import ApiClient
 
     with ApiClient(url, timeout=PATIENCE) as client:
         return client.backup(name)
@@ -79,11 +79,11 @@ def _of_collector(url: str, name: str) -> BackupJson:
 
 def _of_store(dsn: str, folder: str, name: str) -> BackupJson:
     """Raises ConfigError: a collector uses it, or it is not there."""
-    from ...queries.present_backup import present_backup
-    from ...store.backup import Backups
-    from ...store.client import Store
-    from ...store.config import StoreConfig, WriterConfig
-    from ...store.dsn import parse_dsn
+    from tracejury.collector.queries.present_backup import present_backup
+    from tracejury.collector.store.backup import Backups
+    from tracejury.collector.store.client import Store
+    from tracejury.collector.store.config import StoreConfig, WriterConfig
+    from tracejury.collector.store.dsn import parse_dsn
 
     os.umask(PRIVATE)
     parse_dsn(dsn).check_folder()

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from ....schemas.errors import ConfigError, TracejuryError
-from ....schemas.text.counting import counted
-from ..failures import EXIT_ERROR
-from ..interrupts import heed_ctrl_c
-from ..options import format_option, url_option
+from tracejury.collector.cli.failures import EXIT_ERROR
+from tracejury.collector.cli.interrupts import heed_ctrl_c
+from tracejury.collector.cli.options import format_option, url_option
+from tracejury.schemas.errors import ConfigError, TracejuryError
+from tracejury.schemas.text.counting import counted
 
 if TYPE_CHECKING:
-    from ....schemas.behaviours import Behaviour
-    from ...simulation.player import PlayedSession
-    from ...simulation.simulated_session import SimulatedSession
+    from tracejury.collector.simulation.player import PlayedSession
+    from tracejury.collector.simulation.simulated_session import SimulatedSession
+    from tracejury.schemas.behaviours import Behaviour
 
 ALL: Final = "all"
 SUBCOMMANDS: Final = {
@@ -90,9 +90,9 @@ def talk_command(
     Each exchange is a trace; `traceparent` and baggage go with the request, so that the agent's spans join it. Ends
     with 1 if a session failed: no answer, or no spans of the agent.
     """
-    from ...simulation.talk import TalkSettings, agent_at, talk
-    from .. import output
-    from ..render.talk import talk_summary
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.talk import talk_summary
+    from tracejury.collector.simulation.talk import TalkSettings, agent_at, talk
 
     sessions = _sessions(cards, behaviours, trials)
     talked_to = agent_at(agent, model, _key(key_env))
@@ -121,10 +121,10 @@ def talk_command(
 
 def _sessions(paths: tuple[str, ...], names: tuple[str, ...], trials: int) -> list[SimulatedSession]:
     """What is to be played. Raises ConfigError: nothing, or there is no such behaviour."""
-    from ....judges.packs.task_cards import load_cards
-    from ....schemas.behaviours import Behaviour
-    from ...simulation.simulated_session import sessions_of
-    from .. import output
+    from tracejury.collector.cli import output
+    from tracejury.collector.simulation.simulated_session import sessions_of
+    from tracejury.judges.packs.task_cards import load_cards
+    from tracejury.schemas.behaviours import Behaviour
 
     wanted = list(Behaviour) if ALL in names else [_behaviour(name) for name in names]
     cards = load_cards(paths)
@@ -142,7 +142,7 @@ def _sessions(paths: tuple[str, ...], names: tuple[str, ...], trials: int) -> li
 
 
 def _behaviour(name: str) -> Behaviour:
-    from ....schemas.behaviours import Behaviour
+    from tracejury.schemas.behaviours import Behaviour
 
     try:
         return Behaviour(name)
@@ -158,9 +158,9 @@ def _key(variable: str) -> str:
 
 def _with_arrival(played: list[PlayedSession], url: str) -> list[PlayedSession]:
     """The sessions, those without spans of the agent as failed."""
-    from ...api.client import ApiClient
-    from ...simulation.arrival import with_arrival
-    from .. import output
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.simulation.arrival import with_arrival
 
     try:
         with ApiClient(url) as client:

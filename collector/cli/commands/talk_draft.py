@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..talk_writing import write_turns, writing_options
+from tracejury.collector.cli.talk_writing import write_turns, writing_options
 
 
 @click.command("draft")
@@ -20,6 +20,6 @@ from ..talk_writing import write_turns, writing_options
 @writing_options
 def draft_command(*, turns: int | None, **given: Any) -> None:
     """Have a model write what an ideal user says, one turn for each part of the oracle's steps."""
-    from ...simulation.writing.plans import draft_plan
+    from tracejury.collector.simulation.writing.plans import draft_plan
 
     write_turns(partial(draft_plan, turns), **given)

@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from ..talk_writing import write_turns, writing_options
+from tracejury.collector.cli.talk_writing import write_turns, writing_options
 
 
 @click.command("rewrite")
 @writing_options
 def rewrite_command(**given: Any) -> None:
     """Have a model write the turns of an ideal user in the words of the six other users."""
-    from ...simulation.writing.plans import rewrite_plan
+    from tracejury.collector.simulation.writing.plans import rewrite_plan
 
     write_turns(rewrite_plan, **given)

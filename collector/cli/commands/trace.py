@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from ....schemas.text.counting import counted
-from .. import output
-from ..options import format_option, profile_option, show_rows, url_option
+from tracejury.collector.cli import output
+from tracejury.collector.cli.options import format_option, profile_option, show_rows, url_option
+from tracejury.schemas.text.counting import counted
 
 
 @click.command("trace")
@@ -16,10 +16,10 @@ from ..options import format_option, profile_option, show_rows, url_option
 @url_option
 def trace_command(*, trace_id: str, profile: str, style: str, url: str) -> None:
     """Show one trace: the tree of agent runs, turns and tool calls, with errors at their spans."""
-    from ....schemas.wire.traces import PartedTraceJson
-    from ...api.client import ApiClient
-    from ..render.tree import trace_tree
-    from ..render.unproven import unproven_remark
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.tree import trace_tree
+    from tracejury.collector.cli.render.unproven import unproven_remark
+    from tracejury.schemas.wire.traces import PartedTraceJson
 
     with ApiClient(url) as client:
         trace = client.trace(trace_id, profile=profile)

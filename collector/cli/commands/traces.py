@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from ..lists_options import SESSION, asked, list_options
-from ..options import format_option, limit_option, show_rows, url_option
+from tracejury.collector.cli.lists_options import SESSION, asked, list_options
+from tracejury.collector.cli.options import format_option, limit_option, show_rows, url_option
 
 
 @click.command("traces")
@@ -18,8 +18,8 @@ from ..options import format_option, limit_option, show_rows, url_option
 @url_option
 def traces_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
     """List stored traces, latest arrival first unless sorted otherwise."""
-    from ...api.client import ApiClient
-    from ..render.lists import traces_table
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.lists import traces_table
 
     with ApiClient(url) as client:
         rows, more = client.traces(asked(filters), limit)

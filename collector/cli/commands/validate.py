@@ -11,13 +11,13 @@ import click
 @click.argument("file", type=click.Path(path_type=Path))
 def validate_command(*, file: Path) -> None:
     """Check a configuration file: prints ok, or a line a problem with its place in the file."""
-    from ...app.endpoints import check_certificates, check_loopback
-    from ...auth.keyring import Keyring
-    from ...config import load_config
-    from ...judging.llm.build import check_judges
-    from ...otlp.redaction.build import build_redactor
-    from ...outbound.otlp.backend_connection import check_exports
-    from ...outbound.webhooks.build import check_webhooks
+    from tracejury.collector.app.endpoints import check_certificates, check_loopback
+    from tracejury.collector.auth.keyring import Keyring
+    from tracejury.collector.config import load_config
+    from tracejury.collector.judging.llm.build import check_judges
+    from tracejury.collector.otlp.redaction.build import build_redactor
+    from tracejury.collector.outbound.otlp.backend_connection import check_exports
+    from tracejury.collector.outbound.webhooks.build import check_webhooks
 
     config = load_config(file)
     check_loopback(config, has_keys=Keyring(Path(config.keys.file)).asks)

@@ -8,10 +8,11 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ....schemas.wire.errors import ErrorJson
-from ....schemas.wire.traces import TraceJson
-from ..render.tables import content, headline
-from ..render.tree import trace_tree
+from tracejury.collector.cli.render.tables import content, headline
+from tracejury.collector.cli.render.tree import trace_tree
+from tracejury.schemas.wire.errors import ErrorJson
+from tracejury.schemas.wire.traces import TraceJson
+
 from .watching import DemoResult
 
 

@@ -8,15 +8,16 @@ import signal
 import threading
 from typing import Any, Final
 
-from ....schemas.errors import ConfigError
-from ...api.client import ApiClient
-from ...app.logs import set_up
-from ...app.service import Collector
-from ...app.start import PRIVATE
-from ...config import CollectorConfig, load_config
-from ...otlp.receiver.ports import bind
-from .. import output
-from ..failures import Interrupted
+from tracejury.collector.api.client import ApiClient
+from tracejury.collector.app.logs import set_up
+from tracejury.collector.app.service import Collector
+from tracejury.collector.app.start import PRIVATE
+from tracejury.collector.cli import output
+from tracejury.collector.cli.failures import Interrupted
+from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.otlp.receiver.ports import bind
+from tracejury.schemas.errors import ConfigError
+
 from .report import AFTER_EXIT, error_line, next_steps, run_report, summary
 from .watching import agent_environment, watch_program
 

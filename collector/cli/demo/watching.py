@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ....schemas.errors import PermanentError, RetryableError
-from ....schemas.wire.errors import ErrorJson
-from ....schemas.wire.traces import TraceJson
-from ...api.client import ApiClient
-from ..follow import Follower
+from tracejury.collector.api.client import ApiClient
+from tracejury.collector.cli.follow import Follower
+from tracejury.schemas.errors import PermanentError, RetryableError
+from tracejury.schemas.wire.errors import ErrorJson
+from tracejury.schemas.wire.traces import TraceJson
 
 PAUSE = 0.2
 PATIENCE = 60.0

@@ -9,10 +9,11 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from ....schemas.taxonomy import Severity
-from ....schemas.text.counting import counted
-from ....schemas.text.naming import agent_name
-from ....schemas.wire.doctor import AgentSeenJson, ContentsJson, DiagnosisJson, GapJson
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.naming import agent_name
+from tracejury.schemas.wire.doctor import AgentSeenJson, ContentsJson, DiagnosisJson, GapJson
+
 from .tables import SEVERITY_STYLE, content, plain_table
 
 _NAME: Final = 60

@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ....schemas.queries.glossary import Term
-from ....schemas.text.terminal import one_line, safe
-from ....schemas.wire.explain import TermJson
-from ...queries.explain.glossary import by_kind
+from tracejury.collector.queries.explain.glossary import by_kind
+from tracejury.schemas.queries.glossary import Term
+from tracejury.schemas.text.terminal import one_line, safe
+from tracejury.schemas.wire.explain import TermJson
+
 from .tables import plain_table
 
 _TEXT = 90

@@ -8,16 +8,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ....schemas.taxonomy import DIMENSION_NAMES
-from ....schemas.text.naming import agent_name
-from ....schemas.wire.labels import (
+from tracejury.schemas.taxonomy import DIMENSION_NAMES
+from tracejury.schemas.text.naming import agent_name
+from tracejury.schemas.wire.labels import (
     AnnotationJson,
     HumanScoreJson,
     QualityPage,
     QueueItemJson,
     ReviewJson,
 )
-from ....schemas.wire.rates import EstimateJson
+from tracejury.schemas.wire.rates import EstimateJson
+
 from .tables import SEVERITY_STYLE, content, moment, plain_table, rows_table
 
 WHY = 120

@@ -8,11 +8,12 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ....schemas.text.counting import counted
-from ....schemas.text.naming import agent_name
-from ....schemas.text.scores import score_words
-from ....schemas.text.terminal import safe
-from ....schemas.wire.traces import ArchitectureJson, JudgesJson, LedgerJson, LedgerPage, SpendJson, SpentJson
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.naming import agent_name
+from tracejury.schemas.text.scores import score_words
+from tracejury.schemas.text.terminal import safe
+from tracejury.schemas.wire.traces import ArchitectureJson, JudgesJson, LedgerJson, LedgerPage, SpendJson, SpentJson
+
 from .tables import content, moment, plain_table, rows_table
 
 OUTCOME_STYLE: Final[Mapping[str, str]] = {

@@ -10,11 +10,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ....schemas.text.counting import counted
-from ....schemas.text.naming import agent_name, error_place
-from ....schemas.text.scores import score_words
-from ....schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
-from ....schemas.wire.traces import TraceRowJson, VerdictJson
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.naming import agent_name, error_place
+from tracejury.schemas.text.scores import score_words
+from tracejury.schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
+from tracejury.schemas.wire.traces import TraceRowJson, VerdictJson
+
 from .rows_list import RowsList
 from .tables import STATE_STYLE, content, counts, error_details, headline, moment, worst
 

@@ -8,9 +8,10 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ....schemas.text.counting import counted
-from ....schemas.wire.measures import MeasureFigureJson, MeasureGroupJson, MeasuresJson, PackMeasuresJson
-from ....schemas.wire.rates import EstimateJson
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.wire.measures import MeasureFigureJson, MeasureGroupJson, MeasuresJson, PackMeasuresJson
+from tracejury.schemas.wire.rates import EstimateJson
+
 from .tables import content, moment, plain_table
 
 WORST: Final = 5

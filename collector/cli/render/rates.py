@@ -9,9 +9,10 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ....schemas.text.counting import counted
-from ....schemas.text.naming import agent_name
-from ....schemas.wire.rates import EstimateJson, RateJson, RatesComparisonJson, RatesJson
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.naming import agent_name
+from tracejury.schemas.wire.rates import EstimateJson, RateJson, RatesComparisonJson, RatesJson
+
 from .tables import content, moment, plain_table
 
 SURE: Final = 0.05

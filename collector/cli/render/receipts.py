@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from ....schemas.text.terminal import one_line
-from ....schemas.wire.receipts import ReceiptJson
+from tracejury.schemas.text.terminal import one_line
+from tracejury.schemas.wire.receipts import ReceiptJson
+
 from .rows_list import RowsList
 from .tables import content, moment
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from rich.console import RenderableType
 from rich.text import Text
 
-from ....schemas.text.counting import counted
+from tracejury.schemas.text.counting import counted
+
 from .tables import content, plain_table
 
 _KEY = 80

@@ -10,14 +10,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from ....schemas.annotations import ErrorLabel
-from ....schemas.findings import verification_told
-from ....schemas.taxonomy import DIMENSION_NAMES, with_group
-from ....schemas.text.counting import counted
-from ....schemas.text.naming import agent_name
-from ....schemas.text.terminal import one_line
-from ....schemas.wire.errors import ErrorDetailJson, ErrorJson, FindingJson, SpanErrorJson, WorstErrorJson
-from ....schemas.wire.traces import JudgedJson
+from tracejury.schemas.annotations import ErrorLabel
+from tracejury.schemas.findings import verification_told
+from tracejury.schemas.taxonomy import DIMENSION_NAMES, with_group
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.naming import agent_name
+from tracejury.schemas.text.terminal import one_line
+from tracejury.schemas.wire.errors import ErrorDetailJson, ErrorJson, FindingJson, SpanErrorJson, WorstErrorJson
+from tracejury.schemas.wire.traces import JudgedJson
 
 SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
 STATE_STYLE: Final[Mapping[str, str]] = {"settled": "green", "failed": "red", "open": "yellow", "incomplete": "red"}

@@ -8,8 +8,9 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from ....schemas.text.counting import counted
-from ...simulation.player import PlayedSession
+from tracejury.collector.simulation.player import PlayedSession
+from tracejury.schemas.text.counting import counted
+
 from .tables import content, plain_table
 
 FAILURES: Final = 20

@@ -9,11 +9,11 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
-from ....schemas.text.counting import counted
-from ....schemas.text.naming import agent_name, error_place
-from ....schemas.text.scores import score_words
-from ....schemas.wire.errors import ErrorJson
-from ....schemas.wire.traces import (
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.naming import agent_name, error_place
+from tracejury.schemas.text.scores import score_words
+from tracejury.schemas.wire.errors import ErrorJson
+from tracejury.schemas.wire.traces import (
     AgentRunJson,
     TokensJson,
     ToolCallJson,
@@ -21,6 +21,7 @@ from ....schemas.wire.traces import (
     TurnJson,
     VerdictJson,
 )
+
 from .tables import STATE_STYLE, content, decisive_told, error_details, headline
 
 RUN_STYLE: Mapping[str, str] = {"ok": "green", "error": "red", "unfinished": "yellow"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ....schemas.text.terminal import one_line
-from ....schemas.wire.errors import ErrorJson
+from tracejury.schemas.text.terminal import one_line
+from tracejury.schemas.wire.errors import ErrorJson
 
 _NAMED: Final = 5
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from ....judges.packs.rut.users.writing import WrittenTurns
-from ...simulation.writing.write_cards import WrittenCard
+from tracejury.collector.simulation.writing.write_cards import WrittenCard
+from tracejury.judges.packs.rut.users.writing import WrittenTurns
+
 from .tables import content, plain_table
 
 _REASON = 200

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...otlp.codec.groups import Request
-from ...otlp.files import BrokenFileError, read
+from tracejury.collector.otlp.codec.groups import Request
+from tracejury.collector.otlp.files import BrokenFileError, read
+
 from .truth import Truth, parse
 
 _META = ".meta.json"

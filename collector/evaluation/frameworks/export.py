@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
-from ...otlp.codec.groups import Request, rows, schema_of
-from ...otlp.codec.signals import SPANS
+from tracejury.collector.otlp.codec.groups import Request, rows, schema_of
+from tracejury.collector.otlp.codec.signals import SPANS
 
 SpanKey = tuple[str, str]
 

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ....schemas.trajectory import ToolCall
+from tracejury.schemas.trajectory import ToolCall
+
 from .stated import StatedCall
 from .truth import TrueCall
 

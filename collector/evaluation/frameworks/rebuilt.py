@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ....judges.suite import Suite
-from ....processors.assemble import Assembler, AssemblerConfig, TraceKey
-from ....processors.joining import groups_of, together
-from ....processors.open_trace import OpenTrace
-from ....processors.rebuild import rebuild
-from ....schemas.findings import Finding
-from ....schemas.normalized import Kind
-from ....schemas.profiles import threshold
-from ....schemas.trajectory import AgentRun, Trace, TraceState, Turn
-from ...judging.detect.inbox import by_trace
-from ...otlp.codec.decode import decode
-from ...otlp.codec.groups import Request, schema_of
-from ...otlp.codec.signals import SPANS, Encoding, Signal
+from tracejury.collector.judging.detect.inbox import by_trace
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.groups import Request, schema_of
+from tracejury.collector.otlp.codec.signals import SPANS, Encoding, Signal
+from tracejury.judges.suite import Suite
+from tracejury.processors.assemble import Assembler, AssemblerConfig, TraceKey
+from tracejury.processors.joining import groups_of, together
+from tracejury.processors.open_trace import OpenTrace
+from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.normalized import Kind
+from tracejury.schemas.profiles import threshold
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn
 
 _STEP = 1_000_000  # nanos between two requests
 

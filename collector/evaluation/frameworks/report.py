@@ -11,7 +11,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ....schemas.text.terminal import one_line
+from tracejury.schemas.text.terminal import one_line
+
 from .items import Measure, ScoredFact
 from .run import ReconstructionEvaluation
 from .score_agents import ANNOUNCED

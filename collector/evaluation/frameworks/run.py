@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ....judges.registry import default_suite
-from ....judges.suite import Suite
-from ...otlp.client import shuffled
+from tracejury.collector.otlp.client import shuffled
+from tracejury.judges.registry import default_suite
+from tracejury.judges.suite import Suite
+
 from . import score_agents, score_calls, score_failures
 from .capture import Capture, load, paths
 from .export import export_of

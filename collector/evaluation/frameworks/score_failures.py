@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ....schemas.findings import Finding
-from ....schemas.taxonomy import Severity
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.taxonomy import Severity
+
 from .export import Export
 from .items import CaptureCase, Measure, ScoredFact
 from .rebuilt import RebuiltCapture, spans_of

@@ -7,10 +7,10 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ....judges.records import FAMILY_NAMES
-from ....judges.registry import default_suite
-from ....judges.rule_settings import RuleSetting, RuleSettings
-from ....schemas.config_base import Section
+from tracejury.judges.records import FAMILY_NAMES
+from tracejury.judges.registry import default_suite
+from tracejury.judges.rule_settings import RuleSetting, RuleSettings
+from tracejury.schemas.config_base import Section
 
 ServiceName = Annotated[str, Field(min_length=1)]
 

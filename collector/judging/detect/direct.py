@@ -9,14 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ....processors.joining import rebuild_joined
-from ....processors.normalize import normalize
-from ....schemas.normalized import NormalizedSpan
-from ....schemas.spans import LogRecord, Span
-from ....schemas.trajectory import Trace
-from ...otlp.codec.decode import decode
-from ...otlp.codec.groups import Request, schema_of
-from ...otlp.codec.signals import SPANS, Encoding, Signal
+from tracejury.collector.otlp.codec.decode import decode
+from tracejury.collector.otlp.codec.groups import Request, schema_of
+from tracejury.collector.otlp.codec.signals import SPANS, Encoding, Signal
+from tracejury.processors.joining import rebuild_joined
+from tracejury.processors.normalize import normalize
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.trajectory import Trace
 
 ARRIVAL = 1
 """Arrival time of spans read from files, in unix nanos: nothing that is judged depends on it."""

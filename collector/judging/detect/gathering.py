@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ....processors.assemble import Assembler, TraceKey
-from ....processors.joining import join_keys
-from ....processors.open_trace import OpenTrace
-from ....schemas.findings import Finding
-from ....schemas.spans import LogRecord, Span
-from ....schemas.verdicts import LedgerEntries
-from ...store.judging import StoredJudging
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.processors.assemble import Assembler, TraceKey
+from tracejury.processors.joining import join_keys
+from tracejury.processors.open_trace import OpenTrace
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.verdicts import LedgerEntries
 
 LOAD_ROWS: Final = 20_000
 

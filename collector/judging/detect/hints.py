@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from ....processors.doctor import Diagnosis, Gap, diagnose
-from ....schemas.normalized import NormalizedSpan
-from ....schemas.text.terminal import one_line
-from ....schemas.trajectory import Trace, TraceState
+from tracejury.processors.doctor import Diagnosis, Gap, diagnose
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.text.terminal import one_line
+from tracejury.schemas.trajectory import Trace, TraceState
 
 log = logging.getLogger(__name__)
 

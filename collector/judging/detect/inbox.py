@@ -13,12 +13,12 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from ....processors.assemble import TraceKey
-from ....schemas.batch import Batch
-from ....schemas.spans import LogRecord, Span
-from ...store.committer import CommittedGroup, batch_of_copy
-from ...worker.spill_files import SpillEntry, SpillFiles
-from ...worker.wake_event import WakeEvent
+from tracejury.collector.store.committer import CommittedGroup, batch_of_copy
+from tracejury.collector.worker.spill_files import SpillEntry, SpillFiles
+from tracejury.collector.worker.wake_event import WakeEvent
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.spans import LogRecord, Span
 
 log = logging.getLogger(__name__)
 

@@ -9,17 +9,20 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ....judges.memory import SuiteMemory
-from ....judges.suite import Suite, SuiteResult
-from ....processors.assemble import Assembler, TraceKey
-from ....processors.joining import groups_of, together
-from ....processors.open_trace import OpenTrace
-from ....processors.rebuild import Rebuilder
-from ....schemas.findings import LIVE
-from ....schemas.normalized import NormalizedSpan
-from ....schemas.spans import Span
-from ....schemas.trajectory import Trace, TraceState
-from ....schemas.verdicts import (
+from tracejury.collector.judging.ledger import elsewhere
+from tracejury.collector.judging.pipeline import Elsewhere, Selector, compare
+from tracejury.collector.worker.step_lock import StepLock
+from tracejury.judges.memory import SuiteMemory
+from tracejury.judges.suite import Suite, SuiteResult
+from tracejury.processors.assemble import Assembler, TraceKey
+from tracejury.processors.joining import groups_of, together
+from tracejury.processors.open_trace import OpenTrace
+from tracejury.processors.rebuild import Rebuilder
+from tracejury.schemas.findings import LIVE
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.spans import Span
+from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.verdicts import (
     DETECTORS,
     JudgedTrace,
     Judgement,
@@ -29,9 +32,7 @@ from ....schemas.verdicts import (
     SubjectKind,
     TraceSpend,
 )
-from ...worker.step_lock import StepLock
-from ..ledger import elsewhere
-from ..pipeline import Elsewhere, Selector, compare
+
 from .gathering import Gathering
 from .hints import FirstTraces
 from .outcome import input_hash, part, standing, unbuilt_trace, upstream

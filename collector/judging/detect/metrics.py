@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ....schemas.trajectory import TraceState
-from ....schemas.verdicts import JudgedTrace
-from ...telemetry import NANOS, SECONDS, Telemetry
+from tracejury.collector.telemetry import NANOS, SECONDS, Telemetry
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedTrace
 
 
 class JudgingMetrics:

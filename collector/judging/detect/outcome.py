@@ -6,11 +6,11 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ....processors.open_trace import OpenTrace
-from ....schemas.findings import FindingState
-from ....schemas.normalized import NormalizedSpan
-from ....schemas.sampling import upstream_probability
-from ....schemas.trajectory import Trace, TraceState
+from tracejury.processors.open_trace import OpenTrace
+from tracejury.schemas.findings import FindingState
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.sampling import upstream_probability
+from tracejury.schemas.trajectory import Trace, TraceState
 
 
 def standing(state: TraceState) -> FindingState:

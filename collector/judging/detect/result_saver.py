@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from ....processors.assemble import SECOND, TraceKey
-from ....schemas.errors import TracejuryError
-from ....schemas.verdicts import JudgedTrace
-from ...store.judging import StoredJudging
-from ...worker.step_lock import StepLock
-from ..pipeline import save_results
+from tracejury.collector.judging.pipeline import save_results
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.worker.step_lock import StepLock
+from tracejury.processors.assemble import SECOND, TraceKey
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.verdicts import JudgedTrace
+
 from .unsaved import WITHIN, UnsavedResults, says_new
 
 SAVE_PAUSE: Final = 4

@@ -8,9 +8,9 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, Final
 
-from ....processors.trace_rows import TraceRows
-from ....schemas.spans import LogRecord, Span, SpanEvent, SpanLink
-from ...worker.spill_files import SpillEntry, SpillFiles
+from tracejury.collector.worker.spill_files import SpillEntry, SpillFiles
+from tracejury.processors.trace_rows import TraceRows
+from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink
 
 _SPAN, _EVENT, _LINK, _LOG = (
     attrgetter(*(f.name for f in fields(kind))) for kind in (Span, SpanEvent, SpanLink, LogRecord)

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
-from ....processors.assemble import TraceKey
-from ....schemas.errors import RetryableError
-from ....schemas.verdicts import JudgedSubject, JudgedTrace
-from ...store.texts import TraceText, text_of
-from ...worker.keyed_queue import Item, KeyedQueue
-from ...worker.outage_log import OutageLog
-from ...worker.worker import QueueWork, Worker
+from tracejury.collector.store.texts import TraceText, text_of
+from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import QueueWork, Worker
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from typing import Final
 
-from ....processors.assemble import SECOND, TraceKey
-from ....schemas.verdicts import JudgedTrace
+from tracejury.processors.assemble import SECOND, TraceKey
+from tracejury.schemas.verdicts import JudgedTrace
 
 WITHIN: Final = SECOND
 """How long they may wait (nanoseconds). Until they are stored the store counts them as not judged."""

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
-from ....processors.assemble import TraceKey
-from ....schemas.errors import RetryableError
-from ....schemas.verdicts import JudgedTrace, Judgement
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.verdicts import JudgedTrace, Judgement
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ....schemas.verdicts import JudgedTrace
+from tracejury.schemas.verdicts import JudgedTrace
 
 
 class DetectingObserver(Protocol):

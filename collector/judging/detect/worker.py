@@ -12,22 +12,23 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Final
 
-from ....judges.suite import Suite
-from ....processors.assemble import SECOND, Assembler, AssemblerConfig, TraceKey
-from ....processors.open_trace import OpenTrace
-from ....processors.trace_rows import Spill
-from ....schemas.errors import TracejuryError
-from ....schemas.spans import Span
-from ....schemas.trajectory import Trace
-from ....schemas.verdicts import JudgedTrace, Judgement, TraceSpend
-from ...store.judging import StoredJudging
-from ...store.known_traces import KnownTraces
-from ...worker.listeners import Listeners
-from ...worker.outage_log import OutageLog
-from ...worker.retry import RetryPolicy
-from ...worker.step_lock import StepLock
-from ...worker.worker import Work, Worker
-from ..pipeline import Selector
+from tracejury.collector.judging.pipeline import Selector
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.known_traces import KnownTraces
+from tracejury.collector.worker.listeners import Listeners
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.retry import RetryPolicy
+from tracejury.collector.worker.step_lock import StepLock
+from tracejury.collector.worker.worker import Work, Worker
+from tracejury.judges.suite import Suite
+from tracejury.processors.assemble import SECOND, Assembler, AssemblerConfig, TraceKey
+from tracejury.processors.open_trace import OpenTrace
+from tracejury.processors.trace_rows import Spill
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.spans import Span
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import JudgedTrace, Judgement, TraceSpend
+
 from .gathering import Gathering
 from .inbox import Inbox, TakenBatches, by_trace
 from .judge_traces import TraceJudge, TraceTask

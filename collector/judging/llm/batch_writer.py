@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Final
 
-from ....schemas.errors import RetryableError, TracejuryError
-from ....schemas.verdicts import JudgedSubject
-from ...worker.outage_log import OutageLog
-from ...worker.worker import Work, Worker
-from ..pipeline import save_results
+from tracejury.collector.judging.pipeline import save_results
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import Work, Worker
+from tracejury.schemas.errors import RetryableError, TracejuryError
+from tracejury.schemas.verdicts import JudgedSubject
 
 log = logging.getLogger(__name__)
 

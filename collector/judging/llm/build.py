@@ -10,34 +10,35 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ....judges.llm.budget import DAY, HOUR, Budget
-from ....judges.llm.criteria import extended, load_judge, load_set, offered_judges
-from ....judges.llm.customised import customised, load_examples
-from ....judges.llm.members import LlmJudges, llm_judges_of
-from ....judges.llm.schedule import WindowRules
-from ....judges.llm.selection import Policy, Rule
-from ....judges.packs.loader import load_packs
-from ....judges.packs.pack_types import Pack
-from ....judges.packs.task_cards import load_cards
-from ....processors.assemble import AssemblerConfig, TraceKey
-from ....schemas.decisive import DECISIVE
-from ....schemas.errors import ConfigError
-from ....schemas.profiles import DEFAULT_PROFILE, threshold
-from ....schemas.queries.ledger import JudgesStatus
-from ....schemas.spans import Span
-from ....schemas.taxonomy import Severity
-from ....schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
-from ...store.architectures import StoredArchitectures
-from ...store.client import Store
-from ...store.llm_judging import StoredLlmJudging
-from ...telemetry import Telemetry
-from ...worker.listeners import Listeners
-from ...worker.loop_runner import LoopRunner
-from ..model.budgeted import budget_of
-from ..model.build import open_model, parameters
-from ..model.config import LlmConfig
-from ..model.ready import check_ready
-from ..pipeline import Judge
+from tracejury.collector.judging.model.budgeted import budget_of
+from tracejury.collector.judging.model.build import open_model, parameters
+from tracejury.collector.judging.model.config import LlmConfig
+from tracejury.collector.judging.model.ready import check_ready
+from tracejury.collector.judging.pipeline import Judge
+from tracejury.collector.store.architectures import StoredArchitectures
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.telemetry import Telemetry
+from tracejury.collector.worker.listeners import Listeners
+from tracejury.collector.worker.loop_runner import LoopRunner
+from tracejury.judges.llm.budget import DAY, HOUR, Budget
+from tracejury.judges.llm.criteria import extended, load_judge, load_set, offered_judges
+from tracejury.judges.llm.customised import customised, load_examples
+from tracejury.judges.llm.members import LlmJudges, llm_judges_of
+from tracejury.judges.llm.schedule import WindowRules
+from tracejury.judges.llm.selection import Policy, Rule
+from tracejury.judges.packs.loader import load_packs
+from tracejury.judges.packs.pack_types import Pack
+from tracejury.judges.packs.task_cards import load_cards
+from tracejury.processors.assemble import AssemblerConfig, TraceKey
+from tracejury.schemas.decisive import DECISIVE
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
+from tracejury.schemas.queries.ledger import JudgesStatus
+from tracejury.schemas.spans import Span
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
+
 from .catch_up import CatchUp
 from .decisive.build import decisive_selectors, decisive_versions
 from .decisive.decisive_judge import DecisiveJudge

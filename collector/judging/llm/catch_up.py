@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from ....judges.llm.budget import DAY, HOUR, Budget
-from ....processors.assemble import SECOND
-from ....schemas.llm_rows import LedgerRow
-from ....schemas.trajectory import TraceState
-from ....schemas.verdicts import JudgedSubject, Judgement, Outcome
-from ...store.over_budget import OverBudgetSubject
+from tracejury.collector.store.over_budget import OverBudgetSubject
+from tracejury.judges.llm.budget import DAY, HOUR, Budget
+from tracejury.processors.assemble import SECOND
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome
+
 from .enqueue import resume
 from .judge_queue import JudgeQueue
 from .outcome import Versions, judgement_of

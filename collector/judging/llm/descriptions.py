@@ -10,10 +10,10 @@ from typing import Final, Protocol
 
 from cachetools import LRUCache
 
-from ....processors.architecture import DerivedArchitecture as Derived
-from ....schemas.errors import TracejuryError
-from ....schemas.llm_rows import Architecture, Source
-from ....schemas.trajectory import AgentRun, Trace, TraceState
+from tracejury.processors.architecture import DerivedArchitecture as Derived
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.llm_rows import Architecture, Source
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
 
 log = logging.getLogger(__name__)
 

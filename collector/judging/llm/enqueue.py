@@ -6,9 +6,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from types import MappingProxyType
 
-from ....judges.llm.case import Stage
-from ....schemas.llm_rows import LedgerRow
-from ....schemas.verdicts import JudgedTrace, Judgement, Outcome, SubjectKind
+from tracejury.judges.llm.case import Stage
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.verdicts import JudgedTrace, Judgement, Outcome, SubjectKind
+
 from .judge_queue import AGAIN, UNKNOWN_GROUP, JudgeQueue, JudgeTask, SubjectKey
 
 

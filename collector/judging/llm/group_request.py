@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ....judges.llm.case import Stage
-from ....judges.llm.groups import Group, groups
-from ....judges.llm.members import LlmJudges
-from ....processors.transcript import UNCUT, group_record
-from ....schemas.trajectory import Trace
-from ....schemas.transcript import GroupRecord, Transcript
+from tracejury.judges.llm.case import Stage
+from tracejury.judges.llm.groups import Group, groups
+from tracejury.judges.llm.members import LlmJudges
+from tracejury.processors.transcript import UNCUT, group_record
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.transcript import GroupRecord, Transcript
+
 from .judge_queue import JudgeTask
 from .judge_request import JudgeRequest, PromptBudget
 

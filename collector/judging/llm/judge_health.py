@@ -6,9 +6,9 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from ....processors.assemble import SECOND
-from ....schemas.errors import OverBudgetError
-from ....schemas.verdicts import Judgement, Outcome
+from tracejury.processors.assemble import SECOND
+from tracejury.schemas.errors import OverBudgetError
+from tracejury.schemas.verdicts import Judgement, Outcome
 
 log = logging.getLogger(__name__)
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ....judges.llm.case import Stage
-from ....processors.assemble import TraceKey
-from ....processors.trace_rows import span_size
-from ....schemas.findings import Finding
-from ....schemas.trajectory import Trace
-from ....schemas.verdicts import SubjectKind
-from ...worker.wake_event import WakeEvent
+from tracejury.collector.worker.wake_event import WakeEvent
+from tracejury.judges.llm.case import Stage
+from tracejury.processors.assemble import TraceKey
+from tracejury.processors.trace_rows import span_size
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import SubjectKind
 
 AGAIN: Final = "asked for again after it failed"
 """The reason of a pending entry that bypasses the answer cache: the cached answer may have caused the failure."""

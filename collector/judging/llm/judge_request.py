@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from ....judges.llm.case import Case, Stage
-from ....judges.llm.members import LlmJudges
-from ....judges.llm.schedule import closed_turns
-from ....judges.llm.second_look import MOST_CHARACTERS
-from ....processors.transcript import UNCUT, paper_transcript, plan_views, split, transcribe
-from ....schemas.findings import Finding
-from ....schemas.trajectory import AgentRun, Trace
-from ....schemas.transcript import Chapter
+from tracejury.judges.llm.case import Case, Stage
+from tracejury.judges.llm.members import LlmJudges
+from tracejury.judges.llm.schedule import closed_turns
+from tracejury.judges.llm.second_look import MOST_CHARACTERS
+from tracejury.processors.transcript import UNCUT, paper_transcript, plan_views, split, transcribe
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.transcript import Chapter
+
 from .judge_queue import JudgeTask
 
 LEAST_PER_TOKEN: Final = 3

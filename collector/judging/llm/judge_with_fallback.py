@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ....judges.llm.case import Deliberation
-from ....judges.llm.client import Client
-from ....judges.llm.deliberation import deliberate
-from ....schemas.errors import PromptTooLongError
+from tracejury.judges.llm.case import Deliberation
+from tracejury.judges.llm.client import Client
+from tracejury.judges.llm.deliberation import deliberate
+from tracejury.schemas.errors import PromptTooLongError
+
 from .judge_request import JudgeRequest, PromptBudget, cut_down
 from .run_prompts import run_prompts
 

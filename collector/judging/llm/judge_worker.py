@@ -11,15 +11,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any, Final
 
-from ....judges.llm.case import Stage
-from ....processors.assemble import SECOND
-from ....schemas.errors import OverBudgetError, RetryableError, TracejuryError
-from ....schemas.verdicts import JudgedSubject, Outcome
-from ...worker.listeners import Listeners
-from ...worker.loop_runner import LoopRunner
-from ...worker.outage_log import OutageLog
-from ...worker.worker import Task, Work, Worker
-from ..pipeline import Judge, NotYetError
+from tracejury.collector.judging.pipeline import Judge, NotYetError
+from tracejury.collector.worker.listeners import Listeners
+from tracejury.collector.worker.loop_runner import LoopRunner
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import Task, Work, Worker
+from tracejury.judges.llm.case import Stage
+from tracejury.processors.assemble import SECOND
+from tracejury.schemas.errors import OverBudgetError, RetryableError, TracejuryError
+from tracejury.schemas.verdicts import JudgedSubject, Outcome
+
 from .batch_writer import BatchWriter
 from .catch_up import CatchUp
 from .enqueue import resume

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ....judges.llm.case import Deliberation, Stage
-from ....judges.llm.client import Client
-from ....judges.llm.group_deliberation import UnreadableTogetherError, deliberate_together
-from ....judges.reviews.candidates import CandidatesReview, review_candidates
-from ....judges.reviews.detected_errors import detected_errors
-from ....schemas.errors import PromptTooLongError
-from ....schemas.findings import Finding
+from tracejury.judges.llm.case import Deliberation, Stage
+from tracejury.judges.llm.client import Client
+from tracejury.judges.llm.group_deliberation import UnreadableTogetherError, deliberate_together
+from tracejury.judges.reviews.candidates import CandidatesReview, review_candidates
+from tracejury.judges.reviews.detected_errors import detected_errors
+from tracejury.schemas.errors import PromptTooLongError
+from tracejury.schemas.findings import Finding
+
 from .group_request import GroupRequest
 from .judge_request import JudgeRequest, PromptBudget
 from .judge_with_fallback import judge_with_fallback

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ....judges.llm.selection import Decision
-from ....schemas.verdicts import Judgement, LedgerKey, LedgerRecord, Outcome, Subject
+from tracejury.judges.llm.selection import Decision
+from tracejury.schemas.verdicts import Judgement, LedgerKey, LedgerRecord, Outcome, Subject
+
 from .judge_queue import AGAIN
 
 RETRIED: Final = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET})

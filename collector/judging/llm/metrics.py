@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ....judges.llm.case import Deliberation, Stage
-from ....judges.reviews.candidates import CandidatesReview
-from ....schemas.findings import FindingState
-from ....schemas.verdicts import JudgedSubject, SubjectKind
-from ...telemetry import SECONDS, Telemetry
+from tracejury.collector.telemetry import SECONDS, Telemetry
+from tracejury.judges.llm.case import Deliberation, Stage
+from tracejury.judges.reviews.candidates import CandidatesReview
+from tracejury.schemas.findings import FindingState
+from tracejury.schemas.verdicts import JudgedSubject, SubjectKind
+
 from .catch_up import CatchUp
 from .judge_queue import JudgeQueue
 from .run_selector import RunSelector

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from typing import Any
 
-from ..model.build import Model, open_model
-from ..model.config import LlmConfig
+from tracejury.collector.judging.model.build import Model, open_model
+from tracejury.collector.judging.model.config import LlmConfig
+
 from .verification import Verifier
 
 

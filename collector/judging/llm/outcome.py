@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ....judges.llm.case import Case, Deliberation
-from ....schemas.findings import LIVE, Finding, FindingState
-from ....schemas.llm_rows import LedgerRow
-from ....schemas.trajectory import Trace, TraceState
-from ....schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
-from ..pipeline import compare
+from tracejury.collector.judging.pipeline import compare
+from tracejury.judges.llm.case import Case, Deliberation
+from tracejury.schemas.findings import LIVE, Finding, FindingState
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
+
 from .judge_queue import JudgeTask
 
 Versions = Mapping[str, str]

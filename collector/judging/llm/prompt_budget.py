@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from ....judges.llm.case import Stage
-from ....judges.llm.members import LlmJudges
-from ....judges.llm.prompt_rules import system_text
-from ....judges.llm.second_look import MOST_CHARACTERS
+from tracejury.judges.llm.case import Stage
+from tracejury.judges.llm.members import LlmJudges
+from tracejury.judges.llm.prompt_rules import system_text
+from tracejury.judges.llm.second_look import MOST_CHARACTERS
+
 from .judge_request import LEAST_PER_TOKEN, PromptBudget
 
 RESERVED: Final = 6_000

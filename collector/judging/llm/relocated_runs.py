@@ -6,11 +6,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from ....judges.llm.selection import Decision
-from ....judges.llm.subjects import UNDECIDED
-from ....schemas.trajectory import Trace
-from ....schemas.verdicts import TAKEN_BACK, Judgement, LedgerKey, LedgerRecord, Outcome, Subject, SubjectKind, Verdict
-from ..ledger import run_of
+from tracejury.collector.judging.ledger import run_of
+from tracejury.judges.llm.selection import Decision
+from tracejury.judges.llm.subjects import UNDECIDED
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import (
+    TAKEN_BACK,
+    Judgement,
+    LedgerKey,
+    LedgerRecord,
+    Outcome,
+    Subject,
+    SubjectKind,
+    Verdict,
+)
 
 _GONE: Final = "it is part of another run or trace now"
 _MOVED: Final = "was to be judged where it showed before"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Final
 
-from ....processors.assemble import TraceKey
+from tracejury.processors.assemble import TraceKey
 
 MAX_REQUESTED: Final = 100_000
 """Traces that were asked for and not seen since; beyond it the first are forgotten."""

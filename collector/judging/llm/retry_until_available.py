@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from ....schemas.errors import RetryableError
+from tracejury.schemas.errors import RetryableError
 
 log = logging.getLogger(__name__)
 

@@ -8,14 +8,15 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
-from ....judges.llm.case import Deliberation, Stage
-from ....judges.llm.groups import Group
-from ....judges.llm.subjects import UNDECIDED, subjects
-from ....processors.assemble import TraceKey
-from ....schemas.detector_opinions import DetectorOpinion
-from ....schemas.findings import Finding, FindingState
-from ....schemas.trajectory import AgentRun, Trace
-from ....schemas.verdicts import JudgedSubject, Outcome
+from tracejury.judges.llm.case import Deliberation, Stage
+from tracejury.judges.llm.groups import Group
+from tracejury.judges.llm.subjects import UNDECIDED, subjects
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.detector_opinions import DetectorOpinion
+from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.verdicts import JudgedSubject, Outcome
+
 from .group_request import by_group, group_request
 from .judge_queue import JudgeTask
 from .judge_request import JudgeRequest, judge_requests

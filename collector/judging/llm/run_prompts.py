@@ -7,9 +7,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from ....judges.llm.case import Outcomes
-from ....judges.llm.client import Client, Prompt, Reply
-from ....schemas.errors import TracejuryError
+from tracejury.judges.llm.case import Outcomes
+from tracejury.judges.llm.client import Client, Prompt, Reply
+from tracejury.schemas.errors import TracejuryError
 
 T = TypeVar("T")
 

@@ -8,15 +8,17 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from ....judges.llm.groups import groups, ready
-from ....judges.llm.members import LlmJudges
-from ....judges.llm.schedule import content_hash, is_over
-from ....judges.llm.selection import Decision, Policy, decide
-from ....judges.llm.subjects import subjects
-from ....processors.assemble import TraceKey
-from ....schemas.findings import Finding
-from ....schemas.trajectory import AgentRun, Trace, TraceState
-from ....schemas.verdicts import (
+from tracejury.collector.judging.ledger import run_of, stands
+from tracejury.collector.judging.pipeline import NOTHING, Elsewhere, Selection
+from tracejury.judges.llm.groups import groups, ready
+from tracejury.judges.llm.members import LlmJudges
+from tracejury.judges.llm.schedule import content_hash, is_over
+from tracejury.judges.llm.selection import Decision, Policy, decide
+from tracejury.judges.llm.subjects import subjects
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
+from tracejury.schemas.verdicts import (
     JudgedTrace,
     Judgement,
     LedgerEntries,
@@ -26,8 +28,7 @@ from ....schemas.verdicts import (
     Subject,
     SubjectKind,
 )
-from ..ledger import run_of, stands
-from ..pipeline import NOTHING, Elsewhere, Selection
+
 from .enqueue import closing_tasks
 from .judge_queue import JudgeQueue, SubjectKey
 from .ledger_entries import Revision, keyed, new_entries

@@ -5,17 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from ....processors.assemble import AssemblerConfig, TraceKey
-from ....schemas.findings import LIVE, Finding
-from ....schemas.llm_rows import LedgerRow
-from ....schemas.spans import Span
-from ....schemas.trajectory import Trace
-from ....schemas.verdicts import JudgedSubject, Outcome, SubjectKind
-from ...store.client import Store
-from ...store.judging import StoredJudging
-from ...store.llm_judging import StoredLlmJudging
-from ...store.over_budget import OverBudgetSubject, over_budget, over_budget_count
-from ...store.stored_trace import stored_trace
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.over_budget import OverBudgetSubject, over_budget, over_budget_count
+from tracejury.collector.store.stored_trace import stored_trace
+from tracejury.processors.assemble import AssemblerConfig, TraceKey
+from tracejury.schemas.findings import LIVE, Finding
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.spans import Span
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import JudgedSubject, Outcome, SubjectKind
+
 from .outcome import StoredJudgements, judgement_of
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from ....schemas.verdicts import JudgedSubject, SubjectKind
-from ..pipeline import Judge
+from tracejury.collector.judging.pipeline import Judge
+from tracejury.schemas.verdicts import JudgedSubject, SubjectKind
+
 from .judge_queue import JudgeTask
 
 

@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from ....judges.llm.case import Case, Deliberation
-from ....judges.llm.client import Client
-from ....judges.llm.conversation import together
-from ....judges.reviews.review import ReviewAnswers, ask_review
-from ....judges.reviews.verify import SCALE, VerifyCall, verify_calls
-from ....judges.verification import kept, verified
-from ....schemas.errors import TracejuryError
-from ....schemas.findings import Finding, Verification
-from ....schemas.taxonomy import Severity
-from ....schemas.transcript import Transcript
+from tracejury.judges.llm.case import Case, Deliberation
+from tracejury.judges.llm.client import Client
+from tracejury.judges.llm.conversation import together
+from tracejury.judges.reviews.review import ReviewAnswers, ask_review
+from tracejury.judges.reviews.verify import SCALE, VerifyCall, verify_calls
+from tracejury.judges.verification import kept, verified
+from tracejury.schemas.errors import TracejuryError
+from tracejury.schemas.findings import Finding, Verification
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.transcript import Transcript
+
 from .run_prompts import run_prompts
 
 log = logging.getLogger(__name__)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ....judges.llm.case import Deliberation, Stage
-from ....judges.reviews.candidates import CandidatesReview
-from ....schemas.verdicts import JudgedSubject
+from tracejury.judges.llm.case import Deliberation, Stage
+from tracejury.judges.reviews.candidates import CandidatesReview
+from tracejury.schemas.verdicts import JudgedSubject
 
 
 class LlmJudgingObserver(Protocol):

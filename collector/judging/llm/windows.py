@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from ....judges.llm.case import Stage
-from ....judges.llm.members import LlmJudges
-from ....judges.llm.schedule import RunProgress, WindowRules, closed_turns, is_over, new_plans, window_due
-from ....judges.llm.selection import Policy, decide
-from ....judges.llm.subjects import subjects
-from ....processors.assemble import TraceKey
-from ....processors.trace_rows import span_size
-from ....schemas.findings import Finding
-from ....schemas.trajectory import AgentRun, Trace
-from ....schemas.verdicts import Outcome
+from tracejury.judges.llm.case import Stage
+from tracejury.judges.llm.members import LlmJudges
+from tracejury.judges.llm.schedule import RunProgress, WindowRules, closed_turns, is_over, new_plans, window_due
+from tracejury.judges.llm.selection import Policy, decide
+from tracejury.judges.llm.subjects import subjects
+from tracejury.processors.assemble import TraceKey
+from tracejury.processors.trace_rows import span_size
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.verdicts import Outcome
+
 from .judge_queue import JudgeQueue, JudgeTask, SubjectKey
 
 MAX_BYTES: Final = 128 * 1024 * 1024

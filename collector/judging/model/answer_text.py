@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ....judges.llm.answer_types import AnswerError
-from ....judges.llm.json_object import json_object
-from ....schemas.shown import shown
+from tracejury.judges.llm.answer_types import AnswerError
+from tracejury.judges.llm.json_object import json_object
+from tracejury.schemas.shown import shown
 
 LONGEST_REFUSAL: Final = 200
 """Characters of a refusal that are repeated."""

@@ -6,9 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from ....judges.llm.budget import Budget, Caps, Reservation
-from ....judges.llm.client import Client, NoAnswerError, Prompt, Reply
-from ....schemas.errors import OverBudgetError
+from tracejury.judges.llm.budget import Budget, Caps, Reservation
+from tracejury.judges.llm.client import Client, NoAnswerError, Prompt, Reply
+from tracejury.schemas.errors import OverBudgetError
+
 from .config import BudgetConfig, ServiceCaps
 from .price import Price, tokens_in
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from opentelemetry.trace import Tracer
 
-from ....judges.llm.budget import Budget
-from ....judges.llm.client import Client
+from tracejury.judges.llm.budget import Budget
+from tracejury.judges.llm.client import Client
+
 from .budgeted import BudgetedClient
 from .cache import AnswerStore, CachedClient
 from .config import LlmConfig

@@ -13,11 +13,11 @@ from typing import Any, Final, Protocol
 
 import orjson
 
-from ....judges.llm.answer_types import AnswerError
-from ....judges.llm.client import Client, NoAnswerError, Prompt, Reply
-from ....judges.llm.json_object import MAX_CHARACTERS, json_object
-from ....schemas.errors import RetryableError, StoreError
-from ....schemas.llm_rows import AnswerRow
+from tracejury.judges.llm.answer_types import AnswerError
+from tracejury.judges.llm.client import Client, NoAnswerError, Prompt, Reply
+from tracejury.judges.llm.json_object import MAX_CHARACTERS, json_object
+from tracejury.schemas.errors import RetryableError, StoreError
+from tracejury.schemas.llm_rows import AnswerRow
 
 log = logging.getLogger(__name__)
 

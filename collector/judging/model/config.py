@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from ....schemas.config_base import Seconds, Section
+from tracejury.schemas.config_base import Seconds, Section
 
 Count = Annotated[int, Field(ge=0)]
 Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 import httpx
 
-from ....schemas.errors import LlmError, PromptTooLongError, RetryableError, TracejuryError
-from ...otlp.secrets import hidden, without
-from ...worker.retry import retry_after
+from tracejury.collector.otlp.secrets import hidden, without
+from tracejury.collector.worker.retry import retry_after
+from tracejury.schemas.errors import LlmError, PromptTooLongError, RetryableError, TracejuryError
+
 from .config import ModelConfig
 
 RETRY_SECONDS: Final = 30.0

@@ -16,7 +16,8 @@ import warnings
 from concurrent.futures import Future
 from typing import Any, Final
 
-from ....schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
+
 from .price import Price, price_of
 
 SETTINGS: Final = {

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ....judges.llm.client import NoAnswerError, Prompt, Reply
-from ....schemas.errors import ConfigError, LlmError, TracejuryError
-from ...otlp.secrets import secret_values
+from tracejury.collector.otlp.secrets import secret_values
+from tracejury.judges.llm.client import NoAnswerError, Prompt, Reply
+from tracejury.schemas.errors import ConfigError, LlmError, TracejuryError
+
 from .answer_text import answer_text, plain
 from .config import LlmConfig, ModelConfig
 from .failures import failure, late, refuses_form

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ....judges.llm.client import Prompt, Reply
-from ....schemas.errors import LlmError
+from tracejury.judges.llm.client import Prompt, Reply
+from tracejury.schemas.errors import LlmError
 
 
 class NoModel:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ....judges.llm.client import Prompt
+from tracejury.judges.llm.client import Prompt
+
 from .config import LlmConfig
 
 MILLION: Final = 1_000_000

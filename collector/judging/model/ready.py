@@ -6,7 +6,8 @@ import importlib.util
 import os
 from typing import Final
 
-from ....schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
+
 from .config import LlmConfig
 
 NEEDED: Final = "litellm"

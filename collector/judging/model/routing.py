@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ....schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
+
 from .config import LlmConfig, ModelConfig
 
 TOLD: Final = frozenset({"bedrock", "vertex_ai", "openrouter", "databricks", "azure_ai"})

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import orjson
 
-from ....judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.client import Prompt, PromptMessage
 
 Form = Literal["schema", "json", "none"]
 FORMS: Final[Sequence[Form]] = ("schema", "json", "none")

@@ -13,9 +13,9 @@ from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, format_span_id, format_trace_id
 
-from .... import __version__
-from ....judges.llm.client import Client, Prompt, Reply
-from ...otlp.mark import MARK, mark_of
+from tracejury import __version__
+from tracejury.collector.otlp.mark import MARK, mark_of
+from tracejury.judges.llm.client import Client, Prompt, Reply
 
 LAST_SECONDS: Final = 2.0
 QUEUE: Final = 2048

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ....schemas.config_base import Section
-from ..model.price import MILLION, Price
+from tracejury.collector.judging.model.price import MILLION, Price
+from tracejury.schemas.config_base import Section
 
 Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from ....processors.costs import cached_tokens, stated_usd
-from ....processors.normalize.values import first
-from ....processors.tokens import LlmCall, llm_calls, total
-from ....schemas.trajectory import Trace
-from ....schemas.verdicts import TraceSpend
+from tracejury.processors.costs import cached_tokens, stated_usd
+from tracejury.processors.normalize.values import first
+from tracejury.processors.tokens import LlmCall, llm_calls, total
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import TraceSpend
+
 from .table import PriceTable
 
 _PROVIDER: Final = ("gen_ai.provider.name", "llm.provider", "gen_ai.system", "ai.model.provider", "llm.system")

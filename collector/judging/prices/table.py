@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import orjson
 
-from ..model.price import Price, price_of
+from tracejury.collector.judging.model.price import Price, price_of
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..secrets import SHORTEST
+from tracejury.collector.otlp.secrets import SHORTEST
 
 BINARY: Final = "-bin"
 """Ending of the names of gRPC metadata whose values are bytes (gRPC over HTTP2, "Requests")."""

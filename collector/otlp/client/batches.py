@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from random import Random
 from typing import Final
 
-from ..codec.groups import Request, Row, count, group, rows, schema_of
-from ..codec.signals import LOGS, SPANS, SignalSchema
+from tracejury.collector.otlp.codec.groups import Request, Row, count, group, rows, schema_of
+from tracejury.collector.otlp.codec.signals import LOGS, SPANS, SignalSchema
 
 MAX_ITEMS: Final = 512
 """The most that the batching processors of OpenTelemetry's SDKs send."""

@@ -7,8 +7,9 @@ from typing import Any, Final, Protocol
 from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
-from ....schemas.errors import PermanentError
-from ..codec.rejections import PartialSuccess
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
+from tracejury.schemas.errors import PermanentError
+
 from .export_request import SCHEMAS, ExportRequest
 
 MAX_ANSWER: Final = 1 << 20

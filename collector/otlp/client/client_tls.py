@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ....schemas.errors import ConfigError
-from ..pem import PemFile, show, trust
+from tracejury.collector.otlp.pem import PemFile, show, trust
+from tracejury.schemas.errors import ConfigError
 
 VARIABLES: Final = ("TRACEJURY_TLS_CA", "TRACEJURY_TLS_CERT", "TRACEJURY_TLS_KEY")
 """Environment variables of the paths that the command line uses: authorities, certificate, key."""

@@ -6,7 +6,8 @@ import asyncio
 from typing import Final
 from urllib.parse import urlsplit
 
-from ....schemas.errors import ConfigError, RetryableError
+from tracejury.schemas.errors import ConfigError, RetryableError
+
 from .backend_connection import BackendConnection
 from .client import OtlpClient
 from .client_tls import ClientTls

@@ -12,11 +12,11 @@ from google.protobuf.message import Message
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 
-from ....schemas.spans import LogRecord, Span
-from ..codec import otlp_json
-from ..codec.encode import resource_of, scope_of
-from ..codec.groups import Request, count, group, rows, schema_of
-from ..codec.signals import LOGS, SPANS, Encoding, SignalSchema
+from tracejury.collector.otlp.codec import otlp_json
+from tracejury.collector.otlp.codec.encode import resource_of, scope_of
+from tracejury.collector.otlp.codec.groups import Request, count, group, rows, schema_of
+from tracejury.collector.otlp.codec.signals import LOGS, SPANS, Encoding, SignalSchema
+from tracejury.schemas.spans import LogRecord, Span
 
 PHOENIX_ITEMS: Final = 500
 _FRAME: Final = 8  # bytes that an item or a header takes beside its own

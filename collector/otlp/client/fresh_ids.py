@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Iterator
 from typing import Any
 
-from ..codec.groups import Request, rows, schema_of
-from ..codec.signals import SPANS
+from tracejury.collector.otlp.codec.groups import Request, rows, schema_of
+from tracejury.collector.otlp.codec.signals import SPANS
 
 
 class FreshIds:

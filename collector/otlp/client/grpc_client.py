@@ -13,8 +13,9 @@ from google.protobuf.message import DecodeError
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
-from ....schemas.errors import PermanentError, RetryableError, TracejuryError
-from ..codec.rejections import PartialSuccess
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
+from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
+
 from .backend_connection import BackendConnection, metadata
 from .client import MAX_ANSWER, EndpointError, partial_success
 from .export_request import SCHEMAS, ExportRequest

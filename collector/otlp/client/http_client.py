@@ -12,10 +12,11 @@ import httpx
 from google.protobuf.message import DecodeError
 from google.rpc.status_pb2 import Status
 
-from ....schemas.errors import PermanentError, RetryableError
-from ...worker.retry import retry_after
-from ..codec.rejections import PartialSuccess
-from ..codec.signals import Encoding
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
+from tracejury.collector.otlp.codec.signals import Encoding
+from tracejury.collector.worker.retry import retry_after
+from tracejury.schemas.errors import PermanentError, RetryableError
+
 from .backend_connection import BackendConnection
 from .client import MAX_ANSWER, EndpointError, parsed, partial_success
 from .export_request import ExportRequest

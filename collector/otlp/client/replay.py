@@ -9,12 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ....schemas.errors import PermanentError, RetryableError
-from ...worker.retry import RetryPolicy
-from ..codec.groups import Request
-from ..codec.rejections import PartialSuccess
-from ..codec.signals import Encoding
-from ..files import BrokenFileError, find, read_file
+from tracejury.collector.otlp.codec.groups import Request
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
+from tracejury.collector.otlp.codec.signals import Encoding
+from tracejury.collector.otlp.files import BrokenFileError, find, read_file
+from tracejury.collector.worker.retry import RetryPolicy
+from tracejury.schemas.errors import PermanentError, RetryableError
+
 from .batches import batches
 from .client import OtlpClient
 from .connect import check_listening, connect

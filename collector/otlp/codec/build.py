@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-from ....schemas.makers import maker
-from ....schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
+from tracejury.schemas.makers import maker
+from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink, StoredAttributes
+
 from .limits import Limits
 from .values import Invalid, Truncator
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ....schemas.batch import Batch
-from ....schemas.errors import PermanentError
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.errors import PermanentError
+
 from . import json_decode, proto_decode
 from .build import Origin, ReadAttributes, log_from, span_from
 from .limits import Limits

@@ -15,7 +15,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
 
-from ....schemas.spans import LogRecord, Span, StoredAttributes
+from tracejury.schemas.spans import LogRecord, Span, StoredAttributes
 
 Plain: TypeAlias = Any
 """The value of an attribute: text, bool, int, float, bytes, None, and lists and mappings of these."""

@@ -14,7 +14,8 @@ from opentelemetry.proto.logs.v1.logs_pb2 import SeverityNumber
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 from opentelemetry.proto.trace.v1.trace_pb2 import Status as ProtoStatus
 
-from ....schemas.errors import PermanentError
+from tracejury.schemas.errors import PermanentError
+
 from .json_count import count_values
 from .json_fields import UINT32, UINT64, Object, child, enum, identifier, integer, items, objects, text
 from .json_load import load

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 
 import orjson
 
-from ....schemas.errors import PermanentError
+from tracejury.schemas.errors import PermanentError
 
 BROKEN_TEXT: Final = object()
 

@@ -6,8 +6,8 @@ from typing import Final
 
 from pydantic import Field
 
-from ....schemas.config_base import MIB, Section
-from ....schemas.errors import TooLargeError
+from tracejury.schemas.config_base import MIB, Section
+from tracejury.schemas.errors import TooLargeError
 
 DEEPEST: Final = 64
 """Levels of arrays and key-value lists in one value that are read at all (protobuf's own parser stops at 48 arrays)."""

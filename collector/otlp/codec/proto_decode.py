@@ -6,7 +6,8 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from ....schemas.errors import PermanentError
+from tracejury.schemas.errors import PermanentError
+
 from .limits import Limits
 from .proto_count import LEAST_BYTES, count_messages, items_of, values_of
 from .proto_values import attributes, stored

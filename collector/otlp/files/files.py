@@ -19,10 +19,11 @@ from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 
-from ....schemas.errors import PermanentError
-from ..codec import otlp_json
-from ..codec.groups import Request, count, rows
-from ..codec.signals import LOGS, SPANS
+from tracejury.collector.otlp.codec import otlp_json
+from tracejury.collector.otlp.codec.groups import Request, count, rows
+from tracejury.collector.otlp.codec.signals import LOGS, SPANS
+from tracejury.schemas.errors import PermanentError
+
 from . import trail
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024

@@ -20,9 +20,9 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, ResourceLogs, ScopeL
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span, Status
 
-from ..codec.encode import pairs, value_of
-from ..codec.groups import group
-from ..codec.signals import LOGS, SPANS
+from tracejury.collector.otlp.codec.encode import pairs, value_of
+from tracejury.collector.otlp.codec.groups import group
+from tracejury.collector.otlp.codec.signals import LOGS, SPANS
 
 Json = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ import time
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from ...worker.log_throttle import LogThrottle
+from tracejury.collector.worker.log_throttle import LogThrottle
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
-from ....schemas.config_base import MIB
+from tracejury.schemas.config_base import MIB
 
 T = TypeVar("T")
 

@@ -14,7 +14,8 @@ import grpc
 from google.protobuf.message import DecodeError
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
-from ....schemas.errors import PermanentError, TracejuryError
+from tracejury.schemas.errors import PermanentError, TracejuryError
+
 from .grpc_message import Context, MessageReader
 from .status import refusal
 

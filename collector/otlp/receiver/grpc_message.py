@@ -6,7 +6,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from ....schemas.errors import OverloadedError, PermanentError, RetryableError
+from tracejury.schemas.errors import OverloadedError, PermanentError, RetryableError
+
 from .inflight import InFlight, InFlightRequest
 
 if TYPE_CHECKING:

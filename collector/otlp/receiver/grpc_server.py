@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 import grpc
 from pydantic import Field
 
-from ....schemas.config_base import Seconds, Section
-from ....schemas.errors import ConfigError, RetryableError, TracejuryError
-from ...auth.key import KeyScope
-from ...auth.tokens_sent import token_sent
-from ..codec.signals import SCHEMAS, Encoding, Signal
+from tracejury.collector.auth.key import KeyScope
+from tracejury.collector.auth.tokens_sent import token_sent
+from tracejury.collector.otlp.codec.signals import SCHEMAS, Encoding, Signal
+from tracejury.schemas.config_base import Seconds, Section
+from tracejury.schemas.errors import ConfigError, RetryableError, TracejuryError
+
 from .grpc_health import HealthHandler
 from .grpc_message import Context, MessageReader, host_of
 from .http_config import bounded_connections

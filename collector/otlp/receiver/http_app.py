@@ -13,11 +13,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from ....schemas.errors import ForbiddenError, RetryableError, UnsupportedMediaTypeError
-from ...auth.key import KeyScope
-from ...auth.tokens_sent import token_sent
-from ..codec.rejections import PartialSuccess
-from ..codec.signals import Encoding, Signal
+from tracejury.collector.auth.key import KeyScope
+from tracejury.collector.auth.tokens_sent import token_sent
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
+from tracejury.schemas.errors import ForbiddenError, RetryableError, UnsupportedMediaTypeError
+
 from .http_body import read_body
 from .http_config import HttpConfig
 from .intake import Intake

@@ -7,8 +7,9 @@ import zlib
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
-from ....schemas.errors import PermanentError
-from ..codec.limits import Limits
+from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.schemas.errors import PermanentError
+
 from .inflight import InFlightRequest
 
 _GZIP: Final = 16 + zlib.MAX_WBITS

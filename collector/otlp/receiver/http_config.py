@@ -6,7 +6,8 @@ import resource
 
 from pydantic import Field
 
-from ....schemas.config_base import Seconds, Section
+from tracejury.schemas.config_base import Seconds, Section
+
 from .tls_config import TlsConfig
 
 _SHARE_OF_FILES = 4  # three listeners share the process's files with the store

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ....schemas.errors import OverloadedError
+from tracejury.schemas.errors import OverloadedError
 
 
 class InFlight:

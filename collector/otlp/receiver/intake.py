@@ -10,16 +10,17 @@ from typing import Final
 
 from pydantic import Field
 
-from ....schemas.batch import Sink
-from ....schemas.config_base import MIB, Section
-from ....schemas.errors import PermanentError, RetryableError, TracejuryError
-from ...auth.keyring import Keyring
-from ...worker.log_throttle import LogThrottle
-from ..codec.decode import Decoded, decode
-from ..codec.limits import Limits
-from ..codec.rejections import PartialSuccess
-from ..codec.signals import SCHEMAS, Encoding, Signal
-from ..redaction.stage import RedactionStage, note_of
+from tracejury.collector.auth.keyring import Keyring
+from tracejury.collector.otlp.codec.decode import Decoded, decode
+from tracejury.collector.otlp.codec.limits import Limits
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
+from tracejury.collector.otlp.codec.signals import SCHEMAS, Encoding, Signal
+from tracejury.collector.otlp.redaction.stage import RedactionStage, note_of
+from tracejury.collector.worker.log_throttle import LogThrottle
+from tracejury.schemas.batch import Sink
+from tracejury.schemas.config_base import MIB, Section
+from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
+
 from .decode_lanes import DecodeLanes
 from .inflight import InFlight
 from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, ReceiverMetrics

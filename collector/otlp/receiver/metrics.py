@@ -8,8 +8,8 @@ from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from ...telemetry import Telemetry
-from ..codec.signals import Signal
+from tracejury.collector.otlp.codec.signals import Signal
+from tracejury.collector.telemetry import Telemetry
 
 ITEMS: Final = {Signal.TRACES: "spans", Signal.LOGS: "log_records", Signal.METRICS: "metric_points"}
 

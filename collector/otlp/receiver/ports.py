@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from ....schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
 
 _ANOTHER: Final = "choose another port (--grpc, --http, --api; 0 picks a free one)"
 _LISTEN: Final = "0A"  # net/tcp_states.h

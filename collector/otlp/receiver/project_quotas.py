@@ -8,8 +8,8 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from ....schemas.config_base import Section
-from ....schemas.errors import OverloadedError
+from tracejury.schemas.config_base import Section
+from tracejury.schemas.errors import OverloadedError
 
 SECOND: Final = 1_000_000_000
 ANY: Final = "*"

@@ -19,7 +19,9 @@ from google.protobuf.message import Message
 from google.rpc.error_details_pb2 import RetryInfo
 from google.rpc.status_pb2 import Status
 
-from ....schemas.errors import (
+from tracejury.collector.otlp.codec.rejections import PartialSuccess
+from tracejury.collector.otlp.codec.signals import SCHEMAS, Encoding, Signal
+from tracejury.schemas.errors import (
     ForbiddenError,
     PermanentError,
     RetryableError,
@@ -27,8 +29,6 @@ from ....schemas.errors import (
     UnauthorizedError,
     UnsupportedMediaTypeError,
 )
-from ..codec.rejections import PartialSuccess
-from ..codec.signals import SCHEMAS, Encoding, Signal
 
 DETAILS_KEY: Final = "grpc-status-details-bin"
 _UNFORESEEN: Final = "the collector failed for a reason of its own: try again"

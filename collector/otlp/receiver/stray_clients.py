@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...worker.log_throttle import LogThrottle
+from tracejury.collector.worker.log_throttle import LogThrottle
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ....schemas.errors import ConfigError
-from ..pem import PemFile, expiry_or_complaint, show, trust
+from tracejury.collector.otlp.pem import PemFile, expiry_or_complaint, show, trust
+from tracejury.schemas.errors import ConfigError
+
 from .tls_config import TlsConfig
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ....schemas.config_base import Section
+from tracejury.schemas.config_base import Section
 
 
 class TlsConfig(Section):

@@ -6,13 +6,14 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from ....schemas.config_base import VARIABLE
-from ....schemas.errors import ConfigError
+from tracejury.schemas.config_base import VARIABLE
+from tracejury.schemas.errors import ConfigError
+
 from .config import RedactionConfig
 
 if TYPE_CHECKING:
-    from ....processors.redact.rules import RedactionRule
-    from ....processors.redact.spans import Redactor
+    from tracejury.processors.redact.rules import RedactionRule
+    from tracejury.processors.redact.spans import Redactor
 
 SHORTEST_KEY: Final = 16
 """Characters of a key: hashes of e-mail addresses under a shorter one could be guessed."""
@@ -33,8 +34,8 @@ def rehearsal(config: RedactionConfig) -> Redactor:
 
 
 def _made(config: RedactionConfig, key: bytes) -> Redactor:
-    from ....processors.redact.spans import Redactor
-    from ....processors.redact.texts import TextRedactor
+    from tracejury.processors.redact.spans import Redactor
+    from tracejury.processors.redact.texts import TextRedactor
 
     analyzer = None
     if config.presidio:
@@ -46,10 +47,10 @@ def _made(config: RedactionConfig, key: bytes) -> Redactor:
 
 def rules_of(config: RedactionConfig) -> list[RedactionRule]:
     """The rules of the sets and of the file."""
-    from ....processors.redact.paths import parse_path
-    from ....processors.redact.patterns import own_pattern
-    from ....processors.redact.ready import READY
-    from ....processors.redact.rules import RedactionRule
+    from tracejury.processors.redact.paths import parse_path
+    from tracejury.processors.redact.patterns import own_pattern
+    from tracejury.processors.redact.ready import READY
+    from tracejury.processors.redact.rules import RedactionRule
 
     rules = [RedactionRule(name, patterns=READY[name]) for name in config.sets]
     for rule in config.rules:

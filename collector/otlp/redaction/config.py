@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ....processors.redact.rules import FAILED, Action
-from ....schemas.config_base import VARIABLE, Section
+from tracejury.processors.redact.rules import FAILED, Action
+from tracejury.schemas.config_base import VARIABLE, Section
 
 SetName = Literal["email", "phone", "card", "iban", "api-keys", "bearer"]
 _NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
@@ -15,7 +15,7 @@ _NAME = r"^[a-z0-9][a-z0-9_-]{0,63}$"
 
 def a_pattern(value: str) -> str:
     """A pattern that RE2 takes, or "". Raises ValueError."""
-    from ....processors.redact.patterns import own_pattern
+    from tracejury.processors.redact.patterns import own_pattern
 
     if value:
         own_pattern(value)
@@ -24,7 +24,7 @@ def a_pattern(value: str) -> str:
 
 def a_path(value: str) -> str:
     """A path into JSON, or "". Raises ValueError."""
-    from ....processors.redact.paths import parse_path
+    from tracejury.processors.redact.paths import parse_path
 
     if value:
         parse_path(value)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from ....processors.redact.plain_texts import Entity
-from ....processors.redact.rules import RedactionRule
-from ....schemas.errors import ConfigError
+from tracejury.processors.redact.plain_texts import Entity
+from tracejury.processors.redact.rules import RedactionRule
+from tracejury.schemas.errors import ConfigError
+
 from .config import RedactionConfig, entity_rule
 
 

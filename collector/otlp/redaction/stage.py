@@ -9,10 +9,10 @@ from dataclasses import replace
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from ....processors.redact.spans import Redacted, Redactor
-from ...telemetry import Telemetry
-from ..codec.decode import Decoded
-from ..codec.signals import Encoding, Signal
+from tracejury.collector.otlp.codec.decode import Decoded
+from tracejury.collector.otlp.codec.signals import Encoding, Signal
+from tracejury.collector.telemetry import Telemetry
+from tracejury.processors.redact.spans import Redacted, Redactor
 
 
 class RedactionStage:

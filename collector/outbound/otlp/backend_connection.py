@@ -10,10 +10,11 @@ from typing import Final
 
 from pydantic import SecretStr
 
-from ....schemas.config_base import VARIABLE
-from ....schemas.errors import ConfigError
-from ...otlp.client.backend_connection import BINARY, BackendConnection, metadata
-from ...otlp.client.client_tls import ClientTls
+from tracejury.collector.otlp.client.backend_connection import BINARY, BackendConnection, metadata
+from tracejury.collector.otlp.client.client_tls import ClientTls
+from tracejury.schemas.config_base import VARIABLE
+from tracejury.schemas.errors import ConfigError
+
 from .config import BackendConfig, ExportConfig
 
 HEADER: Final = re.compile(r"[A-Za-z0-9_.-]+")

@@ -9,13 +9,8 @@ from typing import Final, Protocol
 
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
-from .... import __version__
-from ....schemas.agent_errors import AgentError
-from ....schemas.export_rows import ExportProgress, Passed
-from ....schemas.queries.export_record import TraceRecord
-from ....schemas.queries.reader import Confidence
-from ....schemas.spans import LogRecord, Span, StoredAttributes
-from ...otlp.client.export_request import (
+from tracejury import __version__
+from tracejury.collector.otlp.client.export_request import (
     PHOENIX_ITEMS,
     ExportRequest,
     ExportSignal,
@@ -24,7 +19,13 @@ from ...otlp.client.export_request import (
     item_origin,
     phoenix_request,
 )
-from ...otlp.codec.encode import Plain, log_message, pairs, resource_of, span_message
+from tracejury.collector.otlp.codec.encode import Plain, log_message, pairs, resource_of, span_message
+from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.export_rows import ExportProgress, Passed
+from tracejury.schemas.queries.export_record import TraceRecord
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.spans import LogRecord, Span, StoredAttributes
+
 from .config import Annotations
 from .error_evaluations import decided_at, error_evaluations, errors_in
 from .evaluation_formats import Installation, carrier, event, phoenix_annotation

@@ -8,22 +8,24 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from ....processors.assemble import TraceKey
-from ....schemas.queries.reader import Confidence
-from ....schemas.trajectory import TraceState
-from ....schemas.verdicts import JudgedSubject, JudgedTrace
-from ...otlp.mark import is_ours
-from ...telemetry import Telemetry
-from ...worker.listeners import Listeners
-from ...worker.loop_runner import LoopRunner
-from ...worker.retry import RetryPolicy
+from tracejury.collector.otlp.mark import is_ours
+from tracejury.collector.telemetry import Telemetry
+from tracejury.collector.worker.listeners import Listeners
+from tracejury.collector.worker.loop_runner import LoopRunner
+from tracejury.collector.worker.retry import RetryPolicy
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
+
 from .backend_connection import connection_of
 from .config import ExportConfig
 from .tail_sampler import TailSampler
 
 if TYPE_CHECKING:
-    from ...otlp.client.client import OtlpClient
-    from ...store.client import Store
+    from tracejury.collector.otlp.client.client import OtlpClient
+    from tracejury.collector.store.client import Store
+
     from .forwarder import Forwarder
 
 SECOND: Final = 1_000_000_000
@@ -80,8 +82,9 @@ def build_exports(
     """
     if not config.otlp:  # what is imported otherwise takes time
         return Forwarding()
-    from ...otlp.client.connect import client_of
-    from ...store.exports import StoredExports
+    from tracejury.collector.otlp.client.connect import client_of
+    from tracejury.collector.store.exports import StoredExports
+
     from .batch import ExportOptions
     from .counts import ExportCounts
     from .delivery import Delivery

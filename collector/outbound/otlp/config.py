@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from ....schemas.config_base import MIB, Profile, Seconds, Section
-from ...auth.key_file import Project
+from tracejury.collector.auth.key_file import Project
+from tracejury.schemas.config_base import MIB, Profile, Seconds, Section
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 Annotations = Literal["attributes", "events", "carriers", "phoenix"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...otlp.client.export_request import ExportSignal
+from tracejury.collector.otlp.client.export_request import ExportSignal
 
 
 @dataclass(slots=True)

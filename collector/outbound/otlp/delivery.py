@@ -9,11 +9,12 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
-from ....schemas.errors import PermanentError, RetryableError
-from ...otlp.client.client import EndpointError, OtlpClient
-from ...otlp.client.export_request import ExportRequest, ExportSignal
-from ...otlp.secrets import without
-from ...worker.retry import RetryPolicy
+from tracejury.collector.otlp.client.client import EndpointError, OtlpClient
+from tracejury.collector.otlp.client.export_request import ExportRequest, ExportSignal
+from tracejury.collector.otlp.secrets import without
+from tracejury.collector.worker.retry import RetryPolicy
+from tracejury.schemas.errors import PermanentError, RetryableError
+
 from .counts import ExportCounts
 
 log = logging.getLogger(__name__)

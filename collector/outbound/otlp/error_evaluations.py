@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from ....judges.causes import led_by
-from ....judges.grouping import group
-from ....schemas.agent_errors import AgentError
-from ....schemas.decisive import why_and_instead
-from ....schemas.findings import Finding, FindingState
-from ....schemas.queries.export_record import JudgedOpinion, TraceRecord
-from ....schemas.queries.reader import Confidence
-from ...otlp.codec.encode import Plain
+from tracejury.collector.otlp.codec.encode import Plain
+from tracejury.judges.causes import led_by
+from tracejury.judges.grouping import group
+from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.decisive import why_and_instead
+from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
+from tracejury.schemas.queries.reader import Confidence
+
 from .evaluations import ERROR_NAME, RETRACTED, Evaluation, hash64, told_key
 
 

@@ -10,8 +10,9 @@ import orjson
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from ...otlp.codec.encode import Plain, pairs
-from ...otlp.mark import MARK, mark_of
+from tracejury.collector.otlp.codec.encode import Plain, pairs
+from tracejury.collector.otlp.mark import MARK, mark_of
+
 from .evaluations import Evaluation
 from .marks import FORWARDED_BY, installation_id
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import orjson
 
-from ....schemas.findings import Finding, FindingState
-from ....schemas.queries.export_record import JudgedOpinion, TraceRecord
-from ....schemas.queries.reader import Confidence
-from ....schemas.verdicts import SubjectKind, Verdict
-from ...otlp.codec.encode import Plain
+from tracejury.collector.otlp.codec.encode import Plain
+from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.verdicts import SubjectKind, Verdict
 
 ERROR_NAME: Final = "tracejury.error"
 """The name under which errors go out; a verdict goes out under its judge's."""

@@ -9,17 +9,18 @@ from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from ....schemas.errors import RetryableError, TracejuryError
-from ....schemas.export_rows import ExportProgress, Passed
-from ....schemas.queries.export_record import TraceRecord
-from ....schemas.text.terminal import one_line
-from ....schemas.trajectory import TraceState
-from ...worker.keyed_queue import Item, KeyedQueue
-from ...worker.loop_runner import LoopRunner
-from ...worker.outage_log import MAX_TEXT, OutageLog
-from ...worker.retry import RetryPolicy
-from ...worker.wake_event import WakeEvent
-from ...worker.worker import GroupError, QueueWork, Worker
+from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
+from tracejury.collector.worker.loop_runner import LoopRunner
+from tracejury.collector.worker.outage_log import MAX_TEXT, OutageLog
+from tracejury.collector.worker.retry import RetryPolicy
+from tracejury.collector.worker.wake_event import WakeEvent
+from tracejury.collector.worker.worker import GroupError, QueueWork, Worker
+from tracejury.schemas.errors import RetryableError, TracejuryError
+from tracejury.schemas.export_rows import ExportProgress, Passed
+from tracejury.schemas.queries.export_record import TraceRecord
+from tracejury.schemas.text.terminal import one_line
+from tracejury.schemas.trajectory import TraceState
+
 from .batch import ExportBatch, ExportOptions, TraceContent
 from .counts import ExportCounts
 from .delivery import QUICK_TRIES, BackendUnavailableError, Delivery

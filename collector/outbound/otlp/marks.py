@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from typing import Final
 
-from ....schemas.sampling import ot_value, with_ot
+from tracejury.schemas.sampling import ot_value, with_ot
 
 FORWARDED_BY: Final = "tracejury.forwarded_by"
 """The attribute of the mark; what comes back to an installation in it goes to no backend that had it."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from ...telemetry import Telemetry, of_project
+from tracejury.collector.telemetry import Telemetry, of_project
+
 from .forwarder import Forwarder
 
 

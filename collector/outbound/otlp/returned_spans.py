@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ....schemas.batch import Batch, Sink
-from ....schemas.spans import Span
+from tracejury.schemas.batch import Batch, Sink
+from tracejury.schemas.spans import Span
+
 from .marks import FORWARDED_BY, as_it_came
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....schemas.findings import Finding, FindingState
-from ....schemas.queries.export_record import TraceRecord
-from ....schemas.queries.reader import Confidence
-from ....schemas.sampling import combined_threshold, is_sampled, randomness, with_randomness, with_threshold
-from ....schemas.taxonomy import Severity
+from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.queries.export_record import TraceRecord
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.sampling import combined_threshold, is_sampled, randomness, with_randomness, with_threshold
+from tracejury.schemas.taxonomy import Severity
+
 from .config import SamplingConfig
 
 

@@ -11,14 +11,15 @@ from contextlib import AsyncExitStack
 from functools import partial
 from urllib.parse import urlsplit
 
-from ....processors.assemble import TraceKey
-from ....schemas.config_base import VARIABLE
-from ....schemas.errors import ConfigError
-from ....schemas.verdicts import JudgedSubject, JudgedTrace
-from ...otlp.client.client_tls import ClientTls
-from ...store.client import Store
-from ...store.deliveries import StoredDeliveries
-from ...telemetry import Telemetry
+from tracejury.collector.otlp.client.client_tls import ClientTls
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.deliveries import StoredDeliveries
+from tracejury.collector.telemetry import Telemetry
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.config_base import VARIABLE
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
+
 from .config import WebhookConfig
 from .metrics import WebhookMetrics
 from .posting import Poster

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from ....schemas.config_base import VARIABLE, Profile, Seconds, Section
-from ...auth.key_file import Project
+from tracejury.collector.auth.key_file import Project
+from tracejury.schemas.config_base import VARIABLE, Profile, Seconds, Section
+
 from .urls import checked_url
 
 

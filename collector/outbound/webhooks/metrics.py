@@ -8,8 +8,8 @@ from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from ....schemas.queries.webhook_events import Event
-from ...telemetry import SECONDS, Telemetry, of_project
+from tracejury.collector.telemetry import SECONDS, Telemetry, of_project
+from tracejury.schemas.queries.webhook_events import Event
 
 NANOS: Final = 1e9
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import quote
 
-from ....schemas.agent_errors import AgentError, summary
-from ....schemas.decisive import why_and_instead
-from ....schemas.queries.reader import LocatedFinding
-from ....schemas.queries.webhook_events import NAME, Event, WebhookMessage, WebhookNews, message_id
-from ....schemas.text.jsontext import bytes_of
-from ....schemas.text.moments import iso_time
-from ...queries.present_errors import present_located_finding
+from tracejury.collector.queries.present_errors import present_located_finding
+from tracejury.schemas.agent_errors import AgentError, summary
+from tracejury.schemas.decisive import why_and_instead
+from tracejury.schemas.queries.reader import LocatedFinding
+from tracejury.schemas.queries.webhook_events import NAME, Event, WebhookMessage, WebhookNews, message_id
+from tracejury.schemas.text.jsontext import bytes_of
+from tracejury.schemas.text.moments import iso_time
 
 SCHEMA: Final = 1
 SPANS: Final = 100

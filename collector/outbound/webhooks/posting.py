@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 import httpcore
 
-from .... import __version__
+from tracejury import __version__
+
 from .urls import is_refused
 
 MOST_READ: Final = 16 * 1024

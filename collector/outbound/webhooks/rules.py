@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ....judges.grouping import group
-from ....schemas.findings import LIVE, Finding, FindingState, Verification
-from ....schemas.queries.reader import Confidence
-from ....schemas.queries.webhook_events import SENT, Event, Found, Looked, WebhookNews
-from ....schemas.taxonomy import Severity
+from tracejury.judges.grouping import group
+from tracejury.schemas.findings import LIVE, Finding, FindingState, Verification
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.queries.webhook_events import SENT, Event, Found, Looked, WebhookNews
+from tracejury.schemas.taxonomy import Severity
+
 from .config import WebhookConfig
 
 

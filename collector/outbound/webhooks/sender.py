@@ -9,14 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from ....schemas.queries.webhook_events import GIVEN_UP, SENT, Delivered, Event, WebhookMessage, message_id
-from ....schemas.text.counting import counted
-from ...worker.keyed_queue import Item, KeyedQueue
-from ...worker.loop_runner import LoopRunner
-from ...worker.outage_log import SECOND, OutageLog
-from ...worker.retry import RetryPolicy, retry_after
-from ...worker.wake_event import WakeEvent
-from ...worker.worker import QueueWork, Worker
+from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
+from tracejury.collector.worker.loop_runner import LoopRunner
+from tracejury.collector.worker.outage_log import SECOND, OutageLog
+from tracejury.collector.worker.retry import RetryPolicy, retry_after
+from tracejury.collector.worker.wake_event import WakeEvent
+from tracejury.collector.worker.worker import QueueWork, Worker
+from tracejury.schemas.queries.webhook_events import GIVEN_UP, SENT, Delivered, Event, WebhookMessage, message_id
+from tracejury.schemas.text.counting import counted
+
 from .metrics import WebhookMetrics
 from .posting import DeliveryError, PostAnswer
 from .signing import headers

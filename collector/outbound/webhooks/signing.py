@@ -9,7 +9,7 @@ import hmac
 from collections.abc import Sequence
 from typing import Final
 
-from ....schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError
 
 PREFIX: Final = "whsec_"
 LEAST, MOST = 24, 64

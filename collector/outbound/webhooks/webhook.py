@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, Protocol
 
-from ....schemas.queries.webhook_events import GIVEN_UP, Delivered, Event, Found, Looked, WebhookMessage
-from ...worker.keyed_queue import Item, KeyedQueue
-from ...worker.loop_runner import LoopRunner
-from ...worker.outage_log import OutageLog
-from ...worker.retry import RetryPolicy
-from ...worker.wake_event import WakeEvent
-from ...worker.worker import Work, Worker
+from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
+from tracejury.collector.worker.loop_runner import LoopRunner
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.retry import RetryPolicy
+from tracejury.collector.worker.wake_event import WakeEvent
+from tracejury.collector.worker.worker import Work, Worker
+from tracejury.schemas.queries.webhook_events import GIVEN_UP, Delivered, Event, Found, Looked, WebhookMessage
+
 from .metrics import WebhookMetrics
 from .payload import message
 from .rules import news

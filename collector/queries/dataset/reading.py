@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from ....schemas.queries.labels import Labelled
-from ....schemas.queries.reader import (
+from tracejury.collector.queries.reader import Reader
+from tracejury.schemas.queries.labels import Labelled
+from tracejury.schemas.queries.reader import (
     Confidence,
     ErrorQuery,
     LocatedError,
@@ -16,8 +17,8 @@ from ....schemas.queries.reader import (
     TraceQuery,
     TraceView,
 )
-from ....schemas.wire.dataset import ErrorRow, FindingRow, RunRow, TrailRow
-from ..reader import Reader
+from tracejury.schemas.wire.dataset import ErrorRow, FindingRow, RunRow, TrailRow
+
 from .rows import TraceRows, trail_row
 
 FINDINGS = 1000

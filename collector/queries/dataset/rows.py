@@ -6,21 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from ....processors.transcript import transcribe
-from ....schemas.agent_errors import ErrorSummary
-from ....schemas.annotations import Annotation
-from ....schemas.findings import Finding
-from ....schemas.queries.labels import Labelled
-from ....schemas.queries.reader import LocatedError, LocatedFinding, TraceView
-from ....schemas.taxonomy import TRAIL, Severity
-from ....schemas.trajectory import AgentRun, Trace
-from ....schemas.transcript import Transcript
-from ....schemas.wire.base import fill
-from ....schemas.wire.dataset import ErrorRow, FindingRow, LabelledFinding, RunRow, TrailError, TrailRow
-from ....schemas.wire.errors import WorstErrorJson
-from ....schemas.wire.labels import AnnotationJson
-from ..present_errors import present_error, present_listed_finding
-from ..present_labels import present_annotation, present_review, present_score
+from tracejury.collector.queries.present_errors import present_error, present_listed_finding
+from tracejury.collector.queries.present_labels import present_annotation, present_review, present_score
+from tracejury.processors.transcript import transcribe
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.annotations import Annotation
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.labels import Labelled
+from tracejury.schemas.queries.reader import LocatedError, LocatedFinding, TraceView
+from tracejury.schemas.taxonomy import TRAIL, Severity
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.transcript import Transcript
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.dataset import ErrorRow, FindingRow, LabelledFinding, RunRow, TrailError, TrailRow
+from tracejury.schemas.wire.errors import WorstErrorJson
+from tracejury.schemas.wire.labels import AnnotationJson
 
 
 class TraceRows:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Final, Union, get_args, get_origin, get_t
 
 import orjson
 
-from ....schemas.errors import ConfigError
-from ....schemas.text.jsontext import bytes_of
-from ....schemas.wire.base import WireModel
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.text.jsontext import bytes_of
+from tracejury.schemas.wire.base import WireModel
 
 if TYPE_CHECKING:
     import pyarrow as pa

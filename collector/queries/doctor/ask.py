@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ....processors.doctor import Diagnosis, ExternalRun, diagnose
-from ....schemas.errors import NotFoundError
-from ....schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
-from ....schemas.trajectory import Trace
-from ..reader import Reader
+from tracejury.collector.queries.reader import Reader
+from tracejury.processors.doctor import Diagnosis, ExternalRun, diagnose
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
+from tracejury.schemas.trajectory import Trace
 
 DAY: Final = 86_400 * 1_000_000_000
 MOST_TRACES: Final = 100

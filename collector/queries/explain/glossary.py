@@ -10,15 +10,16 @@ from typing import Any, Final
 
 import yaml
 
-from ....judges.base import scope_of
-from ....judges.detectors import BUILT_IN as RULES
-from ....judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judges
-from ....judges.llm.criteria_types import Criteria
-from ....judges.packs.loader import known_packs
-from ....judges.registry import default_suite
-from ....schemas.errors import NotFoundError
-from ....schemas.queries.glossary import Term, TermSection
-from ....schemas.taxonomy import Dimension
+from tracejury.judges.base import scope_of
+from tracejury.judges.detectors import BUILT_IN as RULES
+from tracejury.judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judges
+from tracejury.judges.llm.criteria_types import Criteria
+from tracejury.judges.packs.loader import known_packs
+from tracejury.judges.registry import default_suite
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.queries.glossary import Term, TermSection
+from tracejury.schemas.taxonomy import Dimension
+
 from .pack_terms import CATEGORY, CHECK, PACK, pack_names, pack_terms
 from .rule_record import record_lines
 from .shown_names import JOINT, joined_dimensions, shown_names

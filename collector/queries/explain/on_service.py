@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from ....judges.registry import priors
-from ....judges.rule_settings import RuleSettings
-from ....schemas.errors import ConfigError, NotFoundError
-from ....schemas.queries.glossary import Term, TermSection
-from ....schemas.rule_calibrations import RuleCalibration
-from ....schemas.text.counting import counted
-from ....schemas.text.moments import iso_time
-from ..reader import Reader
+from tracejury.collector.queries.reader import Reader
+from tracejury.judges.registry import priors
+from tracejury.judges.rule_settings import RuleSettings
+from tracejury.schemas.errors import ConfigError, NotFoundError
+from tracejury.schemas.queries.glossary import Term, TermSection
+from tracejury.schemas.rule_calibrations import RuleCalibration
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.moments import iso_time
+
 from .glossary import explain
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from ....judges.checks.check_types import Check
-from ....judges.packs.pack_types import Pack
-from ....schemas.queries.glossary import Term, TermSection
+from tracejury.judges.checks.check_types import Check
+from tracejury.judges.packs.pack_types import Pack
+from tracejury.schemas.queries.glossary import Term, TermSection
+
 from .slugs import slug
 
 PACK, CHECK, CATEGORY = "pack", "check", "pack-category"

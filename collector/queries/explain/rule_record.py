@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import Final
 
-from ....judges.records import NEXT_AGENT, UNPROVEN, family, is_supported, records
-from ....judges.registry import priors
-from ....schemas.profiles import DEFAULT_PROFILE, threshold
-from ....schemas.text.counting import counted
+from tracejury.judges.records import NEXT_AGENT, UNPROVEN, family, is_supported, records
+from tracejury.judges.registry import priors
+from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
+from tracejury.schemas.text.counting import counted
 
 _PROFILE: Final = f"{DEFAULT_PROFILE} ({threshold(DEFAULT_PROFILE):g})"
 

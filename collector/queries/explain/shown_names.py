@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from ....judges.records import FAMILY_NAMES, family
-from ....schemas.queries.glossary import Term, TermSection
-from ....schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, with_group
+from tracejury.judges.records import FAMILY_NAMES, family
+from tracejury.schemas.queries.glossary import Term, TermSection
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, with_group
 
 JOINT: Final = "+"
 """Between the dimensions of one finding: "PA+TS+LC"."""

@@ -8,19 +8,20 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
 
-from ....judges.measures.error_labels import labels_on
-from ....processors.trace_outline import RunOutline, TraceOutline, TurnOutline
-from ....schemas.agent_errors import summary
-from ....schemas.annotations import Annotation
-from ....schemas.errors import ConfigError
-from ....schemas.trajectory import AgentRun
-from ....schemas.wire.base import fill
-from ....schemas.wire.traces import PartedTraceJson, TokensJson, TracePartJson
-from ..calibrations import Calibrations
-from ..errors import labelled, located_errors
-from ..present import by_place, present_run
-from ..present_errors import present_error
-from ..unproven import marked
+from tracejury.collector.queries.calibrations import Calibrations
+from tracejury.collector.queries.errors import labelled, located_errors
+from tracejury.collector.queries.present import by_place, present_run
+from tracejury.collector.queries.present_errors import present_error
+from tracejury.collector.queries.unproven import marked
+from tracejury.judges.measures.error_labels import labels_on
+from tracejury.processors.trace_outline import RunOutline, TraceOutline, TurnOutline
+from tracejury.schemas.agent_errors import summary
+from tracejury.schemas.annotations import Annotation
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.trajectory import AgentRun
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.traces import PartedTraceJson, TokensJson, TracePartJson
+
 from .trace_queries import TraceAssessment
 
 PARTED: Final = 5_000

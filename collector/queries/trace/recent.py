@@ -9,9 +9,10 @@ from typing import Final
 
 from cachetools import LRUCache
 
-from ....processors.trace_outline import outline_of
-from ....processors.trace_rows import span_size
-from ....schemas.trajectory import Trace
+from tracejury.processors.trace_outline import outline_of
+from tracejury.processors.trace_rows import span_size
+from tracejury.schemas.trajectory import Trace
+
 from .trace_index import TraceIndex
 
 MAX_BYTES: Final = 64 * 1024 * 1024

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from ....processors.trace_outline import NAME, SpanOutline, TraceOutline
-from ....schemas.normalized import Kind
-from ....schemas.spans import STATUS_ERROR
-from ....schemas.text.terminal import one_line
-from ....schemas.trajectory import TraceState
-from ...store.scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.processors.trace_outline import NAME, SpanOutline, TraceOutline
+from tracejury.schemas.normalized import Kind
+from tracejury.schemas.spans import STATUS_ERROR
+from tracejury.schemas.text.terminal import one_line
+from tracejury.schemas.trajectory import TraceState
 
 _SPANS: Final = f"""
 SELECT SpanId, ParentSpanId, leftUTF8(SpanName, {NAME + 1}), Status, StartNanos, EndNanos, ServiceName,

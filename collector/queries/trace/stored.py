@@ -10,23 +10,24 @@ from typing import Final
 
 from cachetools import LRUCache
 
-from ....processors.assemble import SECOND, AssemblerConfig
-from ....processors.trace_outline import LARGE, RunOutline, TraceOutline, from_json, outline_of
-from ....schemas.errors import PermanentError
-from ....schemas.findings import LIVE
-from ....schemas.llm_rows import LedgerRow
-from ....schemas.queries.reader import Confidence
-from ....schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
-from ....schemas.spans import LogRecord, Span
-from ....schemas.trajectory import AgentRun, Trace, TraceState
-from ....schemas.verdicts import DETECTORS
-from ...store import ledger
-from ...store.client import Store
-from ...store.judging import StoredJudging
-from ...store.outlines import StoredOutlines
-from ...store.reading import StoredReading
-from ...store.scope import TENANT, Scope
-from ...store.stored_trace import stored_trace
+from tracejury.collector.store import ledger
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.outlines import StoredOutlines
+from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.stored_trace import stored_trace
+from tracejury.processors.assemble import SECOND, AssemblerConfig
+from tracejury.processors.trace_outline import LARGE, RunOutline, TraceOutline, from_json, outline_of
+from tracejury.schemas.errors import PermanentError
+from tracejury.schemas.findings import LIVE
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
+from tracejury.schemas.verdicts import DETECTORS
+
 from .recent import RebuiltTrace, RecentTraces
 from .sketch import sketch
 from .stored_part import stored_part, with_turns_of

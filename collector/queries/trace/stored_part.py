@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from ....processors.open_trace import OpenTrace
-from ....processors.rebuild import rebuild
-from ....processors.trace_outline import RunOutline, TraceOutline, TurnOutline, outline_of_run
-from ....schemas.trajectory import AgentRun, Trace, Turn
-from ...store.judging import StoredJudging
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.processors.open_trace import OpenTrace
+from tracejury.processors.rebuild import rebuild
+from tracejury.processors.trace_outline import RunOutline, TraceOutline, TurnOutline, outline_of_run
+from tracejury.schemas.trajectory import AgentRun, Trace, Turn
 
 MOST_SPANS: Final = 4_000
 """Spans that are read for some runs; those of more are read with the whole trace."""

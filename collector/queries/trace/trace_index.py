@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from ....processors.trace_outline import RunOutline, SpanOutline, ToolCallOutline, TraceOutline, TurnOutline
+from tracejury.processors.trace_outline import RunOutline, SpanOutline, ToolCallOutline, TraceOutline, TurnOutline
 
 TOP: Final = ""
 REST: Final = "rest"

@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from ....judges.grouping import group
-from ....processors.trace_outline import RunOutline, TraceOutline
-from ....schemas.agent_errors import AgentError
-from ....schemas.findings import Finding
-from ....schemas.llm_rows import LedgerRow
-from ....schemas.queries.reader import Confidence
-from ....schemas.spans import LogRecord, Span
-from ....schemas.trajectory import AgentRun, Trace
-from ....schemas.verdicts import Verdict
+from tracejury.judges.grouping import group
+from tracejury.processors.trace_outline import RunOutline, TraceOutline
+from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.verdicts import Verdict
+
 from .trace_index import TraceIndex
 
 

@@ -11,13 +11,14 @@ from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from ....schemas.queries.ledger import JudgesStatus
-from ...queries.present_llm import day_start, present_spend
-from ...queries.reader import Reader
-from ...store.client import Store
-from ...telemetry import Telemetry, of_project
-from ...worker.outage_log import OutageLog
-from ...worker.worker import Task, Worker
+from tracejury.collector.queries.present_llm import day_start, present_spend
+from tracejury.collector.queries.reader import Reader
+from tracejury.collector.store.client import Store
+from tracejury.collector.telemetry import Telemetry, of_project
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import Task, Worker
+from tracejury.schemas.queries.ledger import JudgesStatus
+
 from .findings import FindingCounts
 from .rates import RateFigures, rate_figures
 

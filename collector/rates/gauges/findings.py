@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from cachetools import LRUCache
 
-from ....schemas.findings import Finding
-from ....schemas.profiles import DEFAULT_PROFILE, threshold
-from ....schemas.text.naming import shortened
-from ....schemas.verdicts import JudgedSubject, JudgedTrace
-from ...telemetry import Telemetry, of_project
+from tracejury.collector.telemetry import Telemetry, of_project
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
+from tracejury.schemas.text.naming import shortened
+from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
+
 from .rates import OTHER, UNNAMED
 
 SERVICES, CATEGORIES, TRACES = 50, 40, 10_000

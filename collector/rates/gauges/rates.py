@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ....schemas.rates import By, Rate, RateAnswer, RateQuery
-from ....schemas.text.naming import shortened
-from ...queries.reader import Rates
+from tracejury.collector.queries.reader import Rates
+from tracejury.schemas.rates import By, Rate, RateAnswer, RateQuery
+from tracejury.schemas.text.naming import shortened
 
 SECOND: Final = 1_000_000_000
 WINDOWS: Final[Mapping[str, int]] = {"1h": 3600 * SECOND, "24h": 24 * 3600 * SECOND}

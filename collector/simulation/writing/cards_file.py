@@ -11,8 +11,8 @@ from typing import Final, TextIO
 
 import yaml
 
-from ....judges.packs.task_cards import TaskCard
-from ....schemas.errors import ConfigError
+from tracejury.judges.packs.task_cards import TaskCard
+from tracejury.schemas.errors import ConfigError
 
 
 class _Dumper(yaml.SafeDumper):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ....judges.packs.rut.user_turns import Behaviour
-from ....judges.packs.rut.users.parts import default_turns
-from ....judges.packs.rut.users.prompts import UserTask
-from ....judges.packs.rut.users.writing import Writing, draft, rewrite
-from ....judges.packs.task_cards import TaskCard
-from ....schemas.errors import PermanentError
+from tracejury.judges.packs.rut.user_turns import Behaviour
+from tracejury.judges.packs.rut.users.parts import default_turns
+from tracejury.judges.packs.rut.users.prompts import UserTask
+from tracejury.judges.packs.rut.users.writing import Writing, draft, rewrite
+from tracejury.judges.packs.task_cards import TaskCard
+from tracejury.schemas.errors import PermanentError
 
 Plan = Callable[[TaskCard], Writing]
 """What is asked for a card; raises PermanentError, in one line, where nothing can be."""

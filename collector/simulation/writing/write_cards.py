@@ -6,15 +6,16 @@ import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ....judges.llm.client import Client
-from ....judges.packs.rut.users.writing import WrittenTurns
-from ....judges.packs.task_cards import TaskCard
-from ....schemas.errors import ConfigError, TracejuryError
-from ...judging.llm.run_prompts import run_prompts
-from ...judging.model.budgeted import budget_of
-from ...judging.model.build import open_model
-from ...judging.model.config import LlmConfig
-from ...judging.model.ready import check_ready
+from tracejury.collector.judging.llm.run_prompts import run_prompts
+from tracejury.collector.judging.model.budgeted import budget_of
+from tracejury.collector.judging.model.build import open_model
+from tracejury.collector.judging.model.config import LlmConfig
+from tracejury.collector.judging.model.ready import check_ready
+from tracejury.judges.llm.client import Client
+from tracejury.judges.packs.rut.users.writing import WrittenTurns
+from tracejury.judges.packs.task_cards import TaskCard
+from tracejury.schemas.errors import ConfigError, TracejuryError
+
 from .plans import Plan
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ....schemas.filters import OF_RUNS, OF_TRACES, STATE
-from ....schemas.filters import conditions as conditions_of
-from ....schemas.queries.reader import TraceQuery
-from ..scope import TENANT
+from tracejury.collector.store.scope import TENANT
+from tracejury.schemas.filters import OF_RUNS, OF_TRACES, STATE
+from tracejury.schemas.filters import conditions as conditions_of
+from tracejury.schemas.queries.reader import TraceQuery
+
 from .errors import filtered
 from .findings import HOLDS, near, sure, thresholds
 from .search import found_in

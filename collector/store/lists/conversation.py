@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ....judges.grouping import group
-from ....schemas.findings import Finding
-from ....schemas.queries.conversation import SessionExchange
-from ....schemas.queries.listing import SessionRow
-from ....schemas.queries.reader import LocatedError
-from ....schemas.taxonomy import Severity
-from ....schemas.trajectory import TraceState
-from ....schemas.verdicts import Subject, SubjectKind, Verdict
+from tracejury.judges.grouping import group
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.conversation import SessionExchange
+from tracejury.schemas.queries.listing import SessionRow
+from tracejury.schemas.queries.reader import LocatedError
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
+
 from .errors import SEVERITIES, worst_error
 
 _ORDER: Final = (TraceState.OPEN, TraceState.FAILED, TraceState.INCOMPLETE, TraceState.SETTLED)

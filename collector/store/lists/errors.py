@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ....schemas.filters import OF_ERRORS, conditions
-from ....schemas.queries.listing import WorstError
-from ....schemas.queries.reader import Confidence, TraceQuery
-from ....schemas.taxonomy import Severity
-from ..scope import TENANT
+from tracejury.collector.store.scope import TENANT
+from tracejury.schemas.filters import OF_ERRORS, conditions
+from tracejury.schemas.queries.listing import WorstError
+from tracejury.schemas.queries.reader import Confidence, TraceQuery
+from tracejury.schemas.taxonomy import Severity
+
 from .findings import HOLDS, least, sure
 from .latest import ERRORS
 

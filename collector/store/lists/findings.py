@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ....schemas.queries.reader import Confidence, TraceQuery
-from ..scope import TENANT
+from tracejury.collector.store.scope import TENANT
+from tracejury.schemas.queries.reader import Confidence, TraceQuery
 
 HOLDS: Final = "State IN ('current', 'provisional')"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..client import Store
-from ..scope import TENANT, Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.scope import TENANT, Scope
+
 from .names import is_whole
 
 _COMPARED: Final = 100

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, Scope
 
 _LOOKS: Final = 3
 """Looks at some rows, before one at all of them."""

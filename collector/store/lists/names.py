@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ....schemas.text.naming import CUT, MOST
+from tracejury.schemas.text.naming import CUT, MOST
 
 AGENTS: Final = 100
 """Names of a kind that one row of a list shows."""

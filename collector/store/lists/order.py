@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ....schemas.queries.listing import Sort
-from ....schemas.queries.reader import Position
+from tracejury.schemas.queries.listing import Sort
+from tracejury.schemas.queries.reader import Position
+
 from .conditions import DURATION
 from .errors import worst
 from .latest import TRACES

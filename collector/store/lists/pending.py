@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ....processors.normalize import CONVENTIONS
-from ....schemas.errors import TracejuryError
-from ..client import Store
-from ..pending_traces import JUDGED, MOST
-from ..unjudged import finished_until
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.pending_traces import JUDGED, MOST
+from tracejury.collector.store.unjudged import finished_until
+from tracejury.processors.normalize import CONVENTIONS
+from tracejury.schemas.errors import TracejuryError
 
 log = logging.getLogger(__name__)
 

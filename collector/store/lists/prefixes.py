@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, Scope
+
 from .pending import list_pending
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from ....processors.searchable import searched
-from ....schemas.queries.reader import TraceQuery
-from ..scope import TENANT
+from tracejury.collector.store.scope import TENANT
+from tracejury.processors.searchable import searched
+from tracejury.schemas.queries.reader import TraceQuery
+
 from .findings import HOLDS, near, sure, thresholds, whole
 
 SHORTEST: Final = 4

@@ -9,11 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from ....schemas.queries.listing import SessionRow, Sort
-from ....schemas.queries.reader import Confidence, TraceQuery
-from ..client import Store
-from ..pending_traces import JUDGED
-from ..scope import TENANT, Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.pending_traces import JUDGED
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.schemas.queries.listing import SessionRow, Sort
+from tracejury.schemas.queries.reader import Confidence, TraceQuery
+
 from .conditions import ARRIVED, EVERY, conditions
 from .conversation import TraceExchanges, exchanges_of, session_row
 from .errors import counts, worst

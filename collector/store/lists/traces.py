@@ -6,13 +6,14 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ....schemas.queries.listing import Facets, Sort, WorstError
-from ....schemas.queries.reader import Confidence, TraceQuery, TraceRow
-from ....schemas.taxonomy import Severity
-from ....schemas.trajectory import TraceState
-from ..client import Store
-from ..pending_traces import JUDGED
-from ..scope import TENANT, Scope
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.pending_traces import JUDGED
+from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.schemas.queries.listing import Facets, Sort, WorstError
+from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trajectory import TraceState
+
 from .conditions import ARRIVED, beyond_row, conditions, of_row
 from .errors import SEVERITIES, counts, worst_error
 from .findings import HOLDS, JOINED, near, thresholds

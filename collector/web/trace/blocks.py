@@ -13,12 +13,13 @@ from typing import Any, Final
 
 import orjson
 
-from ....judges.evidence import json_strings
-from ....judges.quoting import json_text, raw_texts
-from ....schemas.normalized import Json, Kind, Message, NormalizedSpan
-from ....schemas.text.jsontext import text_of
-from ....schemas.text.terminal import one_line
-from ....schemas.trajectory import ToolCall, Turn
+from tracejury.judges.evidence import json_strings
+from tracejury.judges.quoting import json_text, raw_texts
+from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan
+from tracejury.schemas.text.jsontext import text_of
+from tracejury.schemas.text.terminal import one_line
+from tracejury.schemas.trajectory import ToolCall, Turn
+
 from .marks import Quote, QuoteMark, find_exact, find_folded
 from .pretty_json import MAX_LENGTH, pretty_json
 

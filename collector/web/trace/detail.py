@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Final
 from urllib.parse import urlencode
 
-from ....schemas.normalized import Kind, NormalizedSpan
-from ....schemas.text.naming import agent_name
-from ....schemas.trajectory import AgentRun, ToolCall, Trace, Turn
-from ...queries.trace.trace_index import TraceIndex
+from tracejury.collector.queries.trace.trace_index import TraceIndex
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.text.naming import agent_name
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, Turn
+
 from .blocks import (
     Block,
     Rank,

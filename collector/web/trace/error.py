@@ -7,10 +7,10 @@ from urllib.parse import quote, urlencode
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import RedirectResponse
 
-from ....schemas.errors import NotFoundError
-from ....schemas.queries.reader import Confidence
-from ...api.prefixes import whole_error_id
-from ..site import Site, page
+from tracejury.collector.api.prefixes import whole_error_id
+from tracejury.collector.web.site import Site, page
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.queries.reader import Confidence
 
 
 def add_error(app: FastAPI, site: Site) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from ....schemas.normalized import NormalizedSpan
+from tracejury.schemas.normalized import NormalizedSpan
 
 MAX_IMAGE: Final = 1_000_000
 """Bytes of an image that is shown."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from ....judges.folding import Folded
-from ....schemas.shown import folded
-from ....schemas.text.terminal import safe
+from tracejury.judges.folding import Folded
+from tracejury.schemas.shown import folded
+from tracejury.schemas.text.terminal import safe
 
 MAX_SHOWN: Final = 6_000
 """Characters of one text that are shown before it is cut."""

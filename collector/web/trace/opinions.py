@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
-from ....schemas.annotations import HumanScore, Opinion, Review
-from ....schemas.errors import ConfigError
-from ....schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
-from ...labels.checks import name
-from ...labels.labelling import AnnotationDraft
+from tracejury.collector.labels.checks import name
+from tracejury.collector.labels.labelling import AnnotationDraft
+from tracejury.schemas.annotations import HumanScore, Opinion, Review
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
 
 TERMS: Final = {
     "categories": TRAIL_CATEGORIES,

@@ -11,19 +11,20 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
-from ....processors.trace_outline import LARGE, TraceOutline
-from ....schemas.errors import NotFoundError
-from ....schemas.filters import an_id
-from ....schemas.queries.labels import Labelled
-from ....schemas.queries.ledger import why_unscored
-from ....schemas.trajectory import TraceState
-from ....schemas.verdicts import Outcome
-from ...api.prefixes import whole_trace_id
-from ...labels.checks import MAX_NAME
-from ...queries.trace.trace_index import TraceIndex
-from ...queries.trace.trace_queries import TraceQueries
-from ...queries.unproven import is_unproven
-from ..site import Site, page, rebuilding
+from tracejury.collector.api.prefixes import whole_trace_id
+from tracejury.collector.labels.checks import MAX_NAME
+from tracejury.collector.queries.trace.trace_index import TraceIndex
+from tracejury.collector.queries.trace.trace_queries import TraceQueries
+from tracejury.collector.queries.unproven import is_unproven
+from tracejury.collector.web.site import Site, page, rebuilding
+from tracejury.processors.trace_outline import LARGE, TraceOutline
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.filters import an_id
+from tracejury.schemas.queries.labels import Labelled
+from tracejury.schemas.queries.ledger import why_unscored
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import Outcome
+
 from .detail import Details
 from .opinions import TERMS
 from .tree import TreeOptions, TreeView

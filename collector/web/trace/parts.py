@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from ....schemas.trajectory import AgentRun
+from tracejury.schemas.trajectory import AgentRun
+
 from .images import SpanImage
 from .marks import Shown
 from .shown_errors import NO_ERRORS, AtSpan

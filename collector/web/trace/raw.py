@@ -7,11 +7,12 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 
-from ....schemas.errors import NotFoundError
-from ....schemas.filters import an_id
-from ....schemas.spans import LogRecord, Span
-from ....schemas.text.moments import iso_time
-from ..site import Site, page
+from tracejury.collector.web.site import Site, page
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.filters import an_id
+from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.text.moments import iso_time
+
 from .marks import Shown, show
 from .pages import plain
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
-from ....schemas.agent_errors import AgentError, ErrorRole
-from ....schemas.decisive import why_and_instead
-from ....schemas.findings import Finding
-from ....schemas.taxonomy import Severity
-from ...queries.trace.trace_index import TraceIndex
+from tracejury.collector.queries.trace.trace_index import TraceIndex
+from tracejury.schemas.agent_errors import AgentError, ErrorRole
+from tracejury.schemas.decisive import why_and_instead
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.taxonomy import Severity
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 
-from ....schemas.errors import NotFoundError
-from ....schemas.filters import an_id
-from ..site import Site, rebuilding
+from tracejury.collector.web.site import Site, rebuilding
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.filters import an_id
+
 from .pages import open_view, render
 from .parts import Detail, SpanDetail, SpanSection, TurnDetail
 from .shown_errors import NO_ERRORS, by_span

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
 
-from ....processors.trace_outline import RunOutline, SpanOutline, ToolCallOutline, TurnOutline
-from ....schemas.agent_errors import ErrorRole
-from ....schemas.taxonomy import Severity
-from ....schemas.text.counting import counted
-from ....schemas.text.naming import agent_name
-from ...queries.trace.trace_index import REST, TOP, TraceIndex
+from tracejury.collector.queries.trace.trace_index import REST, TOP, TraceIndex
+from tracejury.processors.trace_outline import RunOutline, SpanOutline, ToolCallOutline, TurnOutline
+from tracejury.schemas.agent_errors import ErrorRole
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.naming import agent_name
+
 from .shown_errors import ShownError
 
 WHOLE: Final = 300

@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import quote, urlencode
 
-from ....judges.measures.error_labels import label_of, labels_on
-from ....processors.trace_outline import RunOutline, TraceOutline
-from ....schemas.agent_errors import ErrorSummary, summary
-from ....schemas.annotations import Annotation, ErrorLabel, HumanScore, Review
-from ....schemas.errors import NotFoundError
-from ....schemas.queries.labels import Labelled
-from ....schemas.queries.reader import Confidence
-from ....schemas.taxonomy import Severity
-from ....schemas.text.naming import error_place
-from ....schemas.verdicts import Verdict
-from ...queries.trace.trace_index import REST, TraceIndex
-from ...queries.trace.trace_queries import TraceAssessment, TraceQueries
+from tracejury.collector.queries.trace.trace_index import REST, TraceIndex
+from tracejury.collector.queries.trace.trace_queries import TraceAssessment, TraceQueries
+from tracejury.judges.measures.error_labels import label_of, labels_on
+from tracejury.processors.trace_outline import RunOutline, TraceOutline
+from tracejury.schemas.agent_errors import ErrorSummary, summary
+from tracejury.schemas.annotations import Annotation, ErrorLabel, HumanScore, Review
+from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.queries.labels import Labelled
+from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.text.naming import error_place
+from tracejury.schemas.verdicts import Verdict
+
 from .detail import Details
 from .parts import Detail
 from .shown_errors import ShownError, in_reading_order, worst

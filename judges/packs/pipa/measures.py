@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from math import fsum
 from typing import Final
 
-from ....schemas.checks import ItemAnswer
-from ...checks.formula import Formula, Ratio
+from tracejury.judges.checks.formula import Formula, Ratio
+from tracejury.schemas.checks import ItemAnswer
 
 Exchanges = Sequence[Sequence[ItemAnswer]]
 

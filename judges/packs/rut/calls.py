@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
-from ....schemas.normalized import NormalizedSpan
-from ....schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn
-from ...facts import read_call
-from ...names import Role
-from ...quoting import argument_forms, quote_call, quote_executed, raw_texts
-from ...tool_schema import parameters_of
+from tracejury.judges.facts import read_call
+from tracejury.judges.names import Role
+from tracejury.judges.quoting import argument_forms, quote_call, quote_executed, raw_texts
+from tracejury.judges.tool_schema import parameters_of
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn
 
 OUTSIDE: Final = -1
 

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ...llm.criteria_types import Text
-from ..task_data import TaskData
+from tracejury.judges.llm.criteria_types import Text
+from tracejury.judges.packs.task_data import TaskData
+
 from .values import as_json, contains
 from .writes import Writes
 

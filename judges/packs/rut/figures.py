@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ....schemas.behaviours import Behaviour
-from ....schemas.checks import ItemAnswer
+from tracejury.schemas.behaviours import Behaviour
+from tracejury.schemas.checks import ItemAnswer
+
 from .rules import Mode
 
 IDEAL: Final = Behaviour.IDEAL.value

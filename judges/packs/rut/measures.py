@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ....schemas.checks import ItemAnswer
-from ...checks.formula import Formula, Ratio
+from tracejury.judges.checks.formula import Formula, Ratio
+from tracejury.schemas.checks import ItemAnswer
 
 LABELLER: Final = "rut-behaviour"
 """The check that labels how the users of exchanges behave."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ....schemas.spans import Span
+from tracejury.schemas.spans import Span
+
 from .calls import OracleCall
 from .card import StateAssertion
 from .values import contains

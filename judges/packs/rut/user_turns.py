@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
-from ....schemas.behaviours import Behaviour
+from tracejury.schemas.behaviours import Behaviour
 
 __all__ = ["MOST_TURNS", "Behaviour", "Turns", "UserTurns"]
 

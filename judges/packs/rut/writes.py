@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from ...names import reads, words_of
+from tracejury.judges.names import reads, words_of
 
 _VERBS: Final = frozenset({"block", "complete", "force", "release", "reschedule", "unassign"})
 """Verbs that write, beside those by which detectors tell."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from .....judges.checks.how_asked import check_version
-from .....judges.reviews.decisive_check import DECISIVE_CHECK, DECISIVE_PROMPT_VERSION
-from .....schemas.decisive import DECISIVE
-from ...model.build import parameters
-from ...model.config import LlmConfig
-from ..judge_queue import JudgeQueue
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue
+from tracejury.collector.judging.model.build import parameters
+from tracejury.collector.judging.model.config import LlmConfig
+from tracejury.judges.checks.how_asked import check_version
+from tracejury.judges.reviews.decisive_check import DECISIVE_CHECK, DECISIVE_PROMPT_VERSION
+from tracejury.schemas.decisive import DECISIVE
+
 from .decisive_selector import DecisiveSelector
 
 

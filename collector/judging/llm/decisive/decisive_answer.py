@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from .....judges.llm.case import Deliberation
-from .....judges.llm.client import Client
-from .....judges.llm.conversation import together
-from .....judges.reviews.decisive import DecisiveCase, ask_decisive
-from .....processors.transcript.trace_record import near
-from .....schemas.errors import PromptTooLongError
-from .....schemas.verdicts import Subject
-from ..judge_request import LEAST_BUDGET, PromptBudget
-from ..run_prompts import run_prompts
+from tracejury.collector.judging.llm.judge_request import LEAST_BUDGET, PromptBudget
+from tracejury.collector.judging.llm.run_prompts import run_prompts
+from tracejury.judges.llm.case import Deliberation
+from tracejury.judges.llm.client import Client
+from tracejury.judges.llm.conversation import together
+from tracejury.judges.reviews.decisive import DecisiveCase, ask_decisive
+from tracejury.processors.transcript.trace_record import near
+from tracejury.schemas.errors import PromptTooLongError
+from tracejury.schemas.verdicts import Subject
 
 MOST_TOKENS: Final = 8_000
 """Of the record that is shown: which error decided is told by the errors' surroundings, not by all of the trace."""

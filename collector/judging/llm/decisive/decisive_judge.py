@@ -7,25 +7,26 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
-from .....judges.llm.case import Deliberation
-from .....judges.llm.client import Client
-from .....judges.reviews.decisive import DecisiveCase, decisive_case
-from .....judges.reviews.wrong_outcome import wrong_outcome
-from .....processors.assemble import TraceKey
-from .....processors.transcript.trace_record import trace_record
-from .....schemas.decisive import DECISIVE
-from .....schemas.errors import PromptTooLongError
-from .....schemas.findings import Finding
-from .....schemas.llm_rows import LedgerRow
-from .....schemas.profiles import threshold
-from .....schemas.trajectory import Trace
-from .....schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, Verdict
-from ...pipeline import NotYetError
-from ..judge_queue import JudgeTask
-from ..judge_request import PromptBudget
-from ..outcome import Versions, checked, unjudged
-from ..run_judge import Call
-from ..watch import LlmJudgingObserver
+from tracejury.collector.judging.llm.judge_queue import JudgeTask
+from tracejury.collector.judging.llm.judge_request import PromptBudget
+from tracejury.collector.judging.llm.outcome import Versions, checked, unjudged
+from tracejury.collector.judging.llm.run_judge import Call
+from tracejury.collector.judging.llm.watch import LlmJudgingObserver
+from tracejury.collector.judging.pipeline import NotYetError
+from tracejury.judges.llm.case import Deliberation
+from tracejury.judges.llm.client import Client
+from tracejury.judges.reviews.decisive import DecisiveCase, decisive_case
+from tracejury.judges.reviews.wrong_outcome import wrong_outcome
+from tracejury.processors.assemble import TraceKey
+from tracejury.processors.transcript.trace_record import trace_record
+from tracejury.schemas.decisive import DECISIVE
+from tracejury.schemas.errors import PromptTooLongError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.profiles import threshold
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, Verdict
+
 from .decisive_answer import decisive_answer
 
 NOT_WRONG: Final = "the outcome is not known to be wrong"

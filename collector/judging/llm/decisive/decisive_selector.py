@@ -8,20 +8,20 @@ from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 
-from .....judges.llm.selection import Decision
-from .....processors.assemble import TraceKey
-from .....schemas.decisive import DECISIVE
-from .....schemas.findings import Finding
-from .....schemas.trajectory import Trace, TraceState
-from .....schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, LedgerRecord, Outcome, Subject
-from .....schemas.verdicts import SubjectKind as Kind
-from ...ledger import stands
-from ...pipeline import NOTHING, Elsewhere, Selection
-from ..enqueue import closing_tasks
-from ..judge_queue import JudgeQueue
-from ..ledger_entries import Revision, keyed, new_entries
-from ..relocated_runs import withdrawn
-from ..requested import RequestedTraces
+from tracejury.collector.judging.ledger import stands
+from tracejury.collector.judging.llm.enqueue import closing_tasks
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue
+from tracejury.collector.judging.llm.ledger_entries import Revision, keyed, new_entries
+from tracejury.collector.judging.llm.relocated_runs import withdrawn
+from tracejury.collector.judging.llm.requested import RequestedTraces
+from tracejury.collector.judging.pipeline import NOTHING, Elsewhere, Selection
+from tracejury.judges.llm.selection import Decision
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.decisive import DECISIVE
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.verdicts import JudgedTrace, Judgement, LedgerEntries, LedgerKey, LedgerRecord, Outcome, Subject
+from tracejury.schemas.verdicts import SubjectKind as Kind
 
 OURS = frozenset({Kind.TRACE})
 

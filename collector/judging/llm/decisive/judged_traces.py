@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .....processors.assemble import TraceKey
-from .....schemas.findings import Finding
-from .....schemas.llm_rows import LedgerRow
-from .....schemas.trajectory import Trace
-from .....schemas.verdicts import Verdict
-from ....store.client import Store
-from ....store.llm_judging import StoredLlmJudging
-from ....store.reading import StoredReading
-from ..stored import StoredCases
+from tracejury.collector.judging.llm.stored import StoredCases
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.reading import StoredReading
+from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import Verdict
 
 
 class StoredJudgedTraces:

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from .....judges.checks.check_types import ItemSource
-from .....judges.llm.selection import Policy
-from .....judges.packs.pack_types import Pack
-from .....judges.packs.task_cards import load_cards
-from ....store.client import Store
-from ...model.build import parameters
-from ...model.config import LlmConfig
-from ..judge_queue import JudgeQueue
-from ..stored import StoredCases
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue
+from tracejury.collector.judging.llm.stored import StoredCases
+from tracejury.collector.judging.model.build import parameters
+from tracejury.collector.judging.model.config import LlmConfig
+from tracejury.collector.store.client import Store
+from tracejury.judges.checks.check_types import ItemSource
+from tracejury.judges.llm.selection import Policy
+from tracejury.judges.packs.pack_types import Pack
+from tracejury.judges.packs.task_cards import load_cards
+
 from .pack_panel import PackPanel
 from .pack_selector import LiveChecks, PackSelector
 from .session_closing import SessionClosing

@@ -6,21 +6,22 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from .....judges.checks.case import AskedCheck
-from .....judges.checks.check_types import Check
-from .....judges.packs.pack_types import Pack
-from .....judges.packs.rut.calls import OracleCall, calls_of
-from .....judges.packs.rut.card import Oracle
-from .....judges.packs.rut.figures import counted
-from .....judges.packs.rut.oracle_case import OracleCase
-from .....judges.packs.rut.outcome import judge
-from .....judges.packs.rut.rules import broken
-from .....judges.packs.rut.state import emitted
-from .....judges.quoting import quote as cut
-from .....processors.doctor.examine import without_tool_spans
-from .....schemas.checks import CheckItem, ItemAnswer
-from .....schemas.trajectory import Trace
-from .....schemas.verdicts import Verdict
+from tracejury.judges.checks.case import AskedCheck
+from tracejury.judges.checks.check_types import Check
+from tracejury.judges.packs.pack_types import Pack
+from tracejury.judges.packs.rut.calls import OracleCall, calls_of
+from tracejury.judges.packs.rut.card import Oracle
+from tracejury.judges.packs.rut.figures import counted
+from tracejury.judges.packs.rut.oracle_case import OracleCase
+from tracejury.judges.packs.rut.outcome import judge
+from tracejury.judges.packs.rut.rules import broken
+from tracejury.judges.packs.rut.state import emitted
+from tracejury.judges.quoting import quote as cut
+from tracejury.processors.doctor.examine import without_tool_spans
+from tracejury.schemas.checks import CheckItem, ItemAnswer
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import Verdict
+
 from .pack_cases import RecordedSubject, completed
 from .pack_panel import SessionTerms
 

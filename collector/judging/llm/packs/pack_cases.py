@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from .....judges.checks.call_items import attempted_calls
-from .....judges.checks.case import AskedCheck
-from .....judges.checks.check_types import Check, ItemSource
-from .....judges.llm.case import Deliberation
-from .....judges.packs.completion import completion
-from .....judges.packs.pack_types import Pack
-from .....processors.session_states import states
-from .....schemas.checks import CheckItem, ItemAnswer
-from .....schemas.findings import LIVE, Finding
-from .....schemas.trajectory import Trace
-from .....schemas.transcript import RecordedExchange, SessionRecord
-from .....schemas.verdicts import Verdict
+from tracejury.judges.checks.call_items import attempted_calls
+from tracejury.judges.checks.case import AskedCheck
+from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.llm.case import Deliberation
+from tracejury.judges.packs.completion import completion
+from tracejury.judges.packs.pack_types import Pack
+from tracejury.processors.session_states import states
+from tracejury.schemas.checks import CheckItem, ItemAnswer
+from tracejury.schemas.findings import LIVE, Finding
+from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.transcript import RecordedExchange, SessionRecord
+from tracejury.schemas.verdicts import Verdict
+
 from .pack_panel import SessionTerms
 
 

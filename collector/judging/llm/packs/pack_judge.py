@@ -7,30 +7,31 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from .....judges.checks.case import AskedCheck, CheckCase
-from .....judges.checks.check_types import Check, ItemSource
-from .....judges.checks.deliberation import judge_checks
-from .....judges.checks.questions import Mode
-from .....judges.llm.case import Deliberation
-from .....judges.packs.pack_types import Pack
-from .....processors.transcript import UNCUT, session_record, split
-from .....processors.transcript.session_record import upto
-from .....schemas.checks import ItemAnswer
-from .....schemas.errors import PromptTooLongError
-from .....schemas.findings import Finding
-from .....schemas.llm_rows import LedgerRow
-from .....schemas.trajectory import AgentRun, Trace, TraceState
-from .....schemas.transcript import Chapter, SessionRecord
-from .....schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, Verdict, session_of
-from ...pipeline import NotYetError
-from ..judge_queue import JudgeTask
-from ..judge_request import LEAST_BUDGET
-from ..judging_steps import JudgingSteps
-from ..outcome import checked, unjudged
-from ..run_judge import Call
-from ..run_prompts import run_prompts
-from ..verification import Evidence
-from ..watch import LlmJudgingObserver
+from tracejury.collector.judging.llm.judge_queue import JudgeTask
+from tracejury.collector.judging.llm.judge_request import LEAST_BUDGET
+from tracejury.collector.judging.llm.judging_steps import JudgingSteps
+from tracejury.collector.judging.llm.outcome import checked, unjudged
+from tracejury.collector.judging.llm.run_judge import Call
+from tracejury.collector.judging.llm.run_prompts import run_prompts
+from tracejury.collector.judging.llm.verification import Evidence
+from tracejury.collector.judging.llm.watch import LlmJudgingObserver
+from tracejury.collector.judging.pipeline import NotYetError
+from tracejury.judges.checks.case import AskedCheck, CheckCase
+from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.deliberation import judge_checks
+from tracejury.judges.checks.questions import Mode
+from tracejury.judges.llm.case import Deliberation
+from tracejury.judges.packs.pack_types import Pack
+from tracejury.processors.transcript import UNCUT, session_record, split
+from tracejury.processors.transcript.session_record import upto
+from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.errors import PromptTooLongError
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
+from tracejury.schemas.transcript import Chapter, SessionRecord
+from tracejury.schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, Verdict, session_of
+
 from .oracle_cases import asked_failure, asked_oracle
 from .pack_cases import RecordedSubject, asked_of, by_trace_id, completed, without_detected
 from .pack_panel import PackPanel, SessionTerms

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from .....judges.checks.check_types import ItemSource
-from .....judges.checks.formula import Formula
-from .....judges.checks.how_asked import HowAsked, check_version
-from .....judges.checks.questions import Mode
-from .....judges.packs.pack_types import Pack
-from .....judges.packs.task_cards import TaskCard, policies_of
-from .....judges.packs.task_match import TaskMatch, match_task
-from .....schemas.trajectory import Trace
+from tracejury.judges.checks.check_types import ItemSource
+from tracejury.judges.checks.formula import Formula
+from tracejury.judges.checks.how_asked import HowAsked, check_version
+from tracejury.judges.checks.questions import Mode
+from tracejury.judges.packs.pack_types import Pack
+from tracejury.judges.packs.task_cards import TaskCard, policies_of
+from tracejury.judges.packs.task_match import TaskMatch, match_task
+from tracejury.schemas.trajectory import Trace
 
 _NOTES: Final = {
     "clarify_then_execute": " (this task is to ask before acting)",

@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from .....judges.llm.selection import Decision
-from .....processors.assemble import SECOND
-from .....schemas.llm_rows import LedgerRow
-from .....schemas.trajectory import Trace, TraceState
-from .....schemas.verdicts import JudgedSubject, LedgerEntries, Outcome, Subject, SubjectKind, session_subject_id
-from ..enqueue import tasks_left
-from ..judge_queue import JudgeQueue
-from ..ledger_entries import RETRIED, Revision, new_entries
+from tracejury.collector.judging.llm.enqueue import tasks_left
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue
+from tracejury.collector.judging.llm.ledger_entries import RETRIED, Revision, new_entries
+from tracejury.judges.llm.selection import Decision
+from tracejury.processors.assemble import SECOND
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.verdicts import JudgedSubject, LedgerEntries, Outcome, Subject, SubjectKind, session_subject_id
 
 END_ATTRIBUTE: Final = "tracejury.session.end"
 """A span with it ends its session: nothing is waited for once its traces have settled."""

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from .....judges.checks.check_types import Check
-from .....judges.checks.formula import Formula, measured
-from .....judges.llm.case import Deliberation
-from .....schemas.checks import ItemAnswer
-from .....schemas.verdicts import Subject, Verdict
+from tracejury.judges.checks.check_types import Check
+from tracejury.judges.checks.formula import Formula, measured
+from tracejury.judges.llm.case import Deliberation
+from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.verdicts import Subject, Verdict
 
 
 def session_verdict(

@@ -8,19 +8,20 @@ from typing import Final
 
 from cachetools import LRUCache
 
-from .....processors.assemble import TraceKey
-from .....processors.trace_rows import span_size
-from .....processors.transcript.session_record import session_record
-from .....schemas.findings import Finding
-from .....schemas.llm_rows import LedgerRow
-from .....schemas.trajectory import Trace, TraceState
-from .....schemas.transcript import SessionRecord
-from .....schemas.verdicts import JudgedSubject, Verdict
-from ....store.client import Store
-from ....store.llm_judging import StoredLlmJudging
-from ....store.reading import StoredReading
-from ....store.session_traces import SessionTrace, StoredSessionTraces
-from ..stored import StoredCases
+from tracejury.collector.judging.llm.stored import StoredCases
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.session_traces import SessionTrace, StoredSessionTraces
+from tracejury.processors.assemble import TraceKey
+from tracejury.processors.trace_rows import span_size
+from tracejury.processors.transcript.session_record import session_record
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.transcript import SessionRecord
+from tracejury.schemas.verdicts import JudgedSubject, Verdict
+
 from .session_closing import SessionKey, SessionState
 
 MAX_BYTES: Final = 128 * 1024 * 1024

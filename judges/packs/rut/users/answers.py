@@ -8,12 +8,12 @@ from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 
-from .....schemas.shown import folded, shown
-from ....llm.answer import list_of, object_of
-from ....llm.answer_types import AnswerError
-from ....llm.data_files import problems_of
-from ....llm.json_object import json_object
-from ..user_turns import Turns
+from tracejury.judges.llm.answer import list_of, object_of
+from tracejury.judges.llm.answer_types import AnswerError
+from tracejury.judges.llm.data_files import problems_of
+from tracejury.judges.llm.json_object import json_object
+from tracejury.judges.packs.rut.user_turns import Turns
+from tracejury.schemas.shown import folded, shown
 
 TEXT: Final = {"type": "string"}
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from .....schemas.shown import folded
-from ....names import find_name
-from ..card import Oracle, ToolPattern
+from tracejury.judges.names import find_name
+from tracejury.judges.packs.rut.card import Oracle, ToolPattern
+from tracejury.schemas.shown import folded
 
 _TECHNICAL: Final = re.compile(r"[^\W\d_]\S*[\W\d_]|_[^\W\d_]|[a-z][A-Z]")
 """In a name that is no plain word: `get_order`, `getOrder`, `order.get`, `order2`. A plain word, such as `refund`, is

@@ -9,13 +9,14 @@ from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
-from ....llm.client import Prompt, PromptMessage
-from ....llm.record import data
-from ....phrases import count
-from ..card import Oracle, OracleStep, ToolPattern
-from ..matching import rule_of
-from ..user_turns import Behaviour
-from ..values import blank
+from tracejury.judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.record import data
+from tracejury.judges.packs.rut.card import Oracle, OracleStep, ToolPattern
+from tracejury.judges.packs.rut.matching import rule_of
+from tracejury.judges.packs.rut.user_turns import Behaviour
+from tracejury.judges.packs.rut.values import blank
+from tracejury.judges.phrases import count
+
 from . import prompt_text as text
 from .answers import SCHEMAS, Material, TurnChecks, TurnsAnswer, WritingAnswer
 from .parts import in_parts

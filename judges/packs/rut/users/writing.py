@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from ....llm.case import Outcomes
-from ....llm.client import Prompt
-from ....llm.conversation import Asking, ask, together
-from ..user_turns import Behaviour
+from tracejury.judges.llm.case import Outcomes
+from tracejury.judges.llm.client import Prompt
+from tracejury.judges.llm.conversation import Asking, ask, together
+from tracejury.judges.packs.rut.user_turns import Behaviour
+
 from . import prompt_text as text
 from .answers import Material, TurnChecks, TurnsAnswer, WritingAnswer, read_answer, read_turns
 from .leaks import leaks
