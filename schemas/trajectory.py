@@ -113,6 +113,23 @@ class AgentRun:
     max_steps: int | None = None
 
 
+@dataclass(slots=True)
+class KnownRun:
+    """An agent run as an earlier pass over a growing trace left it: the one memo of rebuilding and judging.
+
+    `made_of`: what the run was rebuilt from, compared by whoever rebuilds; `run` is reused while it is unchanged, and
+    `hits`, what the rules found in that very object, with it (None: nobody looked yet).
+    """
+
+    made_of: object
+    run: AgentRun
+    hits: object | None = None
+
+
+KnownRuns = dict[str, KnownRun]
+"""By id of the run; kept by whoever holds an open trace, updated by each pass."""
+
+
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """A user's message and all that a manager's run did until its answer (`processors/exchanges.py`).
