@@ -7,12 +7,14 @@ prompt. One call alone is no run; it stays what it is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .delegation import asks
+from .missing_parents import infer_parents
+from .ownership import Ownership
 from .span_tree import SpanTree, time_key
 
 _Key = tuple[str, str]  # what is known by it, and the id or text
@@ -29,8 +31,18 @@ class _Conversation:
     acts: bool = False
 
 
-def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
-    """Span id to run id (that of the run's first call) for calls that no agent owns; `owner`: span to run."""
+def find_bare_runs(tree: SpanTree, ownership: Ownership) -> Ownership:
+    """The same ownership with the runs of calls that no agent owns, each with the id of its first call."""
+    bare = _bare_owners(tree, ownership.owner)
+    if not bare:
+        return ownership
+    own = dict.fromkeys(bare[s.raw.span_id] for s in tree.order if s.raw.span_id in bare)
+    found = replace(ownership, owner=ownership.owner | bare, runs=ownership.runs | dict.fromkeys(own, ""))
+    return infer_parents(tree, found, own)
+
+
+def _bare_owners(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
+    """Span id to run id for calls that no agent owns; `owner`: span to run."""
     free = _free_calls(tree, owner)
     if not free:
         return {}
@@ -63,7 +75,7 @@ def find_bare_runs(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
 
 def _free_calls(tree: SpanTree, owner: Mapping[str, str]) -> list[NormalizedSpan]:
     """The outermost LLM spans that no run owns, apart from what judges and guards ask, in order of time."""
-    if sum(not owner[s.raw.span_id] for s in tree.calls) < 2:  # noqa: PLR2004 - one call alone is no run
+    if sum(s.kind is Kind.LLM and not owner[s.raw.span_id] for s in tree.order) < 2:  # noqa: PLR2004 - one is no run
         return []
     under: set[str] = set()
     free = []
@@ -80,8 +92,8 @@ def _free_calls(tree: SpanTree, owner: Mapping[str, str]) -> list[NormalizedSpan
 def _records(tree: SpanTree, calls: Sequence[NormalizedSpan]) -> dict[str, list[NormalizedSpan]]:
     """Each of the outermost `calls` and the LLM spans right below it: records of the same call that may tell ids."""
     found = {span.span_id: [span] for span in calls}
-    for span in tree.calls:
-        if (above := tree.parent.get(span.raw.span_id)) in found:
+    for span in tree.order:
+        if span.kind is Kind.LLM and (above := tree.parent.get(span.raw.span_id)) in found:
             found[above].append(span)
     return found
 

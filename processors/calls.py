@@ -17,7 +17,7 @@ from .failures import failure_in
 from .matching import match_requests
 from .names import canonical, same_name
 from .refusals import refused
-from .turn_spans import TurnSpans
+from .run_spans import TurnSpans
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,8 @@
 """Agent runs that stand beside the one that started them: hand-offs, and sub-agents put under a common workflow.
 
+The starter is the request or tool call that names the run. An agent that gets the conversation back continues its
+earlier run.
+
 Frameworks run the next agent under the workflow, so that no span is its parent; what joins the two is a request or a
 tool span whose name (`transfer_to_researcher`, `researcher`) or argument (`{"agent_name": "researcher"}`) names it.
 """
@@ -13,38 +16,36 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
-from .delegation import Address
+from .delegation import Address, addresses_of
 from .names import canonical
-from .parent_inference import InferredParents, RunStart
-from .span_index import SpanIndex
+from .ownership import Ownership, RunStart
 from .span_tree import SpanTree, time_key
 
 _LONGEST_LINE: Final = 64  # agents between one and the return to it
 
 
-def find_handoffs(
-    index: SpanIndex, tree: SpanTree, owner: Mapping[str, str], runs: Mapping[str, str]
-) -> InferredParents:
-    """Runs started by a sibling, and runs that continue a sibling (`adopted`).
+def join_handoffs(tree: SpanTree, ownership: Ownership) -> Ownership:
+    """The same ownership with the runs that a run beside them started, or went on with.
 
-    `owner`: span to run, `runs`: run to the run above ("" for none). An agent that is handed the conversation back
-    goes on: its later spans are of its earlier run, however many others came in between.
+    An agent that is handed the conversation back goes on: its later spans are of its earlier run, however many others
+    came in between.
     """
-    agents = {r: tree.spans[r] for r in runs if r in tree.spans and tree.spans[r].kind is Kind.AGENT}
+    runs, owner = ownership.runs, ownership.owner
+    agents = {r: span for r in runs if (span := tree.spans.get(r)) is not None and span.kind is Kind.AGENT}
     names = {r: canonical(span.agent_name) for r, span in agents.items() if span.agent_name}
     if len(names) < 2:  # noqa: PLR2004 - one hands over, one takes over
-        return InferredParents()
+        return ownership
     tracker, addressed = _HandoffTracker(runs, names), {"", *names.values()}
-    calling = [s for s in tree.order if s.raw.span_id in names or (s.kind in _CALLS and owner[s.raw.span_id])]
-    for span in sorted(calling, key=time_key):
+    for span in tree.by_time:
         span_id = span.raw.span_id
         if span_id in names:
             tracker.begin(span_id)
-            continue
-        run = owner[span_id]
-        for address in index.addresses[span_id]:
-            tracker.call(span, address, tracker.found.adopted.get(run, run), run, known=address.to in addressed)
-    return tracker.found
+        elif span.kind in _CALLS and (run := owner[span_id]):
+            for address in addresses_of(span):
+                tracker.call(span, address, tracker.adopted.get(run, run), run, known=address.to in addressed)
+    for run, first in sorted(tracker.adopted.items(), key=lambda item: time_key(tree.spans[item[0]])):
+        ownership.segments.setdefault(first, []).append(tree.spans[run])
+    return ownership.related(tracker.started, tracker.adopted)
 
 
 _CALLS: Final = frozenset({Kind.LLM, Kind.TOOL})
@@ -54,7 +55,8 @@ _CALLS: Final = frozenset({Kind.LLM, Kind.TOOL})
 class _HandoffTracker:
     runs: Mapping[str, str]
     names: Mapping[str, str]
-    found: InferredParents = field(default_factory=InferredParents)
+    started: dict[str, RunStart] = field(default_factory=dict)
+    adopted: dict[str, str] = field(default_factory=dict)  # runs that continue another
     # Starts, and whether they hand over, by run above and canonical name ("": of whoever begins next).
     pending: dict[tuple[str, str], deque[tuple[RunStart, bool]]] = field(default_factory=dict)
     requested: set[tuple[str, str]] = field(default_factory=set)
@@ -94,16 +96,16 @@ class _HandoffTracker:
         if run in line or (first and not handoff):
             return
         if first:
-            self.found.adopted[run] = first
+            self.adopted[run] = first
         else:
-            self.found.started[run] = start
+            self.started[run] = start
 
     def _started_by(self, run: str) -> Iterator[str]:
         """The run and those that started it, one after the other."""
         current = run
         for _ in range(_LONGEST_LINE):
             yield current
-            start = self.found.started.get(current)
+            start = self.started.get(current)
             current = start.run if start else self.runs.get(current, "")
             if not current:
                 return

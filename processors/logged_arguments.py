@@ -16,8 +16,8 @@ from typing import Any, Final
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .normalize.values import parse_object
+from .run_spans import TurnSpans
 from .span_tree import SpanTree
-from .turn_spans import TurnSpans
 
 _REACH: Final = 3
 _LINE: Final = re.compile(r"([^{}\n]{1,200}?)\b(?:arg|args|arguments|kwargs|parameters)\W{1,4}(\{.*\})\s*", re.DOTALL)

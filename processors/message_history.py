@@ -12,16 +12,14 @@ from typing import Final
 
 from tracejury.schemas.normalized import Message, NormalizedSpan
 
-from .turn_spans import TurnSpans
+from .run_spans import TurnSpans
 
 _LEAST_TEXT: Final = 4  # characters of a message by which two histories are laid side by side
 
 
-def complete_histories(turns: Iterable[TurnSpans], before: NormalizedSpan | None) -> None:
-    """Give each call of a run (in order of time) what its span lost of its input, where the call before has it.
-
-    `before`: the run's last call before these turns.
-    """
+def complete_histories(turns: Iterable[TurnSpans]) -> None:
+    """Give each call of a run (in order of time) what its span lost of its input, where the call before has it."""
+    before: NormalizedSpan | None = None
     for turn in turns:
         llm = turn.llm
         if llm is None or turn.inner:

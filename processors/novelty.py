@@ -4,57 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tracejury.schemas.normalized import Message, NormalizedSpan
+from tracejury.schemas.normalized import Message
+
+from .run_spans import TurnSpans
 
 MessageKey = tuple[str, int, int, str, tuple[tuple[str, str], ...]]
 
 
-class Novelty:
-    """Remembers what one run's calls have been sent and have written, call by call."""
+def new_messages(turns: Sequence[TurnSpans]) -> list[tuple[Message, ...]]:
+    """The input messages of each turn's call that are new; a message sent twice is known only as often as it was.
 
-    def __init__(self) -> None:
-        self._known: dict[MessageKey, int] = {}
-        self._first: NormalizedSpan | None = None
-        self._before: tuple[Message, ...] = ()
-        self._sent: dict[MessageKey, int] = {}
-        self._calls: list[tuple[NormalizedSpan | None, bool]] = []
-        self._new: list[tuple[Message, ...]] = []
-
-    @property
-    def calls(self) -> int:
-        """How many it knows."""
-        return len(self._calls)
-
-    def is_continued_by(self, calls: Sequence[tuple[NormalizedSpan | None, bool]]) -> bool:
-        """Whether these calls are those of the last time, perhaps with further ones."""
-        return calls[: len(self._calls)] == self._calls
-
-    def of_calls(self, calls: Sequence[tuple[NormalizedSpan | None, bool]]) -> list[tuple[Message, ...]]:
-        """What is new in each call of a run, given with whether it is an inner one; of known ones it is known."""
-        self._new += [self.of_turn(llm, inner=inner) for llm, inner in calls[len(self._calls) :]]
-        self._calls = list(calls)
-        return self._new
-
-    def of_turn(self, llm: NormalizedSpan | None, *, inner: bool) -> tuple[Message, ...]:
-        """The input messages of the turn's call that are new; a message sent twice is known only as often as it was.
-
-        An `inner` call (a tool's own) has a conversation of its own: all of it is new, and the run is told nothing.
-        """
-        if llm is None or inner:
-            return llm.input_messages if llm else ()
-        if self._first is None:
-            self._first = llm  # many runs have no other call, so it is read for the second one
-            return llm.input_messages
-        if not self._known:
-            self._read(self._first)
-        return self._read(llm)
-
-    def _read(self, llm: NormalizedSpan) -> tuple[Message, ...]:
-        """The messages of a call that are new; from then on they are known, and so is what it wrote."""
-        known, before, self._before = self._known, self._before, llm.input_messages
+    An inner call (a tool's own) has a conversation of its own: all of it is new, and the run is told nothing.
+    """
+    if sum(turn.llm is not None and not turn.inner for turn in turns) < 2:  # noqa: PLR2004 - many runs have no other
+        return [turn.llm.input_messages if turn.llm else () for turn in turns]
+    known: dict[MessageKey, int] = {}  # how often each was sent in one call, or written
+    sent: dict[MessageKey, int] = {}  # how often each was sent in the call before
+    before: tuple[Message, ...] = ()
+    found: list[tuple[Message, ...]] = []
+    for turn in turns:
+        llm = turn.llm
+        if llm is None or turn.inner:
+            found.append(llm.input_messages if llm else ())
+            continue
         if llm.input_messages[: len(before)] != before:
-            before, self._sent = (), {}
-        sent, new = self._sent, []
+            before, sent = (), {}
+        new = []
         for message in llm.input_messages[len(before) :]:  # most calls are sent what the one before was, and more
             key = message_key(message)
             sent[key] = times = sent.get(key, 0) + 1
@@ -64,7 +39,9 @@ class Novelty:
         for message in llm.output_messages:
             key = message_key(message)
             known[key] = known.get(key, 0) + 1
-        return tuple(new)
+        before = llm.input_messages
+        found.append(tuple(new))
+    return found
 
 
 def message_key(message: Message) -> MessageKey:

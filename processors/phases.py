@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
 from typing import Final
 
 from tracejury.schemas.normalized import Message, NormalizedSpan
 from tracejury.schemas.trajectory import Turn, TurnKind
 
 from .names import canonical
-from .turn_spans import TurnSpans
+from .run_spans import TurnSpans
 from .wording import PLANNING_STEPS, STATED_PLAN, WANTED
 
 _HEAD: Final = 1_500
@@ -22,35 +20,19 @@ _AFTER: Final = 8
 _LEAST_PROMPT: Final = 300  # a shorter lone message is a task, not a prompt around one
 
 
-@dataclass(frozen=True, slots=True)
-class Kinds:
-    """The kind of each of a run's turns.
-
-    `prompts`: by turn the system prompt of a call that acts ("" for none), None for other turns; `acting`: the prompts
-    under which the agent acts.
-    """
-
-    kinds: list[TurnKind] = field(default_factory=list)
-    prompts: list[str | None] = field(default_factory=list)
-    acting: set[str] = field(default_factory=set)
-
-
-def kinds_of(turns: Sequence[TurnSpans], goal: str, before: Kinds, same: int) -> Kinds:
+def kinds_of(turns: Sequence[TurnSpans], goal: str) -> list[TurnKind]:
     """The kinds of a run's turns; `goal`: the run's task, where its own span says it.
-
-    The first `same` turns, and the goal, are those that `before` is of.
 
     A label or a step's name decides. Otherwise a call is planning, a survey or a closing call only if it was given no
     tools, asked for none, caused nothing, and its instructions ask for exactly that. Where they ask for several, the
     last one counts, because instructions name the inputs first and the wanted output last.
     """
-    prompts = before.prompts[:same] + [_acting_prompt(turn) for turn in turns[same:]]
-    acting = {prompt for prompt in prompts if prompt is not None}
+    calls = [(turn, turn.llm) for turn in turns if turn.llm and not turn.inner]
+    acting = {_system(llm) for turn, llm in calls if _acts(turn)}
     if not acting:  # nothing shows under which prompt the agent acts: under that of its last call
-        acting = {_system(t.llm) for t in islice((t for t in reversed(turns) if t.llm and not t.inner), 1) if t.llm}
+        acting = {_system(llm) for _, llm in calls[-1:]}
     acting.discard("")
-    known = before.kinds[:same] if acting == before.acting else []
-    return Kinds(known + [_kind(turn, goal, acting) for turn in turns[len(known) :]], prompts, acting)
+    return [_kind(turn, goal, acting) for turn in turns]
 
 
 def _kind(turn: TurnSpans, goal: str, acting: Collection[str]) -> TurnKind:
@@ -69,10 +51,6 @@ def _acts(turn: TurnSpans) -> bool:
     llm = turn.llm
     asked = llm is not None and (llm.tools or any(m.tool_requests for m in llm.output_messages))
     return bool(turn.calls or turn.agents or asked)
-
-
-def _acting_prompt(turn: TurnSpans) -> str | None:
-    return _system(turn.llm) if turn.llm and not turn.inner and _acts(turn) else None
 
 
 def _system(llm: NormalizedSpan) -> str:

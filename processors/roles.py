@@ -67,7 +67,7 @@ def find_roles(tree: SpanTree) -> Roles:
             scopes[span_id] = finder.visit(span, _Scope() if above is None else scopes[above])
     for root in finder.shaped:  # all that it holds is other agents': a workflow
         del changed[root]
-    return Roles(tree.changed(changed) if changed else tree, tool_runs)
+    return Roles(tree.changed(changed), tool_runs)
 
 
 def _holdings(tree: SpanTree) -> dict[str, int]:

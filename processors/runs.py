@@ -9,257 +9,161 @@ from typing import Final
 
 from tracejury.schemas.makers import maker
 from tracejury.schemas.normalized import Kind, Message, NormalizedSpan, ToolDefinition
-from tracejury.schemas.prefixes import shared_prefix
-from tracejury.schemas.trajectory import AgentRun, ToolCall, TraceState, Turn, TurnKind
+from tracejury.schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
 
 from .calls import CallContext, join_calls
-from .novelty import Novelty
+from .logged_arguments import add_logged_arguments
+from .message_history import complete_histories
+from .novelty import new_messages
 from .ownership import Ownership
-from .parent_inference import RunStart
-from .phases import Kinds, kinds_of, states_plan
-from .run_skeletons import REACH, RunSkeleton
+from .phases import kinds_of, states_plan
+from .run_names import name_of
+from .run_spans import RunSpans, StartedRun, TurnSpans
 from .span_tree import SpanTree, time_key
-from .task import answer_of, goal_from_calls, with_closing_call
-from .turn_spans import TurnSpans
+from .task import answer_of, goal_from_calls, goal_from_span, with_closing_call
+from .turns import group_turns
 
-_SubRun = tuple[str, str, str, NormalizedSpan | None, RunStart | None]
-"""What is read of a run that another started: id, name, answer, span, start."""
+_REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
 
-
-@dataclass(frozen=True, slots=True)
-class _RunInputs:
-    """All that a run is built from.
-
-    `below`: of the runs that it started what is read of them. `goes_on`: its last turn may not be over.
-    """
-
-    skeleton: RunSkeleton
-    below: tuple[_SubRun, ...]
-    spans: tuple[NormalizedSpan | None, ...]
-    status: str
-    goes_on: bool
-    shows_tools: bool
-
-    def turns_alike(self, other: _RunInputs) -> bool:
-        """Whether the run's turns are built from the same."""
-        ours, theirs = self.skeleton, other.skeleton
-        finished = (self.status == "unfinished") == (other.status == "unfinished")
-        parts = (ours.turns, ours.goal, self.below, self.goes_on, self.shows_tools)
-        return finished and parts == (theirs.turns, theirs.goal, other.below, other.goes_on, other.shows_tools)
-
-    def settled(self, before: _RunInputs) -> int:
-        """How many turns, from the first, only what was sent or started since can change."""
-        finished = self.status != "unfinished"
-        if finished != (before.status != "unfinished") or self.shows_tools != before.shows_tools:
-            return 0
-        ours, theirs = self.skeleton, before.skeleton
-        same = shared_prefix(ours.turns, theirs.turns)
-        return same if finished else min(same, _last_call(ours), _last_call(theirs))
-
-
-class RunBuilder:
-    """Builds the runs of a growing trace; a run that is built from what it was built from before stays that object."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, _BuiltRun] = {}
-
-    def build(
-        self,
-        tree: SpanTree,
-        ownership: Ownership,
-        skeletons: dict[str, RunSkeleton],
-        state: TraceState,
-        *,
-        shows_tools: bool,
-    ) -> tuple[AgentRun, ...]:
-        """All runs, managers in order of start, each followed by what it started; `shows_tools`: see `CallContext`."""
-        builder = _Builder(tree, ownership, state, shows_tools)
-        known, self._known = self._known, {}
-        # Sub-agents first: a manager's calls hold what its sub-agents answered.
-        built: dict[str, AgentRun] = {}
-        for run in reversed(skeletons):
-            inputs = builder.inputs(skeletons[run], built)
-            before = known.get(run)
-            if before is None or before.inputs != inputs:
-                before = builder.build(inputs, built, before)
-            self._known[run] = before
-            built[run] = before.run
-        return tuple(built[run] for run in skeletons)
-
-
-@dataclass(frozen=True, slots=True)
-class _JoinedCalls:
-    """A turn's tool calls, and what they were joined from; `ids`: under which ids results may be sent for them."""
-
-    calls: tuple[ToolCall, ...] = ()
-    joined_from: object = None
-    ids: tuple[str, ...] = ()
-
-
-_NO_CALLS: Final = _JoinedCalls()
 _make_turn: Final = maker(Turn)
-_Tools = dict[str, tuple[int, ToolDefinition]]
 
 
-@dataclass(frozen=True, slots=True)
-class _BuiltTurns:
-    """A run's turns with what they are built from; `calls`: by turn."""
+def build_runs(tree: SpanTree, ownership: Ownership, state: TraceState) -> tuple[AgentRun, ...]:
+    """All runs, managers in order of start, each followed by what it started."""
+    grouped = group_runs(tree, ownership)
+    builder = _Builder(tree, ownership, state, any(span.kind is Kind.TOOL for span in tree.order))
+    # Sub-agents first: a manager's calls hold what its sub-agents answered.
+    built: dict[str, AgentRun] = {}
+    for run in reversed(grouped.values()):
+        built[run.id] = builder.build(run, built)
+    return tuple(built[run] for run in grouped)
 
-    turns: tuple[Turn, ...]
-    calls: list[_JoinedCalls]
-    kinds: Kinds
-    novelty: Novelty
+
+def group_runs(tree: SpanTree, ownership: Ownership) -> dict[str, RunSpans]:
+    """The spans of all runs by turn, parents first."""
+    own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
+    for one in tree.order:
+        run = ownership.owner[one.raw.span_id]
+        if run and (run != one.raw.span_id or one.kind is not Kind.AGENT):
+            own[run].append(one)
+    started = _started(tree, ownership, own)
+    grouped: dict[str, list[TurnSpans]] = {}
+    for run, spans in own.items():
+        grouped[run] = turns = group_turns(run, spans, started[run], tree)
+        complete_histories(turns)
+        add_logged_arguments(turns, tree)
+    place = {run: at for turns in grouped.values() for at, turn in enumerate(turns) for run in turn.agents}
+    found: dict[str, RunSpans] = {}
+    for run, turns in grouped.items():
+        known = tree.spans.get(run)
+        span = known if known is not None and known.kind is Kind.AGENT else None  # else it only holds the run
+        goal, above = goal_from_span(span), ownership.runs[run]
+        found[run] = RunSpans(
+            id=run,
+            above=above if above in found else "",
+            name=name_of(run, span, goal, turns, found, tree, ownership),
+            span=span,
+            goal=goal,
+            turns=turns,
+            parent_turn=place.get(run),
+        )
+    return found
 
 
-@dataclass(frozen=True, slots=True)
-class _BuiltRun:
-    """`tools`: by name those that its turns show, each with the position of the first that does."""
-
-    inputs: _RunInputs
-    run: AgentRun
-    made: _BuiltTurns
-    tools: _Tools
+def _started(
+    tree: SpanTree, ownership: Ownership, own: Mapping[str, Sequence[NormalizedSpan]]
+) -> dict[str, list[StartedRun]]:
+    """Run id to the runs right below it."""
+    started: dict[str, list[StartedRun]] = {run: [] for run in ownership.runs}
+    for run, above in ownership.runs.items():
+        span = tree.spans.get(run) or min(own[run], key=time_key, default=None)
+        if above and span is not None:
+            start = ownership.starts.get(run)
+            started[above].append(StartedRun(run, span, start.llm_span_id if start else ""))
+    return started
 
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
+    """`shows_tools`: see `CallContext`."""
+
     tree: SpanTree
     ownership: Ownership
     state: TraceState
     shows_tools: bool
 
-    def inputs(self, outline: RunSkeleton, built: Mapping[str, AgentRun]) -> _RunInputs:
-        """What the run is built from."""
-        below = [(built[run], self.ownership.starts.get(run)) for turn in outline.turns for run in turn.agents]
-        own = outline.span or self.tree.spans.get(outline.id)
-        twin = self.ownership.twins.get(own.raw.span_id) if own is not None else None
-        status = self._status(outline)
-        return _RunInputs(
-            outline,
-            tuple(_of_sub_run(run, start) for run, start in below),
-            (own, twin, *self.ownership.segments.get(outline.id, ())),
-            status,
-            self.state is TraceState.OPEN and status == "unfinished",
-            self.shows_tools,
-        )
-
-    def build(self, inputs: _RunInputs, built: Mapping[str, AgentRun], before: _BuiltRun | None) -> _BuiltRun:
-        """The run; `built` holds those below it. Turns that are equal to those of `before` are these."""
-        outline = inputs.skeleton
-        span = outline.span
-        if before is not None and before.inputs.turns_alike(inputs):
-            made = before.made
-        else:
-            made = self._turns(inputs, built, before)
-        turns, old = made.turns, before.run if before is not None else None
-        tools = _tools(turns, before)
+    def build(self, run: RunSpans, built: Mapping[str, AgentRun]) -> AgentRun:
+        """The run; `built` holds those below it."""
+        span, status = run.span, self._status(run)
+        turns = self._turns(run, built, finished=status != "unfinished")
         acting = next((t for t in turns if t.kind is TurnKind.ACT and t.llm), None)
-        answer, status = answer_of(self._last(outline), turns), inputs.status
-        if status == "ok" and not answer and outline.turns and any(s.is_error for s in outline.turns[-1].steps):
+        answer = answer_of(self.ownership.segments.get(run.id, [span])[-1], turns)
+        if status == "ok" and not answer and run.turns and any(s.is_error for s in run.turns[-1].steps):
             status = "error"  # not all agents' spans tell of the step in which they failed
-        run = AgentRun(
-            id=outline.id,
-            name=outline.name,
-            role="sub-agent" if outline.above else "manager",
+        return AgentRun(
+            id=run.id,
+            name=run.name,
+            role="sub-agent" if run.above else "manager",
             span=span,
-            parent_id=outline.above,
-            parent_turn=outline.parent_turn,
-            goal=outline.goal or goal_from_calls(turns) or (span.input_text if span else ""),
+            parent_id=run.above,
+            parent_turn=run.parent_turn,
+            goal=run.goal or goal_from_calls(turns) or (span.input_text if span else ""),
             system_prompt=_system_prompt(acting),
             answer=answer,
             status=status,
             turns=turns,
-            tools=_with_agents(tools, span),
-            plans=_plans(turns, old),
+            tools=_tools(turns, span),
+            plans=tuple(t.index for t in turns if t.kind is TurnKind.PLAN or states_plan(t)),
             managed_agents=span.managed_agents if span else (),
             max_steps=span.max_steps if span else None,
         )
-        return _BuiltRun(inputs, old if old is not None and old == run else run, made, tools)
 
-    def _last(self, outline: RunSkeleton) -> NormalizedSpan | None:
-        """The AGENT span in which the run ended, None where that is unknown."""
-        return self.ownership.segments.get(outline.id, [outline.span])[-1]
-
-    def _status(self, outline: RunSkeleton) -> str:
+    def _status(self, run: RunSpans) -> str:
         """Of its own spans, else of the tool that the run worked for."""
-        own = outline.span or self.tree.spans.get(outline.id)
+        own = run.span or self.tree.spans.get(run.id)
         if own is None:
             return "unfinished"
-        if outline.span is None and own.kind is Kind.LLM:
+        if run.span is None and own.kind is Kind.LLM:
             # A bare client's run ends as its last call did.
-            own = next((t.llm for t in reversed(outline.turns) if t.llm is not None and not t.inner), own)
+            own = next((t.llm for t in reversed(run.turns) if t.llm is not None and not t.inner), own)
         twin = self.ownership.twins.get(own.raw.span_id)
-        spans = [own, *self.ownership.segments.get(outline.id, ())]
+        spans = [own, *self.ownership.segments.get(run.id, ())]
         if spans[-1].raw.pending:
             return "unfinished"
         return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
 
-    def _turns(self, inputs: _RunInputs, built: Mapping[str, AgentRun], before: _BuiltRun | None) -> _BuiltTurns:
-        outline = inputs.skeleton
-        finished = inputs.status != "unfinished"
-        last_call = _last_call(outline)
-        old, known = (before.run.turns, before.made.calls) if before is not None else ((), [])
-        sent = [(t.llm, t.inner) for t in outline.turns]
-        novelty = before.made.novelty if before is not None and before.made.novelty.is_continued_by(sent) else Novelty()
-        heard = novelty.calls
-        new = novelty.of_calls(sent)
+    def _turns(self, run: RunSpans, built: Mapping[str, AgentRun], *, finished: bool) -> tuple[Turn, ...]:
+        new = new_messages(run.turns)
         results = {m.tool_call_id: m.text for messages in new for m in messages if m.tool_call_id}
-        fresh = {m.tool_call_id for messages in new[heard:] for m in messages if m.tool_call_id}
-        kinds = _kinds(outline, before)
-        settled = min(inputs.settled(before.inputs), heard) if before is not None else 0
+        last_call = max((i for i, t in enumerate(run.turns) if t.llm and not t.inner), default=-1)
         turns: list[Turn] = []
-        calls: list[_JoinedCalls] = []
-        for index, (spans, kind) in enumerate(zip(outline.turns, kinds.kinds, strict=True)):
-            joined = known[index] if index < len(known) else _NO_CALLS
-            if index < settled and not spans.agents and _stays(old[index], kind, joined, fresh):
-                turns.append(old[index])
-                calls.append(joined)
-                continue
+        for index, (spans, kind) in enumerate(zip(run.turns, kinds_of(run.turns, run.goal), strict=True)):
             over = finished or index < last_call
-            calls.append(self._calls(spans, joined, results, built, over))
+            context = CallContext(
+                results=results,
+                sub_runs={agent: built[agent] for agent in spans.agents},
+                started_by=self._started_by(spans),
+                shows_tools=self.shows_tools,
+                over=over,
+            )
             turns.append(
                 _make_turn(
                     index=index,
                     kind=kind,
                     llm=spans.llm,
-                    tool_calls=calls[index].calls,
+                    tool_calls=join_calls(spans, context),
                     sub_run_ids=tuple(spans.agents),
                     new_messages=new[index],
                     wrappers=tuple(sorted(spans.wrappers, key=time_key)),
                     observation=_observation(spans),
-                    closed=over or not inputs.goes_on,
+                    closed=over or self.state is not TraceState.OPEN,
                 )
             )
-        made = with_closing_call(turns) if finished else turns
-        same = (old[i] if i < len(old) and (old[i] is turn or old[i] == turn) else turn for i, turn in enumerate(made))
-        return _BuiltTurns(tuple(same), calls, kinds, novelty)
-
-    def _calls(
-        self,
-        spans: TurnSpans,
-        known: _JoinedCalls,
-        results: Mapping[str, str],
-        built: Mapping[str, AgentRun],
-        over: bool,  # noqa: FBT001 - see `CallContext`
-    ) -> _JoinedCalls:
-        """The turn's calls; `known`, if they are joined from what those were joined from."""
-        if not (spans.calls or spans.agents or (spans.llm and spans.llm.tool_requests)):
-            return _NO_CALLS
-        context = CallContext(
-            results=results,
-            sub_runs={agent: built[agent] for agent in spans.agents},
-            started_by=self._started_by(spans) if spans.agents else {},
-            shows_tools=self.shows_tools,
-            over=over,
-        )
-        asked = spans.llm.tool_requests if spans.llm else ()
-        ids = (*(r.call_id for r in asked), *(s.tool_call_id for s in (*spans.calls, *spans.twins.values())))
-        joined_from = _joined_from(spans, context, ids)
-        return known if known.joined_from == joined_from else _JoinedCalls(join_calls(spans, context), joined_from, ids)
+        return with_closing_call(turns) if finished else tuple(turns)
 
     def _started_by(self, spans: TurnSpans) -> dict[str, str]:
         """TOOL span id, or the request's call id, to the run that it started."""
-        calls = {c.raw.span_id for c in spans.calls}
+        calls = {c.raw.span_id for c in spans.calls} if spans.agents else set()
         found: dict[str, str] = {}
         for run in spans.agents:
             if start := self.ownership.starts.get(run):
@@ -268,54 +172,12 @@ class _Builder:
             if run in calls:
                 found.setdefault(run, run)
                 continue
-            for ancestor in islice(self.tree.ancestors(run), REACH):
+            for ancestor in islice(self.tree.ancestors(run), _REACH):
                 if ancestor in calls:
                     found.setdefault(ancestor, run)
                 if ancestor in calls or ancestor == self.ownership.runs[run]:
                     break
         return found
-
-
-def _of_sub_run(run: AgentRun, start: RunStart | None = None) -> _SubRun:
-    return (run.id, run.name, run.answer, run.span, start)
-
-
-def _stays(turn: Turn, kind: TurnKind, joined: _JoinedCalls, fresh: set[str]) -> bool:
-    """Whether a settled turn is as it was, no call of it marked as closing; `fresh`: ids under which results came."""
-    return turn.kind is kind and turn.tool_calls is joined.calls and fresh.isdisjoint(joined.ids)
-
-
-def _kinds(outline: RunSkeleton, before: _BuiltRun | None) -> Kinds:
-    if before is None:
-        return kinds_of(outline.turns, outline.goal, Kinds(), 0)
-    old = before.inputs.skeleton
-    same = shared_prefix(old.turns, outline.turns) if old.goal == outline.goal else 0
-    return kinds_of(outline.turns, outline.goal, before.made.kinds, same)
-
-
-def _last_call(outline: RunSkeleton) -> int:
-    """The position of the run's last turn with a call of its own, -1 for none."""
-    turns = outline.turns
-    return next((i for i in range(len(turns) - 1, -1, -1) if turns[i].llm and not turns[i].inner), -1)
-
-
-def _joined_from(spans: TurnSpans, context: CallContext, ids: Sequence[str]) -> object:
-    """All that a turn's tool calls are joined from; `ids`: those under which results may be sent."""
-    told = [context.results.get(i) for i in ids] if context.results else []
-    below = [_of_sub_run(run) for run in context.sub_runs.values()]
-    parts = (spans.llm, spans.calls, spans.steps, spans.twins)
-    return parts, below, context.started_by, context.shows_tools, context.over, told
-
-
-def _plans(turns: Sequence[Turn], before: AgentRun | None) -> tuple[int, ...]:
-    """Indices of the turns that plan; `before`: the run as it was, some of whose turns these are."""
-    old = before.turns if before is not None else ()
-    known = set(before.plans) if before is not None else set()
-    return tuple(
-        t.index
-        for i, t in enumerate(turns)
-        if (t.index in known if i < len(old) and old[i] is t else t.kind is TurnKind.PLAN or states_plan(t))
-    )
 
 
 def _observation(spans: TurnSpans) -> str:
@@ -328,24 +190,16 @@ def _system_prompt(turn: Turn | None) -> str:
     return "\n".join(m.text for m in messages if m.role in ("system", "developer"))
 
 
-def _tools(turns: Sequence[Turn], before: _BuiltRun | None) -> _Tools:
-    """Of the calls, and of the tools' own spans."""
-    first = shared_prefix(before.run.turns, turns) if before is not None else 0
-    found = {name: tool for name, tool in before.tools.items() if tool[0] < first} if before is not None else {}
-    for index, turn in enumerate(turns[first:], start=first):
+def _tools(turns: Sequence[Turn], agent: NormalizedSpan | None) -> tuple[ToolDefinition, ...]:
+    """Of the calls, of the tools' own spans, and what the agent's span lists besides."""
+    found: dict[str, ToolDefinition] = {}
+    for turn in turns:
         for tool in turn.llm.tools if turn.llm and turn.kind is not TurnKind.INNER else ():
-            found.setdefault(tool.name, (index, tool))
+            found.setdefault(tool.name, tool)
         for call in turn.tool_calls:
             span = call.span
             if span is not None and span.tool_parameters is not None:
-                tool = ToolDefinition(call.name, span.tool_description, span.tool_parameters)
-                found.setdefault(call.name, (index, tool))
-    return found
-
-
-def _with_agents(tools: _Tools, agent: NormalizedSpan | None) -> tuple[ToolDefinition, ...]:
-    """These, and those that the agent's span lists besides."""
-    found = {name: tool for name, (_, tool) in tools.items()}
+                found.setdefault(call.name, ToolDefinition(call.name, span.tool_description, span.tool_parameters))
     for tool in agent.tools if agent else ():
         found.setdefault(tool.name, tool)
     return tuple(found.values())

@@ -1,29 +1,67 @@
 """Agents that take turns inside one workflow, whose steps all stand side by side with no span for any of them.
 
-A request hands the conversation over, and the next call speaks under another system prompt (or says another agent's
-name): from there on the steps are the other agent's, until it hands back.
+A hand-off, after which calls in one workflow have another system prompt or state another agent, begins a run with the
+id of the first step that is only its own: from there on the steps are the other agent's, until it hands back.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan, ToolRequest
 
-from .delegation import addressee, asks, is_handoff
-from .parent_inference import RunStart
+from .delegation import addressee, is_handoff
+from .names import plain_name
+from .ownership import Ownership, RunStart, parents_first
 from .span_tree import SpanTree, time_key
 
 _REACH: Final = 8  # levels between a run's span and its calls
 _SEVERAL: Final = "several"  # no span has an id of that length
 
 
+def divide_at_handoffs(tree: SpanTree, ownership: Ownership) -> Ownership:
+    """The same ownership with the runs inside the runs that hand over.
+
+    A new run has the id of the topmost span that holds its first call and no other.
+    """
+    owner = ownership.owner
+    own: dict[str, list[NormalizedSpan]] = {
+        owner[s.raw.span_id]: [] for s in tree.order if s.kind is Kind.LLM and owner[s.raw.span_id] and _handoff(s)
+    }
+    if not own:
+        return ownership
+    for span in tree.order:
+        if (spans := own.get(owner[span.raw.span_id])) is not None:
+            spans.append(span)
+    found = _Segments()
+    for run, spans in own.items():
+        _divide(run, spans, tree, found)
+    if not found.starts:
+        return ownership
+    runs = ownership.runs | {run: start.run for run, start in found.starts.items()}
+    above = {
+        run: found.owner.get(tree.parent.get(run, ""), over) for run, over in runs.items() if run not in found.starts
+    }
+    return replace(
+        ownership,
+        runs=parents_first(runs | above),
+        owner=owner | found.owner,
+        starts=ownership.starts | found.starts,
+        names=ownership.names | {run: name for run, name in found.names.items() if _is_nameless(tree.spans.get(run))},
+    )
+
+
+def _is_nameless(span: NormalizedSpan | None) -> bool:
+    """Whether the name that an AGENT span bears is only its own, as a span."""
+    return span is None or span.kind is not Kind.AGENT or span.agent_name in ("", plain_name(span.raw.name))
+
+
 @dataclass(slots=True)
-class Segments:
+class _Segments:
     """`owner`: span id to its new run. `starts`: new run to its start. `names`: run to the name handed over to."""
 
     owner: dict[str, str] = field(default_factory=dict)
@@ -31,29 +69,7 @@ class Segments:
     names: dict[str, str] = field(default_factory=dict)
 
 
-def handing_runs(tree: SpanTree, owner: Mapping[str, str]) -> set[str]:
-    """The runs that hand the conversation over; `owner`: span to run."""
-    return {owner[s.span_id] for s in tree.calls if asks(s) and _handoff(s)} - {""}
-
-
-def find_segments(tree: SpanTree, owner: Mapping[str, str], handing: Collection[str]) -> Segments:
-    """Runs inside the runs that hand over; `owner`: span to run.
-
-    A new run has the id of the topmost span that holds its first call and no other.
-    """
-    found = Segments()
-    if not handing:
-        return found
-    own: dict[str, list[NormalizedSpan]] = {run: [] for run in handing}
-    for span in tree.order:
-        if owner[span.span_id] in own:
-            own[owner[span.span_id]].append(span)
-    for run, spans in own.items():
-        _divide(run, spans, tree, found)
-    return found
-
-
-def _divide(run: str, spans: Sequence[NormalizedSpan], tree: SpanTree, found: Segments) -> None:
+def _divide(run: str, spans: Sequence[NormalizedSpan], tree: SpanTree, found: _Segments) -> None:
     calls = sorted(_calls(run, spans, tree), key=lambda call: time_key(call[0]))
     held = Counter(a for call in calls for a in _above(call[0], run, tree))
     line: dict[str, str] = {}  # who speaks, to the run that is theirs; those that handed over, one after the other

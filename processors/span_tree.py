@@ -8,25 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import NormalizedSpan
 
 TimeKey = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
 class SpanTree:
-    """`order`: all spans, parents before children, siblings by time. `parent`: known parents only.
+    """`spans`: by id, and `order`: all spans, parents before children, siblings by time. `by_time`: all by `time_key`.
 
-    `calls`: the LLM spans, in that order. `orphans`: roots that name a parent which is not among the spans (lost, late,
-    or in another process).
+    `parent`: known parents only. `orphans`: roots that name a parent which is not among the spans (lost, late, or in
+    another process).
     """
 
-    spans: dict[str, NormalizedSpan]
     order: list[NormalizedSpan]
+    by_time: list[NormalizedSpan]
+    spans: dict[str, NormalizedSpan]
     parent: dict[str, str]
     children: dict[str, list[NormalizedSpan]]
     orphans: frozenset[str]
-    calls: list[NormalizedSpan]
 
     def ancestors(self, span_id: str) -> Iterator[str]:
         """Ids of the known ancestors, nearest first."""
@@ -38,9 +38,12 @@ class SpanTree:
 
     def changed(self, spans: Mapping[str, NormalizedSpan]) -> SpanTree:
         """The same tree with some spans read in another way; `spans` by id."""
-        order = [spans.get(s.raw.span_id, s) for s in self.order]
-        children = {p: [spans.get(s.raw.span_id, s) for s in below] for p, below in self.children.items()}
-        return SpanTree({s.raw.span_id: s for s in order}, order, self.parent, children, self.orphans, _calls(order))
+        if not spans:
+            return self
+        order, by_time = ([spans.get(s.raw.span_id, s) for s in all_] for all_ in (self.order, self.by_time))
+        above = {self.parent[span_id] for span_id in spans if span_id in self.parent}
+        children = self.children | {p: [spans.get(s.raw.span_id, s) for s in self.children[p]] for p in above}
+        return SpanTree(order, by_time, {**self.spans, **spans}, self.parent, children, self.orphans)
 
 
 def time_key(span: NormalizedSpan) -> TimeKey:
@@ -71,11 +74,7 @@ def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
             children.setdefault(above, []).append(span)
     order = list(_preorder(roots, children))
     orphans = frozenset(s.raw.span_id for s in roots if s.raw.parent_span_id and s.raw.parent_span_id not in unique)
-    return SpanTree({s.raw.span_id: s for s in order}, order, parent, children, orphans, _calls(order))
-
-
-def _calls(order: list[NormalizedSpan]) -> list[NormalizedSpan]:
-    return [s for s in order if s.kind is Kind.LLM]
+    return SpanTree(order, ordered, {s.raw.span_id: s for s in order}, parent, children, orphans)
 
 
 def collapse(spans: Iterable[NormalizedSpan]) -> dict[str, NormalizedSpan]:

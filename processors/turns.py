@@ -11,8 +11,8 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .doubles import are_doubles
 from .names import same_name
+from .run_spans import StartedRun, TurnSpans
 from .span_tree import SpanTree, time_key
-from .turn_spans import StartedRun, TurnSpans
 
 _REACH: Final = 5  # levels of wrappers between an LLM call and the actions that it caused
 

@@ -30,9 +30,9 @@ from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite
 from tracejury.processors.open_trace import OpenTrace
-from tracejury.processors.rebuild import Rebuilder
+from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.spans import Span
-from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.trajectory import KnownRuns, TraceState
 
 ROUNDS = 3
 
@@ -41,7 +41,7 @@ def judged(suite: Suite, spans: Sequence[Span], batches: int) -> dict[str, float
     """CPU seconds by stage of judging the trace after each of its batches; the last time it is settled."""
     size = -(-len(spans) // batches)
     trace = OpenTrace(("", spans[0].trace_id), first_arrival=0, last_arrival=0, held=True)
-    rebuilder, memory = Rebuilder(), SuiteMemory()
+    memory, known = SuiteMemory(), KnownRuns()
     taken: defaultdict[str, float] = defaultdict(float)
     gc.collect()
     for first in range(0, len(spans), size):
@@ -51,7 +51,7 @@ def judged(suite: Suite, spans: Sequence[Span], batches: int) -> dict[str, float
             trace.add_span(span)
         normal = list(trace.spans.values())
         at.append(time.process_time())
-        rebuilt = rebuilder.rebuild(normal, state=state)
+        rebuilt = rebuild(normal, state=state, known=known)
         at.append(time.process_time())
         suite.judge(rebuilt, memory)
         at.append(time.process_time())

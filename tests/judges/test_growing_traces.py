@@ -28,11 +28,11 @@ from tracejury.judges.run_reading import read_runs
 from tracejury.judges.suite import Suite
 from tracejury.processors.normalize import normalize
 from tracejury.processors.open_trace import OpenTrace
-from tracejury.processors.rebuild import Rebuilder, rebuild
+from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import STATUS_ERROR, Span
-from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn
+from tracejury.schemas.trajectory import AgentRun, KnownRuns, Trace, TraceState, Turn
 
 SUITE = suite_of(())
 TRACES = [*sorted(TRAIL.glob("*")), *sorted(FRAMEWORKS.glob("*/*.zip"))]
@@ -44,12 +44,12 @@ class Growing:
     """One trace, rebuilt and judged at each pass; every pass is compared with one that knows nothing of the others."""
 
     def __init__(self) -> None:
-        self._rebuilder, self._memory = Rebuilder(), SuiteMemory()
+        self._memory, self._known = SuiteMemory(), KnownRuns()
 
     def check(self, spans: Sequence[NormalizedSpan], state: TraceState) -> Trace:
         """What these spans show, the same from what was kept and from scratch."""
         wanted = rebuild(spans, state=state)
-        grown = self._rebuilder.rebuild(spans, state=state)
+        grown = rebuild(spans, state=state, known=self._known)
         assert grown == wanted
         assert SUITE.judge(grown, self._memory) == SUITE.judge(wanted)
         return grown
@@ -183,15 +183,12 @@ def test_a_run_in_which_nothing_changed_is_the_same_object_and_is_judged_once() 
         seen.append(facts.run.id)
         yield from ()
 
-    suite, memory, rebuilder = (
-        Suite([rule("counting", "Resource Abuse", "EE", "LOW", find)]),
-        SuiteMemory(),
-        Rebuilder(),
-    )
+    suite, memory = Suite([rule("counting", "Resource Abuse", "EE", "LOW", find)]), SuiteMemory()
+    known_runs = KnownRuns()
     spans = [normalize(span) for span in sorted(large_trace(1500, text=20), key=lambda span: span.end)]
     made = []
     for known, state in passes(spans, range(50, 1500, 50)):
-        trace = rebuilder.rebuild(known, state=state)
+        trace = rebuild(known, state=state, known=known_runs)
         suite.judge(trace, memory)
         made.append({run.id: run for run in trace.runs})
     changed = [sum(after[i] is not before.get(i) for i in after) for before, after in pairwise(made)]
@@ -218,10 +215,10 @@ def test_what_looks_at_the_whole_trace_is_run_at_each_pass() -> None:
 
     spans = [normalize(span) for span in large_trace(250, text=20)]
     for detector in (Counting(), rule("reading", "Resource Abuse", "EE", "LOW", find)):
-        suite, memory, rebuilder = Suite([detector]), SuiteMemory(), Rebuilder()
+        suite, memory, runs = Suite([detector]), SuiteMemory(), KnownRuns()
         for known in (spans[:120], spans[:120], spans):
             seen: list[int] = []
-            trace = rebuilder.rebuild(known)
+            trace = rebuild(known, known=runs)
             suite.judge(trace, memory)
             assert set(seen) == {len(trace.runs)}
 
@@ -236,8 +233,9 @@ def test_a_rule_that_failed_is_run_again() -> None:
             raise ValueError("not now")
         yield from ()
 
-    suite, memory, rebuilder = Suite([rule("failing", "Resource Abuse", "EE", "LOW", find)]), SuiteMemory(), Rebuilder()
+    suite, memory = Suite([rule("failing", "Resource Abuse", "EE", "LOW", find)]), SuiteMemory()
+    known = KnownRuns()
     spans = [normalize(span) for span in large_trace(120, text=20)]
-    assert suite.judge(rebuilder.rebuild(spans), memory).failures == (("failing", "ValueError: not now"),)
+    assert suite.judge(rebuild(spans, known=known), memory).failures == (("failing", "ValueError: not now"),)
     broken.clear()
-    assert suite.judge(rebuilder.rebuild(spans), memory).failures == ()
+    assert suite.judge(rebuild(spans, known=known), memory).failures == ()

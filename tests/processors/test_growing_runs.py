@@ -1,4 +1,4 @@
-"""One long run that grows: at each pass as if it were rebuilt from scratch, and what did not change is as it was."""
+"""A trace that grows: rebuilt from any of its spans, in any order, as if from scratch; unchanged runs stay the same."""
 
 from __future__ import annotations
 
@@ -13,21 +13,9 @@ from hypothesis import strategies as st
 from sizes import sized
 from trajectories import fixture_spans, normalise_all
 
-from tracejury.processors import run_turns, sections
-from tracejury.processors.rebuild import Rebuilder, rebuild
-from tracejury.processors.span_index import SpanIndex
+from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.normalized import NormalizedSpan
-from tracejury.schemas.trajectory import Trace, TraceState, Turn
-
-
-@pytest.fixture(autouse=True, scope="module")
-def short_sections() -> Iterator[None]:
-    """Sections of few spans, so that short runs are cut."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sections, "LEAST_SPANS", 3)
-        patch.setattr(run_turns, "LEAST_SPANS", 3)
-        yield
-
+from tracejury.schemas.trajectory import AgentRun, KnownRuns, Trace, TraceState
 
 _OPERATION = "gen_ai.operation.name"
 
@@ -116,10 +104,6 @@ def _told(trace: Trace) -> str:
     return repr(replace(trace, spans=dict(sorted(trace.spans.items()))))
 
 
-def _turns(trace: Trace) -> dict[str, tuple[Turn, ...]]:
-    return {run.id: run.turns for run in trace.runs}
-
-
 @settings(max_examples=sized(120, 4000), deadline=None)
 @given(long_runs(), st.randoms(use_true_random=False), st.sampled_from([0, 4, 60, 1000]), st.integers(1, 17))
 def test_batches_of_a_long_run(drawn: list[dict[str, Any]], chance: random.Random, late: int, size: int) -> None:
@@ -132,29 +116,21 @@ def test_batches_of_a_long_run(drawn: list[dict[str, Any]], chance: random.Rando
     ]
     moved = [replace(s, raw=replace(s.raw, parent_span_id=chance.choice(whole).span_id)) for s in whole[-2:]]
     arriving = sorted([*begun, *whole], key=lambda s: (s.raw.end + chance.randint(0, late), not s.raw.pending))
-    rebuilder, spans, before = Rebuilder(), dict[str, NormalizedSpan](), dict[str, tuple[Turn, ...]]()
+    known, spans, before = KnownRuns(), dict[str, NormalizedSpan](), dict[str, AgentRun]()
     for first in range(0, len(arriving) + len(moved), size):
         for span in [*arriving, *moved][first : first + size]:
             if not (span.raw.pending and span.span_id in spans):
                 spans[span.span_id] = span
         for state in (TraceState.OPEN, TraceState.SETTLED)[: 1 + (first % 3 == 0)]:
-            trace = rebuilder.rebuild(spans.values(), state=state)
-            assert _told(trace) == _told(rebuild(spans.values(), state=state))
-            after = _turns(trace)
-            for run, turns in after.items():
-                assert all(a is b for a, b in zip(before.get(run, ()), turns, strict=False) if a == b)
+            trace = rebuild(spans.values(), state=state, known=known)
+            assert _told(trace) == _told(rebuild(chance.sample(list(spans.values()), len(spans)), state=state))
+            after = {run.id: run for run in trace.runs}
+            assert after == {run_id: one.run for run_id, one in known.items()}
+            for run in reversed(trace.runs):
+                below = [other for other in trace.runs if other.parent_id == run.id]
+                is_same = before.get(run.id) == run and all(before.get(other.id) is other for other in below)
+                assert (before.get(run.id) is run) == is_same
             before = after
-
-
-@settings(max_examples=sized(120, 4000), deadline=None)
-@given(long_runs(), st.integers(1, 80))
-def test_leaves_change_nothing(drawn: list[dict[str, Any]], known: int) -> None:
-    """A trace is the same where all its spans are looked at for roles and owners."""
-    spans = _normalised(drawn)[:known]
-    told = _told(rebuild(spans))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(SpanIndex, "_leaves", lambda *_: ("", {}))
-        assert _told(rebuild(spans)) == told
 
 
 @pytest.mark.parametrize("last", ["agent", "l4", ""])
@@ -168,7 +144,7 @@ def test_leaves_change_nothing(drawn: list[dict[str, Any]], known: int) -> None:
     ],
 )
 def test_a_step_that_may_be_an_agent(name: str, agent: str, asked: str, runs: set[str], last: str) -> None:
-    """It is looked at, at each pass, also where the steps before it are of no interest."""
+    """One among many steps, also where it, its call or the agent comes last."""
     drawn: list[dict[str, Any]] = [{"id": "agent", "start": 0, "end": 900, "attributes": _kind("AGENT", "manager")}]
     call = "llm.output_messages.0.message.tool_calls.0.tool_call.function"
     for turn in range(9):
@@ -182,13 +158,20 @@ def test_a_step_that_may_be_an_agent(name: str, agent: str, asked: str, runs: se
             {"id": f"t{turn}", "parent": f"s{turn}", "start": at + 3, "end": at + 4, "attributes": _kind("TOOL")},
         ]
     drawn = [span for span in drawn if span["id"] != "t4"]  # without its call that step is empty
-    spans, rebuilder = sorted(_normalised(drawn), key=lambda s: s.span_id == last), Rebuilder()
-    for known in range(1, len(spans) + 1):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(SpanIndex, "_leaves", lambda *_: ("", {}))
-            whole = _told(rebuild(spans[:known]))
-        assert _told(rebuilder.rebuild(spans[:known])) == whole
-    assert {run.name for run in rebuild(spans).runs} == runs
+    spans, known = sorted(_normalised(drawn), key=lambda s: s.span_id == last), KnownRuns()
+    for count in range(1, len(spans) + 1):
+        assert _told(rebuild(spans[:count], known=known)) == _told(rebuild(spans[:count]))
+    assert {run.name for run in rebuild(spans, known=known).runs} == runs
+
+
+def _tools_by_call(drawn: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """The call and the tool of each turn, the same for growing and whole."""
+    spans, known = _normalised(drawn), KnownRuns()
+    for count in range(1, len(spans) + 1):
+        grown = rebuild(spans[:count], known=known)
+        assert _told(grown) == _told(rebuild(spans[:count]))
+    turns = grown.runs[0].turns
+    return [(t.llm.span_id if t.llm else "", "".join(c.span.span_id for c in t.tool_calls if c.span)) for t in turns]
 
 
 def test_a_call_recorded_twice_and_a_tool_before_the_record_that_counts() -> None:
@@ -203,9 +186,7 @@ def test_a_call_recorded_twice_and_a_tool_before_the_record_that_counts() -> Non
             {"id": f"i{turn}", "parent": f"o{turn}", "start": at + 3, "end": at + 4, "attributes": said},
             {"id": f"t{turn}", "parent": "agent", "start": at + 2, "end": at + 6, "attributes": tool},
         ]
-    spans, rebuilder = _normalised(drawn), Rebuilder()
-    for known in range(1, len(spans) + 1):
-        assert _told(rebuilder.rebuild(spans[:known])) == _told(rebuild(spans[:known]))
+    assert _tools_by_call(drawn) == [("", "t0"), *((f"i{i}", f"t{i + 1}") for i in range(11)), ("i11", "")]
 
 
 @pytest.mark.parametrize(("step", "call"), [(0, 4), (4, 0)], ids=["after the step", "after the call, before the step"])
@@ -220,6 +201,5 @@ def test_a_tool_between_a_step_and_its_call(step: int, call: int) -> None:
             {"id": f"t{turn}", "parent": "agent", "start": at + 2, "end": at + 3, "attributes": tool},
             {"id": f"l{turn}", "parent": f"s{turn}", "start": at + call, "end": at + 6, "attributes": _kind("LLM")},
         ]
-    spans, rebuilder = _normalised(drawn), Rebuilder()
-    for known in range(1, len(spans) + 1):
-        assert _told(rebuilder.rebuild(spans[:known])) == _told(rebuild(spans[:known]))
+    of_the_turn_before = [("", "t0"), *((f"l{i}", f"t{i + 1}") for i in range(11)), ("l11", "")]
+    assert _tools_by_call(drawn) == (of_the_turn_before if call else [(f"l{i}", f"t{i}") for i in range(12)])

@@ -13,7 +13,8 @@ from trajectories import span
 
 from tracejury.processors import novelty
 from tracejury.processors.normalize import normalize
-from tracejury.processors.novelty import Novelty
+from tracejury.processors.novelty import new_messages
+from tracejury.processors.run_spans import TurnSpans
 from tracejury.schemas.normalized import Message, NormalizedSpan
 
 WORDS = st.lists(st.sampled_from("abc"), max_size=4)
@@ -32,17 +33,19 @@ def test_a_message_is_new_as_often_as_it_was_not_sent_or_written_before(
     calls: list[tuple[list[str], list[str], bool]],
 ) -> None:
     """Whether a call goes on with the history of the one before or with another one."""
-    found, known, history = Novelty(), Counter[str](), list[str]()
+    turns, expected, known, history = list[TurnSpans](), list[list[str]](), Counter[str](), list[str]()
     for more, wrote, goes_on in calls:
         history = [*history, *more] if goes_on else more
         sent: Counter[str] = Counter()
-        expected = []
+        new = []
         for text in history:
             sent[text] += 1
             if sent[text] > known[text]:
-                expected.append(text)
-        assert [m.text for m in found.of_turn(call(history, wrote), inner=False)] == expected
+                new.append(text)
+        expected.append(new)
         known = (known | sent) + Counter(wrote)
+        turns.append(TurnSpans(call(history, wrote)))
+    assert [[m.text for m in one] for one in new_messages(turns)] == expected
 
 
 def test_a_history_that_grows_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,7 +58,7 @@ def test_a_history_that_grows_is_read_once(monkeypatch: pytest.MonkeyPatch) -> N
         return key(message)
 
     monkeypatch.setattr(novelty, "message_key", counted)
-    found, history = Novelty(), [f"Message {i}." for i in range(80)]
-    new = [found.of_turn(call(history[: i + 1]), inner=False) for i in range(80)]
+    history = [f"Message {i}." for i in range(80)]
+    new = new_messages([TurnSpans(call(history[: i + 1])) for i in range(80)])
     assert [[m.text for m in one] for one in new] == [[text] for text in history]
     assert len(looked_up) == len(history)

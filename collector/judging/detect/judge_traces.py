@@ -17,11 +17,11 @@ from tracejury.judges.suite import Suite, SuiteResult
 from tracejury.processors.assemble import Assembler, TraceKey
 from tracejury.processors.joining import groups_of, together
 from tracejury.processors.open_trace import OpenTrace
-from tracejury.processors.rebuild import Rebuilder
+from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.findings import LIVE
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import Span
-from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 from tracejury.schemas.verdicts import (
     DETECTORS,
     JudgedTrace,
@@ -52,9 +52,9 @@ class TraceTask:
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What is kept of an open trace from one pass to the next: only what changed is rebuilt and judged again."""
+    """What is kept of an open trace from one pass to the next: only what changed is judged again."""
 
-    rebuilder: Rebuilder = field(default_factory=Rebuilder)
+    runs: KnownRuns = field(default_factory=dict)
     suite: SuiteMemory = field(default_factory=SuiteMemory)
 
 
@@ -122,7 +122,7 @@ class TraceJudge:
         try:
             first.cache = first.cache or _Memory()
             with self._beside(members):
-                rebuilt = first.cache.rebuilder.rebuild(spans, state=state)
+                rebuilt = rebuild(spans, state=state, known=first.cache.runs)
                 rebuilt = replace(rebuilt, trace_id=first.key[1], received_through=newest)
                 result = self._suite.judge(rebuilt, first.cache.suite)
                 parts = _parts(rebuilt, members, states)

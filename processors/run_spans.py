@@ -1,4 +1,4 @@
-"""The spans of one turn, before they become a turn."""
+"""The spans of agent runs and their turns, before they become these."""
 
 from __future__ import annotations
 
@@ -40,3 +40,19 @@ class StartedRun:
     id: str
     span: NormalizedSpan
     asked_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSpans:
+    """One run in the making. `above`: the run that started it ("" for none), in its turn `parent_turn`.
+
+    `span`: its AGENT span, None where that is unknown; `goal`: the task as that span says it.
+    """
+
+    id: str
+    above: str
+    name: str
+    span: NormalizedSpan | None
+    goal: str
+    turns: list[TurnSpans]
+    parent_turn: int | None
