@@ -1,4 +1,11 @@
-"""A turn's tool calls: what the model asked for joined with what ran."""
+"""A turn's tool calls: what the model asked for joined with what ran.
+
+`executed` is true if a span, a sub-agent's run or a result shows the execution. It is false if a finished turn of a
+trace with tool spans shows none, or only the text of a failure, and if the call failed with an error about its
+arguments that the tool's known parameters do not accept. Otherwise it is unknown. A failure is taken from the status,
+from the result or attributes, or from the text in the next call's messages. Of two spans of one call the worse outcome
+counts.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +43,11 @@ class CallContext:
     over: bool = True
 
 
+_make: Final = maker(ToolCall)
+_NO_REQUEST: Final = ToolRequest("", None)
+"""Stands for the request for what ran without one."""
+
+
 def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     """Tool calls in order of request, then what ran without one, in order of time.
 
@@ -60,15 +72,6 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     written = _model_text(turn) if left or free else None
     calls += [_executed(s, turn, context, _NO_REQUEST, requested=_asked_in(written, s.tool_name)) for s in left]
     return (*_with_step_failure(calls, turn), *_written_calls(free, written))
-
-
-def _with_step_failure(calls: list[ToolCall], turn: TurnSpans) -> list[ToolCall]:
-    """A step that failed though none of its calls did failed at the first one that did not run."""
-    at = next((i for i, c in enumerate(calls) if c.executed is False), None)
-    if at is None or any(c.error for c in calls):
-        return calls
-    error = next((e for s in turn.steps if (e := error_of(s))), None)
-    return calls if error is None else [*calls[:at], replace(calls[at], error=error), *calls[at + 1 :]]
 
 
 def _addressing(requests: Sequence[ToolRequest], context: CallContext) -> set[int]:
@@ -120,18 +123,42 @@ def _delegated(
     return found, list(free.values())
 
 
-def _is_passed_whole(recorded: Json, requested: Json) -> bool:
-    """Whether a text that opens an object and names an argument was recorded as the value of this one argument."""
-    if not isinstance(recorded, Mapping) or not isinstance(requested, str) or requested.lstrip()[:1] != "{":
-        return False
-    return any(recorded == {name: requested} and f'"{name}"' in requested for name in recorded)
-
-
 def _first_left(keys: deque[str] | None, free: Mapping[str, AgentRun]) -> str:
     """The first of `keys` that is still free, "" without one; drops those that are not."""
     while keys and keys[0] not in free:
         keys.popleft()
     return keys[0] if keys else ""
+
+
+def _executed(
+    span: NormalizedSpan, turn: TurnSpans, context: CallContext, request: ToolRequest, *, requested: bool | None
+) -> ToolCall:
+    """A call that has a span, and the request for it."""
+    asked, started_by = request.arguments, context.started_by
+    twin = turn.twins.get(span.raw.span_id)
+    result, arguments, call_id = span.tool_result, span.tool_arguments, span.tool_call_id
+    if twin is not None:
+        result = twin.tool_result if result is None else result
+        arguments = twin.tool_arguments if arguments is None else arguments
+        call_id = call_id or twin.tool_call_id
+    error = error_of(span) or (error_of(twin) if twin else None)
+    given = asked if isinstance(asked, Mapping) else arguments  # some record a lone argument without its name
+    told = context.results.get(call_id, "") if call_id else ""
+    if result is None and told:
+        result = told
+        error = error or failure_in(told) or None
+    sub_run = started_by.get(span.raw.span_id) or (started_by.get(request.call_id) if request.call_id else "")
+    return _make(
+        name=request.name or span.tool_name,
+        arguments=arguments if request is _NO_REQUEST else _fuller(arguments, asked),
+        result=result,
+        requested=requested,
+        executed=not (error and _refused(turn, span.tool_name, given, f"{error}\n{told}", span.tool_parameters)),
+        error=error,
+        call_id=request.call_id or call_id,
+        span=span,
+        sub_run_id=sub_run or "",
+    )
 
 
 def _fuller(recorded: Json, requested: Json) -> Json:
@@ -149,14 +176,11 @@ def _fuller(recorded: Json, requested: Json) -> Json:
     return recorded
 
 
-def _written_calls(runs: Sequence[AgentRun], written: str | None) -> Iterator[ToolCall]:
-    """Calls of runs that no request asked for: a code agent's code does, with what arguments it says."""
-    made: dict[str, list[dict[str, Any]]] = {}
-    for run in runs:
-        if run.name not in made:
-            made[run.name] = arguments_of(written, run.name)[::-1] if written and run.name in written else []
-        arguments = made[run.name].pop() if made[run.name] else None
-        yield replace(_delegation(run), arguments=arguments, requested=_asked_in(written, run.name))
+def _is_passed_whole(recorded: Json, requested: Json) -> bool:
+    """Whether a text that opens an object and names an argument was recorded as the value of this one argument."""
+    if not isinstance(recorded, Mapping) or not isinstance(requested, str) or requested.lstrip()[:1] != "{":
+        return False
+    return any(recorded == {name: requested} and f'"{name}"' in requested for name in recorded)
 
 
 def _delegation(run: AgentRun) -> ToolCall:
@@ -196,42 +220,6 @@ def _unseen(request: ToolRequest, turn: TurnSpans, context: CallContext) -> Tool
     )
 
 
-_make: Final = maker(ToolCall)
-_NO_REQUEST: Final = ToolRequest("", None)
-"""Stands for the request for what ran without one."""
-
-
-def _executed(
-    span: NormalizedSpan, turn: TurnSpans, context: CallContext, request: ToolRequest, *, requested: bool | None
-) -> ToolCall:
-    """A call that has a span, and the request for it."""
-    asked, started_by = request.arguments, context.started_by
-    twin = turn.twins.get(span.raw.span_id)
-    result, arguments, call_id = span.tool_result, span.tool_arguments, span.tool_call_id
-    if twin is not None:
-        result = twin.tool_result if result is None else result
-        arguments = twin.tool_arguments if arguments is None else arguments
-        call_id = call_id or twin.tool_call_id
-    error = error_of(span) or (error_of(twin) if twin else None)
-    given = asked if isinstance(asked, Mapping) else arguments  # some record a lone argument without its name
-    told = context.results.get(call_id, "") if call_id else ""
-    if result is None and told:
-        result = told
-        error = error or failure_in(told) or None
-    sub_run = started_by.get(span.raw.span_id) or (started_by.get(request.call_id) if request.call_id else "")
-    return _make(
-        name=request.name or span.tool_name,
-        arguments=arguments if request is _NO_REQUEST else _fuller(arguments, asked),
-        result=result,
-        requested=requested,
-        executed=not (error and _refused(turn, span.tool_name, given, f"{error}\n{told}", span.tool_parameters)),
-        error=error,
-        call_id=request.call_id or call_id,
-        span=span,
-        sub_run_id=sub_run or "",
-    )
-
-
 def _refused(
     turn: TurnSpans, name: str, arguments: Json, complaint: str, parameters: Mapping[str, Any] | None = None
 ) -> bool:
@@ -239,6 +227,16 @@ def _refused(
     given = turn.llm.tools if turn.llm else ()
     schema = parameters or next((t.parameters for t in given if same_name(t.name, name)), None)
     return refused(complaint, arguments, schema)
+
+
+def _written_calls(runs: Sequence[AgentRun], written: str | None) -> Iterator[ToolCall]:
+    """Calls of runs that no request asked for: a code agent's code does, with what arguments it says."""
+    made: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        if run.name not in made:
+            made[run.name] = arguments_of(written, run.name)[::-1] if written and run.name in written else []
+        arguments = made[run.name].pop() if made[run.name] else None
+        yield replace(_delegation(run), arguments=arguments, requested=_asked_in(written, run.name))
 
 
 def _model_text(turn: TurnSpans) -> str | None:
@@ -250,6 +248,15 @@ def _model_text(turn: TurnSpans) -> str | None:
 def _asked_in(written: str | None, name: str) -> bool | None:
     """Whether the model asked for what ran in other words than a request: code agents do in their code."""
     return None if written is None else bool(name) and name in written
+
+
+def _with_step_failure(calls: list[ToolCall], turn: TurnSpans) -> list[ToolCall]:
+    """A step that failed though none of its calls did failed at the first one that did not run."""
+    at = next((i for i, c in enumerate(calls) if c.executed is False), None)
+    if at is None or any(c.error for c in calls):
+        return calls
+    error = next((e for s in turn.steps if (e := error_of(s))), None)
+    return calls if error is None else [*calls[:at], replace(calls[at], error=error), *calls[at + 1 :]]
 
 
 def error_of(span: NormalizedSpan) -> str | None:

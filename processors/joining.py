@@ -32,7 +32,7 @@ def join_keys(spans: Iterable[NormalizedSpan]) -> frozenset[str]:
     Span links tie a trace to the one they name; a stated task id and a message's id tie those that state it. Where a
     trace shows nothing but calls of a model, the client's session and the ids of tool calls do so, too.
     """
-    spans = list(spans)  # a growing trace has all of them looked at again at each judging
+    spans = list(spans)
     keys = {f"trace:{span.raw.trace_id}" for span in spans[:1]}
     bare = all(s.kind in _BARE for s in spans)
     for span in spans:

@@ -6,10 +6,10 @@ Pure: the same set of spans gives the same trace, in whatever order they come.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from tracejury.schemas.normalized import NormalizedSpan
-from tracejury.schemas.trajectory import AgentRun, KnownRun, KnownRuns, Trace, TraceState
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 
 from .agent_spans import own_by_ancestors
 from .bare import find_bare_runs
@@ -17,6 +17,7 @@ from .exchanges import find_exchanges
 from .handoffs import join_handoffs
 from .missing_parents import infer_missing_parents
 from .roles import find_roles
+from .run_groups import group_runs
 from .runs import build_runs
 from .segments import divide_at_handoffs
 from .span_tree import build_tree
@@ -28,8 +29,8 @@ def rebuild(
 ) -> Trace:
     """The trace that `spans` (all of one trace id, or of several that are one) show so far.
 
-    `known`: the runs of an earlier pass over a growing trace. One that comes out the same, with the same runs below it,
-    stays the same object; the others are replaced here, and those that are gone removed.
+    `known`: the runs of an earlier pass over a growing trace, brought up to date here. A run whose spans did not
+    change, nor the runs below it, stays the same object.
     """
     spans = list(spans)
     roles = find_roles(build_tree(spans))
@@ -37,9 +38,12 @@ def rebuild(
     ownership = own_by_ancestors(tree, roles.tool_runs)
     for rule in (infer_missing_parents, divide_at_handoffs, find_bare_runs, join_handoffs, follow_stated_parents):
         ownership = rule(tree, ownership)
-    runs = build_runs(tree, ownership, state)
-    if known is not None:
-        runs = _kept(runs, known)
+    runs = build_runs(
+        group_runs(tree, ownership),
+        known if known is not None else {},
+        is_open=state is TraceState.OPEN,
+        shows_tools=any(span.kind is Kind.TOOL for span in tree.order),
+    )
     failed = any(run.status == "error" and not run.parent_id for run in runs)
     conventions = Counter(span.convention for span in tree.order if span.convention)
     return Trace(
@@ -57,16 +61,3 @@ def rebuild(
         received_through=max((s.raw.received_at for s in spans), default=0),
         exchanges=find_exchanges(runs),
     )
-
-
-def _kept(runs: Sequence[AgentRun], known: KnownRuns) -> tuple[AgentRun, ...]:
-    """The runs, those as `known` has them that are unchanged, and `known` brought up to date."""
-    above_changed: set[str] = set()
-    for run in reversed(runs):  # sub-agents first
-        before = known.get(run.id)
-        if before is None or before.run != run or run.id in above_changed:
-            known[run.id] = KnownRun(None, run)
-            above_changed.add(run.parent_id)
-    for gone in known.keys() - {run.id for run in runs}:
-        del known[gone]
-    return tuple(known[run.id].run for run in runs)

@@ -2,7 +2,7 @@
 
 Some frameworks mark no agents: a chain that is named like one, or that a tool started, and that asks a model with
 tools, is one. Some mark too many: an empty agent leaf stands beside the chain that did the work. Evidence is names,
-requests and shape only, never which framework wrote the spans.
+requests and shape only, never which framework wrote the spans. A tool that only calls a model is no agent.
 """
 
 from __future__ import annotations
@@ -122,6 +122,7 @@ class _Finder:
         return scope
 
     def _agent(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
+        """An AGENT span that ended without children, beside a step with its name that did the work, is no agent."""
         span_id = span.raw.span_id
         beside = self._work_beside(span) if span_id not in self.tree.children and not span.raw.pending else None
         if beside is not None:
@@ -131,7 +132,7 @@ class _Finder:
         return _Scope(span_id, canonical(span.agent_name), span.raw.name)
 
     def _work_beside(self, leaf: NormalizedSpan) -> NormalizedSpan | None:
-        """The chain beside an empty agent leaf that did the agent's work, as its name or being alone in it says."""
+        """The chain beside an empty agent leaf that did the agent's work, as its name says."""
         parent = self.tree.parent.get(leaf.raw.span_id)
         if parent is None or not leaf.agent_name:
             return None
@@ -145,6 +146,7 @@ class _Finder:
         return free[0] if free else None
 
     def _tool(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
+        """A delegating tool with a model, or other tools, below it and no span around them is a run of its own."""
         span_id = span.raw.span_id
         if not self._works(span):
             return _Scope(scope.agent, scope.hint, scope.name, span)
@@ -172,6 +174,7 @@ class _Finder:
         return span.kind is Kind.AGENT or bool(self.holds[span.raw.span_id] & _AGENT)
 
     def _chain(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
+        """A chain is an agent where an empty agent leaf, its name, a request, a tool above or its shape says so."""
         name = self.claimed.get(span.raw.span_id)
         name = self._promoted(span, scope) if name is None else name
         if name is None:
@@ -189,14 +192,18 @@ class _Finder:
             return None
         own = canonical(plain_name(span.raw.name))
         named = span.agent_name or scope.tool is not None or root or own == canonical(hint)
+        # A chain with a name mark that differs from the name above.
         if hint and named and canonical(hint) != scope.hint:
             return hint
+        # A chain below a tool, if it has tools, the name of its manager's chain, or a tool that delegates.
         flags = self.holds[span_id]
         if scope.tool is not None:
             like = span.raw.name == scope.name or delegates(scope.tool.tool_name, scope.tool.tool_arguments)
             return self._name(scope.tool, span, scope) if flags & _ACTS or like else None
+        # A chain with the same name as one that its agent's model has requested.
         if own and own in scope.asked and own != scope.hint:
             return plain_name(span.raw.name)
+        # A root chain that calls a model and has tools, if no span is of kind AGENT.
         acts = flags & _ACTS or "agent" in span.raw.name.lower()
         if root and not scope.agent and acts and not flags & _AGENT and (span.convention or span.raw.pending):
             self.shaped.add(span_id)

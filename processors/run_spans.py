@@ -9,13 +9,14 @@ from tracejury.schemas.normalized import NormalizedSpan
 from .span_tree import time_key
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True)
 class TurnSpans:
     """One turn in the making.
 
     `calls`: TOOL spans; `agents`: first spans of runs started here, by run id; `wrappers`: all other spans of the turn;
     `steps`: those of them that hold the LLM call; `twins`: TOOL span id to the inner span that recorded the same call
-    once more; `inner`: the LLM call was made by a tool; `planned`: a span labelled as planning holds the call.
+    once more; `started_by`: TOOL span id, or the request's call id, to the run that it started; `inner`: the LLM call
+    was made by a tool; `planned`: a span labelled as planning holds the call.
     """
 
     llm: NormalizedSpan | None
@@ -26,6 +27,7 @@ class TurnSpans:
     wrappers: list[NormalizedSpan] = field(default_factory=list)
     steps: list[NormalizedSpan] = field(default_factory=list)
     twins: dict[str, NormalizedSpan] = field(default_factory=dict)
+    started_by: dict[str, str] = field(default_factory=dict)
 
     @property
     def start(self) -> tuple[int, int, str]:
@@ -46,13 +48,16 @@ class StartedRun:
 class RunSpans:
     """One run in the making. `above`: the run that started it ("" for none), in its turn `parent_turn`.
 
-    `span`: its AGENT span, None where that is unknown; `goal`: the task as that span says it.
+    `span`: its AGENT span, None where that is unknown; `goal`: the task as that span says it; `last_span`: the AGENT
+    span in which the run ended; `status`: "ok", "error" or "unfinished".
     """
 
     id: str
     above: str
+    parent_turn: int | None
     name: str
+    status: str
     span: NormalizedSpan | None
+    last_span: NormalizedSpan | None
     goal: str
     turns: list[TurnSpans]
-    parent_turn: int | None

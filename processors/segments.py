@@ -148,17 +148,12 @@ def _spread(
         parent = tree.parent.get(span.span_id)
         if held and parent is not None and parent != run:
             holds[parent] = held if holds.get(parent, held) == held else _SEVERAL
-    given: dict[str, str] = {}
-    waiting = 0
-    by_time = {s.span_id: s for s in spans}
-    order = sorted(by_time.values(), key=time_key)
     latest: dict[str, str] = {}
-    current = run
-    for span in order:
-        while waiting < len(calls) and time_key(calls[waiting]) <= time_key(span):
-            current = of_call[calls[waiting].span_id]
-            waiting += 1
+    current, firsts = run, {call.span_id for call in calls}
+    for span in sorted(spans, key=time_key):
+        current = of_call[span.span_id] if span.span_id in firsts else current
         latest[span.span_id] = current
+    given: dict[str, str] = {}
     for span in spans:
         span_id = span.span_id
         held = of_call.get(span_id) or holds.get(span_id)

@@ -1,4 +1,7 @@
-"""A run's spans to turns: one LLM call and what it caused."""
+"""A run's spans to turns: one LLM call and what it caused.
+
+An action is of the call that requested its id, else of the turn of what is above it, else of the call before it.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,105 @@
+"""Owned spans by run and turn: all that an agent run is built from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+
+from .logged_arguments import add_logged_arguments
+from .message_history import complete_histories
+from .ownership import Ownership
+from .run_names import name_of
+from .run_spans import RunSpans, StartedRun, TurnSpans
+from .span_tree import SpanTree, time_key
+from .task import goal_from_span
+from .turns import group_turns
+
+_REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
+
+
+def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
+    """All runs, managers in order of start, each followed by what it started."""
+    own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
+    for one in tree.order:
+        run = ownership.owner[one.raw.span_id]
+        if run and (run != one.raw.span_id or one.kind is not Kind.AGENT):
+            own[run].append(one)
+    started = _started(tree, ownership, own)
+    grouped: dict[str, list[TurnSpans]] = {}
+    for run, spans in own.items():
+        grouped[run] = turns = group_turns(run, spans, started[run], tree)
+        complete_histories(turns)
+        add_logged_arguments(turns, tree)
+        for turn in turns:
+            if turn.agents:
+                turn.started_by = _started_by(turn, tree, ownership)
+    place = {run: at for turns in grouped.values() for at, turn in enumerate(turns) for run in turn.agents}
+    found: dict[str, RunSpans] = {}
+    for run, turns in grouped.items():
+        known = tree.spans.get(run)
+        span = known if known is not None and known.kind is Kind.AGENT else None  # else it only holds the run
+        goal, above = goal_from_span(span), ownership.runs[run]
+        found[run] = RunSpans(
+            id=run,
+            above=above if above in found else "",
+            name=name_of(run, span, goal, turns, found, tree, ownership),
+            span=span,
+            goal=goal,
+            turns=turns,
+            parent_turn=place.get(run),
+            last_span=ownership.segments.get(run, [span])[-1],
+            status=_status(run, span, turns, tree, ownership),
+        )
+    return list(found.values())
+
+
+def _started(
+    tree: SpanTree, ownership: Ownership, own: Mapping[str, Sequence[NormalizedSpan]]
+) -> dict[str, list[StartedRun]]:
+    """Run id to the runs right below it."""
+    started: dict[str, list[StartedRun]] = {run: [] for run in ownership.runs}
+    for run, above in ownership.runs.items():
+        span = tree.spans.get(run) or min(own[run], key=time_key, default=None)
+        if above and span is not None:
+            start = ownership.starts.get(run)
+            started[above].append(StartedRun(run, span, start.llm_span_id if start else ""))
+    return started
+
+
+def _started_by(spans: TurnSpans, tree: SpanTree, ownership: Ownership) -> dict[str, str]:
+    """TOOL span id, or the request's call id, to the run that it started."""
+    calls = {c.raw.span_id for c in spans.calls}
+    found: dict[str, str] = {}
+    for run in spans.agents:
+        if start := ownership.starts.get(run):
+            found.setdefault(start.call_id, run)
+            continue
+        if run in calls:
+            found.setdefault(run, run)
+            continue
+        for ancestor in islice(tree.ancestors(run), _REACH):
+            if ancestor in calls:
+                found.setdefault(ancestor, run)
+            if ancestor in calls or ancestor == ownership.runs[run]:
+                break
+    return found
+
+
+def _status(
+    run: str, span: NormalizedSpan | None, turns: Sequence[TurnSpans], tree: SpanTree, ownership: Ownership
+) -> str:
+    """Of its own spans, else of the tool that the run worked for."""
+    own = span or tree.spans.get(run)
+    if own is None:
+        return "unfinished"
+    if span is None and own.kind is Kind.LLM:
+        # A bare client's run ends as its last call did.
+        own = next((t.llm for t in reversed(turns) if t.llm is not None and not t.inner), own)
+    twin = ownership.twins.get(own.raw.span_id)
+    spans = [own, *ownership.segments.get(run, ())]
+    if spans[-1].raw.pending:
+        return "unfinished"
+    return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
