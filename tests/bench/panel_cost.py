@@ -83,9 +83,7 @@ def main() -> None:
     print(f"{options.turns} turns, transcript of {characters} characters (about {characters // 4} tokens)")
     print(f"findings that passed the gate: {judged()}")
     print(f"content hash      {timed(options.repeat, lambda: content_hash(trace, run)):6.2f} ms")
-    print(
-        f"transcript, plans {timed(options.repeat, requests):6.2f} ms"
-    )
+    print(f"transcript, plans {timed(options.repeat, requests):6.2f} ms")
     print(f"all of it         {timed(options.repeat, judged):6.2f} ms")
 
 

@@ -92,9 +92,8 @@ class SessionClosing:
                 for key, state in found:
                     self._watched.setdefault(key, state)
         with self._lock:
-            times = ((state.due(self._quiet), key, state) for key, state in self._watched.items())
-            due = sorted((time, key, state) for time, key, state in times if time is not None and time <= now)
-        for _, key, state in due:
+            due = [(key, state) for key, state in self._watched.items() if state.is_due(now, self._quiet)]
+        for key, state in due:
             self._close(key, state, now)
             with self._lock:
                 if self._watched.get(key) == state:

@@ -48,11 +48,11 @@ class SessionState:
     ended: bool = False
     by_hand: bool = False
 
-    def due(self, quiet: int) -> int | None:
-        """When it is to be closed, `quiet` nanos after the latest arrival; None while it waits for a trace."""
-        if self.by_hand or self.open:
-            return 0 if self.by_hand else None
-        return 0 if self.ended else self.received + quiet
+    def is_due(self, now: int, quiet: int) -> bool:
+        """Whether it is to be closed: `quiet` nanos after the latest arrival, and once no trace is open."""
+        if self.received + quiet > now and not (self.ended or self.by_hand):
+            return False
+        return self.by_hand or not self.open
 
 
 class StoredSessions:
