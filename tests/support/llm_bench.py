@@ -33,7 +33,7 @@ from tracejury.judges.llm.scripted import ScriptedClient, answer
 from tracejury.judges.llm.selection import Policy
 from tracejury.judges.reviews.candidates import CandidatesReview
 from tracejury.judges.suite import Suite
-from tracejury.processors.assemble import AssemblerConfig
+from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.spans import Span
@@ -114,6 +114,11 @@ class WorkerBench:
     def clock(self) -> int:
         """The detectors'."""
         return self.detecting.now if hasattr(self, "detecting") else T0
+
+    def later(self, seconds: int) -> None:
+        """The clock goes on; the judges look at it."""
+        self.detecting.now += seconds * SECOND
+        self.worker.worker.wake_event.wake()
 
     @contextmanager
     def running(self) -> Iterator[None]:

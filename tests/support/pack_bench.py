@@ -211,6 +211,7 @@ class PackBench(WorkerBench):
     def _at_rest(self) -> bool:
         if (due := self.queue.next_due()) is not None and not self.queue.in_flight:
             self.detecting.now = max(self.detecting.now, due)
+            self.queue.wake_event.wake()  # the worker looks at its clock, which goes by ours
         return self.worker.idle
 
     def close(self) -> None:

@@ -35,6 +35,8 @@ class CatchUp:
     """Makes subjects left over budget pending again. `tick` from one thread.
 
     `budget`: what is spent by now, with the caps (unix nanos to budget). `waiting`: subjects left, at the last look.
+
+    All of it is asked of the store, every 15 s. Two processes may make the same subject pending, with the same entries.
     """
 
     def __init__(

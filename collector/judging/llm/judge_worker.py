@@ -171,8 +171,9 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
         return queue.take_next(now)
 
     def next_due(self) -> int | None:
-        """Look now and then for runs that were put back: their time comes by the clock."""
-        return None if self._queue.next_due() is None else self._clock() + round(TICK_SECONDS * SECOND)
+        """When a run that was put back is due; at the latest in a second, as the clock may jump."""
+        due = self._queue.next_due()
+        return None if due is None else min(due, self._clock() + round(TICK_SECONDS * SECOND))
 
     def process(self, batch: Sequence[JudgeItem]) -> None:
         """Ask the judges. Each answer is stored, with those of other threads, before the next question.

@@ -22,7 +22,7 @@ FoundTrace = tuple[Trace, tuple[Finding, ...]]
 class RecentTraces:
     """The latest revision of each trace, about `max_bytes` of them, least recently used out first. Any thread.
 
-    A cache of `spans` and `findings`: reading and rebuilding a trace takes 30 ms of CPU for 100 spans, and a run waits
+    A cache of `spans` and `findings`: reading and rebuilding a trace takes 40 ms of CPU for 50 spans, and a run waits
     for a judge, its windows and the exchanges after it seconds apart. With several processes each holds the traces that
     it judges; a revision that another one has seen is told apart by `received_through`.
     """
