@@ -41,9 +41,9 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 
 from .catch_up import CatchUp
-from .decisive.build import decisive_selectors, decisive_versions
 from .decisive.decisive_judge import DecisiveJudge
 from .decisive.decisive_selector import DecisiveSelector
+from .decisive.version import decisive_versions
 from .descriptions import Descriptions, no_description
 from .judge_queue import JudgeQueue, JudgeTask
 from .judge_worker import Judges, JudgeWorker
@@ -193,7 +193,10 @@ def build_llm_judging(
         queue.drop(lambda item: item.key[0] in keys)
 
     of_runs = (selector,) if config.on else ()
-    selectors = (*of_runs, *((packs.selector,) if packs else ()), *decisive_selectors(versions, queue, clock))
+    of_packs = (packs.selector,) if packs else ()
+    # Behind those whose entries it reads.
+    of_traces = (DecisiveSelector(versions[DECISIVE], queue, clock),) if DECISIVE in versions else ()
+    selectors = (*of_runs, *of_packs, *of_traces)
     return LlmJudging(panel, selectors, worker, status, drop, packs)
 
 

@@ -74,7 +74,7 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
         catch_up: CatchUp | None = None,
     ) -> None:
         self.trouble = ""  # why the judges cannot work, one line
-        self.health = JudgeHealth()
+        self.health = JudgeHealth(clock)
         super().__init__(queue)
         self._store, self._queue, self._open_judges, self._versions = store, queue, open_judges, versions
         self._observer, self._clock, self._listeners = observer, clock, listeners or Listeners()
@@ -221,7 +221,7 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
             item = next((item for item in batch if item.value.subject_id in about), batch[0])
             is_replaced = self._queue.is_replaced(item)  # the ledger says so already, and later than this
             if not is_replaced and self._store.stays(subject):
-                self.health.note(subject.judgements, self._clock())
+                self.health.note(subject.judgements)
                 self._writer.put(subject)
             if not self._store.stays(subject):
                 self._store.recent.forget([item.key[0]])
@@ -236,7 +236,7 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
 
     def _try_later(self, items: Sequence[JudgeItem], error: RetryableError) -> None:
         """Back off and try again; a window is dropped, since the closing pass covers it."""
-        self.health.failed(str(error), self._clock())
+        self.health.failed(str(error))
         self._observer.put_back(type(error).__name__)
         if items[0].value.stage is not Stage.CLOSING:
             return
