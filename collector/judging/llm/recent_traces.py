@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 from typing import Final
 
 from cachetools import LRUCache
@@ -38,11 +39,14 @@ class RecentTraces:
 
     def keep(self, trace: Trace, findings: Collection[Finding]) -> None:
         """Hold a revision in the place of an earlier one; one that is larger than all of the room is not held."""
-        key, found = (trace.tenant, trace.trace_id), (trace, tuple(findings))
+        key = (trace.tenant, trace.trace_id)
         with self._lock:
+            held = self._traces.get(key)
+            if held is not None and held[0] is trace:
+                return
             self._traces.pop(key, None)
-            if _size(found) <= self._traces.maxsize:
-                self._traces[key] = found
+            with suppress(ValueError):  # it is larger than the room
+                self._traces[key] = (trace, tuple(findings))
 
     def get(self, key: TraceKey) -> FoundTrace | None:
         """The trace; None where it is not held."""
