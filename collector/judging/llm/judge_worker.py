@@ -193,7 +193,7 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
             self.health.over_budget(error)
             self._give_up(left.values(), Outcome.OVER_BUDGET, str(error))
         except RetryableError as error:
-            if not self.worker.stopping.is_set():
+            if left and not self.worker.stopping.is_set():
                 self._try_later([*left.values()], error)
         except Exception as error:  # one run that cannot be judged must not stop the others
             log.exception("%s %s of trace %r cannot be judged", kind, ", ".join(left), key[1])
@@ -254,10 +254,9 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
 
     def _give_up(self, items: Iterable[JudgeItem], outcome: Outcome, reason: str) -> None:
         """Record why a closing pass did not happen; a window leaves no entry, since a closing pass is to come."""
-        for item in items:
-            if item.value.stage is Stage.CLOSING and not self._queue.is_replaced(item):
-                now = item.value.judged_at(self._clock())
-                self._writer.put(unjudged(item.value, outcome, reason, self._versions, now))
+        tasks = [i.value for i in items if i.value.stage is Stage.CLOSING and not self._queue.is_replaced(i)]
+        now = self._clock()
+        self._writer.put(*(unjudged(task, outcome, reason, self._versions, task.judged_at(now)) for task in tasks))
 
     def _publish(self, subjects: Sequence[JudgedSubject]) -> None:
         self._observer.saved(subjects, self._clock())
