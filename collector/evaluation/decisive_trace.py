@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tracejury.collector.judging.llm.decisive.decisive_answer import decisive_answer
-from tracejury.collector.judging.llm.judge_request import PromptBudget
+from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Client
 from tracejury.judges.reviews.decisive import decisive_case

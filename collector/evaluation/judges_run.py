@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tracejury.collector.judging.llm.build import panel_from, windows_from
-from tracejury.collector.judging.llm.decisive.build import decisive_versions
+from tracejury.collector.judging.llm.decisive.version import decisive_versions
 from tracejury.collector.judging.llm.prompt_budget import prompt_budget
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.members import LlmJudges

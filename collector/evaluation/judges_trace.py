@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tracejury.collector.judging.llm.group_request import group_request
 from tracejury.collector.judging.llm.judge_queue import JudgeTask
-from tracejury.collector.judging.llm.judge_request import JudgeRequest, PromptBudget, judge_requests
+from tracejury.collector.judging.llm.judge_request import JudgeRequest, group_request, judge_requests
 from tracejury.collector.judging.llm.judging_steps import JudgingSteps
+from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.collector.judging.llm.verification import Verifier, Verify
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.client import Client
@@ -90,7 +90,7 @@ class _TraceJudging:
         ]
         requests = []
         for run, findings in zip(group, provisional, strict=True):
-            task = _task(self.trace, run, Stage.CLOSING, self._judges(run), self.detected)
+            task = _task(self.trace, run, Stage.CLOSING, self._judges(run))
             requests += self._requests(task, run, findings.values())
         answers = await self._closings(requests, group, [f for findings in provisional for f in findings.values()])
         said = [(request, closing) for request, closing in answers if not isinstance(closing, TracejuryError)]
@@ -136,7 +136,7 @@ class _TraceJudging:
                     yield await _answer(request, self.steps, ())
 
     def _requests(self, task: JudgeTask, run: AgentRun, provisional: Iterable[Finding]) -> list[JudgeRequest]:
-        return judge_requests(task, self.trace, run, self.steps.how, provisional, self.architecture)
+        return judge_requests(task, self.trace, run, self.steps.how, self.detected, provisional, self.architecture)
 
 
 async def _answer(request: JudgeRequest, steps: JudgingSteps, provisional: Iterable[Finding]) -> Answer:
@@ -170,7 +170,7 @@ def moments(
             continue
         stage = Stage.WINDOW if due else Stage.PLAN
         judges = panel.asked(run.role, stage, has_plan=bool(so_far.plans))
-        task = _task(trace, so_far, stage, judges, known)
+        task = _task(trace, so_far, stage, judges)
         yield replace(task, turns=(progress.turns, count), plans=plans), so_far
         progress = RunProgress(count if due else progress.turns, 0 if due else progress.since, len(_planned(so_far)))
 
@@ -187,7 +187,7 @@ def _planned(run: AgentRun) -> list[Turn]:
     return [turn for turn in closed_turns(run) if turn.index in run.plans]
 
 
-def _task(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], findings: Iterable[Finding]) -> JudgeTask:
+def _task(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str]) -> JudgeTask:
     return JudgeTask(
         key=(trace.tenant, trace.trace_id),
         subject_id=run.id,
@@ -195,8 +195,6 @@ def _task(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str], find
         judges=tuple(judges),
         content=content_hash(trace, run),
         probability=1.0,
-        trace=trace,
-        findings=tuple(findings),
     )
 
 

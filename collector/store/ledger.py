@@ -24,15 +24,12 @@ LedgerKey = tuple[SubjectKind, str, str]
 # Rows of one subject, which were written together, are not cut apart. A row that saw less than another one of its
 # subject and judge waits for nothing any more.
 _PENDING: Final = f"""
-WITH
-    candidates AS (SELECT DISTINCT TraceId FROM judgements WHERE Outcome = 'pending'),
-    rows AS (SELECT * FROM judgements FINAL WHERE TraceId IN candidates)
-SELECT {LEDGER_SELECT} FROM rows
-WHERE Outcome = 'pending' AND (tenant, TraceId, SubjectKind, SubjectId, Judge, ReceivedAt) IN
+SELECT {LEDGER_SELECT} FROM
 (
-    SELECT tenant, TraceId, SubjectKind, SubjectId, Judge, max(ReceivedAt) FROM rows
-    GROUP BY tenant, TraceId, SubjectKind, SubjectId, Judge
+    SELECT *, max(ReceivedAt) OVER (PARTITION BY tenant, TraceId, SubjectKind, SubjectId, Judge) AS Newest
+    FROM judgements FINAL WHERE TraceId IN (SELECT DISTINCT TraceId FROM judgements WHERE Outcome = 'pending')
 )
+WHERE Outcome = 'pending' AND ReceivedAt = Newest
 ORDER BY JudgedAt, tenant, TraceId, SubjectKind, SubjectId
 LIMIT {{limit:UInt64}} WITH TIES
 """

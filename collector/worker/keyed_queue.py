@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from .wake_event import WakeEvent
@@ -15,13 +15,17 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class Item(Generic[K, V]):
-    """A queued value, due from `not_before` on (unix nanos). `tries`: counted by whoever takes it."""
+    """A queued value, due from `not_before` on (unix nanos).
+
+    `tries`: counted by whoever takes it. `dropped`: it was dropped in flight, so nothing that comes of it counts.
+    """
 
     key: K
     value: V
     not_before: int = 0
     tries: int = 0
     weight: int = 0
+    dropped: bool = False
 
 
 class KeyedQueue(Generic[K, V]):
@@ -100,44 +104,50 @@ class KeyedQueue(Generic[K, V]):
         `only`: whether an item is wanted.
         """
         with self._lock:
-            taken: list[Item[K, V]] = []
-            for item in self._waiting.values():
-                if limit is not None and len(taken) >= limit:
-                    break
-                is_due = item.not_before <= now and item.key not in self._in_flight
-                if is_due and (only is None or only(item)):
-                    taken.append(item)
-            for item in taken:
-                self._in_flight[item.key] = self._waiting.pop(item.key)
-            return taken
+            return self._take(now, limit, only)
+
+    def _take(self, now: int, limit: int | None, only: Callable[[Item[K, V]], bool] | None = None) -> list[Item[K, V]]:
+        taken: list[Item[K, V]] = []
+        for item in self._waiting.values():
+            if limit is not None and len(taken) >= limit:
+                break
+            is_due = item.not_before <= now and item.key not in self._in_flight
+            if is_due and (only is None or only(item)):
+                taken.append(item)
+        for item in taken:
+            self._in_flight[item.key] = self._waiting.pop(item.key)
+        return taken
 
     def put_back(self, items: Iterable[Item[K, V]], not_before: int = 0) -> None:
         """Have items that were taken wait again; where a newer one waits under a key, that one stays instead."""
         with self._lock:
             for item in items:
-                if self._in_flight.pop(item.key, None) is None:
+                if self._in_flight.get(item.key) is not item:
                     continue  # the queue was closed meanwhile
-                if item.key in self._waiting:
+                del self._in_flight[item.key]
+                if item.dropped or item.key in self._waiting:
                     self.weight -= item.weight
-                else:
-                    item.not_before = not_before
-                    self._waiting[item.key] = item
+                else:  # another object: a late `done` of this one does not end what is taken next
+                    self._waiting[item.key] = replace(item, not_before=not_before)
         self._woken()
 
     def done(self, items: Iterable[Item[K, V]]) -> None:
-        """Forget items that were taken."""
+        """Forget items that were taken; those that were put back stay."""
         with self._lock:
             for item in items:
-                if self._in_flight.pop(item.key, None) is not None:
+                if self._in_flight.get(item.key) is item:
+                    del self._in_flight[item.key]
                     self.weight -= item.weight
         self._woken()
 
     def drop(self, is_gone: Callable[[Item[K, V]], bool]) -> list[Item[K, V]]:
-        """Take out what waits and is gone; what is in flight stays there until it is done or put back."""
+        """Take out what waits and is gone; what is in flight is marked, and does not wait again."""
         with self._lock:
             gone = [item for item in self._waiting.values() if is_gone(item)]
             for item in gone:
                 self.weight -= self._waiting.pop(item.key).weight
+            for item in filter(is_gone, self._in_flight.values()):
+                item.dropped = True
         return gone
 
     def close(self) -> None:

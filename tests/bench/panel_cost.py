@@ -15,8 +15,9 @@ from deliberations import rehearse
 from panel_requests import request
 
 from tracejury.collector.judging.llm.judge_queue import JudgeTask
-from tracejury.collector.judging.llm.judge_request import PromptBudget, judge_requests
+from tracejury.collector.judging.llm.judge_request import JudgeRequest, judge_requests
 from tracejury.collector.judging.llm.outcome import StoredJudgements, closing
+from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.judges.llm.case import Stage
@@ -60,7 +61,7 @@ def main() -> None:
     panel = llm_judges_of(load_set("production"), "scripted")
     how = PromptBudget(panel, 100_000, lambda text: len(text) // 4)
     judges = tuple(judge.name for judge in panel.of_run(run.role))
-    entry = JudgeTask(("", trace.trace_id), run.id, Stage.CLOSING, judges, content_hash(trace, run), 1.0, trace=trace)
+    entry = JudgeTask(("", trace.trace_id), run.id, Stage.CLOSING, judges, content_hash(trace, run), 1.0)
     versions = {name: panel.version(name) for name in judges}
 
     def script(prompt: Prompt) -> str:
@@ -70,16 +71,19 @@ def main() -> None:
         return answer(prompt, claims)
 
     def judged() -> int:
-        (hearing,) = judge_requests(entry, trace, run, how, (), "")
+        (hearing,) = requests()
         said = rehearse(deliberate(hearing.case, panel, hearing.chapters), ScriptedClient(script))
         return len(closing(entry, hearing.case, said, StoredJudgements(), versions, 1).changed)
 
-    (hearing,) = judge_requests(entry, trace, run, how, (), "")
+    def requests() -> list[JudgeRequest]:
+        return judge_requests(entry, trace, run, how, (), (), "")
+
+    (hearing,) = requests()
     characters = hearing.case.transcript.characters
     print(f"{options.turns} turns, transcript of {characters} characters (about {characters // 4} tokens)")
     print(f"findings that passed the gate: {judged()}")
     print(f"content hash      {timed(options.repeat, lambda: content_hash(trace, run)):6.2f} ms")
-    print(f"transcript, plans {timed(options.repeat, lambda: judge_requests(entry, trace, run, how, (), '')):6.2f} ms")
+    print(f"transcript, plans {timed(options.repeat, requests):6.2f} ms")
     print(f"all of it         {timed(options.repeat, judged):6.2f} ms")
 
 

@@ -15,7 +15,7 @@ from workers import Faults, Rig, quick
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
-from tracejury.collector.judging.llm.judge_worker import JudgeWorker
+from tracejury.collector.judging.llm.judge_worker import Judges, JudgeWorker
 from tracejury.collector.judging.llm.outcome import unjudged
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.store.judging import StoredJudging
@@ -148,9 +148,10 @@ class MemoryLedger(StoredCases):
 class NoModel:
     """Judges nothing, at once."""
 
-    def ask(self, task: JudgeTask) -> Iterator[JudgedSubject]:
+    def ask(self, tasks: Sequence[JudgeTask]) -> Iterator[JudgedSubject]:
         """One subject a task."""
-        yield unjudged(task, Outcome.NOT_APPLICABLE, "nothing to judge", {JUDGE: "v"}, 2)
+        for task in tasks:
+            yield unjudged(task, Outcome.NOT_APPLICABLE, "nothing to judge", {JUDGE: "v"}, 2)
 
 
 def llm_judging() -> Rig:
@@ -160,16 +161,16 @@ def llm_judging() -> Rig:
     queue = JudgeQueue(max_entries=BOUND)
 
     @asynccontextmanager
-    async def open_judge(_runner: LoopRunner) -> AsyncIterator[NoModel]:
-        yield NoModel()
+    async def open_judges(_runner: LoopRunner) -> AsyncIterator[Judges]:
+        yield {SubjectKind.AGENT_RUN: NoModel()}
 
-    worker = JudgeWorker(store, queue, None, open_judge, {JUDGE: "v"}, LlmWatch(), concurrency=4)
+    worker = JudgeWorker(store, queue, None, open_judges, {JUDGE: "v"}, LlmWatch(), concurrency=4)
     quick(*worker.workers)
 
     def feed(names: Sequence[str]) -> None:
         store.runs += names
         for run_id in names:
-            queue.put(JudgeTask(("", run_id), run_id, Stage.CLOSING, (JUDGE,), "h", 1.0))
+            queue.add(JudgeTask(("", run_id), run_id, Stage.CLOSING, (JUDGE,), "h", 1.0))
 
     return Rig(
         start=worker.start,

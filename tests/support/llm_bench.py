@@ -11,9 +11,10 @@ from judging_bench import Bench as Detecting
 
 from tracejury.collector.judging.llm.descriptions import no_description
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
-from tracejury.collector.judging.llm.judge_request import PromptBudget
-from tracejury.collector.judging.llm.judge_worker import JudgeWorker
+from tracejury.collector.judging.llm.judge_worker import Judges, JudgeWorker
 from tracejury.collector.judging.llm.judging_steps import JudgingSteps
+from tracejury.collector.judging.llm.metrics import LlmJudgingMetrics
+from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.collector.judging.llm.run_judge import RunJudge
 from tracejury.collector.judging.llm.run_selector import RunSelector
 from tracejury.collector.judging.llm.stored import StoredCases
@@ -21,6 +22,7 @@ from tracejury.collector.judging.llm.verification import Verifier, Verify
 from tracejury.collector.judging.llm.windows import Windows
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.client import Client, Prompt
@@ -31,11 +33,11 @@ from tracejury.judges.llm.scripted import ScriptedClient, answer
 from tracejury.judges.llm.selection import Policy
 from tracejury.judges.reviews.candidates import CandidatesReview
 from tracejury.judges.suite import Suite
-from tracejury.processors.assemble import AssemblerConfig
+from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.spans import Span
-from tracejury.schemas.verdicts import JudgedSubject, Verdict
+from tracejury.schemas.verdicts import JudgedSubject, SubjectKind, Verdict
 
 PATIENCE = 30.0
 NAMES = ("plan-quality", "goal-fulfilment", "logical-consistency", "tool-calling")
@@ -76,25 +78,30 @@ def _call(top: str, number: int, turn: int, trace_id: str, padding: int) -> Span
     return Span(trace_id, span_id, top, "chat", 2 + turn * 2, 3 + turn * 2, attributes, service="farm")
 
 
-class Watch:
-    """Remembers what it is told."""
+class Watch(LlmJudgingMetrics):
+    """Counts, and remembers what it is told."""
 
     def __init__(self) -> None:
+        super().__init__(Telemetry("test"))
         self.stages: list[Stage] = []
         self.subjects: list[JudgedSubject] = []
         self.reviews: list[CandidatesReview] = []
         self.retries = 0
 
-    def judged(self, stage: Stage, said: Deliberation, seconds: float) -> None:  # noqa: ARG002  the protocol's
+    def judged(self, stage: Stage, said: Deliberation, seconds: float) -> None:
+        super().judged(stage, said, seconds)
         self.stages.append(stage)
 
-    def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:  # noqa: ARG002  the protocol's
+    def saved(self, subjects: Sequence[JudgedSubject], now: int) -> None:
+        super().saved(subjects, now)
         self.subjects += subjects
 
     def detectors_checked(self, review: CandidatesReview) -> None:
+        super().detectors_checked(review)
         self.reviews.append(review)
 
-    def put_back(self, reason: str) -> None:  # noqa: ARG002  the protocol's
+    def put_back(self, reason: str) -> None:
+        super().put_back(reason)
         self.retries += 1
 
 
@@ -107,6 +114,11 @@ class WorkerBench:
     def clock(self) -> int:
         """The detectors'."""
         return self.detecting.now if hasattr(self, "detecting") else T0
+
+    def later(self, seconds: int) -> None:
+        """The clock goes on; the judges look at it."""
+        self.detecting.now += seconds * SECOND
+        self.worker.worker.wake_event.wake()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -145,17 +157,18 @@ class LlmBench(WorkerBench):
         self.cases = StoredCases(store, AssemblerConfig(), lambda _span: False, self.clock)
         versions = {j.name: self.panel.version(j.name) for j in self.panel.judges}
         asked = policy or Policy()
-        windows = Windows(self.panel, asked, WindowRules(turns=5), self.queue) if streaming else None
-        self.selector = RunSelector(self.panel, asked, self.queue, windows, self.clock)
+        windows = Windows(self.panel, asked, WindowRules(turns=5), self.queue, self.cases.recent) if streaming else None
+        self.selector = RunSelector(self.panel, asked, self.queue, self.cases.recent, windows, self.clock)
         self.detecting = Detecting(store, suite or Suite([Booms()]), selectors=[self.selector])
         how = PromptBudget(self.panel, 30_000, lambda text: len(text) // 4)
 
         @asynccontextmanager
-        async def open_judge(runner: LoopRunner) -> AsyncIterator[RunJudge]:
+        async def open_judges(runner: LoopRunner) -> AsyncIterator[Judges]:
             steps = JudgingSteps(self.client, how, Verifier(verifier or self.client, verify, patience=patience))
-            yield RunJudge(steps, runner.run, self.cases, no_description, versions, self.watch, self.clock)
+            judge = RunJudge(steps, runner, self.cases, no_description, versions, self.watch, self.clock)
+            yield {SubjectKind.AGENT_RUN: judge}
 
-        self.worker = JudgeWorker(self.cases, self.queue, windows, open_judge, versions, self.watch, clock=self.clock)
+        self.worker = JudgeWorker(self.cases, self.queue, windows, open_judges, versions, self.watch, clock=self.clock)
 
     def settle(self) -> None:
         """Wait until the judges have nothing left to do."""

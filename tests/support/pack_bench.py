@@ -14,16 +14,15 @@ from judging_bench import Bench as Detecting
 from llm_bench import Watch, WorkerBench, until
 
 from tracejury.collector.judging.llm.descriptions import no_description
-from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
-from tracejury.collector.judging.llm.judge_request import PromptBudget
-from tracejury.collector.judging.llm.judge_worker import JudgeWorker
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue
+from tracejury.collector.judging.llm.judge_worker import Judges, JudgeWorker
 from tracejury.collector.judging.llm.judging_steps import JudgingSteps
 from tracejury.collector.judging.llm.packs.build import PackJudging, build_packs
 from tracejury.collector.judging.llm.packs.pack_judge import PackJudge
+from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.llm.verification import Verifier
 from tracejury.collector.judging.model.config import LlmConfig
-from tracejury.collector.judging.pipeline import Judge
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.reading import StoredReading
@@ -39,7 +38,7 @@ from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.spans import STATUS_ERROR, Span
-from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, Subject, SubjectKind, Verdict, session_subject_id
+from tracejury.schemas.verdicts import DETECTORS, Subject, SubjectKind, Verdict, session_subject_id
 
 SERVICE, CHAT = "shop", "chat-1"
 QUIET = 60
@@ -194,12 +193,15 @@ class PackBench(WorkerBench):
         how = PromptBudget(llm_judges_of(load_set("production"), "scripted"), 30_000, lambda text: len(text) // 4)
 
         @asynccontextmanager
-        async def open_judge(runner: LoopRunner) -> AsyncIterator[Judge[JudgeTask, JudgedSubject]]:
+        async def open_judges(runner: LoopRunner) -> AsyncIterator[Judges]:
             steps = JudgingSteps(self.client, how, Verifier(self.client, settings.verify, patience=None))
-            yield PackJudge(built.panel, built.sessions, steps, runner.run, no_description, self.watch, self.clock)
+            judge = PackJudge(
+                built.panel, self.cases, built.sessions, steps, runner, no_description, self.watch, self.clock
+            )
+            yield {SubjectKind.EXCHANGE: judge, SubjectKind.SESSION: judge}
 
         self.worker = JudgeWorker(
-            self.cases, self.queue, None, open_judge, built.panel.versions, self.watch, clock=self.clock
+            self.cases, self.queue, None, open_judges, built.panel.versions, self.watch, clock=self.clock
         )
 
     def settle(self) -> None:
@@ -209,6 +211,7 @@ class PackBench(WorkerBench):
     def _at_rest(self) -> bool:
         if (due := self.queue.next_due()) is not None and not self.queue.in_flight:
             self.detecting.now = max(self.detecting.now, due)
+            self.queue.wake_event.wake()  # the worker looks at its clock, which goes by ours
         return self.worker.idle
 
     def close(self) -> None:

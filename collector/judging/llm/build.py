@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from tracejury.collector.judging.model.budgeted import budget_of
 from tracejury.collector.judging.model.build import open_model, parameters
@@ -32,7 +33,7 @@ from tracejury.judges.packs.pack_types import Pack
 from tracejury.judges.packs.task_cards import load_cards
 from tracejury.processors.assemble import AssemblerConfig, TraceKey
 from tracejury.schemas.decisive import DECISIVE
-from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.spans import Span
@@ -40,29 +41,30 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 
 from .catch_up import CatchUp
-from .decisive.build import decisive_selectors, decisive_versions
 from .decisive.decisive_judge import DecisiveJudge
 from .decisive.decisive_selector import DecisiveSelector
-from .decisive.judged_traces import StoredJudgedTraces
+from .decisive.version import decisive_versions
 from .descriptions import Descriptions, no_description
 from .judge_queue import JudgeQueue, JudgeTask
-from .judge_worker import JudgeWorker
+from .judge_worker import Judges, JudgeWorker
 from .judging_steps import JudgingSteps
 from .metrics import LlmJudgingMetrics, watch_llm_judging
-from .open_verifier import open_verifier
 from .packs.build import PackJudging, build_packs, completions
 from .packs.pack_judge import PackJudge
 from .packs.pack_selector import PackSelector
-from .packs.session_closing import SessionKey
+from .packs.stored_sessions import SessionKey
 from .prompt_budget import prompt_budget
-from .retry_until_available import retry_until_available
 from .run_judge import RunJudge
 from .run_selector import RunSelector
 from .stored import StoredCases
-from .subject_judge import SubjectJudge
+from .verification import open_verifier
 from .windows import Windows
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+LEAST_SECONDS: Final = 1.0
+"""Between two tries of a read: a store that is away is not hammered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +113,11 @@ def build_llm_judging(
     for trouble in troubles:
         log.warning("%s", trouble)
     policy = policy_from(config, panel)
-    queue = JudgeQueue()
-    windows = Windows(panel, policy, windows_from(config), queue) if config.streaming and config.on else None
-    selector = RunSelector(panel, policy, queue, windows, clock)
     kept = StoredLlmJudging(store, answer_age=round(config.answer_cache_days * DAY), clock=clock)
-    cases = StoredCases(store, assembler, ours, clock)
+    queue, cases = JudgeQueue(), StoredCases(store, assembler, ours, clock)
+    streaming = config.streaming and config.on
+    windows = Windows(panel, policy, windows_from(config), queue, cases.recent) if streaming else None
+    selector = RunSelector(panel, policy, queue, cases.recent, windows, clock)
     packs = build_packs(packs_from(config, panel), config, store, cases, policy, queue, clock)
     versions = {**_versions(config, panel), **(packs.panel.versions if packs else {})}
     metrics = LlmJudgingMetrics(telemetry)
@@ -126,27 +128,24 @@ def build_llm_judging(
     )
 
     @asynccontextmanager
-    async def open_judge(runner: LoopRunner) -> AsyncIterator[Judge[JudgeTask, JudgedSubject]]:
+    async def open_judges(runner: LoopRunner) -> AsyncIterator[Judges]:
         budget = await retry_until_available(lambda: spent(clock()))
         secret = await retry_until_available(kept.mark_key)
         shared: dict[str, Any] = {"answers": kept, "budget": budget, "secret": secret, "clock": clock}
         async with open_model(config, **shared) as model, open_verifier(config, model, **shared) as verifier:
             worker.health.started(model.llm.missing_keys)
-            limit = model.llm.max_input_tokens
-            steps = JudgingSteps(
-                model.client, prompt_budget(panel, limit, model.llm.count_tokens, hints=config.hints), verifier
-            )
-            runs = RunJudge(steps, runner.run, cases, describe, versions, metrics, clock)
-            judged, completion = StoredJudgedTraces(store, cases), completions(packs)
-            others: dict[SubjectKind, Judge[JudgeTask, JudgedSubject]] = {
+            how = prompt_budget(panel, model.llm.max_input_tokens, model.llm.count_tokens, hints=config.hints)
+            steps = JudgingSteps(model.client, how, verifier)
+            judges: dict[SubjectKind, Judge[Sequence[JudgeTask], JudgedSubject]] = {
+                SubjectKind.AGENT_RUN: RunJudge(steps, runner, cases, describe, versions, metrics, clock),
                 SubjectKind.TRACE: DecisiveJudge(
-                    judged, model.client, runner.run, steps.how, versions, metrics, completion, clock
-                )
+                    cases, model.client, runner, how, versions, metrics, completions(packs), clock
+                ),
             }
             if packs is not None:
-                of_packs = PackJudge(packs.panel, packs.sessions, steps, runner.run, describe, metrics, clock)
-                others |= {SubjectKind.EXCHANGE: of_packs, SubjectKind.SESSION: of_packs}
-            yield SubjectJudge(runs, others)
+                of_packs = PackJudge(packs.panel, cases, packs.sessions, steps, runner, describe, metrics, clock)
+                judges |= {SubjectKind.EXCHANGE: of_packs, SubjectKind.SESSION: of_packs}
+            yield judges
 
     def spent(now: int) -> Budget:
         budget = budget_of(config.budget)
@@ -158,7 +157,7 @@ def build_llm_judging(
         cases,
         queue,
         windows,
-        open_judge,
+        open_judges,
         versions,
         metrics,
         concurrency=config.concurrency,
@@ -167,7 +166,7 @@ def build_llm_judging(
         tick=packs.closing.tick if packs else None,
         catch_up=catch_up,
     )
-    watch_llm_judging(telemetry, queue, windows, selector, catch_up)
+    watch_llm_judging(telemetry, queue, cases.recent, windows, selector, catch_up)
 
     def status(project: str) -> JudgesStatus:
         caps = {name: cap for name, cap in config.budget.model_dump().items() if isinstance(cap, int | float)}
@@ -190,10 +189,14 @@ def build_llm_judging(
                 windows.forget(key)
         if packs is not None:
             packs.closing.forget_traces({trace_id for _, trace_id in keys})
-        queue.drop(keys)
+        cases.recent.forget(keys)
+        queue.drop(lambda item: item.key[0] in keys)
 
     of_runs = (selector,) if config.on else ()
-    selectors = (*of_runs, *((packs.selector,) if packs else ()), *decisive_selectors(versions, queue, clock))
+    of_packs = (packs.selector,) if packs else ()
+    # Behind those whose entries it reads.
+    of_traces = (DecisiveSelector(versions[DECISIVE], queue, clock),) if DECISIVE in versions else ()
+    selectors = (*of_runs, *of_packs, *of_traces)
     return LlmJudging(panel, selectors, worker, status, drop, packs)
 
 
@@ -279,3 +282,13 @@ def policy_from(config: LlmConfig, panel: LlmJudges) -> Policy:
 def windows_from(config: LlmConfig) -> WindowRules:
     """When windows of live runs close."""
     return WindowRules(config.window.turns, config.window.seconds, config.window.tokens)
+
+
+async def retry_until_available(read: Callable[[], T]) -> T:
+    """The result of `read`, which blocks, once the store answers; other errors are raised."""
+    while True:
+        try:
+            return await asyncio.to_thread(read)
+        except RetryableError as error:
+            log.warning("LLM judges wait for the store: %s", error)
+            await asyncio.sleep(max(error.retry_after, LEAST_SECONDS))

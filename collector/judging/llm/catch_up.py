@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
-from tracejury.collector.store.over_budget import OverBudgetSubject
 from tracejury.judges.llm.budget import DAY, HOUR, Budget
-from tracejury.processors.assemble import SECOND
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome
 
-from .enqueue import resume
 from .judge_queue import JudgeQueue
 from .outcome import Versions, judgement_of
+from .pending_tasks import resume
+from .stored import StoredCases
 
 RETURNED: Final = "the budget has returned"
 """The reason of an entry that is pending again."""
 
-EVERY: Final = 15 * SECOND
-"""Between two looks."""
 OLDEST: Final = 7 * DAY
 """What arrived before is not caught up: nobody waits for it."""
 LOOKED_AT: Final = 200
@@ -34,37 +31,22 @@ BATCH: Final = 8
 """Subjects of one look: as long as a fresh one has to wait."""
 
 
-class LeftSubjects(Protocol):
-    """What is stored of them. It blocks; methods raise RetryableError, StoreError."""
-
-    def over_budget_count(self, since: int) -> int:
-        """The number of subjects left over budget, of what arrived since (unix nanos)."""
-
-    def over_budget(self, since: int, limit: int) -> Sequence[OverBudgetSubject]:
-        """These, the newest first; about `limit` rows."""
-
-    def save(self, subjects: Sequence[JudgedSubject]) -> None:
-        """Store ledger entries."""
-
-
 class CatchUp:
     """Makes subjects left over budget pending again. `tick` from one thread.
 
     `budget`: what is spent by now, with the caps (unix nanos to budget). `waiting`: subjects left, at the last look.
+
+    All of it is asked of the store, every 15 s. Two processes may make the same subject pending, with the same entries.
     """
 
     def __init__(
-        self, store: LeftSubjects, queue: JudgeQueue, versions: Versions, budget: Callable[[int], Budget]
+        self, store: StoredCases, queue: JudgeQueue, versions: Versions, budget: Callable[[int], Budget]
     ) -> None:
         self.waiting = 0
         self._store, self._queue, self._versions, self._budget = store, queue, versions, budget
-        self._next = 0
 
     def tick(self, now: int) -> None:
         """Queue the next few where there is room."""
-        if now < self._next:
-            return
-        self._next = now + EVERY
         self.waiting = self._store.over_budget_count(now - OLDEST)
         if not self.waiting or len(self._queue) or self._queue.overflowed:
             return

@@ -6,13 +6,14 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from cachetools import LRUCache
 
+from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.processors.architecture import DerivedArchitecture as Derived
 from tracejury.schemas.errors import TracejuryError
-from tracejury.schemas.llm_rows import Architecture, Source
+from tracejury.schemas.llm_rows import Source
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
 
 log = logging.getLogger(__name__)
@@ -22,16 +23,6 @@ DERIVED_AT: Final = (1, 5, 25, 125, 625)
 ENOUGH: Final = 25
 MAX_SERVICES: Final = 1000
 MAX_PINNED: Final = 10_000
-
-
-class ArchitectureStore(Protocol):
-    """Where descriptions of one project's services are kept; it blocks."""
-
-    def current(self, service: str) -> Architecture | None:
-        """The one that holds."""
-
-    def keep(self, service: str, text: str, source: Source) -> Architecture:
-        """Keep a version."""
 
 
 @dataclass(slots=True)
@@ -51,7 +42,7 @@ class Descriptions:
     seen `ENOUGH` traces.
     """
 
-    def __init__(self, store_of: Callable[[str], ArchitectureStore]) -> None:
+    def __init__(self, store_of: Callable[[str], StoredArchitectures]) -> None:
         self._store_of = store_of
         self._services: LRUCache[tuple[str, str], _Service] = LRUCache(MAX_SERVICES)
         self._pinned: LRUCache[tuple[str, str], str] = LRUCache(MAX_PINNED)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
 
-from tracejury.processors.assemble import SECOND
+from tracejury.collector.worker.log_throttle import LogThrottle
 from tracejury.schemas.errors import OverBudgetError
 from tracejury.schemas.verdicts import Judgement, Outcome
 
 log = logging.getLogger(__name__)
-
-PACE: Final = 60 * SECOND
-"""Between two lines of the log: a model that fails now and then does not fill it."""
 
 
 class JudgeHealth:
@@ -22,10 +18,10 @@ class JudgeHealth:
     `missing_keys`: the keys that the environment lacks at the start; "" once a call was answered.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], int]) -> None:
         self.problem = ""
         self.missing_keys = ""
-        self._logged_at: int | None = None
+        self._throttle = LogThrottle(clock)  # a model that fails now and then does not fill the log
         self._over: dict[str | None, OverBudgetError] = {}
 
     def started(self, missing_keys: str) -> None:
@@ -34,11 +30,10 @@ class JudgeHealth:
         if missing_keys:
             log.warning("LLM judges: %s", missing_keys)
 
-    def failed(self, why: str, now: int) -> None:
-        """A case brought nothing, at `now` (unix nanos)."""
+    def failed(self, why: str) -> None:
+        """A case brought nothing."""
         self.problem = why
-        if self._logged_at is None or now - self._logged_at >= PACE:
-            self._logged_at = now
+        if self._throttle.due("failed"):
             log.warning("LLM judges: %s (tracejury ledger tells which runs)", why)
 
     def over_budget(self, error: OverBudgetError) -> None:
@@ -50,10 +45,10 @@ class JudgeHealth:
         found = (self._over.get(whose) for whose in (None, project))
         return next((str(over) for over in found if over is not None and now < over.until), "")
 
-    def note(self, judgements: Sequence[Judgement], now: int) -> None:
+    def note(self, judgements: Sequence[Judgement]) -> None:
         """A case was judged: judges that scored nothing at all complain, a call that was answered ends it."""
         outcomes = {row.outcome for row in judgements}
         if Outcome.DONE in outcomes:
             self.problem = self.missing_keys = ""
         elif Outcome.FAILED in outcomes:
-            self.failed(next(row.reason for row in judgements if row.outcome is Outcome.FAILED), now)
+            self.failed(next(row.reason for row in judgements if row.outcome is Outcome.FAILED))

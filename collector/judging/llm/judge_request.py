@@ -1,28 +1,22 @@
-"""The cases of a task: what is put to LLM judges in one go. Pure."""
+"""What is put to LLM judges in one go: the cases of a task, and closing passes of short runs together. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
 
 from tracejury.judges.llm.case import Case, Stage
+from tracejury.judges.llm.groups import Group, groups
 from tracejury.judges.llm.members import LlmJudges
 from tracejury.judges.llm.schedule import closed_turns
-from tracejury.judges.llm.second_look import MOST_CHARACTERS
-from tracejury.processors.transcript import UNCUT, paper_transcript, plan_views, split, transcribe
+from tracejury.processors.transcript import UNCUT, group_record, paper_transcript, plan_views, split, transcribe
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import AgentRun, Trace
-from tracejury.schemas.transcript import Chapter
+from tracejury.schemas.transcript import Chapter, GroupRecord, Transcript
 
 from .judge_queue import JudgeTask
-
-LEAST_PER_TOKEN: Final = 3
-"""Characters: fewer than a token has on average."""
-
-LEAST_BUDGET: Final = 2000
-"""Tokens that a transcript may always take, whatever a model's limit leaves."""
+from .prompt_budget import PromptBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +28,16 @@ class JudgeRequest:
     turns: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class PromptBudget:
-    """Limits of requests: `budget` tokens for a transcript, counted by `count`.
-
-    `hints`: whether the judges are asked about the detectors' errors once they have answered; `look`: characters that a
-    second look may show beside it.
-    """
-
-    panel: LlmJudges
-    budget: int
-    count: Callable[[str], int]
-    hints: bool = True
-    look: int = MOST_CHARACTERS
-
-    def room(self, description: str) -> int:
-        """Tokens that a transcript may take beside the description of its service."""
-        return max(self.budget - len(description) // LEAST_PER_TOKEN, LEAST_BUDGET)
-
-
 def judge_requests(
-    task: JudgeTask, trace: Trace, run: AgentRun, how: PromptBudget, provisional: Iterable[Finding], architecture: str
+    task: JudgeTask,
+    trace: Trace,
+    run: AgentRun,
+    how: PromptBudget,
+    detected: Iterable[Finding],
+    provisional: Iterable[Finding],
+    architecture: str,
 ) -> list[JudgeRequest]:
-    """The cases of an entry: its plans, then its window or its closing pass."""
+    """The cases of an entry: its plans, then its window or its closing pass. `detected`: the detectors' findings."""
     paper = how.panel.transcript == "paper"
     transcript = paper_transcript(trace, run) if paper else transcribe(trace, run)
     views = plan_views(run, transcript)
@@ -68,7 +49,7 @@ def judge_requests(
         stage=task.stage,
         plans=views,
         provisional=tuple(f for f in provisional if task.stage is Stage.CLOSING and f.agent_run_id == run.id),
-        detected=tuple(f for f in task.findings if f.agent_run_id == run.id),
+        detected=tuple(f for f in detected if f.agent_run_id == run.id),
         architecture=architecture,
         probability=task.probability,
         uncut=None if paper else partial(transcribe, trace, run, UNCUT),
@@ -78,16 +59,6 @@ def judge_requests(
         return [JudgeRequest(case, chapters, (0, len(run.turns) - 1))]
     made = _plans(case, task, how)
     return made + _window(case, task, how) if task.stage is Stage.WINDOW else made
-
-
-def cut_down(request: JudgeRequest, how: PromptBudget) -> JudgeRequest | None:
-    """The same case in smaller chapters, for a model that reads less than it should; None if it reads too little."""
-    shown = [chapter.text for chapter in request.chapters]
-    budget = max(map(how.count, shown), default=0) // 2
-    if budget < LEAST_BUDGET:
-        return None
-    chapters = split(request.case.transcript, budget, how.count)
-    return replace(request, chapters=chapters if request.case.stage is Stage.CLOSING else chapters[-1:])
 
 
 def _plans(case: Case, task: JudgeTask, how: PromptBudget) -> list[JudgeRequest]:
@@ -114,3 +85,39 @@ def _window(case: Case, task: JudgeTask, how: PromptBudget) -> list[JudgeRequest
             window, split(so_far, how.room(case.architecture), how.count)[-1:], (turns[0].index, turns[-1].index)
         )
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRequest:
+    """Closing passes by themselves, and the record that shows their runs together; `full` makes it uncut."""
+
+    requests: tuple[JudgeRequest, ...]
+    record: GroupRecord
+    full: Callable[[], Transcript]
+
+    def shown(self, request: JudgeRequest) -> JudgeRequest:
+        """One of the passes with what its judges were shown."""
+        return replace(request, case=replace(request.case, transcript=self.record.transcript, uncut=self.full))
+
+
+def group_request(requests: Sequence[JudgeRequest], group: Group, how: PromptBudget) -> GroupRequest | None:
+    """The passes of runs of `group` as one request; None where the model could not read the record at once."""
+    trace = requests[0].case.trace
+    record = group_record(trace, group)
+    shown = record.transcript
+    if how.count(shown.header + "".join(step.text for step in shown.steps)) > how.room(requests[0].case.architecture):
+        return None
+    return GroupRequest(tuple(requests), record, lambda: group_record(trace, group, UNCUT).transcript)
+
+
+def by_group(trace: Trace, tasks: Iterable[JudgeTask], panel: LlmJudges) -> list[tuple[list[JudgeTask], Group]]:
+    """The tasks of the runs of a trace, those of one group together, each with all runs of the group."""
+    together = groups(trace, as_it_is=True) if panel.grouped else ()
+    group_of = {run.id: group for group in together for run in group}
+    alone = {run.id: (run,) for run in trace.runs}
+    found: dict[str, tuple[list[JudgeTask], Group]] = {}
+    for task in tasks:
+        own = alone[task.subject_id]
+        group = group_of.get(task.subject_id, own) if task.stage is Stage.CLOSING else own
+        found.setdefault(group[0].id, ([], group))[0].append(task)
+    return list(found.values())

@@ -6,29 +6,29 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager
-from dataclasses import replace
 from typing import Any, Final
 
 from tracejury.collector.judging.pipeline import Judge, NotYetError
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import OutageLog
-from tracejury.collector.worker.worker import Task, Work, Worker
+from tracejury.collector.worker.worker import QueueWork, Task, Worker
 from tracejury.judges.llm.case import Stage
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.errors import OverBudgetError, RetryableError, TracejuryError
-from tracejury.schemas.verdicts import JudgedSubject, Outcome
+from tracejury.schemas.verdicts import JudgedSubject, Outcome, SubjectKind
 
 from .batch_writer import BatchWriter
 from .catch_up import CatchUp
-from .enqueue import resume
 from .judge_health import JudgeHealth
-from .judge_queue import JudgeQueue, JudgeTask
+from .judge_queue import JudgeItem, JudgeQueue, JudgeTask, SubjectKey
+from .metrics import LlmJudgingMetrics
 from .outcome import Versions, renewed, unjudged
+from .pending_tasks import resume
 from .stored import StoredCases
-from .watch import LlmJudgingObserver
 from .windows import Windows
 
 log = logging.getLogger(__name__)
@@ -40,17 +40,21 @@ LONGEST_SECONDS: Final = 900.0
 """Between two tries of a run while the model cannot be reached: so it is tried for a day."""
 WAIT_SECONDS: Final = 2.0
 """Between two looks of a subject at whether those that it follows from are judged."""
+CATCH_UP_SECONDS: Final = 15.0
 RESUME_ROWS: Final = 5000
 RESUME_BELOW: Final = 200
 """Number of waiting runs below which pending runs are read back after an overflow."""
 
-OpenJudge = Callable[[LoopRunner], AbstractAsyncContextManager[Judge[JudgeTask, JudgedSubject]]]
+Judges = Mapping[SubjectKind, Judge[Sequence[JudgeTask], JudgedSubject]]
+"""The judge of each kind of subject. Of one kind and trace several tasks may be put before it at once."""
+
+OpenJudges = Callable[[LoopRunner], AbstractAsyncContextManager[Judges]]
 
 
-class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
-    """Has runs judged, `concurrency` at a time.
+class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
+    """Has subjects judged, `concurrency` at a time.
 
-    `open_judge` is entered in the event loop of a thread of its own: what is slow to import belongs there. `clock`
+    `open_judges` is entered in the event loop of a thread of its own: what is slow to import belongs there. `clock`
     gives unix nanos; `tick` is called with it once a second.
     """
 
@@ -59,9 +63,9 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         store: StoredCases,
         queue: JudgeQueue,
         windows: Windows | None,
-        open_judge: OpenJudge,
+        open_judges: OpenJudges,
         versions: Versions,
-        observer: LlmJudgingObserver,
+        observer: LlmJudgingMetrics,
         *,
         concurrency: int = 8,
         listeners: Listeners | None = None,
@@ -70,8 +74,9 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         catch_up: CatchUp | None = None,
     ) -> None:
         self.trouble = ""  # why the judges cannot work, one line
-        self.health = JudgeHealth()
-        self._store, self._queue, self._open_judge, self._versions = store, queue, open_judge, versions
+        self.health = JudgeHealth(clock)
+        super().__init__(queue)
+        self._store, self._queue, self._open_judges, self._versions = store, queue, open_judges, versions
         self._observer, self._clock, self._listeners = observer, clock, listeners or Listeners()
         # Twice what can be held while more is read back: among the oldest there is always something new.
         self._most_rows = max(RESUME_ROWS, 2 * (concurrency + RESUME_BELOW) * len(versions))
@@ -81,22 +86,21 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         self.worker = Worker("llm-judges", self, outage, wake=queue.wake_event, threads=concurrency, clock=clock)
         self.workers: list[Worker[Any, Any]] = [self._writer.worker, self.worker]
         if windows is not None:
-            closing = Task(lambda: windows.tick(clock()))
-            outage = OutageLog("closing windows of live runs", "fails", "works again", clock)
-            self.workers.append(Worker("llm-judges-windows", closing, outage, every=TICK_SECONDS, clock=clock))
+            self._repeat("windows", windows.tick, TICK_SECONDS, "closing windows of live runs")
         if tick is not None:
-            look = Task(lambda: tick(clock()))
-            outage = OutageLog("closing sessions", "waits for the store", "goes on", clock)
-            self.workers.append(Worker("llm-judges-sessions", look, outage, every=TICK_SECONDS, clock=clock))
+            self._repeat("sessions", tick, TICK_SECONDS, "closing sessions")
         if catch_up is not None:
-            caught = Task(lambda: catch_up.tick(clock()))
-            outage = OutageLog("catching up over-budget runs", "waits for the store", "goes on", clock)
-            self.workers.append(Worker("llm-judges-catch-up", caught, outage, every=TICK_SECONDS, clock=clock))
-        self._judge: Judge[JudgeTask, JudgedSubject] | None = None
+            self._repeat("catch-up", catch_up.tick, CATCH_UP_SECONDS, "catching up over-budget runs")
+        self._judges: Judges = {}
         self._runner: LoopRunner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._main: asyncio.Task[None] | None = None
         self._thread: threading.Thread | None = None
+
+    def _repeat(self, name: str, tick: Callable[[int], None], every: float, what: str) -> None:
+        outage = OutageLog(what, "waits for the store", "goes on", self._clock)
+        task = Task(lambda: tick(self._clock()))
+        self.workers.append(Worker(f"llm-judges-{name}", task, outage, every=every, clock=self._clock))
 
     def start(self) -> None:
         """Start the threads; runs that an earlier process left pending come first."""
@@ -148,7 +152,7 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         if self.worker.stopping.is_set():  # `stop` found no loop yet, and cancels nothing
             return
         runner = LoopRunner()
-        async with self._open_judge(runner) as self._judge:
+        async with self._open_judges(runner) as self._judges:
             self._runner = runner
             with self._starting:
                 if not self.worker.stopping.is_set():
@@ -156,40 +160,47 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
                         worker.start()
             await asyncio.Event().wait()  # until it is cancelled
 
-    def due(self, now: int) -> Sequence[JudgeTask]:
-        """The next run; after an overflow, pending runs are read back first."""
+    def due(self, now: int) -> Sequence[JudgeItem]:
+        """The next task with those of its group; after an overflow, pending runs are read back first."""
         queue = self._queue
         if queue.overflowed and len(queue) < RESUME_BELOW and self._resuming.acquire(blocking=False):
             try:
                 self._resume()
             finally:
                 self._resuming.release()
-        task = queue.take(now)
-        return () if task is None else (task,)
+        return queue.take_next(now)
 
     def next_due(self) -> int | None:
-        """Look now and then for runs that were put back: their time comes by the clock."""
-        return None if self._queue.next_due() is None else self._clock() + round(TICK_SECONDS * SECOND)
+        """When a run that was put back is due; at the latest in a second, as the clock may jump."""
+        due = self._queue.next_due()
+        return None if due is None else min(due, self._clock() + round(TICK_SECONDS * SECOND))
 
-    def process(self, batch: Sequence[JudgeTask]) -> Iterator[JudgedSubject]:
-        """The judgements of a run, subject by subject; each is saved before the next request."""
-        return (subject for task in batch for subject in self._subjects(task))
+    def process(self, batch: Sequence[JudgeItem]) -> None:
+        """Ask the judges. Each answer is stored, with those of other threads, before the next question.
 
-    def save(self, result: Iterable[JudgedSubject]) -> None:
-        """Save each together with those of other threads."""
-        for subject in result:
-            self._writer.put(subject)
+        For what is asked next may follow from what is stored by then, and a trace that was read back may have hundreds
+        of runs. Where the judges fail, tasks without an answer are tried later, or given up with the reason.
+        """
+        left = {item.value.subject_id: item for item in batch}
+        kind, key = batch[0].value.kind, batch[0].value.key
+        try:
+            self._ask(batch, left)
+        except CancelledError:
+            raise
+        except NotYetError:
+            self._wait(left.values(), WAIT_SECONDS)
+        except OverBudgetError as error:
+            self.health.over_budget(error)
+            self._give_up(left.values(), Outcome.OVER_BUDGET, str(error))
+        except RetryableError as error:
+            if left and not self.worker.stopping.is_set():
+                self._try_later([*left.values()], error)
+        except Exception as error:  # one run that cannot be judged must not stop the others
+            log.exception("%s %s of trace %r cannot be judged", kind, ", ".join(left), key[1])
+            self._give_up(left.values(), Outcome.FAILED, f"{type(error).__name__}: {error}"[:200])
 
-    def done(self, batch: Sequence[JudgeTask]) -> None:
-        """Allow the next revision of these runs to be judged."""
-        for task in batch:
-            self._queue.done(task)
-
-    def put_back(self, batch: Sequence[JudgeTask], not_before: int) -> None:
-        """Have these runs judged again."""
-        for task in batch:
-            self._queue.put_again(replace(task, not_before=not_before))
-            self._queue.done(task)
+    def save(self, result: None) -> None:
+        """Nothing is left to store."""
 
     def _resume(self) -> None:
         self._queue.overflowed = False
@@ -203,75 +214,50 @@ class JudgeWorker(Work[JudgeTask, Iterable[JudgedSubject]]):
         if resume(self._queue, rows, self._versions) and len(rows) >= self._most_rows:
             self._queue.overflowed = True
 
-    def _subjects(self, task: JudgeTask) -> Iterator[JudgedSubject]:
-        left = {one.subject_id: one for one in task.each}
-        try:
-            yield from self._answers(task, left)
-        except NotYetError:
-            self._put_again(_rest(left), WAIT_SECONDS)
-        except OverBudgetError as error:
-            self.health.over_budget(error)
-            yield from self._give_up(_rest(left), Outcome.OVER_BUDGET, str(error))
-        except RetryableError as error:
-            if not self.worker.stopping.is_set():
-                yield from self._try_later(_rest(left), error)
-        except Exception as error:  # one run that cannot be judged must not stop the others
-            log.exception("%s %s of trace %r cannot be judged", task.kind, task.subject_id, task.key[1])
-            yield from self._give_up(_rest(left), Outcome.FAILED, f"{type(error).__name__}: {error}"[:200])
-
-    def _answers(self, task: JudgeTask, left: dict[str, JudgeTask]) -> Iterator[JudgedSubject]:
-        """What the judges say of the task; those of `left`, by subject, of which there is a result are removed."""
-        assert self._judge is not None  # noqa: S101  the threads start after it
-        for subject in self._judge.ask(task):
-            one = _about(task, subject)
-            replaced = self._queue.replaced(one)  # the ledger says so already, and later than this
-            if not replaced and self._store.stays(subject):
-                self.health.note(subject.judgements, self._clock())
-                yield subject  # it is stored when this goes on
+    def _ask(self, batch: Sequence[JudgeItem], left: dict[str, JudgeItem]) -> None:
+        """Store what the judges say; of several tasks, those that have a result are removed from `left`."""
+        for subject in self._judges[batch[0].value.kind].ask([item.value for item in batch]):
+            about = {row.subject.id for row in subject.judgements}
+            item = next((item for item in batch if item.value.subject_id in about), batch[0])
+            is_replaced = self._queue.is_replaced(item)  # the ledger says so already, and later than this
+            if not is_replaced and self._store.stays(subject):
+                self.health.note(subject.judgements)
+                self._writer.put(subject)
             if not self._store.stays(subject):
+                self._store.recent.forget([item.key[0]])
                 for each in left.values():
-                    self._store.empty_answers(each.kind, each.subject_id, each.key)
-                self._put_again(_rest(left), WAIT_SECONDS)
+                    self._store.empty_answers(each.value.kind, each.value.subject_id, each.value.key)
+                self._wait(left.values(), WAIT_SECONDS)
                 return
-            if task.others:
-                left.pop(one.subject_id, None)
-            elif replaced:
+            if len(batch) > 1:
+                left.pop(item.value.subject_id, None)
+            elif is_replaced:
                 return
 
-    def _try_later(self, task: JudgeTask, error: RetryableError) -> Iterator[JudgedSubject]:
+    def _try_later(self, items: Sequence[JudgeItem], error: RetryableError) -> None:
         """Back off and try again; a window is dropped, since the closing pass covers it."""
-        self.health.failed(str(error), self._clock())
+        self.health.failed(str(error))
         self._observer.put_back(type(error).__name__)
-        if task.stage is not Stage.CLOSING:
+        if items[0].value.stage is not Stage.CLOSING:
             return
-        if task.tries + 1 >= MAX_TRIES:
-            yield from self._give_up(task, Outcome.FAILED, str(error))
+        tries = max(item.tries for item in items)
+        if tries + 1 >= MAX_TRIES:
+            self._give_up(items, Outcome.FAILED, str(error))
             return
-        wait = max(error.retry_after, min(BACK_OFF_SECONDS * 2**task.tries, LONGEST_SECONDS))
-        self._put_again(replace(task, tries=task.tries + 1), wait)
+        for item in items:
+            item.tries = tries + 1
+        self._wait(items, max(error.retry_after, min(BACK_OFF_SECONDS * 2**tries, LONGEST_SECONDS)))
 
-    def _put_again(self, task: JudgeTask, wait: float) -> None:
-        """Try a task once more after `wait` seconds."""
-        self._queue.put_again(replace(task, not_before=self._clock() + round(wait * SECOND), trace=None))
+    def _wait(self, items: Iterable[JudgeItem], seconds: float) -> None:
+        """Try these again later."""
+        self._queue.put_back(items, self._clock() + round(seconds * SECOND))
 
-    def _give_up(self, task: JudgeTask, outcome: Outcome, reason: str) -> Iterator[JudgedSubject]:
+    def _give_up(self, items: Iterable[JudgeItem], outcome: Outcome, reason: str) -> None:
         """Record why a closing pass did not happen; a window leaves no entry, since a closing pass is to come."""
-        for one in task.each:
-            if one.stage is Stage.CLOSING and not self._queue.replaced(one):
-                yield unjudged(one, outcome, reason, self._versions, one.judged_at(self._clock()))
+        tasks = [i.value for i in items if i.value.stage is Stage.CLOSING and not self._queue.is_replaced(i)]
+        now = self._clock()
+        self._writer.put(*(unjudged(task, outcome, reason, self._versions, task.judged_at(now)) for task in tasks))
 
     def _publish(self, subjects: Sequence[JudgedSubject]) -> None:
         self._observer.saved(subjects, self._clock())
         self._listeners.subjects_judged(subjects)
-
-
-def _about(task: JudgeTask, subject: JudgedSubject) -> JudgeTask:
-    """The task that a result is of."""
-    ids = {row.subject.id for row in subject.judgements}
-    return next((one for one in task.others if one.subject_id in ids), replace(task, others=()))
-
-
-def _rest(left: Mapping[str, JudgeTask]) -> JudgeTask:
-    """The tasks of which there is no result yet, as one."""
-    first, *others = left.values()
-    return replace(first, others=tuple(others))

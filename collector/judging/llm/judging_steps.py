@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.client import Client
+from tracejury.judges.llm.deliberation import deliberate
 from tracejury.judges.llm.group_deliberation import UnreadableTogetherError, deliberate_together
 from tracejury.judges.reviews.candidates import CandidatesReview, review_candidates
 from tracejury.judges.reviews.detected_errors import detected_errors
+from tracejury.processors.transcript import split
 from tracejury.schemas.errors import PromptTooLongError
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.transcript import Chapter
 
-from .group_request import GroupRequest
-from .judge_request import JudgeRequest, PromptBudget
-from .judge_with_fallback import judge_with_fallback
+from .judge_request import GroupRequest, JudgeRequest
+from .prompt_budget import PromptBudget, ask_shortened
 from .run_prompts import run_prompts
 from .verification import Verifier
+
+
+def longest(count: Callable[[str], int], chapters: Iterable[Chapter]) -> int:
+    """Tokens of the longest chapter."""
+    return max((count(chapter.text) for chapter in chapters), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +44,21 @@ class JudgingSteps:
         Raises:
             OverBudgetError, RetryableError: the case was not judged and can be later.
         """
-        said = await judge_with_fallback(request, self.how, self.client, bypass_cache=bypass_cache)
-        return await self.verifier.of_run(request.case, said, stored, bypass_cache=bypass_cache)
+        case, count = request.case, self.how.count
+
+        async def ask(chapters: Sequence[Chapter]) -> Deliberation:
+            deliberating = deliberate(case, self.how.panel, chapters, self.how.look)
+            return await run_prompts(deliberating, self.client, bypass_cache=bypass_cache)
+
+        def shorten(room: int) -> tuple[Chapter, ...]:
+            chapters = split(case.transcript, room, count)
+            return chapters if case.stage is Stage.CLOSING else chapters[-1:]
+
+        try:
+            said = await ask_shortened(request.chapters, ask, partial(longest, count), shorten)
+        except PromptTooLongError as error:
+            return Deliberation(failures=dict.fromkeys(case.judges, str(error)))
+        return await self.verifier.of_run(case, said, stored, bypass_cache=bypass_cache)
 
     async def judge_together(
         self, request: GroupRequest, stored: Iterable[Finding] = (), *, bypass_cache: bool = False

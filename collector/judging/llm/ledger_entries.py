@@ -9,7 +9,8 @@ from typing import Final
 from tracejury.judges.llm.selection import Decision
 from tracejury.schemas.verdicts import Judgement, LedgerKey, LedgerRecord, Outcome, Subject
 
-from .judge_queue import AGAIN
+AGAIN: Final = "asked for again after it failed"
+"""The reason of a pending entry that bypasses the answer cache: the cached answer may have caused the failure."""
 
 RETRIED: Final = frozenset({Outcome.FAILED, Outcome.OVER_BUDGET})
 """Outcomes that are judged again on a request to catch up."""

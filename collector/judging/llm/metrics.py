@@ -13,6 +13,7 @@ from tracejury.schemas.verdicts import JudgedSubject, SubjectKind
 
 from .catch_up import CatchUp
 from .judge_queue import JudgeQueue
+from .recent_traces import RecentTraces
 from .run_selector import RunSelector
 from .windows import Windows
 
@@ -20,7 +21,7 @@ NANOS = 1e9
 
 
 class LlmJudgingMetrics:
-    """Counts of LLM judging."""
+    """Counts of LLM judging. Any thread."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         meter = telemetry.meter
@@ -101,6 +102,7 @@ class LlmJudgingMetrics:
 def watch_llm_judging(
     telemetry: Telemetry,
     queue: JudgeQueue,
+    recent: RecentTraces,
     windows: Windows | None,
     selector: RunSelector,
     catch_up: CatchUp | None = None,
@@ -109,7 +111,7 @@ def watch_llm_judging(
     gauge = telemetry.gauge
     gauge("tracejury_panel_waiting_runs", "Runs that wait for LLM judges", lambda: len(queue))
     gauge("tracejury_panel_runs_in_flight", "Runs before the LLM judges", lambda: queue.in_flight)
-    gauge("tracejury_panel_held_bytes", "Bytes of traces held for LLM judges", lambda: queue.held_bytes, "By")
+    gauge("tracejury_panel_held_bytes", "Bytes of traces held for LLM judges", lambda: recent.held_bytes, "By")
     if windows is not None:
         gauge("tracejury_panel_live_traces", "Live traces watched for windows", lambda: len(windows))
     if catch_up is not None:

@@ -1,22 +1,51 @@
-"""How much of a model's context a transcript may take."""
+"""How much of a model's context a record may take, and what is done where the model reads less than it should."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Final, TypeVar
 
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.members import LlmJudges
 from tracejury.judges.llm.prompt_rules import system_text
 from tracejury.judges.llm.second_look import MOST_CHARACTERS
+from tracejury.schemas.errors import PromptTooLongError
 
-from .judge_request import LEAST_PER_TOKEN, PromptBudget
+P = TypeVar("P")
+T = TypeVar("T")
+
+LEAST_PER_TOKEN: Final = 3
+"""Characters: fewer than a token has on average."""
+
+LEAST_BUDGET: Final = 2000
+"""Tokens that a transcript may always take, whatever a model's limit leaves."""
 
 RESERVED: Final = 6_000
 """Tokens reserved for the rest of a prompt: the questions, provisional findings, detectors' errors."""
 
 LOOKED: Final = 0.25
 """Share of the room for a transcript that second looks may take at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptBudget:
+    """Limits of requests: `budget` tokens for a transcript, counted by `count`.
+
+    `hints`: whether the judges are asked about the detectors' errors once they have answered; `look`: characters that a
+    second look may show beside it.
+    """
+
+    panel: LlmJudges
+    budget: int
+    count: Callable[[str], int]
+    hints: bool = True
+    look: int = MOST_CHARACTERS
+
+    def room(self, description: str) -> int:
+        """Tokens that a transcript may take beside the description of its service."""
+        return max(self.budget - len(description) // LEAST_PER_TOKEN, LEAST_BUDGET)
 
 
 def prompt_budget(panel: LlmJudges, max_input_tokens: int, count: Callable[[str], int], *, hints: bool) -> PromptBudget:
@@ -29,3 +58,27 @@ def prompt_budget(panel: LlmJudges, max_input_tokens: int, count: Callable[[str]
     looks = min(panel.lookup * MOST_CHARACTERS // LEAST_PER_TOKEN, int(left * LOOKED))
     look = looks * LEAST_PER_TOKEN // panel.lookup if panel.lookup else 0
     return PromptBudget(panel, left - looks, count, hints, look)
+
+
+async def ask_shortened(
+    record: P,
+    ask: Callable[[P], Awaitable[T]],
+    tokens: Callable[[P], int],
+    shorten: Callable[[int], P],
+    least: int = LEAST_BUDGET,
+) -> T:
+    """The answer about a record, by half as much of it at a time, and again, while the model cannot read the prompt.
+
+    `tokens`: how many a prompt shows of a record; `shorten`: the record in prompts that show at most so many.
+
+    Raises:
+        PromptTooLongError: half of it would be fewer than `least` tokens.
+    """
+    while True:
+        try:
+            return await ask(record)
+        except PromptTooLongError:
+            room = await asyncio.to_thread(tokens, record) // 2
+            if room < least:
+                raise
+            record = await asyncio.to_thread(shorten, room)

@@ -14,7 +14,11 @@ MAX_REQUESTED: Final = 100_000
 
 
 class RequestedTraces:
-    """Bounded. Any thread."""
+    """Bounded. Any thread.
+
+    Not in the store: whoever asks waits until the detectors have judged the trace, which is when the request is used
+    up, and asks again after a restart. Of several processes the one that is asked must be the one that judges.
+    """
 
     def __init__(self) -> None:
         self._requested: dict[TraceKey, bool] = {}  # by hand, else to catch up with what was left

@@ -4,88 +4,75 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Protocol, TypeVar
 
+from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.groups import Group
 from tracejury.judges.llm.subjects import UNDECIDED, subjects
-from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.detector_opinions import DetectorOpinion
-from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.findings import FindingState
 from tracejury.schemas.trajectory import AgentRun, Trace
 from tracejury.schemas.verdicts import JudgedSubject, Outcome
 
-from .group_request import by_group, group_request
 from .judge_queue import JudgeTask
-from .judge_request import JudgeRequest, judge_requests
+from .judge_request import JudgeRequest, by_group, group_request, judge_requests
 from .judging_steps import JudgingSteps
+from .metrics import LlmJudgingMetrics
 from .outcome import StoredJudgements, Versions, closing, unjudged, window
+from .recent_traces import FoundTrace
 from .stored import StoredCases
-from .watch import LlmJudgingObserver
-
-T = TypeVar("T")
-
-
-class Call(Protocol):
-    """Runs a coroutine elsewhere and waits for it."""
-
-    def __call__(self, coroutine: Coroutine[Any, Any, T], /) -> T:
-        """The result of the call; raises its error."""
 
 
 class RunJudge:
-    """LLM judges of agent runs. Any thread; `call` runs a coroutine in the event loop of the client."""
+    """LLM judges of agent runs. Any thread; `runner` is of the client's event loop."""
 
     def __init__(
         self,
         steps: JudgingSteps,
-        call: Call,
+        runner: LoopRunner,
         store: StoredCases,
         describe: Callable[[Trace, AgentRun], str],
         versions: Versions,
-        observer: LlmJudgingObserver,
+        observer: LlmJudgingMetrics,
         clock: Callable[[], int],
     ) -> None:
-        self._steps, self._call, self._store, self._describe = steps, call, store, describe
+        self._steps, self._run, self._store, self._describe = steps, runner.run, store, describe
         self._versions, self._observer, self._clock = versions, observer, clock
-        self._reading, self._preparing = threading.Lock(), threading.Lock()
-        self._last: tuple[tuple[TraceKey, int], tuple[Trace, tuple[Finding, ...]] | None] | None = None
+        self._preparing = threading.Lock()
 
-    def ask(self, task: JudgeTask) -> Iterator[JudgedSubject]:
-        """See `Judge`: the plans and the window of a live run, or its closing pass; with it, those of `task.others`."""
-        newest = self._read(max(task.each, key=lambda one: one.received_through))
-        trace = newest.trace
-        there = [replace(one, trace=trace, findings=newest.findings) for one in task.each]
-        runs = {run.id for run in trace.runs} if trace is not None else set()
-        judged = {run.id for run in subjects(trace)} if trace is not None else set()
-        left = [one for one in there if one.subject_id in judged]
-        for one in there:
-            if one.subject_id not in judged:
-                known = UNDECIDED if one.subject_id in runs else "it became part of another run"
-                why = known if trace is not None else "its spans are gone"
-                yield unjudged(one, Outcome.SUPERSEDED, why, self._versions, one.judged_at(self._clock()))
-        if trace is None:
+    def ask(self, tasks: Sequence[JudgeTask]) -> Iterator[JudgedSubject]:
+        """See `Judge`: the plans and the window of a live run, or closing passes of runs of one trace."""
+        found = self._store.load(tasks[0].key, max(task.received_through for task in tasks))
+        judged = {run.id for run in subjects(found[0])} if found else set()
+        for task in tasks:
+            if task.subject_id not in judged:
+                is_run = found is not None and found[0].run(task.subject_id) is not None
+                known = UNDECIDED if is_run else "it became part of another run"
+                why = known if found else "its spans are gone"
+                yield unjudged(task, Outcome.SUPERSEDED, why, self._versions, task.judged_at(self._clock()))
+        if found is None:
             return
-        for tasks, group in by_group(trace, left, self._steps.how.panel):
-            results = self._together(trace, tasks, group) if len(group) > 1 else None
-            for one in tasks if results is None else ():
-                yield from self._alone(trace, one)
+        left = [task for task in tasks if task.subject_id in judged]
+        for together, group in by_group(found[0], left, self._steps.how.panel):
+            results = self._together(found, together, group) if len(group) > 1 else None
+            for task in together if results is None else ():
+                yield from self._alone(found, task)
             yield from results or ()
 
-    def _alone(self, trace: Trace, task: JudgeTask) -> Iterator[JudgedSubject]:
-        stored, requests = self._requests(trace, task)
+    def _alone(self, found: FoundTrace, task: JudgeTask) -> Iterator[JudgedSubject]:
+        stored, requests = self._requests(found, task)
         for request in requests:
             began = time.perf_counter()
-            said = self._call(self._steps.judge(request, stored.findings, bypass_cache=task.bypass_cache))
+            said = self._run(self._steps.judge(request, stored.findings, bypass_cache=task.bypass_cache))
             self._observer.judged(request.case.stage, said, time.perf_counter() - began)
             (opinions,) = self._check_detectors([(request, said)], bypass_cache=task.bypass_cache)
             yield replace(self._outcome(task, request, said, stored), opinions=opinions)
 
-    def _together(self, trace: Trace, tasks: Sequence[JudgeTask], group: Group) -> list[JudgedSubject] | None:
+    def _together(self, found: FoundTrace, tasks: Sequence[JudgeTask], group: Group) -> list[JudgedSubject] | None:
         """The closing passes of runs of a group by one call; None where the group is too large for one."""
-        prepared = [self._requests(trace, task) for task in tasks]
+        prepared = [self._requests(found, task) for task in tasks]
         with self._preparing:
             request = group_request([requests[0] for _, requests in prepared], group, self._steps.how)
         if request is None:
@@ -93,7 +80,7 @@ class RunJudge:
         began = time.perf_counter()
         known = {f.id: f for stored, _ in prepared for f in stored.findings}
         bypass = any(task.bypass_cache for task in tasks)
-        answers = self._call(self._steps.judge_together(request, tuple(known.values()), bypass_cache=bypass))
+        answers = self._run(self._steps.judge_together(request, tuple(known.values()), bypass_cache=bypass))
         spent = (time.perf_counter() - began) / len(answers)
         for shown, said in answers:
             self._observer.judged(shown.case.stage, said, spent)
@@ -103,14 +90,15 @@ class RunJudge:
             for task, (stored, _), (shown, said), opinions in zip(tasks, prepared, answers, checked, strict=True)
         ]
 
-    def _requests(self, trace: Trace, task: JudgeTask) -> tuple[StoredJudgements, list[JudgeRequest]]:
+    def _requests(self, found: FoundTrace, task: JudgeTask) -> tuple[StoredJudgements, list[JudgeRequest]]:
+        trace, detected = found
         run = trace.run(task.subject_id)
         assert run is not None  # noqa: S101  it was looked up before
         stored = StoredJudgements() if task.fresh else self._store.stored(trace, task.subject_id)
         open_findings = [f for f in stored.findings if f.state is FindingState.PROVISIONAL and f.judge in task.judges]
         description = self._describe(trace, run)
         with self._preparing:  # threads that compute slow down the receivers: one at a time
-            return stored, judge_requests(task, trace, run, self._steps.how, open_findings, description)
+            return stored, judge_requests(task, trace, run, self._steps.how, detected, open_findings, description)
 
     def _check_detectors(
         self, judged: Sequence[tuple[JudgeRequest, Deliberation]], *, bypass_cache: bool
@@ -119,7 +107,7 @@ class RunJudge:
         if not any(self._steps.checks(request, said) for request, said in judged):
             return [() for _ in judged]
         detected = self._store.detected(judged[0][0].case.trace)  # what another pass was told is in the store alone
-        review = self._call(self._steps.check(judged, detected, bypass_cache=bypass_cache))
+        review = self._run(self._steps.check(judged, detected, bypass_cache=bypass_cache))
         self._observer.detectors_checked(review)
         home = {finding.id: finding.agent_run_id for finding in detected}
         first, *others = (request.case.run.id for request, _ in judged)
@@ -127,17 +115,6 @@ class RunJudge:
         for opinion in review.opinions:
             by_run.get(home.get(opinion.finding_id, first), by_run[first]).append(opinion)
         return [tuple(opinions) for opinions in by_run.values()]
-
-    def _read(self, task: JudgeTask) -> JudgeTask:
-        if task.trace is not None:
-            return task
-        with self._reading:
-            # A trace with many runs comes here once for each of them, one after another.
-            asked = (task.key, task.received_through)
-            if self._last is None or self._last[0] != asked:
-                self._last = (asked, self._store.load(task.key))
-            found = self._last[1]
-        return replace(task, trace=found[0], findings=found[1]) if found else task
 
     def _outcome(
         self, task: JudgeTask, request: JudgeRequest, said: Deliberation, stored: StoredJudgements

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -9,19 +10,24 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.over_budget import OverBudgetSubject, over_budget, over_budget_count
+from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.processors.assemble import AssemblerConfig, TraceKey
 from tracejury.schemas.findings import LIVE, Finding
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.spans import Span
-from tracejury.schemas.trajectory import Trace
-from tracejury.schemas.verdicts import JudgedSubject, Outcome, SubjectKind
+from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.verdicts import JudgedSubject, Outcome, SubjectKind, Verdict
 
 from .outcome import StoredJudgements, judgement_of
+from .recent_traces import FoundTrace, RecentTraces
 
 
 class StoredCases:
-    """Traces and their LLM judgements, of every tenant. `ours` recognises the spans of our own judge calls."""
+    """Traces and their LLM judgements, of every tenant. `ours` recognises the spans of our own judge calls.
+
+    `recent`: traces that need not be read.
+    """
 
     def __init__(
         self,
@@ -31,15 +37,27 @@ class StoredCases:
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._store, self._config, self._ours, self._clock = store, config, ours, clock
+        self._reading = threading.Lock()
+        self.recent = RecentTraces()
 
-    def load(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
-        """The stored trace and the detectors' findings that hold in it, None where there is none (any more)."""
-        tenant, trace_id = key
-        judging = StoredJudging(self._store, tenant)
-        trace = stored_trace(judging, trace_id, tenant, self._config, self._clock(), self._ours)
-        if trace is None:
-            return None
-        return trace, self.detected(trace)
+    def load(self, key: TraceKey, received: int, state: TraceState | None = None) -> FoundTrace | None:
+        """The trace and the detectors' findings that hold in it, None where it is gone.
+
+        `received`: unix nanos of the newest arrival that it holds; with no `state`, it may hold newer ones.
+        """
+        with self._reading:  # one at a time: runs of one trace that wait for it read it once
+            if known := self.recent.get(key):
+                seen = known[0].received_through
+                if seen >= received if state is None else (seen, known[0].state) == (received, state):
+                    return known
+            tenant, trace_id = key
+            judging = StoredJudging(self._store, tenant)
+            trace = stored_trace(judging, trace_id, tenant, self._config, self._clock(), self._ours)
+            if trace is None:
+                return None
+            found = trace, self.detected(trace)
+            self.recent.keep(*found)
+            return found
 
     def detected(self, trace: Trace) -> tuple[Finding, ...]:
         """The detectors' findings that hold in the trace, with what was said of them."""
@@ -56,6 +74,21 @@ class StoredCases:
             tuple(f for i in trace.trace_ids for f in found.get(i, ())),
             tuple(judgement_of(r) for r in windows if r.subject_id.rpartition(":")[0] == run_id),
         )
+
+    def entries(self, key: TraceKey) -> Sequence[LedgerRow]:
+        """The latest entry of each judge on each subject of a trace."""
+        tenant, trace_id = key
+        return [*StoredLlmJudging(self._store, tenant).outcomes([trace_id]).get(trace_id, {}).values()]
+
+    def verdicts(self, trace: Trace) -> Sequence[Verdict]:
+        """The latest verdict of each judge on each subject of a trace."""
+        found = StoredReading(self._store, trace.tenant).load_verdicts([trace.trace_id])
+        return [verdict for verdicts in found.values() for verdict in verdicts]
+
+    def findings(self, trace: Trace) -> Sequence[Finding]:
+        """All findings in a trace, of any state."""
+        found = StoredReading(self._store, trace.tenant).load_findings(trace.trace_ids)
+        return [finding for findings in found.values() for finding in findings]
 
     def pending(self, limit: int) -> Sequence[LedgerRow]:
         """Pending ledger entries of all tenants, the oldest first."""

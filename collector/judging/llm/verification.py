@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
+from tracejury.collector.judging.model.build import Model, open_model
+from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.judges.llm.case import Case, Deliberation
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.conversation import together
@@ -190,3 +193,18 @@ def _settled(finding: Finding, said: tuple[Verification, str, str] | None, store
     if verification is Verification.UNVERIFIED and stored is not None and stored.verification in SETTLED:
         return kept(replace(finding, verification=Verification.NONE), stored)
     return verified(finding, verification, by, reason)
+
+
+@asynccontextmanager
+async def open_verifier(config: LlmConfig, judges: Model, **shared: Any) -> AsyncIterator[Verifier]:
+    """The verifier with its model, the judges' own or another; closed at the end. `shared`: as `open_model` takes it.
+
+    Raises:
+        ConfigError: what the user must mend about its model.
+    """
+    own = config.of_verifier
+    async with (
+        open_model(own, **shared) if own else nullcontext(judges) as model,
+        aclosing(Verifier(model.client, config.verify, max_tokens=config.max_answer_tokens)) as verifier,
+    ):
+        yield verifier

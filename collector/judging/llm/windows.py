@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 from tracejury.judges.llm.case import Stage
@@ -14,91 +14,87 @@ from tracejury.judges.llm.schedule import RunProgress, WindowRules, closed_turns
 from tracejury.judges.llm.selection import Policy, decide
 from tracejury.judges.llm.subjects import subjects
 from tracejury.processors.assemble import TraceKey
-from tracejury.processors.trace_rows import span_size
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import AgentRun, Trace
 from tracejury.schemas.verdicts import Outcome
 
 from .judge_queue import JudgeQueue, JudgeTask, SubjectKey
+from .recent_traces import RecentTraces
 
-MAX_BYTES: Final = 128 * 1024 * 1024
 MAX_TRACES: Final = 10_000
 
 
-@dataclass(slots=True)
-class WatchedTrace:
-    """An open trace as it was last judged by the detectors, and how far the windows of its runs have come."""
-
-    trace: Trace
-    findings: Sequence[Finding]
-    size: int
-    progress: dict[str, RunProgress] = field(default_factory=dict)
-
-
 class Windows:
-    """Open traces, the least recently changed out first: their runs then have their closing pass only. Any thread."""
+    """How far the windows of open traces have come, the least recently changed out first. Any thread.
 
-    def __init__(self, panel: LlmJudges, policy: Policy, rules: WindowRules, queue: JudgeQueue) -> None:
-        self._panel, self._policy, self._rules, self._queue = panel, policy, rules, queue
-        self._watched: OrderedDict[TraceKey, WatchedTrace] = OrderedDict()
-        self._bytes = 0
+    The ledger has the windows that were judged, not those that wait, and none that closed by time before: after a
+    restart a run's windows begin anew, and answers that are known cost nothing. To find what is due in the store would
+    mean to rebuild every open trace once a second. Of several processes each watches the traces that it judges.
+    """
+
+    def __init__(
+        self, panel: LlmJudges, policy: Policy, rules: WindowRules, queue: JudgeQueue, recent: RecentTraces
+    ) -> None:
+        self._panel, self._policy, self._rules, self._queue, self._recent = panel, policy, rules, queue, recent
+        self._progress: OrderedDict[TraceKey, dict[str, RunProgress]] = OrderedDict()
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self._watched)
+        return len(self._progress)
 
     def watch(self, trace: Trace, findings: Sequence[Finding], now: int) -> None:
         """The trace is open and has changed."""
         key = (trace.tenant, trace.trace_id)
+        self._recent.keep(trace, findings)
         with self._lock:
-            old = self._watched.pop(key, None)
-            size = sum(span_size(span.raw) for span in trace.spans.values())
-            watched = WatchedTrace(trace, findings, size, old.progress if old else {})
-            self._watched[key] = watched
-            self._bytes += size - (old.size if old else 0)
-            self._queue_due(key, watched, now)
-            while self._bytes > MAX_BYTES or len(self._watched) > MAX_TRACES:
-                self._bytes -= self._watched.popitem(last=False)[1].size
+            self._progress.setdefault(key, {})
+            self._progress.move_to_end(key)
+            self._queue_due(key, now)
+            while len(self._progress) > MAX_TRACES:
+                self._progress.popitem(last=False)
 
     def tick(self, now: int) -> None:
         """Time has passed: windows close by it, too."""
         with self._lock:
-            for key, watched in self._watched.items():
-                self._queue_due(key, watched, now)
+            for key in [*self._progress]:
+                self._queue_due(key, now)
 
     def begun(self, subject_key: SubjectKey) -> bool:
         """Whether a window or a plan of this run was queued in this process."""
         with self._lock:
-            watched = self._watched.get(subject_key[0])
-            progress = watched.progress.get(subject_key[2]) if watched else None
+            progress = self._progress.get(subject_key[0], {}).get(subject_key[2])
             return progress is not None and bool(progress.turns or progress.plans)
 
     def forget(self, key: TraceKey) -> None:
         """The trace is no longer open."""
         with self._lock:
-            watched = self._watched.pop(key, None)
-            self._bytes -= watched.size if watched else 0
+            self._progress.pop(key, None)
 
-    def _queue_due(self, key: TraceKey, watched: WatchedTrace, now: int) -> None:
-        for run in subjects(watched.trace):
-            if run.turns and not is_over(watched.trace, run):
-                before = watched.progress.get(run.id, RunProgress())
-                after = self._advance(key, watched, run, before, now)
+    def _queue_due(self, key: TraceKey, now: int) -> None:
+        found = self._recent.get(key)
+        if found is None:  # there was no room for it: its runs have their closing pass only
+            del self._progress[key]
+            return
+        trace, findings = found
+        for run in subjects(trace):
+            if run.turns and not is_over(trace, run):
+                before = self._progress[key].get(run.id, RunProgress())
+                after = self._advance(trace, findings, run, before, now)
                 if after != before:
-                    watched.progress[run.id] = after
+                    self._progress[key][run.id] = after
 
     def _advance(
-        self, key: TraceKey, watched: WatchedTrace, run: AgentRun, before: RunProgress, now: int
+        self, trace: Trace, findings: Sequence[Finding], run: AgentRun, before: RunProgress, now: int
     ) -> RunProgress:
         closed = len(closed_turns(run))
         if closed <= before.turns:
             return before
         seen = replace(before, since=before.since or now)
-        due = window_due(run, seen, watched.findings, now, self._rules)
+        due = window_due(run, seen, findings, now, self._rules)
         plans = new_plans(run, seen)
         if not due and not plans:
             return seen
-        decision = decide(self._policy, watched.trace, run, watched.findings)
+        decision = decide(self._policy, trace, run, findings)
         if decision.outcome is not Outcome.PENDING:
             return seen
         stage = Stage.WINDOW if due else Stage.PLAN
@@ -108,19 +104,17 @@ class Windows:
             if not decision.judges or j in decision.judges
         )
         task = JudgeTask(
-            key=key,
+            key=(trace.tenant, trace.trace_id),
             subject_id=run.id,
             stage=stage,
             judges=judges,
             content=f"{before.turns}-{closed}",
             probability=decision.probability,
-            received_through=watched.trace.received_through,
-            trace=watched.trace,
-            findings=tuple(watched.findings),
+            received_through=trace.received_through,
             turns=(before.turns, closed),
             plans=plans,
         )
-        if (judges or plans) and not self._queue.put(task):
+        if (judges or plans) and not self._queue.add(task):
             return seen
         judged_plans = sum(turn.index in set(run.plans) for turn in closed_turns(run))
         return RunProgress(closed if due else before.turns, 0 if due else seen.since, judged_plans)

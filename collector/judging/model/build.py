@@ -14,11 +14,12 @@ from typing import Any
 
 from opentelemetry.trace import Tracer
 
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.judges.llm.budget import Budget
 from tracejury.judges.llm.client import Client
 
 from .budgeted import BudgetedClient
-from .cache import AnswerStore, CachedClient
+from .cache import CachedClient
 from .config import LlmConfig
 from .library import LIBRARY, Library
 from .litellm_client import LiteLlmClient
@@ -44,7 +45,7 @@ def build_client(
     config: LlmConfig,
     llm: LiteLlmClient,
     *,
-    answers: AnswerStore | None = None,
+    answers: StoredLlmJudging | None = None,
     budget: Budget | None = None,
     tracer: Tracer | None = None,
     secret: bytes = b"",
@@ -65,7 +66,7 @@ def build_client(
 async def open_model(
     config: LlmConfig,
     *,
-    answers: AnswerStore | None = None,
+    answers: StoredLlmJudging | None = None,
     budget: Budget | None = None,
     secret: bytes = b"",
     clock: Callable[[], int] = time.time_ns,

@@ -9,10 +9,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import orjson
 
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.judges.llm.answer_types import AnswerError
 from tracejury.judges.llm.client import Client, NoAnswerError, Prompt, Reply
 from tracejury.judges.llm.json_object import MAX_CHARACTERS, json_object
@@ -29,16 +30,6 @@ MOST_KEPT_BACK: Final = 1000
 
 UNSOUND_CHARACTERS: Final = 20_000
 """The fields that remain of an answer that is not given again."""
-
-
-class AnswerStore(Protocol):
-    """Where answers are kept. It blocks."""
-
-    def answer(self, key: str, tenant: str) -> Reply | None:
-        """The answer kept under `key` for a project, if there is one that is not too old; `known`, at no cost."""
-
-    def keep(self, rows: Sequence[AnswerRow]) -> None:
-        """Keep them; raises RetryableError where it may succeed later."""
 
 
 def key_of(prompt: Prompt, model: str, parameters: Mapping[str, Any]) -> str:
@@ -88,7 +79,7 @@ class CachedClient:
     def __init__(
         self,
         inner: Client,
-        answers: AnswerStore,
+        answers: StoredLlmJudging,
         parameters: Mapping[str, Any],
         clock: Callable[[], int] = time.time_ns,
     ) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from processes import tracejury
 
 from tracejury.collector.cli.commands.demo import demo_command
 from tracejury.collector.cli.failures import as_failure
@@ -167,22 +166,26 @@ def test_validate_of_a_file_that_is_not_there(tmp_path: Path) -> None:
         (("--config", "none.yaml"), "none.yaml"),
     ],
 )
-def test_serve_refuses_what_cannot_be_or_must_not_be(tmp_path: Path, args: tuple[str, ...], part: str) -> None:
+def test_serve_refuses_what_cannot_be_or_must_not_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], part: str
+) -> None:
     """One line, before anything listens."""
+    monkeypatch.chdir(tmp_path)
     free = [option for name in ("grpc", "http", "api") for option in (f"--{name}", "127.0.0.1:0")]
-    result = tracejury("serve", *free, *args, folder=tmp_path)
-    assert (result.returncode, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
+    result = CliRunner().invoke(root, ["serve", *free, *args])
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (1, "", 1)
     assert part in result.stderr
 
 
 @pytest.mark.store
-def test_migrate_applies_once_and_tells_the_status(tmp_path: Path) -> None:
+def test_migrate_applies_once_and_tells_the_status(new_dsn: str) -> None:
     """Pending before, applied after, nothing to do the second time."""
-    store = ("--store", f"chdb:///{tmp_path / 'db'}")
-    pending = tracejury("migrate", *store, "--status", folder=tmp_path).stdout.splitlines()
-    done = tracejury("migrate", *store, folder=tmp_path).stdout.splitlines()
-    again = tracejury("migrate", *store, folder=tmp_path).stdout
-    applied = tracejury("migrate", *store, "--status", folder=tmp_path).stdout.splitlines()
+
+    def migrate(*options: str) -> str:
+        return CliRunner().invoke(root, ["migrate", "--store", new_dsn, *options], catch_exceptions=False).stdout
+
+    pending, done = migrate("--status").splitlines(), migrate().splitlines()
+    again, applied = migrate(), migrate("--status").splitlines()
     assert [line.split() for line in pending] == [["pending", line.split()[1]] for line in done]
     assert done == applied
     assert done

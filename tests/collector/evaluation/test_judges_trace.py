@@ -12,7 +12,7 @@ from trail_folder import error, write
 from tracejury.collector.evaluation.judges_trace import Judging, judge_trace, moments
 from tracejury.collector.evaluation.rebuilt import RebuiltFolder, rebuild_folder
 from tracejury.collector.judging.llm.build import panel_from
-from tracejury.collector.judging.llm.judge_request import PromptBudget
+from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.client import Prompt, Reply
@@ -137,4 +137,3 @@ def test_windows_close_by_the_rules_of_production(
         assert entry.stage is Stage.WINDOW
         assert (len(closed_turns(run)), run.answer, run.status) == (entry.turns[1], "", "unfinished")
         assert [turn.closed for turn in run.turns[entry.turns[1] :]] == [False]  # the call that closed the last one
-        assert all(f.turn is not None and f.turn < entry.turns[1] for f in entry.findings)

@@ -60,6 +60,28 @@ def test_what_is_dropped_waits_no_longer() -> None:
     assert [item.key for item in queue.take(0, limit=1)] == [1]
 
 
+def test_what_is_dropped_in_flight_does_not_wait_again() -> None:
+    queue: KeyedQueue[int, None] = KeyedQueue(10)
+    queue.put_keys(range(2))
+    taken = queue.take(0)
+    assert queue.drop(lambda item: item.key == 0) == []
+    assert [item.dropped for item in taken] == [True, False]
+    queue.put_back(taken)
+    assert [item.key for item in queue.take(0)] == [1]
+
+
+def test_a_late_end_of_what_was_put_back_does_not_end_what_was_taken_since() -> None:
+    queue: KeyedQueue[int, None] = KeyedQueue(10)
+    queue.put_keys([0])
+    first = queue.take(0)
+    queue.put_back(first)
+    again = queue.take(0)
+    queue.done(first)
+    assert queue.in_flight == 1
+    queue.done(again)
+    assert queue.in_flight == 0
+
+
 def test_a_closed_queue_takes_nothing() -> None:
     queue: KeyedQueue[int, None] = KeyedQueue(10)
     queue.put_keys(range(4))

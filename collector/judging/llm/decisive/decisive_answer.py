@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
-from tracejury.collector.judging.llm.judge_request import LEAST_BUDGET, PromptBudget
+from tracejury.collector.judging.llm.prompt_budget import LEAST_BUDGET, PromptBudget, ask_shortened
 from tracejury.collector.judging.llm.run_prompts import run_prompts
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.conversation import together
 from tracejury.judges.reviews.decisive import DecisiveCase, ask_decisive
 from tracejury.processors.transcript.trace_record import near
-from tracejury.schemas.errors import PromptTooLongError
+from tracejury.schemas.transcript import Transcript
 from tracejury.schemas.verdicts import Subject
 
 MOST_TOKENS: Final = 8_000
@@ -35,17 +35,16 @@ async def decisive_answer(
         OverBudgetError, RetryableError: it was not asked and can be later.
         PromptTooLongError: the model cannot read even the least that is shown.
     """
-    room = min(how.budget, MOST_TOKENS)
-    while True:
-        # The tokens of a long trace take a while to count, and other calls share this loop.
-        shown = await asyncio.to_thread(near, case.record, case.at, room, how.count)
+
+    async def ask(record: tuple[int, Transcript]) -> Deliberation:
         most = how.panel.max_answer_tokens
-        asking = ask_decisive(case, shown, subject, version, probability=probability, max_tokens=most)
-        try:
-            (said,) = await run_prompts(together([asking]), client, bypass_cache=bypass_cache)
-        except PromptTooLongError:
-            room //= 2
-            if room < LEAST_BUDGET // 4:
-                raise
-        else:
-            return said
+        asking = ask_decisive(case, record[1], subject, version, probability=probability, max_tokens=most)
+        (said,) = await run_prompts(together([asking]), client, bypass_cache=bypass_cache)
+        return said
+
+    def shorten(room: int) -> tuple[int, Transcript]:
+        return room, near(case.record, case.at, room, how.count)
+
+    # The tokens of a long trace take a while to count, and other calls share this loop.
+    first = await asyncio.to_thread(shorten, min(how.budget, MOST_TOKENS))
+    return await ask_shortened(first, ask, lambda record: record[0], shorten, LEAST_BUDGET // 4)

@@ -5,26 +5,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Final, Protocol
+from typing import Final
 
 from tracejury.collector.judging.llm.judge_queue import JudgeTask
-from tracejury.collector.judging.llm.judge_request import PromptBudget
+from tracejury.collector.judging.llm.metrics import LlmJudgingMetrics
 from tracejury.collector.judging.llm.outcome import Versions, checked, unjudged
-from tracejury.collector.judging.llm.run_judge import Call
-from tracejury.collector.judging.llm.watch import LlmJudgingObserver
+from tracejury.collector.judging.llm.prompt_budget import PromptBudget
+from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.pipeline import NotYetError
+from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Client
 from tracejury.judges.reviews.decisive import DecisiveCase, decisive_case
 from tracejury.judges.reviews.wrong_outcome import wrong_outcome
-from tracejury.processors.assemble import TraceKey
 from tracejury.processors.transcript.trace_record import trace_record
 from tracejury.schemas.decisive import DECISIVE
 from tracejury.schemas.errors import PromptTooLongError
-from tracejury.schemas.findings import Finding
-from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.profiles import threshold
-from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, Verdict
 
 from .decisive_answer import decisive_answer
@@ -33,55 +30,40 @@ NOT_WRONG: Final = "the outcome is not known to be wrong"
 LEFT: Final = "runs of it were left over budget"
 
 
-class JudgedTraces(Protocol):
-    """What is stored of traces. It blocks; methods raise RetryableError, StoreError."""
-
-    def load(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
-        """A trace and its detectors' findings, None where it is gone."""
-
-    def entries(self, key: TraceKey) -> Sequence[LedgerRow]:
-        """The latest entry of each judge on each subject of a trace."""
-
-    def verdicts(self, trace: Trace) -> Sequence[Verdict]:
-        """The latest verdict of each judge on each subject of a trace."""
-
-    def findings(self, trace: Trace) -> Sequence[Finding]:
-        """All findings in a trace, of any state."""
-
-
 class DecisiveJudge:
-    """Judges traces. Any thread; `call` runs a coroutine in the client's loop.
+    """Judges traces. Any thread; `runner` is of the client's event loop.
 
     `versions`: of the judges; `completion`: names of the checks that tell whether a task was completed.
     """
 
     def __init__(
         self,
-        store: JudgedTraces,
+        store: StoredCases,
         client: Client,
-        call: Call,
+        runner: LoopRunner,
         how: PromptBudget,
         versions: Versions,
-        observer: LlmJudgingObserver,
+        observer: LlmJudgingMetrics,
         completion: Collection[str] = (),
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._store, self._client, self._call, self._how = store, client, call, how
+        self._store, self._client, self._run, self._how = store, client, runner.run, how
         self._versions, self._observer, self._completion, self._clock = versions, observer, completion, clock
 
-    def ask(self, task: JudgeTask) -> Iterator[JudgedSubject]:
+    def ask(self, tasks: Sequence[JudgeTask]) -> Iterator[JudgedSubject]:
         """See `Judge`: a trace, all of whose runs and exchanges are judged.
 
         Raises:
             NotYetError: some are still to be judged.
         """
+        (task,) = tasks
         before = [row for row in self._store.entries(task.key) if row.kind is not SubjectKind.TRACE]
         if any(row.outcome is Outcome.PENDING for row in before):
             raise NotYetError("its runs are judged first")
         if any(row.outcome is Outcome.OVER_BUDGET and row.kind is SubjectKind.AGENT_RUN for row in before):
             yield self._not_judged(task, Outcome.OVER_BUDGET, LEFT)
             return
-        loaded = self._store.load(task.key)
+        loaded = self._store.load(task.key, task.received_through)
         if loaded is None:
             yield self._not_judged(task, Outcome.SUPERSEDED, "its spans are gone")
             return
@@ -108,7 +90,7 @@ class DecisiveJudge:
             probability=task.probability, bypass_cache=task.bypass_cache,
         )  # fmt: skip
         try:
-            said = self._call(answer)
+            said = self._run(answer)
         except PromptTooLongError as error:
             return Deliberation(failures={DECISIVE: str(error)})
         self._observer.judged(task.stage, said, time.perf_counter() - began)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 
 from tracejury.collector.judging.ledger import stands
-from tracejury.collector.judging.llm.enqueue import closing_tasks
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.ledger_entries import Revision, keyed, new_entries
+from tracejury.collector.judging.llm.pending_tasks import pending_tasks
 from tracejury.collector.judging.llm.relocated_runs import withdrawn
 from tracejury.collector.judging.llm.requested import RequestedTraces
 from tracejury.collector.judging.pipeline import NOTHING, Elsewhere, Selection
@@ -71,8 +70,7 @@ class DecisiveSelector:
     def enqueue(self, judged: Sequence[JudgedTrace]) -> None:
         """Queue what is pending in these traces, which are stored."""
         for one in judged:
-            for task in closing_tasks(one, Kind.TRACE):
-                self._queue.put(replace(task, trace=None))  # it is read again once all of its runs are judged
+            self._queue.add(*pending_tasks(one.ledger, Kind.TRACE))
 
     def _take_back(
         self, trace: Trace, ledger: Mapping[LedgerKey, LedgerRecord], known: Collection[str]

@@ -5,17 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from tracejury.collector.judging.llm.judge_queue import JudgeTask
-from tracejury.collector.judging.llm.judge_request import LEAST_BUDGET
-from tracejury.collector.judging.llm.judging_steps import JudgingSteps
+from tracejury.collector.judging.llm.judging_steps import JudgingSteps, longest
+from tracejury.collector.judging.llm.metrics import LlmJudgingMetrics
 from tracejury.collector.judging.llm.outcome import checked, unjudged
-from tracejury.collector.judging.llm.run_judge import Call
+from tracejury.collector.judging.llm.prompt_budget import ask_shortened
 from tracejury.collector.judging.llm.run_prompts import run_prompts
+from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.llm.verification import Evidence
-from tracejury.collector.judging.llm.watch import LlmJudgingObserver
 from tracejury.collector.judging.pipeline import NotYetError
+from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.checks.check_types import Check, ItemSource
 from tracejury.judges.checks.deliberation import judge_checks
@@ -35,9 +37,8 @@ from tracejury.schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectK
 from .oracle_cases import asked_failure, asked_oracle
 from .pack_cases import RecordedSubject, asked_of, by_trace_id, completed, without_detected
 from .pack_panel import PackPanel, SessionTerms
-from .session_closing import SessionKey
 from .session_verdicts import joined, session_verdict, violated, with_earlier
-from .stored_sessions import StoredSessions
+from .stored_sessions import SessionKey, StoredSessions
 
 GOAL: Final = "goal-fulfilment"
 """The judge whose verdict on the last exchange's run tells whether a task was completed where nothing else does."""
@@ -57,7 +58,7 @@ class _Session:
 
 
 class PackJudge:
-    """Judges exchanges and sessions by the checks of packs. Any thread; `call` runs a coroutine in the client's loop.
+    """Judges exchanges and sessions by the checks of packs. Any thread; `runner` is of the client's event loop.
 
     `describe`: what is known of the service of a run.
     """
@@ -65,22 +66,24 @@ class PackJudge:
     def __init__(
         self,
         panel: PackPanel,
+        cases: StoredCases,
         sessions: StoredSessions,
         steps: JudgingSteps,
-        call: Call,
+        runner: LoopRunner,
         describe: Callable[[Trace, AgentRun], str],
-        observer: LlmJudgingObserver,
+        observer: LlmJudgingMetrics,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._panel, self._sessions, self._steps, self._call = panel, sessions, steps, call
+        self._panel, self._cases, self._sessions, self._steps, self._run = panel, cases, sessions, steps, runner.run
         self._describe, self._observer, self._clock = describe, observer, clock
 
-    def ask(self, task: JudgeTask) -> Iterator[JudgedSubject]:
+    def ask(self, tasks: Sequence[JudgeTask]) -> Iterator[JudgedSubject]:
         """See `Judge`: an exchange that has ended, or a session that was closed.
 
         Raises:
             NotYetError: exchanges of the session are still to be judged.
         """
+        (task,) = tasks
         session = self._session_of(task)
         if session is None or not session.record.exchanges:
             yield self._not_judged(task, Outcome.SUPERSEDED, "its spans are gone")
@@ -170,13 +173,12 @@ class PackJudge:
             traces = self._sessions.load(tenant, self._sessions.traces(key)) if key else []
             record = self._sessions.record(key.session_id if key else "", traces)
             return _Session(tuple(traces), record, left_out=self._sessions.left_out(key) if key else 0)
-        loaded = (task.trace, task.findings) if task.trace is not None else self._sessions.case(task.key)
+        loaded = self._cases.load(task.key, task.received_through)
         if loaded is None:
             return None
         trace, detected = loaded
         before: Sequence[Trace] = ()
         if trace.session_id:
-            self._sessions.keep(trace)
             listed = self._sessions.traces(SessionKey(tenant, trace.service, trace.session_id))
             others = [one for one in listed if one.trace_id not in trace.trace_ids]
             earlier = [one for one in others if (one.start, one.trace_id) < (trace.start, trace.trace_id)]
@@ -220,20 +222,21 @@ class PackJudge:
             probability=task.probability,
         )
         how = self._steps.how
-        room = how.room(case.architecture)
+        record, room = case.record.transcript, how.room(case.architecture)
         known = self._sessions.findings(task.key[0], [*case.traces]) if self._steps.verifier.of_packs else ()
-        while True:
-            chapters = split(case.record.transcript, room, how.count)
-            began = time.perf_counter()
-            try:
-                said = self._call(self._checked(task, case, mode, chapters, known))
-            except PromptTooLongError as error:
-                room = min(room, max(how.count(chapter.text) for chapter in chapters)) // 2
-                if room < LEAST_BUDGET:
-                    return Deliberation(failures={asked.check.name: str(error) for asked in checks})
-                continue
-            self._observer.judged(task.stage, said, time.perf_counter() - began)
-            return said
+        began = time.perf_counter()
+        answer = ask_shortened(
+            split(record, room, how.count),
+            lambda chapters: self._checked(task, case, mode, chapters, known),
+            partial(longest, how.count),
+            lambda room: split(record, room, how.count),
+        )
+        try:
+            said = self._run(answer)
+        except PromptTooLongError as error:
+            return Deliberation(failures={asked.check.name: str(error) for asked in checks})
+        self._observer.judged(task.stage, said, time.perf_counter() - began)
+        return said
 
     async def _checked(
         self, task: JudgeTask, case: CheckCase, mode: Mode, chapters: Sequence[Chapter], known: Sequence[Finding]

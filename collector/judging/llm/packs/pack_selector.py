@@ -10,9 +10,10 @@ from functools import partial
 from typing import Final
 
 from tracejury.collector.judging.ledger import stands
-from tracejury.collector.judging.llm.enqueue import closing_tasks
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.ledger_entries import Revision, keyed, new_entries
+from tracejury.collector.judging.llm.pending_tasks import pending_tasks
+from tracejury.collector.judging.llm.recent_traces import RecentTraces
 from tracejury.collector.judging.llm.relocated_runs import withdrawn
 from tracejury.collector.judging.llm.requested import RequestedTraces
 from tracejury.collector.judging.pipeline import NOTHING, Elsewhere, Selection
@@ -62,13 +63,14 @@ class PackSelector:
         of_sessions: Mapping[str, str],
         policy: Policy,
         queue: JudgeQueue,
+        recent: RecentTraces,
         closing: SessionClosing,
         clock: Callable[[], int] = time.time_ns,
         live: LiveChecks = NO_LIVE_CHECKS,
     ) -> None:
         self._live = live
         self._of_exchanges, self._of_sessions, self._policy = of_exchanges, of_sessions, policy
-        self._queue, self._closing, self._clock = queue, closing, clock
+        self._queue, self._recent, self._closing, self._clock = queue, recent, closing, clock
         self._requested = RequestedTraces()
 
     def request(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
@@ -140,9 +142,10 @@ class PackSelector:
     def enqueue(self, judged: Sequence[JudgedTrace]) -> None:
         """Queue what is pending in these traces, which are stored, and note what happened in their sessions."""
         for one in judged:
-            for kind in (Kind.EXCHANGE, Kind.SESSION):
-                for task in closing_tasks(one, kind):
-                    self._queue.put(replace(task, urgent=self._live.names.issuperset(task.judges)))
+            tasks = [*pending_tasks(one.ledger, Kind.EXCHANGE), *pending_tasks(one.ledger, Kind.SESSION)]
+            if tasks:
+                self._recent.keep(one.trace, one.judgement.findings)
+                self._queue.add(*(replace(t, urgent=self._live.names.issuperset(t.judges)) for t in tasks))
             if one.trace.session_id and one.trace.exchanges:
                 self._closing.note(one.trace)
 

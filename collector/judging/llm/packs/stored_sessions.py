@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from cachetools import LRUCache
@@ -13,46 +14,71 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.session_traces import SessionTrace, StoredSessionTraces
-from tracejury.processors.assemble import TraceKey
-from tracejury.processors.trace_rows import span_size
 from tracejury.processors.transcript.session_record import session_record
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
-from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import SessionRecord
-from tracejury.schemas.verdicts import JudgedSubject, Verdict
-
-from .session_closing import SessionKey, SessionState
+from tracejury.schemas.verdicts import JudgedSubject, Subject, SubjectKind, Verdict, session_subject_id
 
 MAX_BYTES: Final = 128 * 1024 * 1024
-"""Of rebuilt traces of sessions that are kept, and of records: the next exchange needs them again."""
+"""Of records that are kept: the next exchange needs them again."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SessionKey:
+    """A session of a tenant."""
+
+    tenant: str
+    service: str
+    session_id: str
+
+    @property
+    def subject(self) -> Subject:
+        """The session as a subject."""
+        return Subject(SubjectKind.SESSION, session_subject_id(self.service, self.session_id), "", self.tenant)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """An unclosed session. `received`: unix nanos of its latest arrival; `open`: ids of open traces."""
+
+    received: int = 0
+    open: frozenset[str] = frozenset()
+    ended: bool = False
+    by_hand: bool = False
+
+    def is_due(self, now: int, quiet: int) -> bool:
+        """Whether it is to be closed: `quiet` nanos after the latest arrival, and once no trace is open."""
+        if self.received + quiet > now and not (self.ended or self.by_hand):
+            return False
+        return self.by_hand or not self.open
 
 
 class StoredSessions:
-    """Implements `SessionStore`; any thread."""
+    """Sessions with their traces, records and ledgers. Any thread; methods raise RetryableError, StoreError."""
 
     def __init__(self, store: Store, cases: StoredCases) -> None:
         self._store, self._cases = store, cases
-        self._kept: LRUCache[tuple[TraceKey, int, TraceState], Trace] = LRUCache(MAX_BYTES, getsizeof=_size)
         self._records: LRUCache[tuple[object, ...], SessionRecord] = LRUCache(MAX_BYTES, getsizeof=_length)
-        self._lock, self._recording = threading.Lock(), threading.Lock()
+        self._recording = threading.Lock()
 
     def unclosed(self, judges: Collection[str], limit: int) -> Iterator[tuple[SessionKey, SessionState]]:
-        """See `SessionStore`."""
+        """Sessions with judged exchanges that have no entries of these judges since their latest arrival."""
         for one in StoredSessionTraces(self._store).unclosed(judges, limit):
             key = SessionKey(one.tenant, one.service, one.session_id)
             yield key, SessionState(one.received, frozenset(one.open_traces))
 
     def exchange_rows(self, session: SessionKey) -> Sequence[LedgerRow]:
-        """See `SessionStore`."""
+        """The latest entries about the session's exchanges, in order of time."""
         return self._of(session).exchange_rows(session.service, session.session_id)
 
     def session_rows(self, session: SessionKey) -> Sequence[LedgerRow]:
-        """See `SessionStore`."""
+        """The latest entries about the session itself."""
         return self._of(session).session_rows(session.service, session.session_id)
 
     def save(self, subjects: Sequence[JudgedSubject]) -> None:
-        """See `SessionStore`."""
+        """Store judgements."""
         self._cases.save(subjects)
 
     def traces(self, session: SessionKey) -> Sequence[SessionTrace]:
@@ -65,8 +91,8 @@ class StoredSessions:
 
     def load(self, tenant: str, traces: Sequence[SessionTrace]) -> list[Trace]:
         """These traces as they are now; those that are gone are left out."""
-        found = (self._load((tenant, trace.trace_id), trace.received, trace.state) for trace in traces)
-        return [trace for trace in found if trace is not None]
+        found = (self._cases.load((tenant, trace.trace_id), trace.received, trace.state) for trace in traces)
+        return [one[0] for one in found if one is not None]
 
     def record(self, session_id: str, traces: Sequence[Trace]) -> SessionRecord:
         """The record of these traces, made once for all exchanges that end with the same one."""
@@ -79,10 +105,6 @@ class StoredSessions:
                 if _length(record) <= MAX_BYTES:
                     self._records[key] = record
             return record
-
-    def case(self, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
-        """A trace and the detectors' findings that hold in it, None where it is gone."""
-        return self._cases.load(key)
 
     def outcomes(self, tenant: str, trace_ids: Sequence[str]) -> list[LedgerRow]:
         """The latest entry of each judge on each subject of these traces."""
@@ -102,27 +124,6 @@ class StoredSessions:
     def _of(self, session: SessionKey) -> StoredSessionTraces:
         return StoredSessionTraces(self._store, session.tenant)
 
-    def keep(self, trace: Trace) -> None:
-        """Hold a trace in memory for the exchanges that follow in its session."""
-        if _size(trace) <= MAX_BYTES:
-            with self._lock:
-                self._kept[(trace.tenant, trace.trace_id), trace.received_through, trace.state] = trace
-
-    def _load(self, key: TraceKey, received: int, state: TraceState) -> Trace | None:
-        with self._lock:
-            kept = self._kept.get((key, received, state))
-        if kept is not None:
-            return kept
-        loaded = self._cases.load(key)
-        if loaded is None:
-            return None
-        self.keep(loaded[0])
-        return loaded[0]
-
 
 def _length(record: SessionRecord) -> int:
     return sum(len(step.text) + len(step.outline) for step in record.transcript.steps) + 1
-
-
-def _size(trace: Trace) -> int:
-    return sum(span_size(span.raw) for span in trace.spans.values()) + 1

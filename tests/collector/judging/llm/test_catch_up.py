@@ -105,7 +105,7 @@ def test_the_newest_go_first_and_of_these_the_riskiest(store: Store, monkeypatch
         rig.client.free = True
         rig.llm.detecting.now += HOUR
         for _ in IDS:
-            rig.later(catch_up.EVERY)
+            rig.later(1)
     assert rig.client.answered == [IDS[2], IDS[4], IDS[0], IDS[3], IDS[1]]
 
 
@@ -146,7 +146,7 @@ def test_still_at_a_cap_they_wait_for_the_next_hour(store: Store) -> None:
         rig.later(HOUR)
         refused = {row.judged_at for row in rig.llm.words(IDS[0]).values()}
         for _ in range(3):
-            rig.later(catch_up.EVERY)
+            rig.later(1)
         assert {row.judged_at for row in rig.llm.words(IDS[0]).values()} == refused
         assert rig.outcomes(IDS[0]) == {Outcome.OVER_BUDGET}
 

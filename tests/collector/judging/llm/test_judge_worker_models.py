@@ -13,7 +13,6 @@ from tracejury.collector.store.client import Store
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.scripted import answer
 from tracejury.judges.llm.selection import Policy, Rule
-from tracejury.processors.assemble import SECOND
 from tracejury.schemas.errors import LlmError, OverBudgetError, PromptTooLongError, RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.verdicts import Outcome
@@ -64,9 +63,9 @@ def test_a_model_that_cannot_be_reached_is_tried_again_later(store: Store) -> No
         until(lambda: llm.watch.retries == 1 and not llm.queue.in_flight)
         assert set(outcomes(llm).values()) == {Outcome.PENDING}
         assert llm.worker.health.problem == "no answer"
-        llm.detecting.now += 16 * SECOND
+        llm.later(16)
         until(lambda: llm.watch.retries == 2 and not llm.queue.in_flight)
-        llm.detecting.now += 31 * SECOND
+        llm.later(31)
         llm.settle()
     assert outcomes(llm)["tool-calling"] is Outcome.DONE
     assert not llm.worker.health.problem

@@ -16,6 +16,7 @@ from panel_requests import request, value
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.judging.llm import judge_worker
 from tracejury.collector.store.client import Store
 
 pytestmark = pytest.mark.store
@@ -29,8 +30,9 @@ WHERE isNotNull(Score) AND SamplingProbability > 0 GROUP BY ALL ORDER BY ALL
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
-    """An OpenAI-compatible server that answers soundly."""
+    """An OpenAI-compatible server that answers soundly. What follows from others waits for them briefly."""
     monkeypatch.setenv("SCRIPTED_KEY", "sk-1")
+    monkeypatch.setattr(judge_worker, "WAIT_SECONDS", 0.05)
     with llm_server() as server:
         yield server
 

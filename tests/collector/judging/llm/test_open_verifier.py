@@ -11,8 +11,7 @@ from llm_server import llm_server
 from panel_cases import case
 from verifying import REFUTED, STANDS, verifying
 
-from tracejury.collector.judging.llm.open_verifier import open_verifier
-from tracejury.collector.judging.llm.verification import Evidence
+from tracejury.collector.judging.llm.verification import Evidence, open_verifier
 from tracejury.collector.judging.model.budgeted import budget_of
 from tracejury.collector.judging.model.build import open_model
 from tracejury.collector.judging.model.config import BudgetConfig, LlmConfig, ModelConfig

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracejury.collector.judging.llm import retry_until_available as module
-from tracejury.collector.judging.llm.retry_until_available import retry_until_available
+from tracejury.collector.judging.llm import build as module
+from tracejury.collector.judging.llm.build import retry_until_available
 from tracejury.schemas.errors import RetryableError, StoreError
 
 

@@ -9,7 +9,9 @@ import pytest
 from small_traces import Said, run, trace
 from store_parts import a_finding
 
-from tracejury.collector.judging.llm.judge_queue import AGAIN, JudgeQueue
+from tracejury.collector.judging.llm.judge_queue import JudgeQueue
+from tracejury.collector.judging.llm.ledger_entries import AGAIN
+from tracejury.collector.judging.llm.recent_traces import RecentTraces
 from tracejury.collector.judging.llm.run_selector import MAX_RUNS, RunSelector
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.members import LlmJudges, llm_judges_of
@@ -29,7 +31,7 @@ def panel(model: str = "test", *, group: bool = False) -> LlmJudges:
 
 def selector(policy: Policy | None = None, model: str = "test", *, group: bool = False) -> RunSelector:
     """A selector for these judges."""
-    return RunSelector(panel(model, group=group), policy or Policy(), JudgeQueue(), None)
+    return RunSelector(panel(model, group=group), policy or Policy(), JudgeQueue(), RecentTraces(), None)
 
 
 def a_trace(state: TraceState = TraceState.SETTLED, answer: str = "") -> Trace:

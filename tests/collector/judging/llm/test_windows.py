@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from small_traces import TRACE_ID, Said, run, trace
 
-from tracejury.collector.judging.llm.enqueue import resume
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
+from tracejury.collector.judging.llm.pending_tasks import resume
+from tracejury.collector.judging.llm.recent_traces import RecentTraces
 from tracejury.collector.judging.llm.run_selector import RunSelector
 from tracejury.collector.judging.llm.windows import Windows
 from tracejury.judges.llm.case import Stage
@@ -30,16 +31,16 @@ class Scene:
     def __init__(self, policy: Policy | None = None) -> None:
         self.queue = JudgeQueue()
         self.policy = policy or Policy()
-        self.windows = Windows(PANEL, self.policy, WindowRules(turns=5, seconds=60), self.queue)
+        self.recent = RecentTraces()
+        self.windows = Windows(PANEL, self.policy, WindowRules(turns=5, seconds=60), self.queue, self.recent)
         self.judges = {j.name for j in PANEL.judges}
-        self.selector = RunSelector(PANEL, self.policy, self.queue, self.windows, clock=lambda: 0)
+        self.selector = RunSelector(PANEL, self.policy, self.queue, self.recent, self.windows, clock=lambda: 0)
 
     def taken(self) -> JudgeTask | None:
         """The next of the queue, done at once."""
-        task = self.queue.take(0)
-        if task is not None:
-            self.queue.done(task)
-        return task
+        items = self.queue.take_next(0)
+        self.queue.done(items)
+        return items[0].value if items else None
 
     def settled(self, whole: Trace) -> JudgedTrace:
         """The trace judged by detectors that found nothing, with its ledger."""
@@ -108,7 +109,7 @@ def test_a_settled_trace_has_no_more_windows_and_its_run_is_put_with_all_judges(
     scene.selector.enqueue([scene.settled(settled)])
     task = scene.taken()
     assert task is not None
-    assert (task.stage, task.fresh, task.trace) == (Stage.CLOSING, False, settled)
+    assert (task.stage, task.fresh) == (Stage.CLOSING, False)
     assert task.judges == tuple(j.name for j in PANEL.of_run("manager"))
     assert len(scene.windows) == 0
 
@@ -126,7 +127,7 @@ def test_a_window_that_finds_no_room_is_tried_again() -> None:
     """Progress counts only what was queued."""
     scene = Scene()
     for number in range(256):
-        scene.queue.put(JudgeTask(KEY, f"other {number}", Stage.WINDOW, ("tool-calling",), "h", 1.0))
+        scene.queue.add(JudgeTask(KEY, f"other {number}", Stage.WINDOW, ("tool-calling",), "h", 1.0))
     scene.windows.watch(live(5), (), 0)
     assert not scene.windows.begun((KEY, SubjectKind.AGENT_RUN, "m"))
     while scene.taken() is not None:
@@ -151,5 +152,5 @@ def test_what_an_earlier_process_left_is_resumed_run_by_run() -> None:
     first = scene.taken()
     assert first is not None
     assert (first.subject_id, first.judges) == ("m", ("tool-calling", "logical-consistency"))
-    assert (first.trace, first.fresh, first.probability, first.received_through) == (None, False, 0.5, 9)
+    assert (first.fresh, first.probability, first.received_through) == (False, 0.5, 9)
     assert resume(scene.queue, left, scene.judges) == 1, "what waits already is not put again"

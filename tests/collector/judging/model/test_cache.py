@@ -26,7 +26,7 @@ ASKED = Prompt(
 WHOLE = Reply('{"score": 3}', "m", 10, 4, 5, 0.01, "stop")
 
 
-class Answers:
+class Answers(StoredLlmJudging):
     """A store in memory; `trouble` is raised instead of keeping."""
 
     def __init__(self) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -25,7 +27,7 @@ SCHEMA = {
     "additionalProperties": False,
 }
 RULES = PromptMessage("system", "Be fair. " * 600, cache=True)
-TCP, ESTABLISHED, UNACKNOWLEDGED, KEEP_ALIVE = Path("/proc/net/tcp"), "01", "01", "02"
+DESCRIPTORS = Path("/dev/fd")
 ASKED = Prompt((RULES, PromptMessage("user", "S1 tool\n it failed for want of a file")), schema=SCHEMA, max_tokens=500)
 
 
@@ -173,14 +175,16 @@ async def test_nobody_there_can_be_tried_again() -> None:
 
 @pytest.mark.parametrize("failing", [Play(status=500), Play(hang_up="before"), Play(status=429, retry_after=0)])
 async def test_passing_failures_are_repeated_at_once(server: LlmServer, failing: Play) -> None:
-    """As often as configured, and no oftener."""
     async with asking(server, in_turn(failing, Play()), retries=1) as client:
         assert (await client.complete(ASKED)).text
-        assert server.counts.calls == 2
-        server.script = always(status=500)
+    assert server.counts.calls == 2
+
+
+async def test_a_failure_is_repeated_no_oftener_than_configured(server: LlmServer) -> None:
+    async with asking(server, always(status=500), retries=1) as client:
         with pytest.raises(LlmError):
             await client.complete(ASKED)
-        assert server.counts.calls == 4
+    assert server.counts.calls == 2
 
 
 async def test_a_stalled_call_ends_in_time(server: LlmServer) -> None:
@@ -203,21 +207,34 @@ async def test_calls_in_flight_can_be_cancelled(server: LlmServer) -> None:
     assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
 
 
-def timers_to(port: int) -> list[str]:
-    """What each connection to a port of loopback waits for, as the kernel tells."""
-    rows = [line.split() for line in TCP.read_text().splitlines()[1:]]
-    return [row[5][:2] for row in rows if row[2] == f"0100007F:{port:04X}" and row[3] == ESTABLISHED]
+def connections_to(port: int) -> list[socket.socket]:
+    """Copies of this process's sockets that are connected to a port."""
+    found = []
+    for descriptor in DESCRIPTORS.iterdir():
+        try:
+            one = socket.socket(fileno=os.dup(int(descriptor.name)))
+        except OSError:  # no socket, or closed since
+            continue
+        try:
+            peer = one.getpeername()
+        except OSError:
+            peer = None
+        if isinstance(peer, tuple) and peer[1] == port:
+            found.append(one)
+        else:
+            one.close()
+    return found
 
 
-@pytest.mark.skipif(not TCP.exists(), reason="connections are looked up as Linux shows them")
+@pytest.mark.skipif(not DESCRIPTORS.exists(), reason="open sockets are looked up where the system lists descriptors")
 async def test_a_connection_is_kept_alive_until_a_late_answer(server: LlmServer) -> None:
     """Routers and load balancers forget one on which nothing happens for minutes."""
     async with asking(server, always(stall=True), timeout_seconds=600) as client:
         call = asyncio.create_task(client.complete(ASKED))
         await asyncio.to_thread(server.wait_until, lambda counts: counts.in_flight == 1)
-        # The server may have read the request before its kernel has acknowledged it.
-        await asyncio.to_thread(server.wait_until, lambda _: UNACKNOWLEDGED not in timers_to(server.port))
-        assert timers_to(server.port) == [KEEP_ALIVE]
+        (connection,) = connections_to(server.port)
+        with connection:
+            assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         call.cancel()
         await asyncio.gather(call, return_exceptions=True)
 

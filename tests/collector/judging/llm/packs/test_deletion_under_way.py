@@ -8,7 +8,7 @@ from collections.abc import Collection
 import pytest
 from pack_bench import CHAT, SERVICE, Called, FairChecker, Fault, PackBench, exchange
 
-from tracejury.collector.judging.llm.packs.session_closing import SessionKey
+from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey
 from tracejury.collector.judging.model.cache import CachedClient
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import Deletion
@@ -58,11 +58,12 @@ class Scene:
         client = CachedClient(ScriptedClient(self.model), StoredLlmJudging(store), {})
         terms = {"policies": [POLICY]}
         self.bench = PackBench(store, client=client, config={"pack_settings": {"pipa": {"services": {SERVICE: terms}}}})
-        packs, queue = self.bench.packs, self.bench.queue
+        packs, queue, recent = self.bench.packs, self.bench.queue, self.bench.cases.recent
 
         def drop(keys: Collection[TraceKey]) -> None:
             packs.closing.forget_traces({trace_id for _, trace_id in keys})
-            queue.drop(keys)
+            recent.forget(keys)
+            queue.drop(lambda item: item.key[0] in keys)
 
         def reopen(service: str, session: str, tenant: str) -> None:
             packs.closing.close(SessionKey(tenant, service, session))

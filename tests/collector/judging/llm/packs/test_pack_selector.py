@@ -11,6 +11,7 @@ from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.packs.pack_selector import MAX_EXCHANGES, PackSelector
 from tracejury.collector.judging.llm.packs.session_closing import WHILE_OPEN, SessionClosing
 from tracejury.collector.judging.llm.packs.stored_sessions import StoredSessions
+from tracejury.collector.judging.llm.recent_traces import RecentTraces
 from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.schemas.trajectory import AgentRun, Exchange, Trace, TraceState
 from tracejury.schemas.verdicts import (
@@ -39,7 +40,7 @@ def selector(policy: Policy | None = None, queue: JudgeQueue | None = None) -> P
     """A selector of two judges of exchanges and one of sessions."""
     waiting = JudgeQueue() if queue is None else queue
     closing = SessionClosing(NoSessions(), OF_SESSIONS, waiting, 10)
-    return PackSelector(OF_EXCHANGES, OF_SESSIONS, policy or Policy(), waiting, closing)
+    return PackSelector(OF_EXCHANGES, OF_SESSIONS, policy or Policy(), waiting, RecentTraces(), closing)
 
 
 def a_trace(
@@ -150,9 +151,6 @@ def test_pending_exchanges_are_queued_once_stored() -> None:
     rows = one.select(said, (), {}, 1).rows
     judgement = Judgement(Subject(SubjectKind.TRACE, "t", "t"), DETECTORS, "v", "h", 1, 1, Outcome.DONE)
     one.enqueue([JudgedTrace(said, judgement, ledger=rows)])
-    first, second = queue.take(1), queue.take(1)
-    assert first is not None
-    assert second is not None
+    first, second = (item.value for item in queue.take(1))
     assert (first.kind, first.subject_id, first.judges) == (SubjectKind.EXCHANGE, "m:0-0", ("state", "tools"))
     assert second.subject_id == "m:1-1"
-    assert queue.take(1) is None

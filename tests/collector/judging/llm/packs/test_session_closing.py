@@ -8,13 +8,14 @@ import pytest
 from store_parts import a_judged_subject, a_judged_trace, a_span
 
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
-from tracejury.collector.judging.llm.packs.session_closing import END_ATTRIBUTE, SessionClosing, SessionKey
-from tracejury.collector.judging.llm.packs.stored_sessions import StoredSessions
+from tracejury.collector.judging.llm.packs.session_closing import END_ATTRIBUTE, SessionClosing
+from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey, StoredSessions
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.processors.assemble import SECOND, AssemblerConfig
+from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind, session_of
 
@@ -73,9 +74,9 @@ class Scene:
         """The sessions that are queued at a look; they are done with at once."""
         self.closing.tick(now)
         tasks: list[JudgeTask] = []
-        while (task := self.queue.take(now)) is not None:
-            tasks.append(task)
-            self.queue.done(task)
+        while taken := self.queue.take_next(now):
+            tasks += [item.value for item in taken]
+            self.queue.done(taken)
         return tasks
 
     def done(self, task: JudgeTask) -> None:
@@ -213,3 +214,24 @@ def test_exchanges_that_another_version_has_judged_have_the_session_judged_again
     StoredLlmJudging(scene.store).save([again])
     scene.closing.note(scene.judged("a"))
     assert len(scene.closed(100 * SECOND)) == 1
+
+
+def test_a_store_that_fails_costs_no_session(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were to be closed are closed at the next look."""
+    scene.judged("a")
+
+    def away(_: StoredSessions, session: SessionKey) -> None:
+        raise RetryableError(f"the store is away: {session.session_id}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StoredSessions, "exchange_rows", away)
+        with pytest.raises(RetryableError, match="away"):
+            scene.closed(20 * SECOND)
+    assert len(scene.closed(20 * SECOND)) == 1
+
+
+def test_no_session_waits_for_a_deleted_trace(scene: Scene) -> None:
+    scene.judged("a", TraceState.OPEN)
+    scene.judged("b")
+    scene.closing.forget_traces(["a" * 32])
+    assert len(scene.closed(20 * SECOND)) == 1

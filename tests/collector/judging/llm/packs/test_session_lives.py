@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
-from tracejury.collector.judging.llm.packs.session_closing import SessionKey
+from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import Deletion
 from tracejury.judges.llm.client import Prompt

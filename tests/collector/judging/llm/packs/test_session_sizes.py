@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pack_bench import CHAT, SERVICE, Called, PackBench, exchange
 
+from tracejury.collector.judging.llm import stored
 from tracejury.collector.judging.llm.packs import pack_selector, stored_sessions
-from tracejury.collector.judging.llm.packs.session_closing import SessionKey
-from tracejury.collector.judging.llm.stored import StoredCases
+from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey
 from tracejury.collector.store import session_traces
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.judges.checks import questions
-from tracejury.processors.assemble import TraceKey
 from tracejury.processors.transcript import session_record
-from tracejury.schemas.findings import Finding
 from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import SessionRecord
@@ -150,7 +151,7 @@ def test_two_hundred_policies_take_several_calls_and_all_are_answered(store: Sto
 def test_a_session_may_have_any_id(bench: PackBench, session: str) -> None:
     """It is judged as it was sent, and closed by it."""
     bench.say(exchange("a", "What do you sell?", [STOCK], "Lamps.", session=session))
-    stored = bench.packs.sessions.case(("", "a" * 32))
+    stored = bench.cases.load(("", "a" * 32), 0)
     assert stored is not None
     sent = stored[0].session_id
     bench.packs.closing.close(SessionKey("", SERVICE, sent))
@@ -205,19 +206,18 @@ def test_what_was_judged_before_is_neither_read_nor_recorded_again(
     bench: PackBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The traces of a session are at hand for its later exchanges; those of one trace share a record."""
-    read: list[TraceKey] = []
+    read: list[str] = []
     recorded: list[int] = []
-    load = StoredCases.load
 
-    def reading(cases: StoredCases, key: TraceKey) -> tuple[Trace, tuple[Finding, ...]] | None:
-        read.append(key)
-        return load(cases, key)
+    def reading(judging: StoredJudging, trace_id: str, *given: Any) -> Trace | None:
+        read.append(trace_id)
+        return stored_trace(judging, trace_id, *given)
 
     def recording(session_id: str, traces: Sequence[Trace]) -> SessionRecord:
         recorded.append(len(traces))
         return session_record(session_id, traces)
 
-    monkeypatch.setattr(StoredCases, "load", reading)
+    monkeypatch.setattr(stored, "stored_trace", reading)
     monkeypatch.setattr(stored_sessions, "session_record", recording)
     for number in range(3):
         bench.say(run(number, f"{number + 1:032x}"))
