@@ -169,7 +169,7 @@ class RateAnswer:
     rows: tuple[RateRow, ...]
     unjudged: Unjudged
     left: int = 0
-    from_rollups: bool = True
+    from_rollups: bool = False
     uncalibrated: str = ""
 
 

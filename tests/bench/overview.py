@@ -28,9 +28,9 @@ from memory_api import served
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.migrate import migrate
 from tracejury.processors.assemble import AssemblerConfig
 

@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.migrate import migrate
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES

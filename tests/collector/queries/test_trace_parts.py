@@ -155,8 +155,8 @@ def test_a_huge_open_trace_shows_as_it_was_last_judged(store: Store, monkeypatch
         assert found is not None
         (run,) = queries.runs(found.outline, found.outline.runs[1:2])
         assert as_json(run) == as_json(judged.runs[1])
-    store.changes.hold([("", ID)], seen)
-    store.changes.let_go([("", ID)])
+    store.deletions.hold([("", ID)], seen)
+    store.deletions.let_go([("", ID)])
     assert shown() == len(spans)
     queries.clear_cache()
     again = replace(judged, received_through=seen + 1)

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 from store_parts import a_finding, a_judged_trace, a_run
-
-from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.buckets import Mark, Marks, marks, plan
 from tracejury.collector.rates.catching_up import PAGE
-from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.rates.folding import Folding
+
+from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.question import MAX_POINTS, exact
 from tracejury.collector.rates.reading import FEW, MOST
 from tracejury.collector.rates.upkeep import MOST_WAITED, RateUpkeep
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.trace_deleter import TraceDeleter
@@ -33,7 +33,7 @@ EVER = RateQuery(0, 2**63 - 1, population=Population.DETECTORS)
 
 
 def rates(store: Store) -> StoredRates:
-    return StoredRates(store, lambda: T0 + 100 * HOUR, rules=("loops",))
+    return StoredRates(store, rules=("loops",))
 
 
 def save(store: Store, number: int, *, hour: int = 0, **trace: Any) -> None:
@@ -188,7 +188,7 @@ def test_endless_names_are_found_by_themselves(store: Store) -> None:
 def test_another_tenant_sees_nothing(store: Store) -> None:
     """Each has rates of its own."""
     save(store, 1)
-    assert StoredRates(store, lambda: T0 + 100 * HOUR, rules=("loops",), tenant="acme").ask(EVER).total.judged == 0
+    assert StoredRates(store, rules=("loops",), tenant="acme").ask(EVER).total.judged == 0
 
 
 def test_too_much_to_wait_for_is_asked_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +210,7 @@ def test_what_an_earlier_process_left_is_found_page_by_page(store: Store, monkey
     monkeypatch.setattr("tracejury.collector.rates.catching_up.PAGE", 3)
     for number in range(8):
         save(store, number)
-    store.changes.take(100)
+    store.deletions.take(100)
     assert rates(store).ask(EVER).total.judged == 8
 
 
@@ -220,7 +220,7 @@ def test_what_an_earlier_process_deleted_stands_in_no_rate(store: Store) -> None
         save(store, number)
     before = rates(store).ask(EVER).total.judged
     TraceDeleter(store, clock=lambda: T0 + 100 * HOUR).delete([f"{0:032x}"], T0 + HOUR)
-    store.changes.lose()
+    store.deletions.lose()
     assert (before, rates(store).ask(EVER).total.judged) == (2, 1)
 
 
@@ -264,7 +264,7 @@ def test_gauges_read_what_the_background_has_folded(store: Store) -> None:
 def test_sums_that_hold_no_longer_are_dropped(store: Store) -> None:
     """Once nobody can be reading them; those that hold stay."""
     now = [T0 + 100 * HOUR]
-    asking = StoredRates(store, lambda: now[0], rules=("loops",))
+    asking = StoredRates(store, rules=("loops",))
     upkeep = RateUpkeep(store, asking.folding, clock=lambda: now[0])
     for number in range(2):
         save(store, number)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tracejury.collector.rates.base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
-from tracejury.collector.rates.facts import HOUR, NAME, ErrorScope, Fact
-from tracejury.collector.rates.fold import errors_of, fold
+from tracejury.collector.store.derived.base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
+from tracejury.collector.store.derived.facts import HOUR, NAME, ErrorScope, Fact
+from tracejury.collector.store.derived.fold import errors_of, fold
 from tracejury.schemas.agent_errors import NEVER
 from tracejury.schemas.decisive import DECISIVE
 from tracejury.schemas.findings import Finding, FindingState

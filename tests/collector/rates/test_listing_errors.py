@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from store_parts import a_finding, a_judged_trace, a_run
 from stored_readers import stored_reader
+from tracejury.collector.rates.folding import Folding
 
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates, catching_up, folding
-from tracejury.collector.rates.facts import HOUR
-from tracejury.collector.rates.folding import Folding
 from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.errors import RetryableError
@@ -39,7 +39,7 @@ def counted(store: Store) -> tuple[int, int]:
 
 
 def test_a_list_derives_errors_and_leaves_facts_to_rates(store: Store) -> None:
-    rates = StoredRates(store, lambda: T0 + HOUR)
+    rates = StoredRates(store)
     rates.refresh()  # the first one looks at what an earlier process left
     judge(store, 1)
     rates.refresh()
@@ -52,7 +52,7 @@ def test_a_list_derives_errors_and_leaves_facts_to_rates(store: Store) -> None:
 def test_what_is_touched_while_background_folding_works_waits_for_its_next_time(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rates = StoredRates(store, lambda: T0 + HOUR)
+    rates = StoredRates(store)
     steps = 0
     step = rates.folding.step
 
@@ -72,7 +72,7 @@ def test_what_is_touched_while_background_folding_works_waits_for_its_next_time(
 def test_lists_need_not_wait_for_all_of_background_folding(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes a few traces at a time, and lets go of the lock between."""
     monkeypatch.setattr("tracejury.collector.rates.upkeep.AT_ONCE", 2)
-    rates = StoredRates(store, lambda: T0 + HOUR)
+    rates = StoredRates(store)
     held: list[int] = []
     step = rates.folding.step
 
@@ -90,9 +90,9 @@ def test_lists_need_not_wait_for_all_of_background_folding(store: Store, monkeyp
 def test_the_first_list_has_the_errors_of_an_earlier_process_beside_new_ones(store: Store) -> None:
     """Which died before it had derived them."""
     judge(store, 1)
-    store.changes.take(100)
+    store.deletions.take(100)
     judge(store, 2)
-    StoredRates(store, lambda: T0 + HOUR).refresh()
+    StoredRates(store).refresh()
     traces = store.rows("SELECT uniqExact(TraceId) FROM errors FINAL WHERE NOT Removed")
     assert traces == [(2,)]
 
@@ -123,8 +123,8 @@ def test_a_list_of_traces_has_the_errors_of_those_that_it_shows(
     for number in range(5):
         judge(store, number)
     if died:
-        store.changes.take(100)
-        store.changes.lose()
+        store.deletions.take(100)
+        store.deletions.lose()
         reader, made = reader_of(store)
     with made.lock:
         assert listed(reader) == [(0, False)] * 5

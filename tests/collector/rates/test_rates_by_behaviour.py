@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from rates_history import LABELS
 from store_parts import a_finding, a_judged_trace, a_run, a_span
+from tracejury.collector.rates.buckets import marks
 
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.buckets import marks
-from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.rates.gauges.rates import rate_figures
 from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
@@ -37,7 +37,7 @@ TRACES = tuple(f"{n:032x}" for n in (1, 2, 3, 4))
 
 def rates_of(store: Store) -> StoredRates:
     """As of a process that has just started."""
-    return StoredRates(store, lambda: T0 + HOUR, rules=("loops",))
+    return StoredRates(store, rules=("loops",))
 
 
 def rows(answer: RateAnswer) -> dict[str, tuple[int, int]]:
@@ -105,7 +105,7 @@ def test_labels_that_come_late_change_stored_sums_of_nothing_else(store: Store) 
         return sum(mark.holds for mark in marks(store, "", T0 // HOUR, T0 // HOUR).hours.values())
 
     save(store, TRACES[0], found=True)
-    rates = StoredRates(store, lambda: now, rules=("loops",))
+    rates = StoredRates(store, rules=("loops",))
     upkeep = RateUpkeep(store, rates.folding, clock=lambda: now)
     assert roll() == 1
     before, by_behaviour = rates.ask(EVER), replace(EVER, by=By.BEHAVIOUR)

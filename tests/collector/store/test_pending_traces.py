@@ -237,10 +237,10 @@ def test_filters_orders_and_pages(store: Store, commit: Commit) -> None:
 def test_a_deleted_trace_does_not_come_back(store: Store, commit: Commit) -> None:
     """Neither one that waits to be listed, nor while it is being deleted."""
     at = commit(a_span())
-    store.changes.hold([("", TRACE_ID)], at)
+    store.deletions.hold([("", TRACE_ID)], at)
     assert ids(store) == []
     TraceDeleter(store).delete([TRACE_ID], at)
-    store.changes.let_go([("", TRACE_ID)])
+    store.deletions.let_go([("", TRACE_ID)])
     assert ids(store) == []
     with restarted(store) as fresh:
         assert ids(fresh) == []
@@ -307,7 +307,7 @@ def test_pending_traces_are_told_beside_rates(store: Store, commit: Commit) -> N
     """Of the service and the time that are asked for, and only until they are judged."""
     at = commit(a_span())
     query = RateQuery(since=0, until=at + 10**9)
-    rates = StoredRates(store, lambda: at + 10**9)
+    rates = StoredRates(store)
     assert rates.ask(query).unjudged.counts == {"traces not judged yet": 1}
     assert rates.ask(replace(query, service="shop")).unjudged.counts == {"traces not judged yet": 1}
     assert rates.ask(replace(query, service="desk")).unjudged.counts == {}

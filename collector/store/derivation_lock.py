@@ -1,0 +1,39 @@
+"""The lock under which errors and facts are derived, one caller at a time, and the versions of their rows."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final, Self
+
+if TYPE_CHECKING:
+    from .client import Store
+
+_LAST: Final = "SELECT greatest((SELECT max(FoldedAt) FROM errors), (SELECT max(FoldedAt) FROM run_facts))"
+
+
+class DerivationLock:
+    """Held from before a trace is derived until the judgements that were derived with it are stored.
+
+    Detectors and LLM judges store what they say of one trace from two threads: whoever derives last has read what both
+    have stored.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = 0
+
+    def __enter__(self) -> Self:
+        self._lock.acquire()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def stamp(self, store: Store) -> int:
+        """The version of the rows of one derivation, higher than all before it; about unix nanos. The lock is held."""
+        self._last = max(self._last + 1, time.time_ns()) if self._last else self._first(store)
+        return self._last
+
+    def _first(self, store: Store) -> int:
+        return max(int(store.rows(_LAST)[0][0]) + 1, time.time_ns())
