@@ -154,15 +154,15 @@ def test_what_a_judge_says_of_it_afterwards_is_not_stored(store: Store) -> None:
 
 def test_a_save_under_way_is_waited_for(store: Store) -> None:
     """While a trace is being deleted nothing of it is written; another one's judging goes on."""
-    changes = store.deletions
-    with changes.touching([("", OTHER)]):
-        assert changes.stays(KEY, 5)
-    changes.hold([KEY], 7)
-    assert not changes.stays(KEY, 100)
-    assert changes.stays(("", OTHER), 1)
-    changes.let_go([KEY])
-    assert not changes.stays(KEY, 7)
-    assert changes.stays(KEY, 8)
+    deletions = store.deletions
+    with deletions.writing():
+        assert deletions.stays(KEY, 5)
+    deletions.hold([KEY], 7)
+    assert not deletions.stays(KEY, 100)
+    assert deletions.stays(("", OTHER), 1)
+    deletions.let_go([KEY])
+    assert not deletions.stays(KEY, 7)
+    assert deletions.stays(KEY, 8)
 
 
 def test_what_is_old_of_a_service_goes_judged_or_not(store: Store) -> None:
