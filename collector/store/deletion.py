@@ -124,6 +124,7 @@ class Deletion:
         until = tombstones.until(keys)
         through = max(self._clock(), until)  # of what is left out nothing stays, whenever it arrived
         self._store.deletions.hold(keys, through)
+        self._store.derivation.forget(keys)
         sessions: tuple[SessionName, ...] = ()
         try:
             self._judging.forget(keys, through)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Final, Self
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from cachetools import LRUCache
+
+from tracejury.processors.assemble import TraceKey
 
 if TYPE_CHECKING:
     from .client import Store
+
+MOST: Final = 10_000
+"""Traces of which is known what was derived last."""
 
 _LAST: Final = "SELECT greatest((SELECT max(FoldedAt) FROM errors), (SELECT max(FoldedAt) FROM run_facts))"
 
@@ -20,6 +28,8 @@ class DerivationLock:
     """
 
     def __init__(self) -> None:
+        self.alone: LRUCache[TraceKey, Any] = LRUCache(MOST)
+        """What was derived last of traces of which nobody but the detectors has said anything."""
         self._lock = threading.Lock()
         self._last = 0
 
@@ -29,6 +39,12 @@ class DerivationLock:
 
     def __exit__(self, *_: object) -> None:
         self._lock.release()
+
+    def forget(self, keys: Iterable[TraceKey]) -> None:
+        """These are deleted."""
+        with self._lock:
+            for key in keys:
+                self.alone.pop(key, None)
 
     def stamp(self, store: Store) -> int:
         """The version of the rows of one derivation, higher than all before it; about unix nanos. The lock is held."""

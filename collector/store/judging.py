@@ -174,11 +174,11 @@ class StoredJudging:
             judged = [j for j in judged if self.stays(j)]
             said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
             verdicts = (verdict_row(v, word) for v, word in said)
-            traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)
+            traces = {(j.trace.tenant, j.trace.trace_id): (j, trace_row(j.trace, j.judgement, j.spent)) for j in judged}
             words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
             last = [(j.judgement, j.trace.state) for j in judged]
             with ThreadPoolExecutor(1, "judged") as beside:  # an insert waits more than it works
-                summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, traces)
+                summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, [row for _, row in traces.values()])
                 with store.opinions.writing:
                     insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
                 insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
@@ -187,7 +187,7 @@ class StoredJudging:
             store.pending.judged((j.trace.tenant, j.trace.trace_id) for j in judged)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, words)
             with store.derivation:
-                derive(store, ((j.trace.tenant, j.trace.trace_id) for j in judged), last)
+                derive(store, traces, last, traces)
                 insert_rows(store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in last))
 
     def _finding_rows(self, judged: Sequence[JudgedTrace]) -> Iterator[Row]:

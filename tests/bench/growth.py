@@ -87,7 +87,6 @@ def fill(folder: str, spans: int) -> None:
         for sql, each in FILLS:
             store.command(sql, {"first": int(first * each), "count": int(PER_INSERT * each), "at": at})
     facts.fill(store, traces * 2 * facts.FINDINGS_A_RUN, days, now // HOUR * HOUR)
-    facts.roll(store, stored_reader(store, AssemblerConfig()).rates)
     store.command(overview.FOLDED, {"now": now})
     store.close()
 

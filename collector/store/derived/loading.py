@@ -12,10 +12,12 @@ from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.lists.findings import HOLDS
 from tracejury.collector.store.pending_traces import JUDGED
 from tracejury.collector.store.scope import TENANT, Scope
-from tracejury.schemas.judged_rows import FINDING_SELECT
+from tracejury.judges.titles import titled
+from tracejury.schemas.columns import Row
+from tracejury.schemas.judged_rows import FINDING_SELECT, TRACE_COLUMNS
 from tracejury.schemas.llm_rows import LATEST
 from tracejury.schemas.trajectory import TraceState
-from tracejury.schemas.verdicts import DETECTORS, Judgement, Outcome
+from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, Judgement, Outcome
 
 from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
 from .behaviour_labels import labelled
@@ -23,11 +25,12 @@ from .facts import FactKey
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
+_COLUMNS: Final = (
+    "ServiceName", "Version", "SessionId", "Conventions", "JoinedTo", "Simulated", "Behaviour", "Runs.Id", "Runs.Name",
+    "Runs.Role", "Runs.ParentId", "Runs.Turns", "Runs.Model", "Calls.SpanId", "Calls.Tool", "Calls.Asked",
+)  # fmt: skip
 _TRACES: Final = f"""
-SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), ServiceName, Version, SessionId, Conventions, JoinedTo, Simulated,
-    Behaviour, Runs.Id, Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool,
-    Calls.Asked
-FROM traces FINAL WHERE {_THESE} AND {JUDGED}
+SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), {", ".join(_COLUMNS)} FROM traces FINAL WHERE {_THESE} AND {JUDGED}
 """
 
 _JOINED: Final = f"SELECT DISTINCT TraceId FROM traces WHERE {TENANT} AND JoinedTo IN {{trace_ids:Array(String)}}"
@@ -153,6 +156,23 @@ def _word(judgement: Judgement, state: TraceState) -> tuple[Any, ...]:
     subject, failed = judgement.subject, tuple(judge for judge, _ in judgement.failures)
     named = (subject.trace_id, subject.kind.value, subject.id, judgement.judge)
     return *named, judgement.outcome, judgement.probability, failed, state, judgement.judged_at
+
+
+def trace_in_memory(judged: JudgedTrace, row: Row) -> BaseTrace:
+    """A trace of which nobody but the detectors has said anything, as it is stored; `row`: of `traces`."""
+    of = dict(zip(TRACE_COLUMNS, row, strict=True))
+    word = _word(judged.judgement, judged.trace.state)
+    return _trace(
+        judged.trace.tenant,
+        [of["TraceId"], of["ReceivedAt"], *(of[name] for name in _COLUMNS)],
+        (judged.trace.trace_id,),
+        [BaseWord(judged.trace.trace_id, DETECTORS, judged.judgement.outcome, judged.judgement.probability, word[6])],
+        (),
+        (),
+        judged.trace.state,
+        frozenset(),
+        [BaseFinding(titled(finding), llm=False) for finding in judged.judgement.findings],
+    )
 
 
 def _trace(
