@@ -19,9 +19,9 @@ that has a finding which it names, and an error by itself where there is none.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from tracejury.schemas.agent_errors import AgentError
 from tracejury.schemas.findings import LIVE, Finding
@@ -30,6 +30,39 @@ from .causes import FAILING, GENERAL, cause_of, shared_causes
 
 AS_SURE: Final = 0.05
 """Confidences that differ by no more are taken for equal; chosen by hand, not fitted."""
+
+
+class Run(Protocol):
+    """An agent run, as far as errors are ordered by it."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+
+def standing_errors(findings: Iterable[Finding], runs: Iterable[Run]) -> tuple[AgentError, ...]:
+    """The errors that hold in one trace, joined ones included, by place of their leads.
+
+    `findings`: all of the trace, each id once: retracted ones make no error; `runs`: its agent runs in order. Whoever
+    needs errors of a stored trace reads the table `errors`, which is made by this function.
+    """
+    return group((finding for finding in findings if finding.state in LIVE), [run.id for run in runs])
+
+
+def with_retracted(
+    errors: Sequence[AgentError], retracted: Iterable[Finding]
+) -> tuple[Mapping[str, Sequence[Finding]], Sequence[AgentError]]:
+    """Retracted findings by the id of the error that holds and that they were of; and the errors that are gone."""
+    surest = sorted(errors, key=lambda error: (-error.confidence(), error.id))
+    homes = _homes(surest)
+    of: dict[str, list[Finding]] = {}
+    alone: list[Finding] = []
+    ranked = sorted(retracted, key=lambda f: (-f.confidence, -f.severity.rank, f.span_id, f.judge, f.id))
+    for finding in ranked:
+        keys = (*_calls(finding), *_spans(finding), *_turns(finding))
+        home = next((homes[key] for key in keys if key in homes), None)
+        (alone if home is None else of.setdefault(surest[home].id, [])).append(finding)
+    return of, _grouped(alone)
 
 
 def group(findings: Iterable[Finding], runs: Sequence[str]) -> tuple[AgentError, ...]:

@@ -88,7 +88,7 @@ class Assembler:
         is_new = key not in self._traces
         trace = self._touch(key, now)
         if is_new and is_whole:
-            trace.held, trace.stored, trace.ledger = True, {}, {}
+            trace.held, trace.is_whole, trace.stored, trace.ledger = True, True, {}, {}
         trace.received_through = max(trace.received_through, received_at)
         changed = self._take(trace, spans, logs)
         if changed or not trace.held:

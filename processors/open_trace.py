@@ -25,6 +25,7 @@ class OpenTrace:
     """A trace that may still change.
 
     `held` is False where its spans must be read first: those that are `spilled`, else all of them from the store.
+    `is_whole`: the store had nothing of it when its first rows came.
     `raw`: its spans as they arrived. They are normalised when they are needed: taking in a backlog must be quick.
     `quiet`: nanoseconds without arrivals after which it settles, once its root has ended.
     `logs`: span id to its log records by identity. `stored`: its findings as they stand in the store, by id (None: not
@@ -37,6 +38,7 @@ class OpenTrace:
     first_arrival: int
     last_arrival: int
     held: bool = False
+    is_whole: bool = False
     dirty: bool = True
     forced: bool = False
     raw: dict[str, Span] = field(default_factory=dict)

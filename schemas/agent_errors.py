@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -192,6 +192,25 @@ def summary(error: AgentError) -> ErrorSummary:
         verified_by=lead.verified_by,
         verification_reason=lead.verification_reason,
     )
+
+
+def whole_error(told: ErrorSummary, findings: Mapping[str, Finding]) -> AgentError | None:
+    """The error with its findings, of these by id; None where its lead is not among them."""
+    if told.findings[0] not in findings:
+        return None
+    own = tuple(findings[i] for i in told.findings if i in findings)
+    return AgentError(told.cause, own, told.shown_at, told.read_at, told.repeated_at)
+
+
+def in_place(errors: Iterable[ErrorSummary], runs: Iterable[str]) -> list[ErrorSummary]:
+    """Errors of one trace in the order of their primary spans; `runs`: ids of its agent runs in order."""
+    order = {run: number for number, run in enumerate(runs)}
+
+    def place(error: ErrorSummary) -> tuple[int, int, str, str, str]:
+        run = order.get(error.agent_run_id, len(order))
+        return run, -1 if error.turn is None else error.turn, error.span_id, error.judge, error.findings[0]
+
+    return sorted(errors, key=place)
 
 
 def _roles(decided: str, shown: str, read: str, repeated: Iterable[str]) -> dict[str, ErrorRole]:

@@ -159,8 +159,8 @@ class Unjudged:
 class RateAnswer:
     """`total`: of everything asked; `rows`: by group (worst first by share) and point in time (ascending).
 
-    `population`: the one that was used; `left`: groups beyond the limit; `from_rollups`: False where no roll-up
-    holds what was asked, so that the runs themselves were scanned; `uncalibrated`: why labels correct nothing, where
+    `population`: the one that was used; `left`: groups beyond the limit; `from_rollups`: no sums are
+    kept, so it is False; `uncalibrated`: why labels correct nothing, where
     calibrated shares were asked for.
     """
 
@@ -169,7 +169,7 @@ class RateAnswer:
     rows: tuple[RateRow, ...]
     unjudged: Unjudged
     left: int = 0
-    from_rollups: bool = True
+    from_rollups: bool = False
     uncalibrated: str = ""
 
 

@@ -148,7 +148,8 @@ class JudgedTrace:
     `judgement.findings`: all that now hold; `changed`: those of them that differ from what is stored;
     `retracted`: stored ones that no longer hold, in their new state. `ledger`: what LLM judges were told to do about
     its agent runs; stored before `judgement`, so that no run is forgotten between the two. `known_runs`: ids
-    of the runs of which something of LLM judges was stored before. `spent`: of the agents, not of judges.
+    of the runs of which something of LLM judges was stored before. `spent`: of the agents, not of judges. `is_alone`:
+    nobody but the detectors has said anything of it, and it is one with no other; `is_new`: nothing of it was stored.
     """
 
     trace: Trace
@@ -158,6 +159,8 @@ class JudgedTrace:
     ledger: tuple[Judgement, ...] = ()
     known_runs: frozenset[str] = frozenset()
     spent: TraceSpend = TraceSpend()
+    is_alone: bool = False
+    is_new: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,10 +141,7 @@ def _add_watching(app: FastAPI, services: Services) -> None:
 def _is_judged(reader: Reader, trace: TraceOutline) -> bool:
     """Judged in the state that it has, with its errors derived."""
     judged = reader.ledger.judged_trace(trace.trace_id)
-    if judged is None or (judged.state is TraceState.OPEN and trace.state is not TraceState.OPEN):
-        return False
-    behind = reader.rates.behind(trace.trace_ids)
-    return not (behind and reader.rates.refresh(behind))
+    return judged is not None and not (judged.state is TraceState.OPEN and trace.state is not TraceState.OPEN)
 
 
 def _stored_trace(reader: Reader, given: str) -> tuple[str, int]:

@@ -28,8 +28,9 @@ from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.gauges.build import Gauges
 from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.rates.rule_calibrating import Ask, RuleCalibrating
-from tracejury.collector.rates.upkeep import RateUpkeep
+from tracejury.collector.rates.upkeep import ErrorUpkeep
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.lists.pending import pending_worker
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
 from tracejury.collector.store.texts import StoredTexts
 from tracejury.collector.telemetry import Telemetry
@@ -69,7 +70,6 @@ class OutputServices:
         self._calibrations = calibrations
         self._store, self._config, self._telemetry, self._listeners = store, config, telemetry, listeners
         self._busy, self._clock = busy, clock
-        self._rates = StoredRates(store, clock)
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
@@ -90,7 +90,7 @@ class OutputServices:
             store,
             config.judging.assembler(),
             labels,
-            StoredRates(store, clock, calibrate=calibrate, tenant=tenant, folding=self._rates.folding),
+            StoredRates(store, calibrate=calibrate, tenant=tenant),
             TenantCalibrations(store, self._calibrations, tenant),
             StoredMeasures(store, installed_packs, config.judges.task_key, tenant),
             clock,
@@ -101,7 +101,7 @@ class OutputServices:
     def stops(self) -> list[Stop]:
         """Stop functions, the last first, for when nothing is judged any more."""
         texts = self._texts
-        return [self._webhooks.stop, self._exports.stop, lambda deadline: asyncio.to_thread(texts.stop, deadline)]
+        return [self._webhooks.stop, self._exports.stop, _stop(texts.stop)]
 
     def start_background(
         self, judges: Callable[[], JudgesStatus], ask: Ask, projects: Callable[[], Iterable[str]]
@@ -121,12 +121,14 @@ class OutputServices:
             clock,
             self._config.detectors.settings(),
         )
-        upkeep = RateUpkeep(self._store, self._rates.folding, calibrating=calibrating, pressed=self._busy, clock=clock)
+        upkeep = ErrorUpkeep(self._store, calibrating, pressed=self._busy, clock=clock)
         gauges = Gauges(self._store, self.reader_of, judges, self._telemetry, clock, projects)
         self._listeners.add(gauges.findings)
-        upkeep.worker.start()
+        workers = upkeep.worker, pending_worker(self._store, clock)
+        for worker in workers:
+            worker.start()
         gauges.start()
-        return [lambda deadline: asyncio.to_thread(upkeep.worker.stop, deadline), gauges.stop]
+        return [*(_stop(worker.stop) for worker in workers), gauges.stop]
 
     async def serve(self, services_of: Callable[[str], Services], keyring: Keyring, sign_ins: SignIns) -> list[Stop]:
         """Serve the API and the pages of all projects; returns what ends that. Raises ConfigError: a taken port."""
@@ -147,3 +149,7 @@ class OutputServices:
         url = api.public_url.rstrip("/") or url_of(api.endpoint, self.api_port, secure=api.tls is not None)
         await self._webhooks.start(url)
         self._exports.start()
+
+
+def _stop(stop: Callable[[float], object]) -> Stop:
+    return lambda deadline: asyncio.to_thread(stop, deadline)

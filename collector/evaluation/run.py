@@ -8,7 +8,7 @@ from pathlib import Path
 from tracejury.collector.judging.detect.direct import normalized, stored, traces
 from tracejury.collector.otlp.client import shuffled
 from tracejury.collector.otlp.codec.groups import Request
-from tracejury.judges.grouping import group
+from tracejury.judges.grouping import standing_errors
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite
 from tracejury.schemas.errors import ConfigError
@@ -66,7 +66,7 @@ def judge_directly(requests: Iterable[Request], suite: Suite) -> Predictions:
     built = list(traces(normalized(received.spans, received.logs)))
     results = [suite.judge(trace) for trace in built]
     judged = zip(built, results, strict=True)
-    errors = (e for trace, result in judged for e in group(result.findings, [run.id for run in trace.runs]))
+    errors = (e for trace, result in judged for e in standing_errors(result.findings, trace.runs))
     return Predictions(
         findings=tuple(predicted(finding) for result in results for finding in result.findings),
         failures={name: why for result in results for name, why in result.failures},

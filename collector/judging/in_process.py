@@ -12,7 +12,7 @@ from functools import cache
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.sdk.trace import ReadableSpan
 
-from tracejury.judges.grouping import group
+from tracejury.judges.grouping import standing_errors
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite, SuiteResult
 from tracejury.schemas.agent_errors import AgentError
@@ -46,7 +46,7 @@ class InProcessResult:
         """Errors that are sure enough for the profile. Raises ConfigError for an unknown one."""
         least = threshold(profile)
         judged = zip(self.traces, self.results, strict=True)
-        grouped = (group(result.findings, [run.id for run in trace.runs]) for trace, result in judged)
+        grouped = (standing_errors(result.findings, trace.runs) for trace, result in judged)
         return tuple(error for errors in grouped for error in errors if error.confidence() >= least)
 
     def complaint(self, severity: str, profile: str) -> str:

@@ -6,21 +6,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from tracejury.collector.queries.reader import Labels
+from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.lists.findings import JOINED, whole
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.scope import TENANT, Scope
-from tracejury.judges.grouping import group
 from tracejury.judges.measures.people import said_of_run
 from tracejury.judges.measures.quality import LabelledRun
-from tracejury.schemas.agent_errors import ErrorSummary, summary
-from tracejury.schemas.findings import FindingState
+from tracejury.schemas.findings import LIVE
 from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
 from tracejury.schemas.queries.labels import Stratum
 from tracejury.schemas.verdicts import SubjectKind
 
 from .runs import RUNS, bounds
 
-_LIVE: Final = frozenset({FindingState.CURRENT, FindingState.PROVISIONAL})
 _PAGE: Final = 500
 
 _LABELLED: Final = f"""
@@ -66,21 +64,15 @@ def _loaded(
     reading, least = StoredReading(scope.store, scope.tenant), threshold(DEFAULT_PROFILE)
     findings, verdicts = reading.load_findings(everything), reading.load_verdicts(ids)
     labelled = labels.of_traces(everything)
-    orders: dict[str, list[str]] = {}
-    for trace_id, run_id in runs:
-        orders.setdefault(trace_id, []).append(run_id)
-    errors: dict[str, list[ErrorSummary]] = {}
+    errors = StoredErrors(scope.store, scope.tenant).under(ids)
     for trace_id, run_id in runs:
         traces = (trace_id, *parts.get(trace_id, ()))
-        if trace_id not in errors:
-            live = (f for i in traces for f in findings.get(i, ()) if f.state in _LIVE)
-            errors[trace_id] = [summary(error) for error in group(live, orders[trace_id])]
         said = [labelled[i] for i in traces if i in labelled]
         held = tuple(
             f
             for i in traces
             for f in findings.get(i, ())
-            if f.agent_run_id == run_id and f.state in _LIVE and f.confidence >= least
+            if f.agent_run_id == run_id and f.state in LIVE and f.confidence >= least
         )
         spoken = [
             v for v in verdicts.get(trace_id, ()) if v.subject.kind is SubjectKind.AGENT_RUN and v.subject.id == run_id
@@ -92,5 +84,5 @@ def _loaded(
             judges=frozenset(v.judge for v in spoken if v.score is not None),
             weight=weights.get((trace_id, run_id), 0.0),
             silent=frozenset(v.judge for v in spoken if v.score is None),
-            errors=errors[trace_id],
+            errors=errors.get(trace_id, ()),
         )

@@ -9,26 +9,28 @@ from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading, places
 from tracejury.collector.store.scope import Scope
-from tracejury.judges.grouping import group
+from tracejury.judges.causes import cause_of
 from tracejury.judges.measures.error_labels import label_of, labels_on
 from tracejury.processors.trace_outline import TraceOutline
-from tracejury.schemas.agent_errors import AgentError, summary
+from tracejury.schemas.agent_errors import AgentError, ErrorSummary, in_place, summary
 from tracejury.schemas.annotations import Annotation
-from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.reader import Confidence, ErrorView, LocatedError
 from tracejury.schemas.trajectory import Trace
 
 
 def errors_of_trace(
-    trace: Trace | TraceOutline, findings: Iterable[Finding], least: float, annotations: Iterable[Annotation] = ()
+    trace: Trace | TraceOutline,
+    errors: Iterable[ErrorSummary],
+    least: float,
+    annotations: Iterable[Annotation] = (),
 ) -> list[LocatedError]:
-    """The errors that these findings make, those of at least that confidence, in order of place.
+    """The errors of at least that confidence, in order of place.
 
-    `findings`: all that stand, so that the errors are those of lists; `annotations`: all that hold of the trace.
+    `errors`: all that hold in the trace; `annotations`: all that hold of it.
     """
-    errors = group(findings, [run.id for run in trace.runs])
-    labels = labels_on(map(summary, errors), annotations)
-    return labelled(located_errors(trace, [error for error in errors if error.confidence() >= least], least), labels)
+    own = in_place(errors, (run.id for run in trace.runs))
+    labels = labels_on(own, annotations)
+    return labelled(located_errors(trace, [error for error in own if error.confidence >= least], least), labels)
 
 
 def labelled(errors: Iterable[LocatedError], labels: Mapping[str, Sequence[Annotation]]) -> list[LocatedError]:
@@ -36,11 +38,13 @@ def labelled(errors: Iterable[LocatedError], labels: Mapping[str, Sequence[Annot
     return [replace(one, label=label_of(labels.get(one.error.id, ()))) for one in errors]
 
 
-def located_errors(trace: Trace | TraceOutline, errors: Iterable[AgentError], least: float) -> list[LocatedError]:
+def located_errors(trace: Trace | TraceOutline, errors: Iterable[ErrorSummary], least: float) -> list[LocatedError]:
     """Errors of the trace with service, agent, and the severity for that confidence."""
     agents = {run.id: run.name for run in trace.runs}
     return [
-        LocatedError.of(error, trace.trace_id, trace.service, agents.get(error.lead.agent_run_id, ""), least)
+        LocatedError(
+            error, error.severity(least), trace.trace_id, trace.service, agents.get(error.agent_run_id, ""), least=least
+        )
         for error in errors
     ]
 
@@ -60,14 +64,14 @@ def stored_error(scope: Scope, some_id: str, confidence: Confidence) -> ErrorVie
     if holding:
         located = min(holding, key=lambda h: (h.error.id != some_id, _place(h, named)))
         return ErrorView(located, [findings[i] for i in located.error.findings if i in findings])
-    gone = group((findings[i] for i in named if i in findings), ())
-    if not gone:
+    own = [findings[i] for i in named if i in findings]
+    if not own:
         return None
+    was = errors.gone(trace_id, some_id) or summary(AgentError(cause_of(own[0]), tuple(own)))
     names = places(scope, trace_ids)
-    lead = gone[0].lead
-    service, agent = names.get((lead.trace_id, ""), ""), names.get((lead.trace_id, lead.agent_run_id), "")
-    located = LocatedError.of(gone[0], lead.trace_id, service, agent if lead.agent_run_id else "")
-    return ErrorView(located, gone[0].findings)
+    service, agent = names.get((was.trace_id, ""), ""), names.get((was.trace_id, was.agent_run_id), "")
+    located = LocatedError(was, was.severity(), was.trace_id, service, agent if was.agent_run_id else "")
+    return ErrorView(located, [findings[i] for i in was.findings if i in findings])
 
 
 def _place(located: LocatedError, named: list[str]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
@@ -55,20 +55,8 @@ class Architectures(Protocol):
 class Rates(Protocol):
     """Error rates. Every method may block: call it on a thread."""
 
-    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
-        """Rates as they stand now; unless `settled`, as they stood a minute or so ago, which is less work.
-
-        Raises ConfigError where the query means nothing, RetryableError, StoreError.
-        """
-
-    def refresh(self, trace_ids: Collection[str] = ()) -> Collection[str]:
-        """Derive the errors of what was judged just now, or of these traces, as far as that is done at once.
-
-        Returns those of them whose errors may still lack something. Raises as `ask`.
-        """
-
-    def behind(self, trace_ids: Collection[str]) -> Collection[str]:
-        """Those of these traces whose errors may lack what was found last."""
+    def ask(self, query: RateQuery) -> RateAnswer:
+        """Rates as they stand now. Raises ConfigError where the query means nothing, RetryableError, StoreError."""
 
     def calls(self, query: RateQuery) -> ToolRates:
         """Tools by their own calls; filters of findings do not apply. Raises as `ask`."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 
 from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.collector.store.client import Store
@@ -72,15 +72,7 @@ class StoredReader:
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""
-        self.rates.refresh()
-        rows = self._reading.find_traces(query)
-        behind = self.rates.behind([row.trace_id for row in rows])
-        if not behind:
-            return rows
-        left = self.rates.refresh(behind)
-        return [
-            replace(row, judged=row.judged and row.trace_id not in left) for row in self._reading.find_traces(query)
-        ]
+        return self._reading.find_traces(query)
 
     def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "") -> int:
         """How many traces have spans that no judging has seen."""
@@ -88,12 +80,10 @@ class StoredReader:
 
     def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
         """Up to `limit` sessions that hold a trace of the query."""
-        self.rates.refresh()
         return SessionLists(self._store, self.tenant).find(query)
 
     def session(self, session_id: str, confidence: Confidence, service: str = "") -> SessionView | None:
         """The conversation, of one service or ("") of all that name the id; None when there is none."""
-        self.rates.refresh()
         view = stored_session(self._scope, session_id, confidence, service)
         if view is None:
             return None
@@ -119,13 +109,11 @@ class StoredReader:
 
     def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
         """Up to `limit` errors that hold now."""
-        self._derive([query.trace_id] if query.trace_id else ())
         found = marked(StoredErrors(self._store, self.tenant).find(query), self.calibrations)
         return self._labelled(found)
 
     def error(self, some_id: str, confidence: Confidence) -> ErrorView | None:
         """Five look-ups, six where people have labelled anything in the trace."""
-        self.rates.refresh()
         view = stored_error(self._scope, some_id, confidence)
         if view is None:
             return None
@@ -133,13 +121,11 @@ class StoredReader:
 
     def error_ids(self, prefix: str, limit: int) -> Sequence[str]:
         """Up to `limit` ids of errors and findings that begin so."""
-        self.rates.refresh()
         return StoredErrors(self._store, self.tenant).ids_from(prefix, limit)
 
     def errors_of(self, findings: Sequence[Finding], confidence: Confidence) -> Sequence[LocatedError]:
         """The errors that any of these findings is of."""
         own = sorted({finding.trace_id for finding in findings})
-        self._derive(own)
         joined = StoredJudging(self._store, self.tenant).joined(own)
         trace_ids = sorted({*own, *(trace_id for ids in joined.values() for trace_id in ids)})
         found = StoredErrors(self._store, self.tenant).holding(
@@ -153,7 +139,6 @@ class StoredReader:
 
     def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence) -> Mapping[str, int]:
         """How many errors a list of traces shows of each."""
-        self._derive(trace_ids)
         found = TraceLists(self._store, self.tenant).errors(trace_ids, confidence)
         return {trace_id: sum(counts.values()) for trace_id, (counts, _) in found.items()}
 
@@ -168,25 +153,21 @@ class StoredReader:
         verdicts = self._reading.load_verdicts(trace.trace_ids)
         live = [f for i in trace.trace_ids for f in found.get(i, ()) if f.state in LIVE]
         said = self.labels.annotations_of(trace.trace_ids)
+        errors = StoredErrors(self._store, self.tenant).under(trace.trace_ids)
         return TraceView(
             trace,
             [f for f in live if f.confidence >= least],
             [v for i in trace.trace_ids for v in verdicts.get(i, ())],
-            marked(errors_of_trace(trace, live, least, said), self.calibrations),
+            marked(errors_of_trace(trace, chain.from_iterable(errors.values()), least, said), self.calibrations),
         )
-
-    def _derive(self, trace_ids: Collection[str]) -> None:
-        """Have the errors derived that are new, and those of these traces whatever else is waiting."""
-        self.rates.refresh()
-        if behind := self.rates.behind(trace_ids):
-            self.rates.refresh(behind)
 
     def _labelled(self, errors: Sequence[LocatedError]) -> list[LocatedError]:
         """The errors with what people say of them, among all that hold under their traces."""
         said = self.labels.annotations_of(sorted({one.error.trace_id for one in errors}))
         if not said:
             return list(errors)
-        holding = StoredErrors(self._store, self.tenant).under(sorted({one.whole for one in errors}))
+        under = StoredErrors(self._store, self.tenant).under(sorted({one.whole for one in errors}))
+        holding = [error for own in under.values() for error in own]
         known = {error.id for error in holding}
         gone = [one.error for one in errors if one.error.id not in known]
         return labelled(errors, labels_on([*gone, *holding], said))

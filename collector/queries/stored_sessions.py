@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
+from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.lists import SessionLists
 from tracejury.collector.store.lists.conversation import pinned, together
 from tracejury.collector.store.reading import StoredReading, places
@@ -37,11 +38,11 @@ def stored_session(scope: Scope, session_id: str, confidence: Confidence, servic
     verdicts: defaultdict[str, list[Verdict]] = defaultdict(list)
     for part, words in reading.load_verdicts(list(parts)).items():
         verdicts[parts[part]] += words
-    names = places(scope, parts)
+    names, errors = places(scope, parts), StoredErrors(scope.store, scope.tenant).under(list(own))
     exchanges = [
         exchange
-        for one in said
-        for exchange in pinned(one, findings[one.trace_id], least[one.trace_id], verdicts[one.trace_id], names)
+        for i, one in ((one.trace_id, one) for one in said)
+        for exchange in pinned(one, findings[i], errors.get(i, ()), least[i], verdicts[i], names)
     ]
     services = [r.service for r in rows]
     measures = reading.load_session_verdicts([session_subject_id(one, session_id) for one in services])

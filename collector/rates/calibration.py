@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tracejury.collector.store.derived.facts import SCOPE, Fact
 from tracejury.judges.measures.dimension_labels import DEFAULT_DIMENSIONS
 from tracejury.judges.measures.people import SeenError
 from tracejury.judges.measures.ppi import Pair, calibrated_share
@@ -24,7 +25,6 @@ from tracejury.schemas.taxonomy import TRAIL, Severity
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.moments import LAST, iso_time
 
-from .facts import SCOPE, Fact
 from .question import OF_RUNS, Question
 
 ENOUGH: Final = 20

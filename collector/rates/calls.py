@@ -11,16 +11,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import HOUR, NAME
+from tracejury.collector.store.derived.fold import ABOUT_TOOLS
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.schemas.findings import BESIDE
 from tracejury.schemas.rates import Population, Sums
 from tracejury.schemas.verdicts import DETECTORS
 
-from .facts import HOUR, NAME
-from .fold import ABOUT_TOOLS
 from .question import Question
-from .sql import WEIGHT
-from .tally import TERMS
+from .sql import TERMS, WEIGHT
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tracejury.collector.queries.reader import Labels
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import ErrorScope, Fact, FactError, FactKey, Standing
+from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.judges.measures.people import said_of_run, seen_errors
-from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.rates import Population
 from tracejury.schemas.taxonomy import Dimension
 
 from .calibration import ENOUGH, Calibration, ReviewedRun, calibration, refusal, too_few
-from .facts import ErrorScope, Fact, FactError, FactKey, Standing
-from .fold import current_errors
-from .loading import Loading
 from .question import Question
 from .sampling_frame import frame, unseen
 
@@ -58,16 +56,12 @@ class LabelCalibration:
             facts = [_fact(row) for row in Scope(self._store, q.tenant).select(_FACTS, **bounds)]
             facts = [f for f in facts if (f.key.trace_id, f.key.run_id) in weights]
             said = self._labels.of_traces(sorted({part for f in facts for part in f.parts}))
-            found = self._errors(q, [f.key.trace_id for f in facts if not said.keys().isdisjoint(f.parts)])
+            labelled = sorted({f.key.trace_id for f in facts if not said.keys().isdisjoint(f.parts)})
+            found = StoredErrors(self._store, q.tenant).under(labelled) if labelled else {}
             for fact in facts:
                 own = [a for part in fact.parts if part in said for a in said[part].annotations]
                 errors = seen_errors(said_of_run(fact.key.run_id, own), found.get(fact.key.trace_id, ()))
                 yield ReviewedRun(fact, errors, weights[fact.key.trace_id, fact.key.run_id])
-
-    def _errors(self, q: Question, trace_ids: Collection[str]) -> Mapping[str, Sequence[ErrorSummary]]:
-        """The errors of the question's population by the trace that they show under."""
-        traces = Loading(self._store, q.tenant).traces(trace_ids) if trace_ids else ()
-        return {trace.trace_id: current_errors(trace, q.population) for trace in traces}
 
 
 def _fact(row: Sequence[Any]) -> Fact:

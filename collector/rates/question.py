@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tracejury.collector.labels.checks import a_category
+from tracejury.collector.store.derived.facts import fact_unit, short
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.profiles import PROFILES
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
 from tracejury.schemas.taxonomy import TRAIL, Severity
 from tracejury.schemas.text.moments import LAST
-
-from .facts import fact_unit, short
 
 MAX_POINTS: Final = 2000
 """Points in time of one answer."""
@@ -43,8 +41,8 @@ class AskedJudge:
 class Question:
     """`runs`: values by column; `findings`: values by attribute, at most one of each; `severity`: the least rank.
 
-    `least`: confidence for traces of a recognised and an unrecognised convention; `profile`: its name, None for a
-    number of one's own. `pack`: whose checks the question is about, "" for none; `behaviour`: of users, "" for any.
+    `least`: confidence for traces of a recognised and an unrecognised convention. `pack`: whose checks the question is
+    about, "" for none; `behaviour`: of users, "" for any.
     """
 
     tenant: str
@@ -54,7 +52,6 @@ class Question:
     by: By | None
     unit: Unit
     population: Population
-    profile: str | None
     least: Confidence
     runs: Mapping[str, str]
     findings: Mapping[By, str]
@@ -75,11 +72,6 @@ class Question:
         return self.by is By.JUDGE and self.judge is None
 
     @property
-    def overlaps(self) -> bool:
-        """Whether one unit may be in several groups, though these are told apart by runs."""
-        return self.by is By.BEHAVIOUR or (self.unit is Unit.SESSION and self.by is not None)
-
-    @property
     def facts(self) -> str:
         """The facts that it is answered from."""
         return fact_unit(self.unit, simulated=self.simulated)
@@ -94,8 +86,8 @@ class Question:
         return replace(self, step=0)
 
     def ungrouped(self) -> Question:
-        """The same without groups and points in time."""
-        return replace(self, step=0, by=None)
+        """The same without groups."""
+        return replace(self, by=None)
 
 
 def exact(
@@ -130,7 +122,6 @@ def exact(
         by=query.by,
         unit=query.unit,
         population=population,
-        profile=_profile(query.profile),
         least=Confidence.of(query.profile),
         runs=told,
         findings=findings,
@@ -174,8 +165,3 @@ def _rank(severity: str) -> int:
     except ValueError:
         names = ", ".join(Severity)
         raise ConfigError(f"unknown severity {severity[:40]!r}: use one of {names}") from None
-
-
-def _profile(profile: str) -> str | None:
-    name = profile.strip().lower()
-    return name if not name or name in PROFILES else None

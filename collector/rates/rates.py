@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import cache
-from typing import Final, TypeVar
+from typing import Final
 
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.rederiving import require_derived
 from tracejury.collector.store.lists import TraceLists
 from tracejury.judges.measures.rates import effective, mean, mean_difference, share, share_difference
 from tracejury.judges.packs.loader import pack_names
@@ -29,7 +29,6 @@ from tracejury.schemas.rates import (
 
 from .calibration import Calibration
 from .calls import CallSums, calls_by_tool
-from .folding import Folding
 from .question import Question, exact
 from .reading import Read, Reading
 
@@ -39,73 +38,48 @@ Calibrate = Callable[[Question], Calibration]
 NOT_YET: Final = "traces not judged yet"
 """Why traces count in no rate that no judging has seen: whose runs they have is not known."""
 
-PATIENCE: Final = 1.0
-"""Seconds for which a list waits until errors of earlier traces are derived."""
-
-Answer = TypeVar("Answer")
-
 
 class StoredRates:
     """Error rates of one tenant. Any thread; blocks.
 
-    `rules`, `packs`: names of all, by default of those installed; `folding`: where several tenants share one.
+    `rules`, `packs`: names of all, by default of those installed.
     """
 
     def __init__(
         self,
         store: Store,
-        clock: Callable[[], int] = time.time_ns,
         *,
         rules: Collection[str] | None = None,
         packs: Collection[str] | None = None,
         calibrate: Calibrate | None = None,
         tenant: str = "",
-        folding: Folding | None = None,
     ) -> None:
-        self.folding = folding or Folding(store, clock)
         self.calibrate = calibrate
         self._store, self._reading, self._rules, self._packs = store, Reading(store), rules, packs
         self._tenant = tenant
 
-    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
-        """Rates as they stand now; unless `settled`, as the background has made them, within a minute or so.
+    def ask(self, query: RateQuery) -> RateAnswer:
+        """Rates as they stand now.
 
         Raises:
             ConfigError: the query means nothing.
-            RetryableError: facts are still being made of what was stored before, or the store cannot just now.
+            RetryableError: facts are still being made of what an earlier version stored, or the store cannot just now.
             StoreError: the store failed.
         """
-        population, read = self._settled(lambda: self._resolved(query), fold=settled or self.folding.is_behind)
-        return self._answer(query, population, read)
-
-    def refresh(self, trace_ids: Collection[str] = ()) -> Collection[str]:
-        """Derive the errors of what was judged just now, or of these traces, as far as that is done at once.
-
-        Returns those of them whose errors may still lack something. Raises as `ask`.
-        """
-        if self.folding.lock.acquire(timeout=PATIENCE):
-            try:
-                if trace_ids:
-                    self.folding.derive_errors_of(self._tenant, trace_ids)
-                else:
-                    self.folding.derive_errors()
-            finally:
-                self.folding.lock.release()
-        return self.behind(trace_ids)
-
-    def behind(self, trace_ids: Collection[str]) -> Collection[str]:
-        """Those of these traces whose errors may lack what was found last."""
-        return self.folding.behind(self._tenant, trace_ids)
+        require_derived(self._store, self._tenant)
+        return self._answer(query, *self._resolved(query))
 
     def calls(self, query: RateQuery) -> ToolRates:
         """Of each tool the share of its own calls with a finding, in traces that were judged. Raises as `ask`."""
-        population, found = self._settled(lambda: self._calls(query))
+        require_derived(self._store, self._tenant)
+        population, found = self._calls(query)
         rows = tuple(RateRow(one.tool, query.since, _rate(one.sums)) for one in found)
         return ToolRates(population, rows, found[0].tools - len(found) if found else 0)
 
     def compare(self, a: RateQuery, b: RateQuery) -> RateComparison:
         """Whether `b` differs from `a`; of the same population where neither names one. Raises as `ask`."""
-        (pa, ra), (pb, rb) = self._settled(lambda: self._both(a, b))
+        require_derived(self._store, self._tenant)
+        (pa, ra), (pb, rb) = self._both(a, b)
         shares, means = share_difference(ra.total, rb.total), mean_difference(ra.total, rb.total)
         return RateComparison(
             a=self._answer(a, pa, ra),
@@ -115,20 +89,6 @@ class StoredRates:
             mean_difference=means[0] if means else None,
             mean_p_value=means[1] if means else None,
         )
-
-    def _settled(self, read: Callable[[], Answer], *, fold: bool = True) -> Answer:
-        """Call `read`, unless not `fold` once everything is folded; again where facts were written meanwhile."""
-        with self.folding.lock:
-            if fold:
-                self.folding.settle()
-            writes = self.folding.writes
-        found = read()
-        if self.folding.writes == writes:
-            return found
-        with self.folding.lock:
-            if fold:
-                self.folding.settle()
-            return read()
 
     def _both(self, a: RateQuery, b: RateQuery) -> tuple[tuple[Population, Read], tuple[Population, Read]]:
         first, second = self._resolved(a), self._resolved(b)
@@ -146,8 +106,7 @@ class StoredRates:
         asked = self._exact(query, query.population or Population.BOTH)
         population = query.population or _told(asked)
         if population is None:
-            read = self._reading.read(asked, query.limit)
-            if read.total.n:
+            if self._reading.any_judged(asked) and (read := self._reading.read(asked, query.limit)).total.n:
                 return Population.BOTH, read
             population = Population.DETECTORS
         return population, self._reading.read(replace(asked, population=population), query.limit)
@@ -171,7 +130,6 @@ class StoredRates:
             ),
             unjudged=Unjudged({why: unjudged[why] for why in sorted(unjudged)}),
             left=read.left,
-            from_rollups=read.from_rollups,
             uncalibrated=labels.refused,
         )
 

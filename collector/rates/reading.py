@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.scope import Scope
-from tracejury.schemas.rates import Sums
+from tracejury.schemas.rates import Population, Sums
 
-from . import cells, scan, sql
-from .buckets import Plan, marks, plan
-from .cells import add_sums, has_sums
-from .facts import HOUR
+from . import sql
 from .question import Question
-from .scan import add_facts
-from .tally import Place, Tally
 
-FEW: Final = 2_000
-"""Sums that are read to rank groups here; of more, the store ranks them, and only those that show are read."""
 MOST: Final = 20_000
 """Groups at points in time of one answer; where there would be more, fewer groups show."""
+
+_UNITS: Final = ("n", "units", "w", "w2", "wt", "w2t2")
+"""The sums that are of units alone."""
+
+Place = tuple[int, str]
+"""Point in time and group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,87 +31,93 @@ class Read:
     rows: Mapping[Place, Sums]
     unjudged: Mapping[str, int]
     left: int
-    from_rollups: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Groups:
-    """Without points in time: `shown` are the worst, of `count` in all."""
-
-    total: Sums
-    shown: Mapping[str, Sums]
-    unjudged: Mapping[str, int]
-    count: int
 
 
 class Reading:
-    """Reads facts and kept sums of one store. Blocks; methods raise RetryableError, StoreError."""
+    """Reads the facts of one store. Blocks; methods raise RetryableError, StoreError."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
+    def any_judged(self, question: Question) -> bool:
+        """Whether the population judged anything that the question is about."""
+        return bool(self._rows(question, sql.any_judged(question)))
+
     def read(self, question: Question, limit: int) -> Read:
         """At most `limit` groups, and at most `MOST` groups at points in time."""
-        q = question
-        found = self._groups(q.whole(), min(limit, max(1, MOST // q.points)))
-        if q.step and found.shown:
-            stepped = self._tally(q, list(found.shown) if q.by is not None else None)
-            order = {key: place for place, key in enumerate(found.shown)}
-            # An error of a session may lie at a time at which nothing of the session was judged.
-            groups = stepped.groups(of_findings=q.of_findings, shown=order)
-            rows = {at: sums for at, sums in groups.items() if at[1] in order}
-            rows = dict(sorted(rows.items(), key=lambda row: (order[row[0][1]], row[0][0])))
+        q, whole, most = question, question.whole(), min(limit, max(1, MOST // question.points))
+        everything = whole.ungrouped()
+        total = self._sums(everything, sql.by_runs(everything)).get((0, ""), Sums())
+        if q.by is None:
+            shown, count = ({"": total} if total.n else {}), int(total.n > 0)
+        elif q.of_judges:
+            groups = self._by_judge(whole)
+            keys = sorted(groups, key=lambda place: (-_share(groups[place]), -groups[place].hits, place))
+            shown, count = {key: groups[0, key] for _, key in keys[:most]}, len(keys)
         else:
-            rows = {(q.since, key): sums for key, sums in found.shown.items()}
-        return Read(found.total, rows, found.unjudged, found.count - len(found.shown), from_rollups=has_sums(q))
+            rows = self._rows(whole, sql.worst(whole), limit=most)
+            shown, count = {row[1]: _row(row) for row in rows}, rows[0][-1] if rows else 0
+            if q.of_findings:
+                shown = {key: _with_units(sums, total) for key, sums in shown.items()} if total.n else {}
+                count = count if shown else 0
+        found = self._stepped(q, list(shown)) if q.step else {(q.since, key): sums for key, sums in shown.items()}
+        reasons = {row[0]: row[1] for row in self._rows(q, sql.unjudged(q))}
+        return Read(total, found, reasons, count - len(shown))
 
-    def _groups(self, q: Question, limit: int) -> _Groups:
-        tally = self._tally(q, most=0 if q.of_judges else FEW)
-        if not q.of_judges and tally.rows > FEW:
-            return self._of_many(q, limit)
-        total = tally.total()
-        if q.overlaps:
-            total = self._tally(q.ungrouped()).total()
-        groups = _by_key(q, tally)
-        return _Groups(total, _worst(groups, limit), tally.unjudged, len(groups))
+    def _stepped(self, q: Question, keys: Sequence[str]) -> dict[Place, Sums]:
+        """The sums of these groups at each point in time at which units were judged, group by group."""
+        if not keys:
+            return {}
+        if q.of_judges:
+            found = self._by_judge(q)
+        elif q.of_findings:
+            found = self._of_all(q, self._sums(q, sql.by_errors(q, keyed=True), keys), keys)
+        else:
+            found = self._sums(q, sql.by_runs(q, keyed=q.by is not None), keys)
+        order = {key: number for number, key in enumerate(keys)}
+        own = ((place, sums) for place, sums in found.items() if place[1] in order)
+        return dict(sorted(own, key=lambda one: (order[one[0][1]], one[0][0])))
 
-    def _of_many(self, q: Question, limit: int) -> _Groups:
-        keys, count = self._ranked(q, limit)
-        whole = self._tally(q.ungrouped())
-        return _Groups(whole.total(), _worst(_by_key(q, self._tally(q, keys)), limit), whole.unjudged, count)
+    def _of_all(self, q: Question, found: Mapping[Place, Sums], keys: Iterable[str]) -> dict[Place, Sums]:
+        """The errors of each of these groups among all units of their time."""
+        alone = q.ungrouped()
+        units = {at: sums for (at, _), sums in self._sums(alone, sql.by_runs(alone)).items()}
+        return {
+            (at, key): _with_units(found.get((at, key), Sums()), sums) for at, sums in units.items() for key in keys
+        }
 
-    def _ranked(self, q: Question, limit: int) -> tuple[list[str], int]:
-        """The worst groups, and how many there are."""
-        todo = self._plan(q)
-        ranks, values = list[str](), dict[str, Any](limit=limit)
-        if todo.generations:
-            ranks.append(cells.ranks(q))
-            values |= {"generations": todo.generations, **cells.values_of(q)}
-        if todo.hours:
-            ranks.append(scan.ranks(q))
-            values |= scan.values_of(q, todo.hours)
-        rows = Scope(self._store, q.tenant).select(sql.worst(ranks), **values) if ranks else []
-        return [row[0] for row in rows], rows[0][1] if rows else 0
+    def _by_judge(self, q: Question) -> dict[Place, Sums]:
+        """Of LLM judges among the units that each scored; of rules among all but those at which each failed."""
+        judges: dict[Place, Sums] = {}
+        if q.population is not Population.DETECTORS:
+            judges = self._sums(q, sql.by_llm_judges(q))
+        if q.population is Population.JUDGES:
+            return judges
+        found, missed = self._sums(q, sql.by_errors(q)), self._sums(q, sql.missed(q))
+        rules = {key for _, key in found} - {key for _, key in judges}
+        own: dict[Place, Sums] = {}
+        for (at, key), sums in self._of_all(q, found, sorted(rules)).items():
+            failed = missed.get((at, key), Sums())
+            left = {name: getattr(sums, name) - getattr(failed, name) for name in _UNITS}
+            if left["n"]:
+                own[at, key] = _with_units(sums, Sums(**left))
+        return judges | own
 
-    def _tally(self, q: Question, keys: Sequence[str] | None = None, most: int = 0) -> Tally:
-        """`keys`: only of these groups; `most`: of more sums only so many and one are read, no matter which."""
-        tally, todo = Tally(), self._plan(q)
-        add_sums(self._store, tally, q, todo.generations, keys, most)
-        add_facts(self._store, tally, q, todo.hours, keys, most)
-        return tally
+    def _sums(self, q: Question, statement: str, keys: Sequence[str] = ()) -> dict[Place, Sums]:
+        return {(row[0], row[1]): _row(row) for row in self._rows(q, statement, keys) if row[2]}
 
-    def _plan(self, q: Question) -> Plan:
-        found = marks(self._store, q.tenant, q.since // HOUR, (q.until - 1) // HOUR)
-        return plan(q, found) if has_sums(q) else Plan((), tuple(found.hours))
-
-
-def _by_key(q: Question, tally: Tally) -> dict[str, Sums]:
-    return {key: sums for (_, key), sums in tally.groups(of_findings=q.of_findings).items()}
+    def _rows(self, q: Question, statement: str, keys: Sequence[str] = (), **more: Any) -> list[Sequence[Any]]:
+        return Scope(self._store, q.tenant).select(statement, **sql.parameters(q, keys), **more)
 
 
-def _worst(groups: Mapping[str, Sums], limit: int) -> dict[str, Sums]:
-    keys = sorted(groups, key=lambda key: (-_share(groups[key]), -groups[key].hits, key))[:limit]
-    return {key: groups[key] for key in keys}
+def _row(row: Sequence[Any]) -> Sums:
+    """The sums of a row: `at`, `key`, then the terms."""
+    return Sums(**dict(zip(sql.TERMS, row[2 : 2 + len(sql.TERMS)], strict=True)))
+
+
+def _with_units(errors: Sums, units: Sums) -> Sums:
+    """The errors of the one among the units of the other."""
+    return Sums(**{f.name: getattr(units if f.name in _UNITS else errors, f.name) for f in fields(Sums)})
 
 
 def _share(sums: Sums) -> float:

@@ -17,7 +17,9 @@ from typing import Any, Final
 
 from tracejury.collector.queries.reader import Labels
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.loading import Loading
 from tracejury.collector.store.detector_opinions import opinions_state, rule_opinions
+from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, ServiceKey
 from tracejury.collector.store.rule_settings import beyond
 from tracejury.judges.measures.error_labels import labels_on
@@ -28,9 +30,6 @@ from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.annotations import Opinion
 from tracejury.schemas.opinions import opinions_on
 from tracejury.schemas.rule_calibrations import RuleCalibration
-
-from .fold import errors_of
-from .loading import Loading
 
 SECOND: Final = 1_000_000_000
 CALIBRATE_EVERY: Final = 180 * SECOND
@@ -174,7 +173,8 @@ class RuleCalibrating:
         traces = loading.traces(loading.heads(trace_ids))
         labelled = self._labels(tenant).of_traces([part for trace in traces for part in trace.parts])
         annotations = [a for one in labelled.values() for a in one.annotations]
-        errors = [error for trace in traces for error in errors_of(trace)]
+        under = StoredErrors(self._store, tenant).under([trace.trace_id for trace in traces])
+        errors = [error for own in under.values() for error in own]
         covering = labels_on(errors, annotations)
         error_of = {finding_id: error.id for error in errors for finding_id in error.findings}
         of_error = {(i, error.span_id): covering.get(error.id, ()) for error in errors for i in error.findings}
@@ -184,4 +184,4 @@ class RuleCalibrating:
         for finding in findings:
             for a in own.get(finding.id) or of_error.get((finding.id, finding.span_id), ()):
                 if a.opinion in _RIGHT:
-                    yield RuleOpinion(finding.judge, error_of[finding.id], _RIGHT[a.opinion])
+                    yield RuleOpinion(finding.judge, error_of.get(finding.id, finding.id), _RIGHT[a.opinion])

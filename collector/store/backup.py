@@ -166,7 +166,7 @@ class Backups:
     @contextmanager
     def _no_deletion(self) -> Iterator[None]:
         """The gate closed while no deletion is half done: it would be finished by nobody in a restored store."""
-        deleting, gate = self._store.changes.deleting, self._store.write_gate
+        deleting, gate = self._store.deletions.under_way, self._store.write_gate
         while True:
             while deleting():
                 self._pause()

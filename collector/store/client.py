@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from tracejury.schemas.errors import ConfigError, RetryableError, StoreError, TracejuryError
 
 from . import folder_lock
-from .changes import Changes
 from .config import StoreConfig
+from .deletions import Deletions
+from .derivation_lock import DerivationLock
 from .dsn import Target, parse_dsn
 from .embedded import SETTINGS, connect_embedded
 from .failures import damaged_part, is_transient, one_line, root_cause
@@ -68,8 +69,9 @@ class Store:
         """Use `Store.open`."""
         self.target = target
         self.config = config
-        self.changes = Changes()
-        self.opinions = GivenOpinions(self.changes)
+        self.deletions = Deletions()
+        self.derivation = DerivationLock()
+        self.opinions = GivenOpinions(self.deletions)
         self.pending = PendingTraces()
         self.tombstones = Tombstones()
         self.write_gate = WriteGate()

@@ -154,7 +154,7 @@ class Committer:
     def _insert_copied(self, batches: Sequence[Batch], copy: SpillEntry | None) -> list[Batch]:
         """The batches without deleted traces, once they are stored."""
         add = copy.append if copy else None
-        with self._store.changes.writing():  # a deletion waits for it
+        with self._store.deletions.writing():  # a deletion waits for it
             kept = [self._store.tombstones.left_of(batch, self._last) for batch in batches]
             logs = [record for batch in kept for record in batch.logs]
             # In the order of the table's key the engine need not sort them, which would copy each row.

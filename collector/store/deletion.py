@@ -118,12 +118,13 @@ class Deletion:
         return found
 
     def _delete_page(self, ids: list[str], query: DeleteQuery, until: int, found: _Deleted) -> None:
-        keys, tombstones, changes = [(self._tenant, i) for i in ids], self._store.tombstones, self._store.changes
+        keys, tombstones = [(self._tenant, i) for i in ids], self._store.tombstones
         if until:
             tombstones.add(keys, until)
         until = tombstones.until(keys)
         through = max(self._clock(), until)  # of what is left out nothing stays, whenever it arrived
-        changes.hold(keys, through)
+        self._store.deletions.hold(keys, through)
+        self._store.derivation.forget(keys)
         sessions: tuple[SessionName, ...] = ()
         try:
             self._judging.forget(keys, through)
@@ -133,7 +134,7 @@ class Deletion:
             found.sent_to |= self._deleter.sent_to(ids)
             sessions = self._deleter.delete(ids, through, labels=query.labels, until=until)
         finally:
-            changes.let_go(keys)
+            self._store.deletions.let_go(keys)
             self._judging.ask(keys)
         if self._reopen is not None:
             for service, session in sessions:

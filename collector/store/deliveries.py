@@ -10,6 +10,7 @@ from tracejury.schemas.judged_rows import FINDING_SELECT
 from tracejury.schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
 
 from .client import Store
+from .errors import StoredErrors
 from .findings import read_finding
 from .inserting import insert_rows, store_rows, storing
 from .install import install_once
@@ -80,7 +81,7 @@ class StoredDeliveries:
         return [row[0] for row in self._scope.select(_RECENT, changed=changed, since=since, after=after, limit=limit)]
 
     def read_findings(self, webhook: str, trace_ids: Sequence[str]) -> Looked:
-        """The findings of these traces, of any state, and what the webhook was told of them."""
+        """The findings of these traces, of any state, their errors, and what the webhook was told of them."""
         places = self._places(trace_ids)
         found = []
         sql = f"SELECT {FINDING_SELECT}, JudgedAt FROM findings FINAL WHERE {_THESE} ORDER BY FirstSeen, Id"
@@ -96,7 +97,7 @@ class StoredDeliveries:
             webhook=webhook,
         )
         marks = {(fingerprint, Event(event)): state for fingerprint, event, state in told}
-        return Looked(tuple(found), marks, {trace_id: tuple(place[1]) for trace_id, place in places.items()})
+        return Looked(tuple(found), marks, StoredErrors(self._store, self._tenant).led_in(trace_ids))
 
     def mark(self, delivered: Sequence[Delivered]) -> None:
         """Keep what a webhook was told, but of traces that are deleted since; the same again changes nothing.
@@ -104,7 +105,7 @@ class StoredDeliveries:
         Raises:
             RetryableError, StoreError: the store failed.
         """
-        with storing("what webhooks were told"), self._store.changes.writing():
+        with storing("what webhooks were told"), self._store.deletions.writing():
             rows = [
                 (self._tenant, d.trace_id, d.webhook, d.fingerprint, d.event.value, d.state, d.at, d.at)
                 for d in delivered
@@ -114,7 +115,7 @@ class StoredDeliveries:
 
     def stays(self, trace_id: str, received: int) -> bool:
         """Whether what was said of a trace as it was then (unix nanos) may be told: it is not deleted since."""
-        return self._store.changes.stays((self._tenant, trace_id), received)
+        return self._store.deletions.stays((self._tenant, trace_id), received)
 
     def _places(self, trace_ids: Sequence[str]) -> dict[str, tuple[dict[str, Any], Mapping[str, str]]]:
         """The trace's part of a finding's event, and the names of the agent runs."""

@@ -70,7 +70,7 @@ def write_opinions(store: Store, opinions: Iterable[DetectorOpinion], now: int) 
     """Put opinions on the findings that stand and that nobody has confirmed or refuted; all others stay as they are.
 
     Nothing is written of a finding that the detectors have retracted meanwhile, or whose trace is deleted. The caller
-    is within `Changes.touching` of the traces. Raises the driver's errors: see `storing`.
+    is within `Deletions.writing`. Raises the driver's errors: see `storing`.
     """
     by_tenant: defaultdict[str, dict[FindingKey, DetectorOpinion]] = defaultdict(dict)
     for one in opinions:
@@ -92,7 +92,7 @@ def _reviewed(
     for *row, version, judged_at, received in Scope(store, tenant).select(_STANDING, **ids):
         finding = finding_from_row(row)
         opinion = opinions.get(key_of(finding))
-        stays = store.changes.stays((tenant, finding.trace_id), received)
+        stays = store.deletions.stays((tenant, finding.trace_id), received)
         if opinion is None or not stays or finding.state not in LIVE or decided(finding):
             continue
         said = verified(finding, opinion.verification, opinion.by, opinion.reason)

@@ -6,10 +6,12 @@ Conditions are fixed texts; whatever a user typed is a bound parameter.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.filters import ERROR_FILTERS, conditions, named
+from tracejury.schemas.findings import FindingState
 from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError
 
@@ -91,11 +93,35 @@ class StoredErrors:
         )
         return self._located([(error_from_row(row), *row[-2:]) for row in rows])
 
-    def under(self, trace_ids: Sequence[str]) -> list[ErrorSummary]:
-        """The errors that hold and show under these traces."""
+    def under(self, trace_ids: Sequence[str]) -> dict[str, list[ErrorSummary]]:
+        """The errors that hold, by the trace that they show under; absent: it has none."""
         these = f"{TENANT} AND {HOLDS} AND Whole IN {{trace_ids:Array(String)}}"
-        rows = self._scope.select(f"SELECT {ERROR_SELECT} FROM errors FINAL WHERE {these}", trace_ids=list(trace_ids))
+        found: dict[str, list[ErrorSummary]] = {}
+        for *row, whole in self._scope.select(
+            f"SELECT {ERROR_SELECT}, Whole FROM errors FINAL WHERE {these}", trace_ids=list(trace_ids)
+        ):
+            found.setdefault(whole, []).append(error_from_row(row))
+        return found
+
+    def led_in(self, trace_ids: Sequence[str]) -> list[ErrorSummary]:
+        """The errors that hold and whose primary spans are in these traces."""
+        these = f"{TENANT} AND {HOLDS} AND TraceId IN {{trace_ids:Array(String)}}"
+        rows = self._scope.select(
+            f"SELECT {ERROR_SELECT} FROM errors FINAL WHERE {these} ORDER BY TraceId, FirstSeen, Id",
+            trace_ids=list(trace_ids),
+        )
         return [error_from_row(row) for row in rows]
+
+    def gone(self, trace_id: str, some_id: str) -> ErrorSummary | None:
+        """The error that once had this id, as it was when it held; None where none did, or one does."""
+        sql = (
+            f"SELECT {ERROR_SELECT}, Removed FROM errors WHERE {TENANT} AND TraceId = {{trace_id:String}} "
+            "AND Id = {id:String} ORDER BY FoldedAt DESC LIMIT 1"
+        )
+        rows = self._scope.select(sql, trace_id=trace_id, id=some_id)
+        if not rows or not rows[0][-1]:
+            return None
+        return replace(error_from_row(rows[0][:-1]), state=FindingState.RETRACTED)
 
     def _located(self, found: Sequence[tuple[ErrorSummary, str, float]]) -> list[LocatedError]:
         names = places(self._scope, {error.trace_id for error, *_ in found})

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.export_rows import EXPORT_COLUMNS, ExportProgress, export_row
 from tracejury.schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
 from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
@@ -17,6 +18,7 @@ from tracejury.schemas.verdicts import Outcome, SubjectKind, Verdict
 
 from . import ledger
 from .client import Store
+from .errors import StoredErrors
 from .findings import read_finding
 from .inserting import store_rows
 from .install import install_once
@@ -136,6 +138,9 @@ class StoredExports:
         ids = sorted(facts)
         words = ledger.outcomes(self._store, ids, self._tenant)
         opinions = self._opinions(ids)
+        errors: dict[str, list[ErrorSummary]] = defaultdict(list)
+        for error in StoredErrors(self._store, self._tenant).led_in(ids):
+            errors[error.trace_id].append(error)
         ends = self._ends(ids, (s for t in ids for s in _spans_meant(traces[t], facts[t], opinions[t])))
         had = {row[0]: row for row in self._scope.select(_HAD, trace_ids=ids, backend=self._backend)}
         found = {}
@@ -158,6 +163,7 @@ class StoredExports:
                 trace_state=fact[2],
                 errors=bool(fact[3]),
                 opinions=tuple(opinions[trace_id]),
+                found=tuple(errors[trace_id]),
                 leader=row[7] or trace_id,
                 ends=ends,
                 sent=dict(zip(item_ids, digests, strict=True)),

@@ -14,7 +14,7 @@ from typing import Final
 from tracejury.judges.verification import decided, verified
 from tracejury.schemas.findings import Finding
 
-from .changes import Changes
+from .deletions import Deletions
 
 MOST: Final = 200_000
 """Findings that are remembered: far more than there are on traces that are held in memory."""
@@ -36,9 +36,9 @@ class ReviewedFinding:
 class GivenOpinions:
     """Any thread. Whoever writes detectors' findings holds `writing`."""
 
-    def __init__(self, changes: Changes) -> None:
+    def __init__(self, deletions: Deletions) -> None:
         self.writing = threading.RLock()
-        self._changes = changes
+        self._deletions = deletions
         self._given: dict[FindingKey, ReviewedFinding] = {}
 
     def remember(self, reviewed: Iterable[ReviewedFinding]) -> None:
@@ -62,7 +62,7 @@ class GivenOpinions:
     def _of(self, finding: Finding) -> ReviewedFinding | None:
         """The finding as an opinion left it, unless its trace was deleted since."""
         one = self._given.get(key_of(finding))
-        stays = one is not None and self._changes.stays((finding.tenant, finding.trace_id), one.received)
+        stays = one is not None and self._deletions.stays((finding.tenant, finding.trace_id), one.received)
         return one if stays else None
 
 

@@ -29,6 +29,7 @@ from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Ou
 
 from . import ledger
 from .client import Store
+from .derived.deriving import derive
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
 from .known_traces import KnownTraces
@@ -159,7 +160,7 @@ class StoredJudging:
         return self._sweep.find(version, limit)
 
     def save(self, judged: Sequence[JudgedTrace]) -> None:
-        """Store judged traces, each judgement last: until then the trace counts as not judged.
+        """Store judged traces with their errors, each judgement last: until then the trace counts as not judged.
 
         Pending entries of a trace are stored before its own judgement, so that no agent run is forgotten.
         Storing the same again, or an older judging after a newer one, changes nothing.
@@ -169,16 +170,15 @@ class StoredJudging:
             StoreError: something in it can never be stored.
         """
         store = self._store
-        keys = {(j.trace.tenant, j.trace.trace_id) for j in judged}
-        with storing("what was judged"), store.changes.touching(keys):
+        with storing("what was judged"), store.deletions.writing():
             judged = [j for j in judged if self.stays(j)]
             said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
             verdicts = (verdict_row(v, word) for v, word in said)
-            traces = (trace_row(j.trace, j.judgement, j.spent) for j in judged)
+            traces = {(j.trace.tenant, j.trace.trace_id): (j, trace_row(j.trace, j.judgement, j.spent)) for j in judged}
             words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
-            judgements = (judgement_row(j.judgement, j.trace.state) for j in judged)
+            last = [(j.judgement, j.trace.state) for j in judged]
             with ThreadPoolExecutor(1, "judged") as beside:  # an insert waits more than it works
-                summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, traces)
+                summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, [row for _, row in traces.values()])
                 with store.opinions.writing:
                     insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
                 insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
@@ -186,7 +186,9 @@ class StoredJudging:
             summed.result()
             store.pending.judged((j.trace.tenant, j.trace.trace_id) for j in judged)
             insert_rows(store, "judgements", JUDGEMENT_COLUMNS, words)
-            insert_rows(store, "judgements", JUDGEMENT_COLUMNS, judgements)
+            with store.derivation:
+                derive(store, traces, last, traces)
+                insert_rows(store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in last))
 
     def _finding_rows(self, judged: Sequence[JudgedTrace]) -> Iterator[Row]:
         """The changed findings with what judges said of them since they were last read."""
@@ -203,7 +205,7 @@ class StoredJudging:
     def stays(self, judged: JudgedTrace) -> bool:
         """Whether a trace was not deleted since it was as it was judged."""
         key = (judged.trace.tenant, judged.trace.trace_id)
-        return self._store.changes.stays(key, judged.judgement.received_through)
+        return self._store.deletions.stays(key, judged.judgement.received_through)
 
     def _keep_outlines(self, judged: Sequence[JudgedTrace]) -> None:
         for one in judged:

@@ -14,7 +14,7 @@ from tracejury.schemas.verdicts import DETECTORS, Outcome, Subject, SubjectKind,
 
 from .answers import StoredAnswers
 from .client import Store
-from .pending_traces import JUDGED
+from .pending_traces import DERIVED
 from .reading import StoredReading, places
 from .scope import TENANT, Scope
 
@@ -58,7 +58,7 @@ def outcomes(store: Store, trace_ids: Sequence[str], tenant: str = "") -> dict[s
 _ID: Final = "hex(sipHash128(TraceId, SubjectKind, SubjectId, Judge)) AS Id"
 
 _JUDGED: Final = (
-    f"SELECT State, length(Runs.Id) FROM traces FINAL WHERE {TENANT} AND {JUDGED} AND TraceId = {{trace_id:String}}"
+    f"SELECT State, length(Runs.Id) FROM traces FINAL WHERE {TENANT} AND {DERIVED} AND TraceId = {{trace_id:String}}"
 )
 
 _PENDING_RUNS: Final = f"""

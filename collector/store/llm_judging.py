@@ -27,6 +27,7 @@ from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 from . import install, ledger
 from .answers import DAY, StoredAnswers, spend_of_all
 from .client import Store
+from .derived.deriving import derive
 from .detector_opinions import write_opinions
 from .inserting import insert_rows, storing
 from .ledger import LedgerKey
@@ -57,7 +58,7 @@ class StoredLlmJudging:
         self._answers = StoredAnswers(store, tenant, max_age=answer_age, clock=clock)
 
     def save(self, subjects: Sequence[JudgedSubject]) -> None:
-        """Store judged subjects, the judgements last: until then the subjects count as not judged.
+        """Store judged subjects with their errors, the judgements last: until then the subjects count as not judged.
 
         Storing the same again, or an older judging after a newer one, changes nothing.
 
@@ -65,7 +66,7 @@ class StoredLlmJudging:
             RetryableError: a passing failure; storing it again is safe.
             StoreError: something in it can never be stored.
         """
-        with storing("what LLM judges said"), self._store.changes.touching(set(_keys(subjects))):
+        with storing("what LLM judges said"), self._store.deletions.writing():
             kept = [s for s in subjects if self.stays(s)]
             said = [(judgement, s.state) for s in kept for judgement in s.judgements]
             insert_rows(self._store, "findings", FINDING_COLUMNS, [row for s in kept for row in _finding_rows(s)])
@@ -74,13 +75,15 @@ class StoredLlmJudging:
             )
             opinions = [opinion for subject in kept for opinion in subject.opinions]
             write_opinions(self._store, opinions, max((j.judged_at for j, _ in said), default=0))
-            insert_rows(self._store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(j, state) for j, state in said))
+            with self._store.derivation:
+                derive(self._store, _keys(kept), said)
+                insert_rows(self._store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in said))
 
     def stays(self, subject: JudgedSubject) -> bool:
         """Whether its trace, and those that it shows or quotes, were not deleted meanwhile."""
         shown = dict(subject.shown)
         return all(
-            self._store.changes.stays((j.subject.tenant, trace_id), received)
+            self._store.deletions.stays((j.subject.tenant, trace_id), received)
             for j in subject.judgements
             for trace_id, received in (
                 (j.subject.trace_id, j.received_through),

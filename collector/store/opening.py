@@ -25,8 +25,6 @@ RETAINED: Final = (
     "deliveries",
     "exports",
     "run_facts",
-    "rate_cells",
-    "rate_buckets",
     "outlines",
     "deletions",
 )
@@ -41,6 +39,7 @@ KEPT: Final = (
     "install",
     "receipts",
     "sweeps",
+    "underived",
 )
 """Tables whose rows never expire: what people said and did, what follows from it, and facts of the installation."""
 

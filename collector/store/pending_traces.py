@@ -1,25 +1,35 @@
 """Traces that have stored spans and were never judged: lists show them, too.
 
 Each gets a row in `traces` that says as much as its spans do, with 0 as the time of its judging: any judging replaces
-it. The rows are written when somebody asks for a list, since most traces are judged before anybody does.
+it. The rows are written of traces that have waited for `AFTER`: most are judged before, and an insert takes eight
+milliseconds of CPU time, whatever it holds.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tracejury.collector.worker.log_throttle import LogThrottle
 from tracejury.processors.assemble import TraceKey
+
+from .tenant import TENANT
+
+AFTER: Final = 1_000_000_000
+"""Nanoseconds after its first commit for which a trace may wait without a row."""
 
 MOST: Final = 1000
 """Traces that are named in one statement; more are looked for by their arrival."""
 
 JUDGED: Final = "JudgedAt > 0"
 """The condition on rows of `traces` that a judging wrote."""
+
+DERIVED: Final = (
+    f"({JUDGED} AND (JudgedAt >= (SELECT max(Since) FROM underived FINAL WHERE {TENANT}) "
+    f"OR TraceId <= (SELECT max(After) FROM underived FINAL WHERE {TENANT})))"
+)
+"""The condition on rows of `traces` whose errors are derived; see `derived/rederiving.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +48,7 @@ class PendingTraces:
 
     def __init__(self) -> None:
         self.listing = threading.Lock()
-        """Held while rows are written, so that a list that is asked for meanwhile has them, too."""
-        self.warnings = LogThrottle(time.monotonic_ns)
+        """Held while rows are written."""
         self._keys: dict[TraceKey, int] = {}
         self._since: int | None = 0
         self._lock = threading.Lock()
@@ -64,11 +73,15 @@ class PendingTraces:
         with self._lock:
             self._look_since(since)
 
-    def take(self) -> UnlistedTraces:
-        """The traces that lists may lack; they are then no longer remembered."""
+    def take(self, before: int) -> UnlistedTraces:
+        """Traces that lists may lack, of this process those that arrived before then (unix nanos).
+
+        They are then no longer remembered.
+        """
         with self._lock:
-            taken = UnlistedTraces(list(self._keys), self._since)
-            self._keys.clear()
+            taken = UnlistedTraces([key for key, at in self._keys.items() if at < before], self._since)
+            for key in taken.keys:
+                del self._keys[key]
             self._since = None
             return taken
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from .client import Store
+from .tenant import TENANT
 
-TENANT: Final = "tenant = {tenant:String}"
-"""The condition that a query must have once for each table it reads."""
+__all__ = ["TENANT", "Scope"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,9 +84,9 @@ class StoredTexts:
             RetryableError: a passing failure; storing it again is safe.
             StoreError: something in it can never be stored.
         """
-        changes = self._store.changes
-        with storing("texts for search"), changes.writing():
-            rows = (text.row for text in texts if changes.stays(text.key, text.received_through))
+        deletions = self._store.deletions
+        with storing("texts for search"), deletions.writing():
+            rows = (text.row for text in texts if deletions.stays(text.key, text.received_through))
             insert_rows(self._store, "texts", TEXT_COLUMNS, rows)
 
     def read(self, key: TraceKey) -> TraceText | None:

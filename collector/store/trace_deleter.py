@@ -136,6 +136,6 @@ class TraceDeleter:
             self._store.command(f"DELETE FROM {table} WHERE {_THESE} AND {_BEFORE}", values, mutated=table)
         sessions = delete_sessions(self._store, self._tenant, trace_ids)
         empty_answers(self._store, _IN_THESE, values)
-        for table in (*(_LABELS if labels else ()), *_MADE):
+        for table in (*(_LABELS if labels else ()), "run_facts", *_MADE):
             self._store.command(f"DELETE FROM {table} WHERE {_THESE}", values, mutated=table)
         return sessions

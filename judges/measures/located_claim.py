@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracejury.judges.grouping import group
+from tracejury.judges.grouping import standing_errors
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace
@@ -36,7 +36,7 @@ def error_claims(trace: Trace, findings: Sequence[Finding], least: float) -> tup
     """The errors of a trace as readers see them who ask for a confidence of at least `least`."""
     return tuple(
         _claim(trace, error.lead, frozenset(error.spans), error.severity(least), error.confidence())
-        for error in group(findings, [run.id for run in trace.runs])
+        for error in standing_errors(findings, trace.runs)
         if error.confidence() >= least
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from tracejury.judges.grouping import group
+from tracejury.judges.grouping import Run, standing_errors
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import Trace
 
@@ -29,15 +29,15 @@ class RuleCase:
 
 def rule_cases(trace: Trace, findings: Iterable[Finding]) -> tuple[RuleCase, ...]:
     """The cases of each rule in a trace."""
-    return tuple(_case(trace, found) for found in cases(findings, [run.id for run in trace.runs]))
+    return tuple(_case(trace, found) for found in cases(findings, trace.runs))
 
 
-def cases(findings: Iterable[Finding], runs: Sequence[str]) -> Iterator[list[Finding]]:
-    """The findings of each rule in each error of a trace; `runs` as `grouping.group` takes them.
+def cases(findings: Iterable[Finding], runs: Iterable[Run]) -> Iterator[list[Finding]]:
+    """The findings of each rule in each error of a trace; `runs` in order.
 
     Errors are of findings that are equally sure, since the confidence of a rule follows from its cases.
     """
-    for error in group((replace(finding, confidence=1.0) for finding in findings), runs):
+    for error in standing_errors((replace(finding, confidence=1.0) for finding in findings), runs):
         by_rule: dict[str, list[Finding]] = {}
         for finding in error.findings:
             by_rule.setdefault(finding.judge, []).append(finding)

@@ -11,7 +11,7 @@ from typing import Final
 from tracejury.judges.checks.prompt import items_text
 from tracejury.judges.checks.questions import CheckQuestion
 from tracejury.judges.checks.reply import SCHEMA, AlsoSaid, CheckReply, Said, read
-from tracejury.judges.grouping import group
+from tracejury.judges.grouping import standing_errors
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.llm.conversation import Asking, ask
@@ -20,7 +20,7 @@ from tracejury.judges.llm.record import data, fenced, mark
 from tracejury.schemas.agent_errors import AgentError
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.decisive import DECISIVE, told, why_and_instead
-from tracejury.schemas.findings import LIVE, Finding, FindingState, Verification, finding_id, fingerprint
+from tracejury.schemas.findings import Finding, FindingState, Verification, finding_id, fingerprint
 from tracejury.schemas.shown import shown_line
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace
@@ -69,8 +69,7 @@ def decisive_case(
     trace: Trace, record: Transcript, findings: Iterable[Finding], outcome: str, least: float
 ) -> DecisiveCase:
     """The case of a trace; `findings`: all that were made in it. Errors below `least`, or refuted, are left out."""
-    found = [finding for finding in findings if finding.state in LIVE and not finding.marks]
-    errors = group(found, [run.id for run in trace.runs])
+    errors = standing_errors((finding for finding in findings if not finding.marks), trace.runs)
     asked = [error for error in errors if error.confidence() >= least and not _refuted(error)]
     worst = sorted(asked, key=lambda error: (-error.severity(least).rank, -error.confidence()))[:MOST_ERRORS]
     order = {step.span_id: number for number, step in reversed(list(enumerate(record.steps)))}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tracejury.judges.causes import cause_of
-from tracejury.judges.grouping import group
+from tracejury.judges.grouping import standing_errors
 from tracejury.judges.verification import decided
 from tracejury.schemas.findings import Finding, Verification
 from tracejury.schemas.profiles import PROFILES
@@ -56,7 +56,7 @@ def detected_errors(
     ids = {run.id for run in runs}
     places = {(f.span_id, cause_of(f)) for f in own if f.verification is not Verification.REFUTED}
     errors: list[DetectedError] = []
-    for error in group([*theirs.values(), *own], [each.id for each in trace.runs]):
+    for error in standing_errors([*theirs.values(), *own], trace.runs):
         one = DetectedError(tuple(f for f in error.findings if f.id in theirs))
         if one.findings and one.lead.agent_run_id in ids and any(f.confidence >= _SHOWN for f in one.open):
             errors.append(one)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, Verdict
@@ -30,7 +31,8 @@ class TraceRecord:
 
     `pending`: some of its runs wait for LLM judges; `failed`: a judge failed on something in it. `run_spans`: run id to
     the id of its span, "" where it has none. `top`: the id of its earliest topmost span; `trace_state` that of its
-    earliest span; `errors`: a span of it has error status. `opinions`: in it, in any state. `ends`: when spans ended
+    earliest span; `errors`: a span of it has error status. `opinions`: in it, in any state; `found`: the errors that
+    hold and whose primary spans are in it. `ends`: when spans ended
     that opinions are about, by trace and span id. `sent`: as `ExportProgress.items`, from when `sent_seen` was seen.
 
     Where it was judged as one with others, `kin` are these, as far as they are stored, `leader` is the id of the first
@@ -51,6 +53,7 @@ class TraceRecord:
     trace_state: str = ""
     errors: bool = False
     opinions: tuple[JudgedOpinion, ...] = ()
+    found: tuple[ErrorSummary, ...] = ()
     kin: tuple[TraceRecord, ...] = ()
     leader: str = ""
     ends: Mapping[tuple[str, str], int] = field(default_factory=dict)

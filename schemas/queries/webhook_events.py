@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.findings import Finding
 
 NAME: Final = 1_000
@@ -43,14 +43,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """Findings of some traces, and in which state each (fingerprint, event) was told.
-
-    `runs`: ids of the agent runs of each trace, in order.
-    """
+    """Findings of some traces, their errors that hold, and in which state each (fingerprint, event) was told."""
 
     found: tuple[Found, ...]
     told: Mapping[tuple[str, Event], str]
-    runs: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    errors: Sequence[ErrorSummary] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class WebhookNews:
 
     event: Event
     found: Found
-    error: AgentError
+    error: ErrorSummary
     fingerprints: frozenset[str]
 
 

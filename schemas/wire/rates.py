@@ -46,7 +46,7 @@ class RatesJson(WireModel):
     """`items`: by group, worst first, and point in time; `left`: groups beyond the limit.
 
     `population`: whose errors were counted; `unjudged`: what of that time stands in no rate, by why; `from_rollups`:
-    whether sums were kept of what was asked, or the runs themselves had to be read; `uncalibrated`: why labels correct
+    always false, for no sums are kept; `uncalibrated`: why labels correct
     nothing, where that was asked for; `unknown`, where no error was found, as in a page of traces.
 
     `simulated`: of simulated sessions instead of real ones. By behaviour a unit counts in each behaviour of its users

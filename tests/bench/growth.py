@@ -31,8 +31,8 @@ from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists.pending import list_pending
@@ -87,7 +87,6 @@ def fill(folder: str, spans: int) -> None:
         for sql, each in FILLS:
             store.command(sql, {"first": int(first * each), "count": int(PER_INSERT * each), "at": at})
     facts.fill(store, traces * 2 * facts.FINDINGS_A_RUN, days, now // HOUR * HOUR)
-    facts.roll(store, stored_reader(store, AssemblerConfig()).rates)
     store.command(overview.FOLDED, {"now": now})
     store.close()
 

@@ -28,9 +28,9 @@ from memory_api import served
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.migrate import migrate
 from tracejury.processors.assemble import AssemblerConfig
 
@@ -48,9 +48,6 @@ SELECT {ID.format(n="number * 10")}, 'agent-run', 'r',
     fromUnixTimestamp64Nano(toInt64({{at:UInt64}} + number))
 {SLICE}
 """
-# The note that all of it has been folded.
-FOLDED = """INSERT INTO rate_buckets (Hours, Bucket, Touched, Rolled, ReceivedAt)
-VALUES (0, 0, 0, {now:UInt64}, fromUnixTimestamp64Nano({now:Int64}))"""
 PAGES = (
     "/", "/?range=7d", "/?range=30d", "/?range=1h", "/?service=service-1", "/?unit=turn&population=detectors",
     "/overview/by/agent", "/overview/by/tool", "/overview/by/category", "/overview/by/dimension", "/overview/by/judge",
@@ -76,9 +73,6 @@ def fill(folder: str, traces: int, days: int) -> None:
             store.command(sql, {**slices, "at": at})
     until = now // HOUR * HOUR
     facts.fill(store, traces * 2 * facts.FINDINGS_A_RUN, days, until)
-    reader = stored_reader(store, AssemblerConfig())
-    facts.roll(store, reader.rates)
-    store.command(FOLDED, {"now": now})
     store.close()
 
 

@@ -2,8 +2,7 @@
 
 Makes an embedded store of its own, and keeps it with `--folder` to be asked again. Facts of runs (two findings each on
 average, two runs a trace; 5 services, 3 versions, 8 agents, 4 models, 10 tools, 20 detectors, 7 LLM judges that look at
-a tenth of the runs) are written by SQL, as folding would have; their sums are made by the collector's own code. Prints
-milliseconds.
+a tenth of the runs) are written by SQL, as judging would have. Prints milliseconds.
 """
 
 from __future__ import annotations
@@ -17,16 +16,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.facts import HOUR
-from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.migrate import migrate
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES
 
 DAY = 24 * HOUR
-ROUNDS = 21
+ROUNDS = 7
 FINDINGS_A_RUN = 2
 
 # Of a run `i` two in five have five findings; a trace has those of its two runs.
@@ -62,13 +60,6 @@ FROM
 )
 """
 
-MARK = """
-INSERT INTO rate_buckets (Hours, Bucket, Touched, ReceivedAt)
-SELECT DISTINCT 1, Hour, 1, fromUnixTimestamp64Nano(toInt64(Hour) * 3600000000000) FROM run_facts
-"""
-
-LEFT = "SELECT Bucket FROM rate_buckets WHERE Hours = 1 GROUP BY Bucket HAVING max(Rolled) = 0 LIMIT 1"
-
 
 def fill(store: Store, findings: int, days: int, until: int) -> None:
     """Facts up to `until`, a day at a time."""
@@ -77,11 +68,10 @@ def fill(store: Store, findings: int, days: int, until: int) -> None:
         values = {"from": until - (days - day) * DAY, "length": DAY, "categories": list(TRAIL_CATEGORIES)}
         for unit, rows in (("run", runs), ("trace", runs // 2)):
             store.command(FILL, {**values, "unit": unit, "rows": rows, "base": day * runs})
-    store.command(MARK)
 
 
 def questions(until: int, days: int) -> dict[str, Callable[[StoredRates], object]]:
-    """What pages and people ask; the last two cannot be answered from sums."""
+    """What pages and people ask."""
     since, last = until - days * DAY, until - DAY
     month = RateQuery(since, until, population=Population.DETECTORS)
     return {
@@ -103,10 +93,10 @@ def questions(until: int, days: int) -> dict[str, Callable[[StoredRates], object
         "one version compared to another": lambda r: r.compare(
             replace(month, version="1.0"), replace(month, version="1.1")
         ),
-        "scan: of a category in a tool, last day": lambda r: r.ask(
+        "of a category in a tool, last day": lambda r: r.ask(
             RateQuery(last, until, category="Goal Deviation", tool="tool-3")
         ),
-        "scan: of a category in a tool": lambda r: r.ask(replace(month, category="Goal Deviation", tool="tool-3")),
+        "of a category in a tool": lambda r: r.ask(replace(month, category="Goal Deviation", tool="tool-3")),
     }
 
 
@@ -114,7 +104,7 @@ def measure(rates: StoredRates, until: int, days: int, rounds: int) -> None:
     """Print a line a question."""
     for name, ask in questions(until, days).items():
         times = []
-        for _ in range(3 if name.startswith("scan") else rounds):
+        for _ in range(rounds):
             started = time.perf_counter()
             ask(rates)
             times.append((time.perf_counter() - started) * 1e3)
@@ -123,25 +113,14 @@ def measure(rates: StoredRates, until: int, days: int, rounds: int) -> None:
         show(line)
 
 
-def roll(store: Store, rates: StoredRates) -> None:
-    """Make all sums, as the background does."""
-    upkeep = RateUpkeep(store, rates.folding)
-    while store.rows(LEFT):
-        upkeep.roll()
-
-
 def prepare(store: Store, args: argparse.Namespace) -> None:
-    """Fill and sum, as long as there is nothing; say what there is."""
+    """Fill, as long as there is nothing; say what there is."""
     migrate(store)
     started = time.perf_counter()
     if not store.rows("SELECT 1 FROM run_facts LIMIT 1"):
         fill(store, args.findings, args.days, time.time_ns() // HOUR * HOUR)
     found = store.rows("SELECT count(), sum(length(Errors.Judge)) FROM run_facts WHERE Unit = 'run'")[0]
     show({"runs": found[0], "findings": found[1], "seconds": round(time.perf_counter() - started)})
-    started = time.perf_counter()
-    roll(store, StoredRates(store))
-    cells = store.rows("SELECT Hours, count() FROM rate_cells GROUP BY Hours ORDER BY Hours")
-    show({"sums": {row[0]: row[1] for row in cells}, "seconds": round(time.perf_counter() - started)})
 
 
 def show(line: object) -> None:
@@ -150,7 +129,7 @@ def show(line: object) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Fill, sum, ask."""
+    """Fill, ask."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--findings", type=int, default=10_000_000)
     parser.add_argument("--days", type=int, default=30)

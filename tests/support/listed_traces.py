@@ -10,7 +10,6 @@ from typing import Any
 from store_parts import a_finding, a_judged_trace, a_run
 from trajectories import fixture_spans, normalise_all
 
-from tracejury.collector.rates.rates import StoredRates
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.texts import StoredTexts, text_of
@@ -121,7 +120,6 @@ class Listed:
 def store_all(store: Store, traces: Sequence[Listed]) -> None:
     """Store them, with their errors and texts."""
     StoredJudging(store).save([t.judged for t in traces])
-    StoredRates(store).refresh()
     StoredTexts(store).keep([text for t in traces if (text := text_of(t.judged))])
 
 

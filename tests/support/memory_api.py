@@ -24,7 +24,7 @@ from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.otlp.receiver.ports import bind
 from tracejury.collector.queries.errors import errors_of_trace
 from tracejury.collector.web.change_feed import ChangeFeed
-from tracejury.judges.grouping import group
+from tracejury.judges.grouping import group, standing_errors
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.agent_errors import summary
@@ -264,7 +264,8 @@ class MemoryReader:
             return None
         trace = Trace(trace_id, self.tenant, "svc", "", TraceState.SETTLED, (), {}, (), ("openinference",))
         shown = [f for f in self.found if f.confidence >= confidence.least(trace.conventions)]
-        errors = errors_of_trace(trace, self.found, confidence.least(trace.conventions))
+        standing = map(summary, standing_errors(self.found, ()))
+        errors = errors_of_trace(trace, standing, confidence.least(trace.conventions))
         return TraceView(trace, shown, self.verdicts, errors)
 
     def trace_ids(self, prefix: str, limit: int) -> Sequence[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from tracejury.collector.queries.measures import ComparedMeasures, MeasureAnswer, answer_of
@@ -19,19 +18,10 @@ class MemoryRates:
     answer: RateAnswer = NOTHING
     asked: list[RateQuery] = field(default_factory=list)
 
-    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
+    def ask(self, query: RateQuery) -> RateAnswer:
         """What was put in."""
-        del settled
         self.asked.append(query)
         return self.answer
-
-    def refresh(self, trace_ids: Collection[str] = ()) -> Collection[str]:  # noqa: ARG002  the protocol's signature
-        """Nothing waits."""
-        return ()
-
-    def behind(self, trace_ids: Collection[str]) -> Collection[str]:  # noqa: ARG002  the protocol's signature
-        """Nothing waits."""
-        return ()
 
     def calls(self, query: RateQuery) -> ToolRates:
         """The rows of what was put in."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tracejury.collector.queries.trace.stored_part import with_turns_of
 from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.queries.trace.trace_queries import TraceAssessment
+from tracejury.judges.grouping import standing_errors
 from tracejury.processors.trace_outline import RunOutline, TraceOutline, outline_of
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
@@ -53,7 +54,7 @@ class MemoryTraceQueries:
         least = confidence.least(outline.conventions)
         found = [f for f in self.findings if f.trace_id in outline.trace_ids]
         verdicts = [v for v in self.verdicts if v.subject.trace_id in outline.trace_ids]
-        return TraceAssessment.of(outline, found, least, verdicts)
+        return TraceAssessment.of(standing_errors(found, outline.runs), found, least, verdicts)
 
     def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         return [word for word in self.ledger if word.trace_id in outline.trace_ids]

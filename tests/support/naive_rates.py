@@ -1,23 +1,29 @@
-"""Rates reckoned the slow and plain way, from the tables of judging alone; shares no code with `collector.rates`."""
+"""Rates by a plain scan of the facts; shares no code with `collector.rates`."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from naive_behaviours import behaviours_by_run, labels_by_trace, last_words
-from naive_errors import Row, errors_by_scope, table
+from naive_errors import Row, table
 from naive_sums import one
 
 from tracejury.collector.store.client import Store
-from tracejury.schemas.judged_rows import FINDING_SELECT, finding_from_row
+from tracejury.collector.store.derived.facts import SCOPE, ErrorScope
 from tracejury.schemas.rates import By, Population, RateQuery, Sums, Unit
 from tracejury.schemas.taxonomy import Severity
 
 THRESHOLDS = {"strict": 0.60, "balanced": 0.38, "recall": 0.15}
 COLUMN = {By.SERVICE: "service", By.VERSION: "version", By.AGENT: "agent", By.ROLE: "role", By.MODEL: "model"}
+
+COLUMNS = (
+    "Unit", "At", "Service", "Version", "Session", "Agent", "Role", "Model", "Known", "Turns", "Detectors", "Judges",
+    "Both", "DetectorsWhy", "JudgesWhy", "BothWhy", "Scored.Judge", "Scored.Weight", "Missed", "Errors.Judge",
+    "Errors.Llm", "Errors.Scopes", "Errors.Dimensions", "Errors.Taxonomy", "Errors.Category", "Errors.Low",
+    "Errors.Medium", "Errors.High", "Errors.Tool", "Errors.Turn", "Behaviours",
+)  # fmt: skip
 
 SHOWN = (None, *COLUMN, By.SESSION, By.BEHAVIOUR)
 """Groups that show whether they have errors or not."""
@@ -32,8 +38,7 @@ class Item:
     known: bool
     turns: int
     words: dict[str, tuple[str, float]]  # of each LLM judge: what became of it, its weight
-    detectors: tuple[str, float]
-    judges: tuple[str, float]
+    standings: dict[Population, tuple[str, float]]
     broken: set[str]  # detectors that raised
     findings: dict[Any, list[Row]] = field(default_factory=dict)  # errors by population, or by judge and its kind
     behaviours: set[str] = field(default_factory=set)
@@ -50,175 +55,42 @@ class Answer:
 
 
 def items(store: Store, unit: Unit) -> list[Item]:
-    """Everything of that kind that is stored: runs also for turns, traces also for sessions."""
-    traces = table(
-        store,
-        "traces",
-        "TraceId, toUnixTimestamp64Nano(ReceivedAt) AS At, ServiceName, Version, SessionId, Conventions, JoinedTo, "
-        "Runs.Id, Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool, Calls.Asked, "
-        "Simulated, Behaviour, Exchanges.Run, Exchanges.First, Exchanges.Last, Exchanges.Runs",
+    """All facts of that kind: of runs also for turns, of traces also for sessions."""
+    kind = "run" if unit in (Unit.RUN, Unit.TURN) else "trace"
+    return [item_of(row) for row in table(store, "run_facts", ", ".join(COLUMNS)) if row["Unit"].endswith(kind)]
+
+
+def item_of(row: Row) -> Item:
+    """One fact."""
+    about = {name.lower(): row[name] for name in ("Service", "Version", "Session", "Agent", "Role", "Model")}
+    findings: dict[Any, list[Row]] = defaultdict(list)
+    columns = [row[name] for name in COLUMNS if name.startswith("Errors.")]
+    for judge, llm, scopes, dimensions, taxonomy, category, low, medium, high, tool, turn in zip(*columns, strict=True):
+        said = zip(Severity, (low, medium, high), strict=True)
+        error = {"Turn": turn, "Judge": judge, "Dimensions": dimensions, "Taxonomy": taxonomy, "Category": category}
+        error |= {"tool": tool, "said": [(severity, sure) for severity, sure in said if sure >= 0]}
+        for scope in Population:
+            if scopes & SCOPE[scope]:
+                findings[scope].append(error)
+        if scopes & ErrorScope.ITS_JUDGE:
+            findings[judge, bool(llm)].append(error)
+        if scopes & ErrorScope.ITS_PACK:
+            findings[f"pack {taxonomy}"].append(error)
+    return Item(
+        about,
+        row["At"],
+        row["Known"],
+        row["Turns"],
+        {judge: ("", weight) for judge, weight in zip(row["Scored.Judge"], row["Scored.Weight"], strict=True)},
+        {p: (row[f"{p.title()}Why"], row[p.title()]) for p in Population},
+        set(row["Missed"]),
+        findings,
+        set(row["Behaviours"]),
+        row["Unit"].startswith("simulated"),
     )
-    rows = store.rows(f"SELECT {FINDING_SELECT}, JudgedBy FROM findings FINAL WHERE State = 'current'")
-    findings = [(finding_from_row(row), row[-1] != "detectors") for row in rows]
-    words = last_words(table(
-        store, "judgements",
-        "TraceId, SubjectKind, SubjectId, Judge, Outcome, Probability, Failures.Judge, TraceState, JudgedAt, "
-        "toUnixTimestamp64Nano(ReceivedAt) AS At, Version, InputHash",
-    ))  # fmt: skip
-    scored = {
-        (v["TraceId"], v["SubjectId"], v["Judge"])
-        for v in table(store, "verdicts", "TraceId, SubjectKind, SubjectId, Judge, Score, Value")
-        if v.get({"agent-run": "Score", "exchange": "Value", "trace": "Value"}.get(v["SubjectKind"], "")) is not None
-    }
-    labels = labels_by_trace(store, words)
-    made: list[Item] = []
-    for trace in traces:
-        if trace["JoinedTo"]:
-            continue
-        mine = {trace["TraceId"]} | {t["TraceId"] for t in traces if t["JoinedTo"] == trace["TraceId"]}
-        found = errors_by_scope([f for f in findings if f[0].trace_id in mine], trace)
-        of_runs = behaviours_by_run(trace, labels.get(trace["TraceId"], {}))
-        for item, run_id in zip(of_trace(trace, found, words, scored, unit), [*trace["Runs.Id"], ""], strict=False):
-            item.behaviours = of_runs[run_id if unit in (Unit.RUN, Unit.TURN) else ""]
-            item.simulated = trace["Simulated"]
-            made.append(item)
-    return made
-
-
-def of_trace(
-    trace: Row,
-    findings: dict[Any, list[Row]],
-    words: dict[tuple[str, str, str, str], Row],
-    scored: Collection[tuple[str, str, str]],
-    unit: Unit,
-) -> list[Item]:
-    """Its runs, or it."""
-    trace_id = trace["TraceId"]
-    word = words.get((trace_id, "trace", trace_id, "detectors"))
-    opened = word is None or word["TraceState"] == "open"
-    detectors = said_by_detectors(word)
-    broken = set(word["Failures.Judge"]) if word else set()
-    columns = [trace[f"Runs.{c}"] for c in ("Id", "Name", "Role", "ParentId", "Turns", "Model")]
-    runs = [
-        dict(zip(("id", "agent", "role", "parent", "turns", "model"), r, strict=True))
-        for r in zip(*columns, strict=True)
-    ]
-    common = {"service": trace["ServiceName"], "version": trace["Version"], "session": trace["SessionId"]}
-    of_runs = []
-    checked: dict[str, dict[str, tuple[str, float]]] = {}
-    for run in runs:
-        said = {
-            judge: verdict_of(w, (trace_id, subject, judge) in scored)
-            for (owner, kind, subject, judge), w in words.items()
-            if owner == trace_id and kind == "agent-run" and subject == run["id"] and w["Outcome"] != "superseded"
-        }
-        of_runs.append((run, said))
-        checked[run["id"]] = together_by_judge(
-            {
-                w["Judge"]: verdict_of(w, (trace_id, exchange, w["Judge"]) in scored)
-                for (owner, kind, subject, _), w in words.items()
-                if (owner, kind, subject) == (trace_id, "exchange", exchange) and w["Outcome"] != "superseded"
-            }
-            for exchange in {s for owner, kind, s, _ in words if (owner, kind) == (trace_id, "exchange")}
-            if exchange.rpartition(":")[0] == run["id"]
-        )
-    known = any(trace["Conventions"])
-    if unit in (Unit.RUN, Unit.TURN):
-        return [
-            Item(
-                common | {k: run[k] for k in ("agent", "role", "model")},
-                trace["At"],
-                known,
-                run["turns"],
-                {} if opened else said | checked[run["id"]],
-                detectors,
-                ("open", 0.0) if opened else all_together(said.values()),
-                broken | ({j for j, (w, _) in (said | checked[run["id"]]).items() if w not in HARMLESS}),
-                {scope: [f for f in own if f["AgentRunId"] == run["id"]] for scope, own in findings.items()},
-            )
-            for run, said in of_runs
-        ]
-    first = next((run for run, _ in of_runs if not run["parent"]), of_runs[0][0] if of_runs else None)
-    names = {k: first[k] if first else "" for k in ("agent", "role", "model")}
-    # What no judge of the panel looks at, such as a sub-agent, has no word in the ledger.
-    tasks = {s for owner, kind, s, _ in words if (owner, kind) == (trace_id, "agent-run")}
-    together = [all_together(said.values()) for run, said in of_runs if run["id"] in tasks]
-    looked_at = [t for t in together if t[0] not in ("filtered", "not-applicable")]
-    if opened:
-        judges = ("open", 0.0)
-    elif looked_at and all(not why for why, _ in looked_at):
-        judges = ("", max(w for _, w in looked_at))
-    else:
-        judges = (worst(why for why, _ in together if why), 0.0)
-    whole = {
-        w["Judge"]: verdict_of(w, (trace_id, trace_id, w["Judge"]) in scored)
-        for (owner, kind, _, judge), w in words.items()
-        if (owner, kind) == (trace_id, "trace") and judge != "detectors" and w["Outcome"] != "superseded"
-    }
-    merged = together_by_judge([*(said for _, said in of_runs), *checked.values(), whole])
-    missing = {j for j, (why, _) in merged.items() if why}
-    return [
-        Item(
-            common | names,
-            trace["At"],
-            known,
-            0,
-            {} if opened else merged,
-            detectors,
-            judges,
-            broken | missing,
-            findings,
-        )
-    ]
-
-
-def together_by_judge(parts: Iterable[dict[str, tuple[str, float]]]) -> dict[str, tuple[str, float]]:
-    """Of each judge of several runs or exchanges: why it is missing at one, else its highest weight."""
-    merged: dict[str, tuple[str, float]] = {}
-    for said in parts:
-        for judge, (why, weight) in said.items():
-            if why in ("filtered", "not-applicable"):
-                continue
-            before = merged.get(judge, ("", 0.0))
-            merged[judge] = (why or before[0], max(weight, before[1]))
-    return {judge: (why, 0.0 if why else weight) for judge, (why, weight) in merged.items()}
-
-
-def said_by_detectors(word: Row | None) -> tuple[str, float]:
-    """Why their word counts in no rate, and its weight."""
-    if word is None:
-        return "pending", 0.0
-    if word["TraceState"] == "open":
-        return "open", 0.0
-    return (word["Outcome"], 0.0) if word["Outcome"] != "done" else ("", 1 / word["Probability"])
 
 
 HARMLESS = ("filtered", "not-applicable", "")
-ORDER = ("failed", "over-budget", "pending", "by-hand", "sampled-out", "not-asked", "filtered", "not-applicable")
-
-
-def worst(reasons: Iterable[str]) -> str:
-    """The weightiest reason."""
-    found = set(reasons)
-    return next((r for r in ORDER if r in found), "not-asked")
-
-
-def verdict_of(word: Row, scored: bool) -> tuple[str, float]:  # noqa: FBT001  two plain facts
-    """Why a judge's word gives no score ("" where it does), and its weight."""
-    if word["Outcome"] not in ("done", "cached"):
-        return word["Outcome"], 0.0
-    if not scored:
-        return "failed", 0.0
-    return ("", 1 / word["Probability"]) if word["Probability"] > 0 else ("by-hand", 0.0)
-
-
-def all_together(said: Iterable[tuple[str, float]]) -> tuple[str, float]:
-    """Of all judges of a run."""
-    said = list(said)
-    weights = [weight for why, weight in said if not why]
-    if weights and all(why in HARMLESS for why, _ in said):
-        return "", max(weights)
-    return worst(why for why, _ in said if why), 0.0
 
 
 def expected(store: Store, query: RateQuery, rules: Collection[str], packs: Collection[str] = ()) -> Answer:
@@ -238,7 +110,7 @@ def expected(store: Store, query: RateQuery, rules: Collection[str], packs: Coll
         and item.simulated == q.simulated
         and (not q.behaviour or q.behaviour in item.behaviours)
     ]
-    unjudged = Counter(why for item in chosen if (why := standing(item, population)[0]))
+    unjudged = Counter(why for item in chosen if (why := item.standings[population][0]))
     keys = {
         key
         for key, sums in groups(q, chosen, chosen, rules).items()
@@ -312,22 +184,13 @@ def keys_of(q: RateQuery, item: Item, finding: Row) -> list[str]:
     return []
 
 
-def standing(item: Item, population: Population) -> tuple[str, float]:
-    """Why it stands in no rate, and its weight."""
-    if population is Population.DETECTORS:
-        return item.detectors
-    if population is Population.BOTH and item.detectors[0]:
-        return item.detectors
-    return item.judges
-
-
 def weight_for(item: Item, q: RateQuery, judge: str, rules: Collection[str]) -> tuple[str, float]:
     """The same where one judge is asked about."""
     assert q.population is not None
     if not judge:
-        return standing(item, q.population)
+        return item.standings[q.population]
     if judge in rules:
-        rule = ("failed", 0.0) if judge in item.broken else standing(item, q.population)
+        rule = ("failed", 0.0) if judge in item.broken else item.standings[q.population]
         return ("not-asked", 0.0) if q.population is Population.JUDGES else rule
     if q.population is Population.DETECTORS:
         return "not-asked", 0.0

@@ -13,8 +13,8 @@ from store_parts import a_finding, a_judged_trace, a_run, a_span
 from tracejury.collector.judging.detect.outcome import standing
 from tracejury.collector.judging.pipeline import compare
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.rederiving import rederive
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.trace_deleter import TraceDeleter
@@ -48,6 +48,7 @@ TRACES = tuple(f"{n:032x}" for n in range(1, 5))
 LABELS = ("underspecification", "goal-switching", "impatience-and-hostility")
 EXCHANGES = (Exchange("run-0", 0, 0, "Hello", "Hi"), Exchange("run-0", 1, 1, "And now?", "Done"))
 """Of a manager that calls a sub-agent in each."""
+_UNDERIVED = "INSERT INTO underived SELECT tenant, '', 1, 0, 0 FROM traces GROUP BY tenant"
 CLAIMS = 8
 """Findings that a detector or judge may make in a run or beside it."""
 
@@ -151,14 +152,12 @@ class World:
     now: int = BASE + 400 * HOUR
     saved: list[JudgedTrace | JudgedSubject] = field(default_factory=list)
     rates: StoredRates = field(init=False)
-    upkeep: RateUpkeep = field(init=False)
 
     def __post_init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
-        self.rates = StoredRates(self.store, lambda: self.now, rules=RULES, packs=PACKS)
-        self.upkeep = RateUpkeep(self.store, self.rates.folding, clock=lambda: self.now)
+        self.rates = StoredRates(self.store, rules=RULES, packs=PACKS)
 
     def tick(self, seconds: int = 1) -> int:
         """Time passes."""
@@ -275,53 +274,42 @@ class World:
         deleting, through = TraceDeleter(self.store, clock=self.tick), BASE - 1
         ids = deleting.with_joined([TRACES[trace]])
         keys = [("", i) for i in ids]
-        self.store.changes.hold(keys, through)
-        with self._mortal():
-            deleting.delete(ids, through)
-        self.store.changes.let_go(keys)
+        while True:  # whoever was told that it failed deletes again
+            self.store.deletions.hold(keys, through)
+            with self._mortal():
+                deleting.delete(ids, through)
+                self.store.deletions.let_go(keys)
+                return
 
     def die(self, table: str) -> None:
         """The next time something is written to it, or deleted from it, the process dies."""
         self.store.dies_at = table
 
-    def fold(self) -> None:
-        """The background folds."""
-        with self._mortal():
-            self.upkeep.fold()
-
-    def roll(self) -> None:
-        """All is quiet for a while, and is summed; what sums hold no longer is dropped."""
-        self.fold()
-        self.tick(120)
-        with self._mortal():
-            self.upkeep.roll()
-        self.tick(1200)
-        with self._mortal():
-            self.upkeep.clean()
-
-    def list_errors(self) -> None:
-        """Somebody lists errors, again where the process died of it."""
+    def derive_again(self) -> None:
+        """All is derived once more, as of what an earlier version stored."""
+        self.store.command(_UNDERIVED)
         while True:
             with self._mortal():
-                self.rates.refresh()
+                for _ in rederive(self.store, self.tick):
+                    pass
                 return
 
     def ask(self, query: RateQuery) -> RateAnswer:
-        """The rates, asked again where the process died of it."""
-        while True:
-            with self._mortal():
-                return self.rates.ask(query)
+        """The rates."""
+        return self.rates.ask(query)
 
     def _save(self, one: JudgedTrace | JudgedSubject) -> None:
         self.saved.append(one)
         self._store(one)
 
     def _store(self, one: JudgedTrace | JudgedSubject) -> None:
-        with self._mortal():
-            if isinstance(one, JudgedTrace):
-                StoredJudging(self.store).save([one])
-            else:
-                StoredLlmJudging(self.store).save([one])
+        while True:  # what was not stored to its end counts as not judged, so it is judged again
+            with self._mortal():
+                if isinstance(one, JudgedTrace):
+                    StoredJudging(self.store).save([one])
+                else:
+                    StoredLlmJudging(self.store).save([one])
+                return
 
     @contextmanager
     def _mortal(self) -> Iterator[None]:

@@ -140,7 +140,7 @@ def _brought(label: str, healthy: Traces, faulty: Traces, spans: set[str]) -> It
 
 def _cases(rebuilt: Iterable[Trace]) -> Iterator[list[Finding]]:
     for trace in rebuilt:
-        yield from error_cases(SUITE.judge(trace).findings, [run.id for run in trace.runs])
+        yield from error_cases(SUITE.judge(trace).findings, trace.runs)
 
 
 def _stands(found: Iterable[Finding], spans: Collection[str]) -> bool:

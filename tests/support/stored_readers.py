@@ -27,7 +27,7 @@ def stored_reader(
 ) -> StoredReader:
     """All that API and pages read; `clock` gives unix nanos."""
     labels = StoredLabels(store, tenant)
-    rates = StoredRates(store, clock, calibrate=LabelCalibration(store, labels), tenant=tenant)
+    rates = StoredRates(store, calibrate=LabelCalibration(store, labels), tenant=tenant)
     calibrations = RuleCalibrations(store, clock)
     calibrations.load()
     measures = StoredMeasures(store, packs, TASK_KEYS, tenant)

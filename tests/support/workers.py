@@ -31,7 +31,9 @@ from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.collector.worker.worker import Task, Worker
+from tracejury.judges.grouping import standing_errors
 from tracejury.processors.assemble import TraceKey
+from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.queries.webhook_events import Delivered, Found, Looked
 from tracejury.schemas.verdicts import JudgedTrace
@@ -202,7 +204,8 @@ class Deliveries:
         self._faults.meet("look", trace_ids)
         findings = [a_finding(trace_id=t) for t in trace_ids if t not in self.marked]
         now = time.time_ns()
-        return Looked(tuple(Found(f, "shop", "planner", "", "settled", (), now, now) for f in findings), {})
+        found = tuple(Found(f, "shop", "planner", "", "settled", (), now, now) for f in findings)
+        return Looked(found, {}, tuple(map(summary, standing_errors(findings, ()))))
 
     def mark(self, delivered: Sequence[Delivered]) -> None:
         self._faults.meet("mark", [one.trace_id for one in delivered])

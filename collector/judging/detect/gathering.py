@@ -63,7 +63,7 @@ class Gathering:
         for trace in cold:
             count = counts.get(trace.key, 0)
             if not trace.forced and count <= trace.rows:
-                trace.stored, trace.ledger = {}, {}
+                trace.is_whole, trace.stored, trace.ledger = True, {}, {}
                 self._assembler.mark_complete(trace.key)
             elif not keys or rows + count <= LOAD_ROWS:
                 keys.append(trace.key)

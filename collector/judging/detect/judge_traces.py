@@ -204,7 +204,17 @@ class TraceJudge:
                 selection = selector.select(own, result.findings, ledger, now, before)
                 rows += selection.rows
                 known_runs |= selection.known_runs
-        return JudgedTrace(own, judgement, change.written, change.retracted, tuple(rows), frozenset(known_runs), spent)
+        return JudgedTrace(
+            own,
+            judgement,
+            change.written,
+            change.retracted,
+            tuple(rows),
+            frozenset(known_runs),
+            spent,
+            is_alone=not ledger and not rows and own.trace_ids == (own.trace_id,) and not own.joined_to,
+            is_new=trace.is_whole and not trace.last_judged,
+        )
 
     def _failed(self, trace: OpenTrace, own: Trace, why: str, now: int, content: str) -> JudgedTrace:
         """A judge's failure is not a verdict: what was found before stands."""

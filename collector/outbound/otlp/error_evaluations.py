@@ -13,8 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tracejury.collector.otlp.codec.encode import Plain
 from tracejury.judges.causes import led_by
-from tracejury.judges.grouping import group
-from tracejury.schemas.agent_errors import AgentError
+from tracejury.schemas.agent_errors import AgentError, whole_error
 from tracejury.schemas.decisive import why_and_instead
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
@@ -24,9 +23,10 @@ from .evaluations import ERROR_NAME, RETRACTED, Evaluation, hash64, told_key
 
 
 def errors_in(records: Sequence[TraceRecord]) -> tuple[AgentError, ...]:
-    """The errors of all traces that were judged as one."""
-    said = (opinion.said for record in records for opinion in record.opinions)
-    return group((f for f in said if isinstance(f, Finding) and f.state is FindingState.CURRENT), _runs(records))
+    """The current errors of all traces that were judged as one, as they are stored."""
+    findings = {o.said.id: o.said for record in records for o in record.opinions if isinstance(o.said, Finding)}
+    whole = (whole_error(told, findings) for record in records for told in record.found)
+    return tuple(error for error in whole if error is not None and error.state is FindingState.CURRENT)
 
 
 def decided_at(record: TraceRecord, errors: Iterable[AgentError], sure: Confidence) -> Counter[str]:
@@ -63,11 +63,6 @@ def error_evaluations(
             if told_id not in used and end is not None and _is_told(told_id, sent):
                 used.add(told_id)
                 yield _retracted(finding, opinions[finding.id], told_id, end)
-
-
-def _runs(records: Sequence[TraceRecord]) -> list[str]:
-    """The agent runs in order: those of the first trace are those of all."""
-    return [run for record in sorted(records, key=lambda r: r.trace_id != r.leader) for run in record.run_spans]
 
 
 def _first_told(error: AgentError, sent: Collection[int], others: Collection[str]) -> tuple[str, Finding]:

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from tracejury.collector.queries.present_errors import present_located_finding
-from tracejury.schemas.agent_errors import AgentError, summary
+from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.decisive import why_and_instead
 from tracejury.schemas.queries.reader import LocatedFinding
 from tracejury.schemas.queries.webhook_events import NAME, Event, WebhookMessage, WebhookNews, message_id
@@ -49,9 +49,8 @@ def message(webhook: str, news: WebhookNews, base: str) -> WebhookMessage:
     )  # fmt: skip
 
 
-def _error(error: AgentError) -> dict[str, object]:
+def _error(told: ErrorSummary) -> dict[str, object]:
     """The error that the finding is of."""
-    told = summary(error)
     why, instead = why_and_instead(told.decided)
     return {
         "id": told.id,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tracejury.judges.grouping import group
-from tracejury.schemas.findings import LIVE, Finding, FindingState, Verification
+from tracejury.judges.grouping import with_retracted
+from tracejury.schemas.agent_errors import summary, whole_error
+from tracejury.schemas.findings import LIVE, FindingState, Verification
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.queries.webhook_events import SENT, Event, Found, Looked, WebhookNews
 from tracejury.schemas.taxonomy import Severity
@@ -74,18 +75,26 @@ def news(looked: Looked, rules: WebhookRules, since: int) -> Iterator[WebhookNew
     retracted once none of its findings holds.
     """
     places = {one.finding.id: one for one in looked.found}
-    for trace_id, findings in _by_trace(looked.found):
-        for error in group(findings, looked.runs.get(trace_id, ())):
-            own = [places[finding.id] for finding in error.findings]
-            fingerprints = frozenset(one.finding.fingerprint for one in own)
-            told = {looked.told.get((fingerprint, Event.FOUND)) for fingerprint in fingerprints} - {None}
-            if one := _new(own, rules, since) if not told else None:
-                yield WebhookNews(Event.FOUND, one, error, fingerprints)
-            gone = SENT in told and error.state not in LIVE
-            if gone and rules.retractions and not any((f, Event.RETRACTED) in looked.told for f in fingerprints):
-                sent = [one for one in own if looked.told.get((one.finding.fingerprint, Event.FOUND)) == SENT]
+    findings = {i: one.finding for i, one in places.items()}
+    told = {error.id: error for error in looked.errors}
+    for trace_id in dict.fromkeys(one.finding.trace_id for one in looked.found):
+        of_trace = (error for error in looked.errors if error.trace_id == trace_id)
+        errors = [error for one in of_trace if (error := whole_error(one, findings)) is not None]
+        own = [one.finding for one in looked.found if one.finding.trace_id == trace_id]
+        before, gone = with_retracted(errors, (f for f in own if f.state is FindingState.RETRACTED))
+        for error in errors:
+            parts = [places[finding.id] for finding in (*error.findings, *before.get(error.id, ()))]
+            fingerprints = frozenset(one.finding.fingerprint for one in parts)
+            is_told = any((fingerprint, Event.FOUND) in looked.told for fingerprint in fingerprints)
+            if not is_told and (one := _new(parts, rules, since)):
+                yield WebhookNews(Event.FOUND, one, told[error.id], fingerprints)
+        for error in gone if rules.retractions else ():
+            parts = [places[finding.id] for finding in error.findings]
+            fingerprints = frozenset(one.finding.fingerprint for one in parts)
+            sent = [one for one in parts if looked.told.get((one.finding.fingerprint, Event.FOUND)) == SENT]
+            if sent and not any((f, Event.RETRACTED) in looked.told for f in fingerprints):
                 last = max(sent, key=lambda one: (one.judged_at, one.finding.id))
-                yield WebhookNews(Event.RETRACTED, last, error, fingerprints)
+                yield WebhookNews(Event.RETRACTED, last, summary(error), fingerprints)
 
 
 def _new(own: Iterable[Found], rules: WebhookRules, since: int) -> Found | None:
@@ -93,10 +102,3 @@ def _new(own: Iterable[Found], rules: WebhookRules, since: int) -> Found | None:
     holding = (one for one in own if one.finding.state in LIVE)
     wanted = [one for one in holding if one.finding.first_seen >= since and rules.wants(one)]
     return max(wanted, key=lambda one: (one.finding.confidence, one.finding.id), default=None)
-
-
-def _by_trace(found: Iterable[Found]) -> Iterator[tuple[str, list[Finding]]]:
-    traces: dict[str, list[Finding]] = {}
-    for one in found:
-        traces.setdefault(one.finding.trace_id, []).append(one.finding)
-    yield from traces.items()

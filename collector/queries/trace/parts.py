@@ -98,7 +98,8 @@ def present_part(
         return after is None and run_id not in order
 
     here = [error for error in found.errors if belongs(error.lead.agent_run_id, error.lead.turn)]
-    errors = labelled(located_errors(outline, here, found.least), labels_on(map(summary, found.errors), said))
+    labels = labels_on(map(summary, found.errors), said)
+    errors = labelled(located_errors(outline, map(summary, here), found.least), labels)
     return fill(
         PartedTraceJson,
         outline,

@@ -12,6 +12,7 @@ from cachetools import LRUCache
 
 from tracejury.collector.store import ledger
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.outlines import StoredOutlines
 from tracejury.collector.store.reading import StoredReading
@@ -19,6 +20,7 @@ from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.processors.trace_outline import LARGE, RunOutline, TraceOutline, from_json, outline_of
+from tracejury.schemas.agent_errors import in_place, whole_error
 from tracejury.schemas.errors import PermanentError
 from tracejury.schemas.findings import LIVE
 from tracejury.schemas.llm_rows import LedgerRow
@@ -125,7 +127,7 @@ class StoredTraceQueries:
         return outline.spans < LARGE or self._in_memory(outline) is not None
 
     def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
-        """Three look-ups."""
+        """Four look-ups."""
         ids = outline.trace_ids
         least = confidence.least(outline.conventions)
         found = self._reading.load_findings(ids)
@@ -134,7 +136,11 @@ class StoredTraceQueries:
         rows = self._scope.select(sql, trace_ids=list(ids))
         standing = [f for i in ids for f in found.get(i, ()) if f.state in LIVE]
         said = [v for i in ids for v in verdicts.get(i, ())]
-        return TraceAssessment.of(outline, standing, least, said, rows[0][0] if rows else None)
+        by_id = {finding.id: finding for finding in standing}
+        told = [one for own in StoredErrors(self._store, self._tenant).under(ids).values() for one in own]
+        whole = (whole_error(one, by_id) for one in in_place(told, (run.id for run in outline.runs)))
+        errors = [error for error in whole if error is not None]
+        return TraceAssessment.of(errors, standing, least, said, rows[0][0] if rows else None)
 
     def ledger_rows(self, outline: TraceOutline) -> Sequence[LedgerRow]:
         """Of LLM judges."""
@@ -220,8 +226,8 @@ class StoredTraceQueries:
 
     def _stays(self, trace: Trace | TraceOutline) -> bool:
         """Not deleted since it was as it is."""
-        changes = self._store.changes
-        return all(changes.stays((trace.tenant, i), trace.received_through) for i in trace.trace_ids)
+        deletions = self._store.deletions
+        return all(deletions.stays((trace.tenant, i), trace.received_through) for i in trace.trace_ids)
 
     def _rebuilt(self, trace_id: str) -> RebuiltTrace | None:
         with self._locks[hash(trace_id) % _LOCKS]:

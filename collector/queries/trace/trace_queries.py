@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self
 
-from tracejury.judges.grouping import group
 from tracejury.processors.trace_outline import RunOutline, TraceOutline
 from tracejury.schemas.agent_errors import AgentError
 from tracejury.schemas.findings import Finding
@@ -36,14 +35,13 @@ class TraceAssessment:
     @classmethod
     def of(
         cls,
-        outline: TraceOutline,
+        errors: Iterable[AgentError],
         standing: Sequence[Finding],
         least: float,
         verdicts: Sequence[Verdict] = (),
         cost: float | None = None,
     ) -> Self:
-        """With what is sure enough of all findings that stand."""
-        errors = group(standing, [run.id for run in outline.runs])
+        """With what is sure enough of all errors and findings that hold."""
         return cls(
             [finding for finding in standing if finding.confidence >= least],
             [error for error in errors if error.confidence() >= least],

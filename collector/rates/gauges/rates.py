@@ -41,7 +41,7 @@ def rate_figures(rates: Rates, now: int) -> RateFigures:
     """
     figures = RateFigures({}, {}, {}, {})
     for window, length in WINDOWS.items():
-        answer = rates.ask(RateQuery(now - length, now, by=By.SERVICE, limit=_ASKED), settled=False)
+        answer = rates.ask(RateQuery(now - length, now, by=By.SERVICE, limit=_ASKED))
         for (service, of), value in _of(answer):
             kind: dict[Labels, float] = getattr(figures, of)
             kind[service, window] = value

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tracejury.judges.grouping import group
+from tracejury.schemas.agent_errors import ErrorSummary, in_place
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.conversation import SessionExchange
 from tracejury.schemas.queries.listing import SessionRow
@@ -126,13 +126,14 @@ def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
 def pinned(
     said: TraceExchanges,
     standing: Sequence[Finding],
+    holding: Sequence[ErrorSummary],
     least: float,
     verdicts: Sequence[Verdict],
     names: Mapping[tuple[str, str], str],
 ) -> Iterator[SessionExchange]:
     """The exchanges with what was found in each.
 
-    `standing`: all findings that hold; shown are those of at least that confidence, and errors with one of them.
+    `standing`, `holding`: all findings and errors that hold; shown are those of at least that confidence.
     `names`: of agents by trace and run, and of services by trace and "".
     """
     found: defaultdict[int, list[Finding]] = defaultdict(list)
@@ -140,12 +141,12 @@ def pinned(
         if finding.confidence >= least:
             found[said.at(finding.agent_run_id, finding.turn)].append(finding)
     errors: defaultdict[int, list[LocatedError]] = defaultdict(list)
-    for error in group(standing, list(said.began)):
-        if error.confidence() >= least:
-            trace_id, run_id = error.lead.trace_id, error.lead.agent_run_id
+    for error in in_place(holding, said.began):
+        if error.confidence >= least:
+            trace_id, run_id = error.trace_id, error.agent_run_id
             service, agent = names.get((trace_id, ""), ""), names.get((trace_id, run_id), "") if run_id else ""
-            located = LocatedError.of(error, said.trace_id, service, agent, least)
-            errors[said.at(run_id, error.lead.turn)].append(located)
+            located = LocatedError(error, error.severity(least), said.trace_id, service, agent, least=least)
+            errors[said.at(run_id, error.turn)].append(located)
     words: defaultdict[int, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         if (at := said.at_subject(verdict.subject)) is not None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.pending_traces import JUDGED, MOST
+from tracejury.collector.store.pending_traces import AFTER, JUDGED, MOST
 from tracejury.collector.store.unjudged import finished_until
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import Task, Worker
+from tracejury.processors.assemble import SECOND
 from tracejury.processors.normalize import CONVENTIONS
-from tracejury.schemas.errors import TracejuryError
-
-log = logging.getLogger(__name__)
 
 _PROPERTIES: Final = "traceloop.association.properties."
 _METADATA: Final = "ai.telemetry.metadata."
@@ -92,14 +91,17 @@ LIMIT {{limit:UInt64}}
 """
 
 
-def list_pending(store: Store) -> None:
-    """Have lists show every trace with committed spans. A store that cannot be written to is no reason not to list."""
+def list_pending(store: Store, before: int = 2**63 - 1) -> None:
+    """Give a row to every trace with spans committed before then (unix nanos) that has none.
+
+    Raises RetryableError, StoreError: the store cannot be written to; it is tried again the next time.
+    """
     with store.pending.listing:
-        unlisted = store.pending.take()
+        unlisted = store.pending.take(before)
         try:
-            with store.changes.writing():
-                deleting = sorted(store.changes.deleting())
-                values: dict[str, Any] = {"deleting": deleting, **SESSION_VALUES}
+            with store.deletions.writing():
+                values: dict[str, Any] = {"deleting": sorted({i for _, i in store.deletions.under_way()})}
+                values |= SESSION_VALUES
                 keys = set(unlisted.keys)
                 if unlisted.since is not None:
                     since = {"since": unlisted.since or finished_until(store, time.time_ns())}
@@ -110,7 +112,13 @@ def list_pending(store: Store) -> None:
                         keys.update(map(tuple, found))
                 if keys:
                     store.command(_NAMED, values | {"trace_ids": sorted({trace_id for _, trace_id in keys})})
-        except TracejuryError as error:
+        except BaseException:
             store.pending.look_since(0)
-            if store.pending.warnings.due("lists"):
-                log.warning("lists lack traces that were not judged yet: %s", error)
+            raise
+
+
+def pending_worker(store: Store, clock: Callable[[], int] = time.time_ns) -> Worker[None, None]:
+    """Gives rows to traces that wait; not started."""
+    outage = OutageLog("rows of traces that are not judged yet", "wait for the store", "are written again", clock)
+    task = Task(lambda: list_pending(store, clock() - AFTER))
+    return Worker("pending", task, outage, every=AFTER / SECOND, clock=clock)

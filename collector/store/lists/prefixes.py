@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from tracejury.collector.store.scope import TENANT, Scope
 
-from .pending import list_pending
+_TABLES = "traces", "spans"  # of one that waits to be judged there may be spans alone
 
 
 def trace_ids_from(scope: Scope, prefix: str, limit: int) -> list[str]:
     """Up to `limit` ids of stored traces that begin so, in order. Raises RetryableError, StoreError."""
-    list_pending(scope.store)
-    return _from(scope, "TraceId", prefix, limit)
+    each = (
+        f"SELECT TraceId FROM {table} WHERE {TENANT} AND startsWith(TraceId, {{prefix:String}})" for table in _TABLES
+    )
+    rows = scope.select(
+        f"SELECT DISTINCT TraceId FROM ({' UNION ALL '.join(each)}) ORDER BY TraceId LIMIT {{limit:UInt64}}",
+        prefix=prefix,
+        limit=limit,
+    )
+    return [row[0] for row in rows]
 
 
 def session_ids_from(scope: Scope, prefix: str, limit: int) -> list[str]:
     """Up to `limit` ids of sessions that begin so, in order. Raises RetryableError, StoreError."""
-    return _from(scope, "SessionId", prefix, limit)
-
-
-def _from(scope: Scope, column: str, prefix: str, limit: int) -> list[str]:
     rows = scope.select(
-        f"SELECT DISTINCT {column} FROM traces WHERE {TENANT} AND startsWith({column}, {{prefix:String}}) "
-        f"ORDER BY {column} LIMIT {{limit:UInt64}}",
+        f"SELECT DISTINCT SessionId FROM traces WHERE {TENANT} AND startsWith(SessionId, {{prefix:String}}) "
+        "ORDER BY SessionId LIMIT {limit:UInt64}",
         prefix=prefix,
         limit=limit,
     )

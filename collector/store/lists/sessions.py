@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.pending_traces import JUDGED
+from tracejury.collector.store.pending_traces import DERIVED
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
@@ -21,7 +21,6 @@ from .errors import counts, worst
 from .findings import JOINED, thresholds
 from .names import is_whole, short, shorts
 from .order import BY_ERRORS, after, missing, order
-from .pending import list_pending
 
 MOST_TRACES: Final = 200
 """Traces of a session that are shown as a conversation; the later ones are counted."""
@@ -57,13 +56,13 @@ _VALUES: Final = {
 _ROW: Final = (
     f"{_KEY} AS Key, {short('SessionId')}, {short('ServiceName')}, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
     f"{shorts('arraySort(groupUniqArrayArray(Runs.Name))')}, min(StartNanos), max(EndNanos), min({ARRIVED}), "
-    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT ({JUDGED})), "
+    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT {DERIVED}), "
     "sum(High), sum(Medium), sum(Low), minIf(Worst, Worst.1 > 0)"
 )
 _OURS: Final = f"{EVERY} AND SessionId != ''"
 _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
     arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal),
-    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Conventions, {JUDGED},
+    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Conventions, {DERIVED},
     Exchanges.Run, Exchanges.First, Exchanges.Last, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Asked),
     arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Answer), Exchanges.Runs
 FROM traces FINAL WHERE {{}} ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES}"""
@@ -77,7 +76,6 @@ class SessionLists:
 
     def find(self, query: TraceQuery) -> list[SessionRow]:
         """Up to `query.limit` sessions that hold a trace of the query, in the asked order."""
-        list_pending(self._scope.store)
         where, values = conditions(query, of_sessions=True, is_incomplete=self._scope.store.is_incomplete)
         holding = _OURS if where == EVERY else f"{_OURS} AND {_named_by(where)}"
         having, more = _having(query)
@@ -102,7 +100,6 @@ class SessionLists:
 
     def rows_of(self, session_id: str, service: str, confidence: Confidence) -> list[SessionRow]:
         """The sessions of that id: of one service, or ("") one of each that has it."""
-        list_pending(self._scope.store)
         these, values = _named(session_id, service)
         return self._rows(these, confidence, **values)
 

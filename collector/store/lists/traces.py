@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.pending_traces import JUDGED
+from tracejury.collector.store.pending_traces import DERIVED, JUDGED
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.schemas.queries.listing import Facets, Sort, WorstError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
@@ -20,7 +20,6 @@ from .findings import HOLDS, JOINED, near, thresholds
 from .latest import TRACES, Asked, latest_of_few
 from .names import is_whole, short, shorts
 from .order import BY_ERRORS, OF_TRACES, after, missing, order
-from .pending import list_pending
 
 GOAL: Final = 300
 """Characters of a goal that a list shows."""
@@ -38,7 +37,7 @@ _SHOWN: Final = (
     f"TraceId, {short('SessionId')}, {short('ServiceName')}, State, Spans, {shorts('Runs.Name')}, StartNanos, "
     f"EndNanos, {ARRIVED} AS Received, {short('Name')}, {short('Version')}, substringUTF8(arrayFirst((goal, parent) -> "
     f"parent = '', Runs.Goal, Runs.ParentId), 1, {GOAL}), "
-    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, Cost, {JUDGED}"
+    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, Cost, {DERIVED}"
 )
 
 FoundErrors = tuple[Mapping[Severity, int], WorstError | None]
@@ -52,7 +51,6 @@ class TraceLists:
 
     def find(self, query: TraceQuery) -> list[TraceRow]:
         """Up to `query.limit` traces in the asked order, with their errors counted by severity."""
-        list_pending(self._scope.store)
         if (latest := self._latest(query)) is not None:
             return self._shown(latest, query.confidence)
         where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
@@ -92,16 +90,17 @@ class TraceLists:
 
         Narrowed to one trace, to a service and to arrivals from `since` (unix nanos) on, where they are not empty.
         """
-        list_pending(self._scope.store)
         own = f"{TENANT} AND TraceId = {{trace_id:String}}" if trace_id else TENANT
-        of_service = " AND ServiceName = {service:String}" if service else ""
+        of_service = "AND if(known.TraceId = '', Named, known.ServiceName) = {service:String}" if service else ""
         # FINAL: a copy of a span that lost to another one of it is no news.
+        stored = (
+            f"SELECT TraceId, max({ARRIVED}) AS Arrived, argMin(ServiceName, (StartNanos, SpanId)) AS Named "
+            f"FROM spans FINAL WHERE {own} GROUP BY TraceId"
+        )
+        known = f"SELECT TraceId, ServiceName, {ARRIVED} AS Seen, {DERIVED} AS Judged FROM traces FINAL WHERE {own}"
         rows = self._scope.select(
-            f"SELECT count() FROM (SELECT TraceId, {ARRIVED} AS Seen, {JUDGED} AS Judged "
-            f"FROM traces FINAL WHERE {own}{of_service}) AS known "
-            f"INNER JOIN (SELECT TraceId, max({ARRIVED}) AS Arrived FROM spans FINAL WHERE {own} GROUP BY TraceId) "
-            "AS stored ON known.TraceId = stored.TraceId "
-            "WHERE (NOT Judged OR Arrived > Seen) AND Arrived >= {since:Int64}",
+            f"SELECT count() FROM ({stored}) AS stored LEFT JOIN ({known}) AS known ON known.TraceId = stored.TraceId "
+            f"WHERE (NOT Judged OR Arrived > Seen) AND Arrived >= {{since:Int64}} {of_service}",
             since=since,
             service=service,
             trace_id=trace_id,
@@ -110,7 +109,6 @@ class TraceLists:
 
     def count_pending(self, since: int, until: int, service: str) -> int:
         """Never judged traces of a service, or ("") of all, that arrived in [`since`, `until`) (unix nanos)."""
-        list_pending(self._scope.store)
         pending = f"{TENANT} AND NOT ({JUDGED})"
         judged = f"{TENANT} AND {JUDGED} AND TraceId IN (SELECT TraceId FROM traces WHERE {pending})"
         of_service = " AND ServiceName = {service:String}" if service else ""
@@ -135,7 +133,6 @@ class TraceLists:
 
     def facets(self, since: int, until: int, service: str) -> Facets:
         """Names that traces of that time have, by how many of them; of those that lists cut, none."""
-        list_pending(self._scope.store)
         query = TraceQuery(Confidence(0.0, 0.0), 0, service=service, since=since, until=until)
         where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
         traces = f"traces FINAL WHERE {where}"

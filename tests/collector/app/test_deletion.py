@@ -72,11 +72,11 @@ def judged(store: Store) -> Bench:
 def test_all_of_a_trace_goes_and_nothing_of_another(store: Store) -> None:
     """In every table; what a call to a model cost stays in the day's spend, what it answered does not."""
     bench = judged(store)
-    StoredRates(store, lambda: bench.now).ask(EVER)
+    StoredRates(store).ask(EVER)
     other = rows_of(store, OTHER)
     assert rows_of(store, TRACE).keys() >= {"spans", "traces", "findings", "verdicts", "judgements", "run_facts"}
     assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE)).traces == 1
-    answer = StoredRates(store, lambda: bench.now).ask(EVER)
+    answer = StoredRates(store).ask(EVER)
     assert rows_of(store, TRACE) == {"annotations": 1, "answers": 1}
     assert rows_of(store, OTHER) == other
     assert store.rows("SELECT Text, Key FROM answers FINAL WHERE TraceId = {id:String}", {"id": TRACE}) == [("", "")]
@@ -154,15 +154,15 @@ def test_what_a_judge_says_of_it_afterwards_is_not_stored(store: Store) -> None:
 
 def test_a_save_under_way_is_waited_for(store: Store) -> None:
     """While a trace is being deleted nothing of it is written; another one's judging goes on."""
-    changes = store.changes
-    with changes.touching([("", OTHER)]):
-        assert changes.stays(KEY, 5)
-    changes.hold([KEY], 7)
-    assert not changes.stays(KEY, 100)
-    assert changes.stays(("", OTHER), 1)
-    changes.let_go([KEY])
-    assert not changes.stays(KEY, 7)
-    assert changes.stays(KEY, 8)
+    deletions = store.deletions
+    with deletions.writing():
+        assert deletions.stays(KEY, 5)
+    deletions.hold([KEY], 7)
+    assert not deletions.stays(KEY, 100)
+    assert deletions.stays(("", OTHER), 1)
+    deletions.let_go([KEY])
+    assert not deletions.stays(KEY, 7)
+    assert deletions.stays(KEY, 8)
 
 
 def test_what_is_old_of_a_service_goes_judged_or_not(store: Store) -> None:

@@ -15,6 +15,8 @@ from tracejury.collector.queries.present import (
     present_trace,
 )
 from tracejury.collector.queries.present_errors import present_error, present_located_finding
+from tracejury.judges.grouping import standing_errors
+from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.findings import Finding, Verification
 from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan, ToolRequest
 from tracejury.schemas.queries.listing import WorstError
@@ -219,7 +221,7 @@ def test_an_error_has_exactly_the_promised_keys_and_values() -> None:
     """What its lead says; spans that there are not are null."""
     lead = finding("llm1", judge="service-error", tool_span_id="tool1", title="A phrase", turn=None)
     other = finding("tool1", judge="timeout-error", tool_span_id="tool1", confidence=0.1)
-    (located,) = errors_of_trace(trace(), [other, lead], 0.5)
+    (located,) = errors_of_trace(trace(), map(summary, standing_errors([other, lead], ())), 0.5)
     assert plain(present_error(located)) == {
         "id": located.error.id,
         "trace_id": TRACE,
@@ -256,7 +258,7 @@ def test_an_error_has_exactly_the_promised_keys_and_values() -> None:
         "decided_why": None,
         "instead": None,
     }
-    assert errors_of_trace(trace(), [other], 0.5) == []
+    assert errors_of_trace(trace(), map(summary, standing_errors([other], ())), 0.5) == []
 
 
 def test_what_another_judge_says_of_a_finding_stands_at_it_and_at_the_error_that_it_leads() -> None:
@@ -267,7 +269,7 @@ def test_what_another_judge_says_of_a_finding_stands_at_it_and_at_the_error_that
         "verification_reason": "S3 says so.",
     }
     lead = finding("llm1", **said | {"verification": Verification.VERIFIED})
-    (located,) = errors_of_trace(trace(), [lead], 0.5)
+    (located,) = errors_of_trace(trace(), map(summary, standing_errors([lead], ())), 0.5)
     assert said.items() <= plain(present_error(located)).items()
     assert said.items() <= plain(FindingJson.model_validate(lead)).items()
 

@@ -28,8 +28,10 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.collector.web.trace.detail import Details
+from tracejury.judges.grouping import standing_errors
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.trace_outline import outline_of
+from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
 from tracejury.schemas.spans import Span
@@ -155,8 +157,8 @@ def test_a_huge_open_trace_shows_as_it_was_last_judged(store: Store, monkeypatch
         assert found is not None
         (run,) = queries.runs(found.outline, found.outline.runs[1:2])
         assert as_json(run) == as_json(judged.runs[1])
-    store.changes.hold([("", ID)], seen)
-    store.changes.let_go([("", ID)])
+    store.deletions.hold([("", ID)], seen)
+    store.deletions.let_go([("", ID)])
     assert shown() == len(spans)
     queries.clear_cache()
     again = replace(judged, received_through=seen + 1)
@@ -329,7 +331,7 @@ def test_a_run_that_fits_no_part_is_divided_between_its_turns(api: Api, monkeypa
     assert len(seen) > len(whole.runs)
     assert sum(len(turn["tool_calls"]) + 1 for run in seen[0]["agent_runs"] for turn in run["turns"]) <= 10
     assert sum(len(part["findings"]) for part in seen) == len(turned)
-    errors = errors_of_trace(whole, turned, 0.0)
+    errors = errors_of_trace(whole, map(summary, standing_errors(turned, whole.runs)), 0.0)
     assert [e["id"] for part in seen for e in part["errors"]] == [e.error.id for e in errors]
     assert len({part["errors"][0]["id"] for part in seen if part["errors"]}) > 1
     with ApiClient(api.url) as client:

@@ -21,11 +21,11 @@ from tracejury.collector.rates.calibration import (
     UnseenStratum,
     calibration,
 )
-from tracejury.collector.rates.facts import ErrorScope, Fact, FactError, FactKey, Standing
 from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.rates.question import exact
 from tracejury.collector.rates.sampling_frame import frame, unseen
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import ErrorScope, Fact, FactError, FactKey, Standing
 from tracejury.judges.grouping import group
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.ppi import Pair

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tracejury.collector.rates.base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
-from tracejury.collector.rates.facts import HOUR, NAME, ErrorScope, Fact
-from tracejury.collector.rates.fold import errors_of, fold
+from tracejury.collector.store.derived.base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
+from tracejury.collector.store.derived.facts import HOUR, NAME, ErrorScope, Fact
+from tracejury.collector.store.derived.fold import derived
 from tracejury.schemas.agent_errors import NEVER
 from tracejury.schemas.decisive import DECISIVE
 from tracejury.schemas.findings import Finding, FindingState
@@ -38,7 +38,7 @@ def facts(**changes: Any) -> dict[str, Fact]:
         "state": TraceState.SETTLED, "recognised": True, "runs": RUNS, "parts": ("t",),
         "detectors": BaseWord("t", "detectors", Outcome.DONE, 1.0),
     }  # fmt: skip
-    return {fact.key.run_id: fact for fact in fold(BaseTrace(**fields | changes))}
+    return {fact.key.run_id: fact for fact in derived(BaseTrace(**fields | changes)).facts}
 
 
 def test_one_fact_a_run_and_one_of_the_trace() -> None:
@@ -143,7 +143,7 @@ def test_detectors_that_raised_are_kept() -> None:
 
 
 def test_an_error_counts_once_at_the_run_of_its_primary_span() -> None:
-    """The run that relays it is not hit; each population and each judge has the errors of its own findings."""
+    """The run that relays it is not hit; each population and each judge sees it by its own findings."""
     made = finding(judge="logical-consistency", llm=True, agent_run_id="r2", span_id="made", also_at=("told",))
     told = finding(judge="logical-consistency", llm=True, span_id="told", turn=2)
     rule = finding(judge="unobserved-answer", agent_run_id="r2", span_id="made", confidence=0.5, severity=Severity.LOW)
@@ -169,8 +169,9 @@ def test_what_is_provisional_counts_nowhere_but_stands_as_an_error() -> None:
         runs=RUNS,
         findings=[finding(state=FindingState.PROVISIONAL)],
     )
-    assert [fact.errors for fact in fold(open_trace)] == [(), (), ()]
-    assert [(e.state, e.title) for e in errors_of(open_trace)] == [(FindingState.PROVISIONAL, "Tasks: goal deviation")]
+    found = derived(open_trace)
+    assert [fact.errors for fact in found.facts] == [(), (), ()]
+    assert [(e.state, e.title) for e in found.errors] == [(FindingState.PROVISIONAL, "Tasks: goal deviation")]
 
 
 def checked(exchange: str, outcome: Outcome = Outcome.DONE, check: str = "club-state", p: float = 0.5) -> BaseWord:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracejury.collector.rates.base import BaseWord
-from tracejury.collector.rates.judge_coverage import JudgeCoverage, run_coverage, trace_coverage
+from tracejury.collector.store.derived.base import BaseWord
+from tracejury.collector.store.derived.judge_coverage import JudgeCoverage, run_coverage, trace_coverage
 from tracejury.schemas.verdicts import Outcome
 
 DONE = Outcome.DONE

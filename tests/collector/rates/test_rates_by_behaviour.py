@@ -12,11 +12,9 @@ from store_parts import a_finding, a_judged_trace, a_run, a_span
 
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.buckets import marks
-from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.rates.gauges.rates import rate_figures
-from tracejury.collector.rates.upkeep import RateUpkeep
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
@@ -37,7 +35,7 @@ TRACES = tuple(f"{n:032x}" for n in (1, 2, 3, 4))
 
 def rates_of(store: Store) -> StoredRates:
     """As of a process that has just started."""
-    return StoredRates(store, lambda: T0 + HOUR, rules=("loops",))
+    return StoredRates(store, rules=("loops",))
 
 
 def rows(answer: RateAnswer) -> dict[str, tuple[int, int]]:
@@ -92,31 +90,17 @@ def test_a_run_counts_in_each_of_its_labels(store: Store) -> None:
     assert rates.ask(EVER).total.judged == 4
 
 
-def test_labels_that_come_late_change_stored_sums_of_nothing_else(store: Store) -> None:
-    """The hour is summed before the label comes and after; a restart and a second look give the same."""
-    now = T0 + HOUR
-
-    def roll() -> int:
-        """All is quiet for a while, and is summed; returns how many hours have valid sums."""
-        nonlocal now
-        upkeep.fold()
-        now += HOUR // 6
-        upkeep.roll()
-        return sum(mark.holds for mark in marks(store, "", T0 // HOUR, T0 // HOUR).hours.values())
-
+def test_labels_that_come_late_change_nothing_else(store: Store) -> None:
     save(store, TRACES[0], found=True)
-    rates = StoredRates(store, lambda: now, rules=("loops",))
-    upkeep = RateUpkeep(store, rates.folding, clock=lambda: now)
-    assert roll() == 1
+    rates = rates_of(store)
     before, by_behaviour = rates.ask(EVER), replace(EVER, by=By.BEHAVIOUR)
     label(store, TRACES[0], "goal-switching", at=T0 + HOUR // 2)
-    assert rows(rates.ask(by_behaviour)) == rows(rates_of(store).ask(by_behaviour)) == {"goal-switching": (1, 1)}
-    assert roll() == 1
+    assert rows(rates.ask(by_behaviour)) == {"goal-switching": (1, 1)}
     assert rates.ask(EVER) == before
     narrowed = ({"behaviour": "goal-switching"}, {"behaviour": "ideal"}, {"simulated": True})
     assert [rates.ask(replace(EVER, **one)).total.judged for one in narrowed] == [1, 0, 0]
     label(store, TRACES[0], at=T0 + HOUR // 2 + 1)  # judged again
-    assert rows(rates.ask(by_behaviour)) == rows(rates_of(store).ask(by_behaviour)) == {"ideal": (1, 1)}
+    assert rows(rates.ask(by_behaviour)) == {"ideal": (1, 1)}
 
 
 def test_sub_agents_count_in_the_exchange_that_they_began_in(store: Store) -> None:

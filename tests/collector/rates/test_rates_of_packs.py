@@ -9,8 +9,8 @@ import pytest
 from store_parts import a_finding, a_judged_trace, a_run
 
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.rates import By, Population, RateQuery
@@ -26,7 +26,7 @@ TRACES = tuple(f"{n:032x}" for n in (1, 2, 3))
 
 def told(store: Store, **asked: Any) -> tuple[Population, int, int, tuple[tuple[str, int], ...]]:
     """Population, judged runs, those with an error, and each row's name and errors."""
-    rates = StoredRates(store, lambda: T0 + HOUR, rules=("loops",))
+    rates = StoredRates(store, rules=("loops",))
     answer = rates.ask(replace(EVER, **asked))
     rows = tuple((row.key, row.rate.errors) for row in answer.rows)
     return answer.population, answer.total.judged, answer.total.hits, rows

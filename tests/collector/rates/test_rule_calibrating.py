@@ -18,8 +18,9 @@ from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.rule_calibrating import CALIBRATE_EVERY, RuleCalibrating
-from tracejury.collector.rates.upkeep import RateUpkeep
+from tracejury.collector.rates.upkeep import ErrorUpkeep
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.deriving import derive
 from tracejury.collector.store.detector_opinions import write_opinions
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
@@ -59,11 +60,11 @@ class Process:
             clock=self.clock, timer=lambda: 0,
         )  # fmt: skip
         self.labels = StoredLabels(store)
-        self.rates = StoredRates(store, self.clock, rules=frozenset(priors()))
+        self.rates = StoredRates(store, rules=frozenset(priors()))
         self.calibrating = RuleCalibrating(
             store, partial(StoredLabels, store), self.calibrations, priors(), self.judging.ask, self.clock, settings
         )
-        self.upkeep = RateUpkeep(store, self.rates.folding, calibrating=self.calibrating, clock=self.clock)
+        self.upkeep = ErrorUpkeep(store, self.calibrating, clock=self.clock)
 
     def clock(self) -> int:
         self.now += 1
@@ -105,10 +106,9 @@ class Process:
 
     def opine(self, trace_ids: Sequence[str], word: Verification, by: str = "m", rule: str = RULE) -> None:
         """A judge says this of the rule's findings in these traces."""
-        keys = [("", trace_id) for trace_id in trace_ids]
-        with self.store.changes.touching(keys):
-            said = [DetectorOpinion.on(self.found(trace_id, rule), word, by, "S1 says so.") for trace_id in trace_ids]
-            write_opinions(self.store, said, self.clock())
+        said = [DetectorOpinion.on(self.found(trace_id, rule), word, by, "S1 says so.") for trace_id in trace_ids]
+        write_opinions(self.store, said, self.clock())
+        derive(self.store, [("", trace_id) for trace_id in trace_ids])
 
     def check(self) -> None:
         """Errors and rates are those of a scan of what is stored, and it is what judging from scratch would store."""
@@ -318,10 +318,10 @@ def test_nothing_is_written_of_findings_that_are_decided_retracted_or_deleted(st
     one.opine([trace_id], Verification.VERIFIED)
     assert one.found(trace_id) == before
     gone = one.found(other)
-    store.changes.hold([("", other)], one.now)
+    store.deletions.hold([("", other)], one.now)
     write_opinions(store, [DetectorOpinion.on(gone, Verification.REFUTED, "m", "S1")], one.clock())
     write_opinions(store, [replace(opinion, finding_id="0" * 32), replace(opinion, tenant="x")], one.clock())
     assert one.found(other) == gone
-    store.changes.let_go([("", other)])
+    store.deletions.let_go([("", other)])
     one.keep_up()
     one.check()

@@ -10,8 +10,8 @@ from store_parts import a_finding, a_judged_subject, a_judged_trace, a_run
 from trajectories import fixture_spans, normalise_all
 
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.facts import HOUR
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.findings import Finding
@@ -65,7 +65,7 @@ def error(number: int, place: str, *, shown: str = "", confidence: float = 0.9) 
 
 def told(store: Store, query: RateQuery = EVER, limit: int = 10) -> list[tuple[str, int, int]]:
     """Tool, calls with an error, calls."""
-    found = StoredRates(store, lambda: T0 + HOUR, rules=("loops",)).calls(
+    found = StoredRates(store, rules=("loops",)).calls(
         RateQuery(query.since, query.until, population=query.population, profile=query.profile, service=query.service,
                   limit=limit)
     )  # fmt: skip
@@ -83,7 +83,7 @@ def test_a_tool_counts_its_own_calls(store: Store) -> None:
         ]
     )
     assert told(store) == [("search", 1, 3)]
-    rates = StoredRates(store, lambda: T0 + HOUR, rules=("loops",))
+    rates = StoredRates(store, rules=("loops",))
     (of_runs,) = rates.ask(RateQuery(0, 2**63 - 1, by=By.TOOL)).rows
     assert (of_runs.rate.hits, of_runs.rate.judged) == (1, 8)  # the rates of the API stay those of runs
     (row,) = rates.calls(EVER).rows
@@ -98,7 +98,7 @@ def test_a_call_counts_once_however_many_runs_its_trace_has(store: Store) -> Non
     of_one = [trace(n, ["search"], error(n, "t0")) for n in range(1, 10)]
     StoredJudging(store).save([replace(one, trace=replace(one.trace, runs=(*one.trace.runs, *runs))) for one in of_one])
     assert told(store) == [("search", 9, 9)]
-    (row,) = StoredRates(store, lambda: T0 + HOUR, rules=("loops",)).calls(EVER).rows
+    (row,) = StoredRates(store, rules=("loops",)).calls(EVER).rows
     assert row.rate.share is not None
     assert row.rate.share.low == pytest.approx(0.701, abs=1e-3)  # Wilson's interval of 9 of 9
 
@@ -133,7 +133,7 @@ def test_the_worst_come_first_and_the_others_are_counted(store: Store) -> None:
     asked = RateQuery(0, 2**63 - 1, service="shop")
     assert told(store, asked) == [("bad", 1, 1), ("fair", 1, 2)]
     assert told(store, asked, limit=1) == [("bad", 1, 1)]
-    assert StoredRates(store, lambda: T0 + HOUR, rules=()).calls(RateQuery(0, 2**63 - 1, limit=1)).left == 2
+    assert StoredRates(store, rules=()).calls(RateQuery(0, 2**63 - 1, limit=1)).left == 2
     assert told(store, RateQuery(0, 2**63 - 1, profile="recall"))[-1] == ("fair", 1, 2)
     assert told(store, RateQuery(0, T0)) == []
 

@@ -154,7 +154,7 @@ def test_the_oldest_go(kept: Store, tmp_path: Path) -> None:
 def test_it_waits_for_a_deletion(kept: Store, tmp_path: Path) -> None:
     """A deletion that is half done would be finished by nobody once it is restored."""
     key = ("", f"{1:032x}")
-    kept.changes.hold([key], NOW)
+    kept.deletions.hold([key], NOW)
     thread = threading.Thread(target=Backups(kept).make, args=("later",))
     thread.start()
     draft = tmp_path / "backups" / f"later{PARTIAL}"
@@ -162,7 +162,7 @@ def test_it_waits_for_a_deletion(kept: Store, tmp_path: Path) -> None:
         time.sleep(0.001)
     kept.command("DELETE FROM spans WHERE 1")  # a statement of the deletion passes meanwhile
     assert not (draft / DATA).exists()
-    kept.changes.let_go([key])
+    kept.deletions.let_go([key])
     thread.join()
     database = restored(kept, tmp_path / "backups" / "later", "later")
     assert kept.rows(f"SELECT count() FROM `{database}`.spans") == [(0,)]
@@ -171,7 +171,7 @@ def test_it_waits_for_a_deletion(kept: Store, tmp_path: Path) -> None:
 
 def test_stopped_under_way(kept: Store, tmp_path: Path) -> None:
     """A collector that stops waits for no backup; nothing is left of it."""
-    kept.changes.hold([("", "1" * 32)], NOW)
+    kept.deletions.hold([("", "1" * 32)], NOW)
     backups, errors = Backups(kept), list[Exception]()
 
     def make() -> None:

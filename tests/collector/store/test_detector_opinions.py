@@ -9,6 +9,7 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.detector_opinions import write_opinions
+from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.given_opinions import GivenOpinions
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
@@ -29,8 +30,7 @@ def stored(store: Store) -> Finding:
 
 
 def opine(store: Store, now: int) -> None:
-    with store.changes.touching([KEY]):
-        write_opinions(store, [OPINION], now)
+    write_opinions(store, [OPINION], now)
 
 
 @pytest.mark.parametrize("judged_at", [5, 10, 20])
@@ -62,7 +62,7 @@ def test_the_judging_thread_reads_what_was_said_since(store: Store) -> None:
     assert judging.reviewed({FOUND.id: FOUND}) == {FOUND.id: stored(store)}
     other = replace(FOUND, id="0" * 32)
     assert judging.reviewed({other.id: other}) == {other.id: other}
-    store.opinions = GivenOpinions(store.changes)  # as after a restart
+    store.opinions = GivenOpinions(store.deletions)  # as after a restart
     assert judging.reviewed({FOUND.id: stored(store)}) == {FOUND.id: stored(store)}
 
 
@@ -80,8 +80,8 @@ def test_a_trace_that_came_anew_after_its_deletion_has_no_opinion(store: Store) 
     judging = StoredJudging(store)
     judging.save([a_judged_trace(FOUND, judged_at=1, received=3)])
     opine(store, 10)
-    store.changes.hold([KEY], 5)
-    store.changes.let_go([KEY])
+    store.deletions.hold([KEY], 5)
+    store.deletions.let_go([KEY])
     assert judging.reviewed({FOUND.id: FOUND}) == {FOUND.id: FOUND}
     opine(store, 20)
     assert stored(store).verification is Verification.REFUTED, "the row of before, which the deletion removes"
@@ -90,11 +90,11 @@ def test_a_trace_that_came_anew_after_its_deletion_has_no_opinion(store: Store) 
 
 
 def test_opinions_saved_with_a_subject_are_the_same_however_often(store: Store) -> None:
-    """Saving again after a kill between two writes changes nothing; the trace is marked as changed."""
+    """Saving again after a kill between two writes changes nothing; its error says so."""
     StoredJudging(store).save([a_judged_trace(FOUND, judged_at=1)])
-    store.changes.take(10)
     subject = replace(a_judged_subject(), opinions=(OPINION,))
     for _ in range(3):
         StoredLlmJudging(store).save([subject])
     assert stored(store) == verified(FOUND, Verification.REFUTED, "m", "S1 is right.")
-    assert KEY in store.changes.take(10)
+    (error,) = StoredErrors(store).under([TRACE_ID])[TRACE_ID]
+    assert error.verification is Verification.REFUTED

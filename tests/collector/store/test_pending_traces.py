@@ -1,8 +1,7 @@
-"""Traces that are stored and not judged yet: lists have them from the first answer on."""
+"""Traces that are stored and not judged yet: lists have them once they have waited for a second."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,7 +20,7 @@ from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists import SessionLists, TraceLists, pending
-from tracejury.collector.store.lists.pending import SESSION_VALUES
+from tracejury.collector.store.lists.pending import SESSION_VALUES, list_pending
 from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.collector.store.unjudged import MARGIN, UnjudgedSweep
@@ -69,6 +68,8 @@ def restarted(store: Store) -> Any:
 
 
 def listed(store: Store, **query: Any) -> list[TraceRow]:
+    """As the worker's next step leaves them."""
+    list_pending(store)
     fields: dict[str, Any] = {"confidence": Confidence(0.0, 0.0), "limit": 100}
     return TraceLists(store).find(TraceQuery(**fields | query))
 
@@ -201,7 +202,7 @@ def test_many_at_once(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPa
 
 
 def test_nothing_is_asked_where_nothing_waits(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A list costs one more statement only where traces arrived that nobody judged."""
+    """The worker's step costs a statement only where traces arrived that nobody judged."""
     at = commit(a_span())
     listed(store)
     commit(a_span())
@@ -219,7 +220,6 @@ def test_filters_orders_and_pages(store: Store, commit: Commit) -> None:
     """A pending trace is found by what its spans say, and by nothing that only judging finds."""
     at = commit(a_span(start=100, end=200))
     StoredJudging(store).save([a_judged_trace(a_finding(), received=at, start=100, end=200)])
-    StoredRates(store).refresh()
     commit(a_span(trace_id=OTHER, service="desk", start=50, end=400))
     assert ids(store) == [OTHER, TRACE_ID]
     assert ids(store, sort=Sort.START) == [TRACE_ID, OTHER]
@@ -237,45 +237,17 @@ def test_filters_orders_and_pages(store: Store, commit: Commit) -> None:
 def test_a_deleted_trace_does_not_come_back(store: Store, commit: Commit) -> None:
     """Neither one that waits to be listed, nor while it is being deleted."""
     at = commit(a_span())
-    store.changes.hold([("", TRACE_ID)], at)
+    store.deletions.hold([("", TRACE_ID)], at)
     assert ids(store) == []
     TraceDeleter(store).delete([TRACE_ID], at)
-    store.changes.let_go([("", TRACE_ID)])
+    store.deletions.let_go([("", TRACE_ID)])
     assert ids(store) == []
     with restarted(store) as fresh:
         assert ids(fresh) == []
 
 
-def test_a_list_waits_for_rows_that_another_list_writes(
-    store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of two lists at a time both have the trace."""
-    listed(store)
-    commit(a_span())
-    begun, go_on = threading.Event(), threading.Event()
-    command = store.command
-
-    def slowly(sql: str, *values: Any) -> None:
-        begun.set()
-        assert go_on.wait(30)
-        command(sql, *values)
-
-    monkeypatch.setattr(store, "command", slowly)
-    answers: list[list[str]] = []
-    readers = [threading.Thread(target=lambda: answers.append(ids(store))) for _ in range(2)]
-    readers[0].start()
-    assert begun.wait(30)
-    readers[1].start()
-    go_on.set()
-    for reader in readers:
-        reader.join(30)
-    assert answers == [[TRACE_ID], [TRACE_ID]]
-
-
-def test_a_store_that_takes_no_rows_still_lists(
-    store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """What it cannot list now it lists later; one line a minute says so."""
+def test_a_store_that_takes_no_rows_still_lists(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it cannot write now it writes later."""
     commit(a_span())
 
     def full(*_: object) -> None:
@@ -283,11 +255,19 @@ def test_a_store_that_takes_no_rows_still_lists(
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "command", full)
-        assert ids(store) == ids(store) == []
-    assert [record.getMessage() for record in caplog.records] == [
-        "lists lack traces that were not judged yet: no space left on device"
-    ]
+        with pytest.raises(StoreError, match="no space left"):
+            list_pending(store)
+        assert TraceLists(store).find(TraceQuery(Confidence(0.0, 0.0), 10)) == []
     assert ids(store) == [TRACE_ID]
+
+
+def test_a_trace_that_is_judged_soon_gets_no_row_of_its_own(store: Store, commit: Commit) -> None:
+    """The worker writes of what has waited for a while."""
+    at = commit(a_span())
+    list_pending(store, at)
+    assert store.rows("SELECT count() FROM traces") == [(0,)]
+    list_pending(store, at + 1)
+    assert store.rows("SELECT JudgedAt FROM traces") == [(0,)]
 
 
 def test_unjudged_traces_are_counted(store: Store, commit: Commit) -> None:
@@ -307,7 +287,8 @@ def test_pending_traces_are_told_beside_rates(store: Store, commit: Commit) -> N
     """Of the service and the time that are asked for, and only until they are judged."""
     at = commit(a_span())
     query = RateQuery(since=0, until=at + 10**9)
-    rates = StoredRates(store, lambda: at + 10**9)
+    list_pending(store)
+    rates = StoredRates(store)
     assert rates.ask(query).unjudged.counts == {"traces not judged yet": 1}
     assert rates.ask(replace(query, service="shop")).unjudged.counts == {"traces not judged yet": 1}
     assert rates.ask(replace(query, service="desk")).unjudged.counts == {}

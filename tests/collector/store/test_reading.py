@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from store_parts import SPAN_ID, TRACE_ID, a_finding, a_judged_trace, a_run, a_span
 
-from tracejury.collector.rates.rates import StoredRates
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
@@ -133,7 +132,6 @@ def test_confidence_by_convention(
 ) -> None:
     """A trace of no recognised convention shows only what is surer; at and above the threshold, not below."""
     StoredJudging(store).save([a_judged_trace(a_finding(confidence=confidence), conventions=conventions)])
-    StoredRates(store).refresh()
     sure = Confidence(recognised=0.55, unrecognised=0.80)
     assert bool(errors(store, confidence=sure, **narrow)) == shown
     (row,) = StoredReading(store).find_traces(TraceQuery(sure, 10))
@@ -209,7 +207,6 @@ def test_a_row_of_a_trace(store: Store) -> None:
     StoredJudging(store).save([
         a_judged_trace(*findings, runs=runs, session_id="s", start=5, end=2**64 - 1, received=7, state=TraceState.OPEN)
     ])  # fmt: skip
-    StoredRates(store).refresh()
     (row,) = StoredReading(store).find_traces(TraceQuery(ALL, 10))
     assert (row.trace_id, row.session_id, row.service, row.state) == (TRACE_ID, "s", "shop", TraceState.OPEN)
     assert (row.start, row.end, row.received, tuple(row.agents)) == (5, 2**64 - 1, 7, ("planner", ""))

@@ -110,10 +110,10 @@ def test_a_trace_that_is_deleted_meanwhile_leaves_nothing(store: Store) -> None:
     beside = Beside(store)
 
     def delete() -> None:
-        store.changes.hold([KEY], beside.bench.now)
+        store.deletions.hold([KEY], beside.bench.now)
         beside.bench.judging.forget([KEY], beside.bench.now)
         beside.step(0)
-        store.changes.let_go([KEY])
+        store.deletions.let_go([KEY])
 
     beside.judge_large(delete)
     assert beside.bench.states() == {}

@@ -163,8 +163,8 @@ def test_a_text_is_not_stored_of_a_trace_deleted_meanwhile(store: Store, stored:
     """As it arrived before; what arrives after the deletion is."""
     writer = TextWriter(stored)
     writer.traces_judged([a_trace(IDS[0], received=5), a_trace(IDS[1], received=5)])
-    store.changes.hold([("", IDS[0])], 5)
-    store.changes.let_go([("", IDS[0])])
+    store.deletions.hold([("", IDS[0])], 5)
+    store.deletions.let_go([("", IDS[0])])
     writer.flush()
     assert list(texts(store)) == [IDS[1]]
     writer.traces_judged([a_trace(IDS[0], received=6)])

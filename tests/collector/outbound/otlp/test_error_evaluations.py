@@ -21,8 +21,9 @@ from tracejury.collector.outbound.otlp.evaluation_formats import Installation
 from tracejury.collector.outbound.otlp.evaluations import hash64, span_attributes, told_key, verdict_evaluations
 from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
 from tracejury.judges.causes import led_by
-from tracejury.judges.grouping import group
+from tracejury.judges.grouping import standing_errors
 from tracejury.judges.verification import verified
+from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.findings import Finding, FindingState, Verification
 from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
 from tracejury.schemas.queries.reader import Confidence
@@ -89,6 +90,7 @@ class Told:
             trace_id=TRACE_ID, state="settled", judged_at=self.at, seen=self.at, received_at=1, rows=3,
             conventions=("openinference",), run_spans={"run-1": S1}, top=S1,
             opinions=tuple(JudgedOpinion(f, "detectors", self.at) for f in findings),
+            found=tuple(map(summary, standing_errors(findings, ()))),
             ends={(TRACE_ID, s): 5 for s in (S1, S2, S3)}, sent=self.sent,
         )  # fmt: skip
         return ExportBatch([record], Content(spans), options)
@@ -131,7 +133,7 @@ async def test_an_error_of_three_findings_arrives_once(backend_of: Any) -> None:
         await client.close()
     (record,), (carrier,) = backend.records, backend.spans
     said = plain(record)
-    (error,) = group([FIRST, SAME, lead], ["run-1"])
+    (error,) = standing_errors([FIRST, SAME, lead], ())
     assert record.span_id.hex() == error.lead.span_id == S2
     assert {key: said[f"tracejury.{key}"] for key in ("error.id", "title", "category", "severity", "confidence")} == {
         "error.id": error.id,
@@ -280,5 +282,5 @@ def test_whatever_happens_a_backend_has_each_error_once(seed: int) -> None:
         known += [replace(f, state=GONE) for f in pool if f.id not in {k.id for k in known}]
         for one, _, said in told.tell(*known):
             there[one] = said.get("error.id", "") if said["label"] != "retracted" else ""
-        standing = group([f for f in known if f.state is FindingState.CURRENT], ["run-1"])
+        standing = standing_errors([f for f in known if f.state is FindingState.CURRENT], ())
         assert sorted(filter(None, there.values())) == sorted(error.id for error in standing)

@@ -10,6 +10,8 @@ from store_parts import a_finding
 
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
 from tracejury.collector.outbound.webhooks.rules import WebhookRules, news
+from tracejury.judges.grouping import standing_errors
+from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.findings import FindingState, Verification
 from tracejury.schemas.queries.webhook_events import GIVEN_UP, SENT, Event, Found, Looked, message_id
 from tracejury.schemas.taxonomy import Severity
@@ -28,7 +30,8 @@ def told(
     rules: WebhookRules, *some: Found, known: dict[tuple[str, Event], str] | None = None, since: int = 0
 ) -> list[Event]:
     """Which events are news."""
-    return [one.event for one in news(Looked(some, known or {}), rules, since)]
+    errors = tuple(map(summary, standing_errors((one.finding for one in some), ())))
+    return [one.event for one in news(Looked(some, known or {}, errors), rules, since)]
 
 
 @pytest.mark.parametrize(

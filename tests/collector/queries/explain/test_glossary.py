@@ -19,7 +19,7 @@ from tracejury.collector.queries.explain.glossary import (
     rule_texts,
 )
 from tracejury.collector.queries.explain.slugs import slug
-from tracejury.collector.rates.judge_coverage import BY_HAND, NOT_ASKED, OPEN
+from tracejury.collector.store.derived.judge_coverage import BY_HAND, NOT_ASKED, OPEN
 from tracejury.judges.checks.check_types import Check
 from tracejury.judges.llm.criteria import BUILT_IN, load_set
 from tracejury.judges.packs.loader import known_packs

@@ -147,11 +147,11 @@ class Broken(MemoryRates):
     broken = False
     failed = 0
 
-    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
+    def ask(self, query: RateQuery) -> RateAnswer:
         if self.broken:
             self.failed += 1
             raise RetryableError("the store is away")
-        return super().ask(query, settled=settled)
+        return super().ask(query)
 
 
 Made = Callable[..., tuple[Gauges, Any]]

@@ -1,11 +1,10 @@
-"""Judged traces as stored, as far as rates need them."""
+"""Judged traces as stored, as far as errors and facts are made of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
@@ -48,15 +47,6 @@ class BaseFinding:
 
     finding: Finding
     llm: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StoredError:
-    """An error as its row has it. `whole`: the trace that it shows under; `at`: its latest arrival, unix nanos."""
-
-    error: ErrorSummary
-    whole: str
-    at: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,16 @@
-"""Facts from a judged trace: pure, and always from all that is stored of it."""
+"""Errors and facts from a judged trace: pure, and always from all that is stored of it.
+
+Findings are grouped once, into the errors of the trace. A population, judge or pack has the errors in which it has a
+current finding, each once, as its own findings in it tell it.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from tracejury.judges.grouping import group
+from tracejury.judges.grouping import standing_errors
 from tracejury.schemas.agent_errors import AgentError, ErrorSummary, summary
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.rates import Population, Unit
@@ -23,11 +27,30 @@ ABOUT_TOOLS = frozenset({Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING})
 """Dimensions whose findings at a model call are about the tool that it asked for."""
 
 
-def fold(trace: BaseTrace) -> tuple[Fact, ...]:
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What is derived of a trace: its errors, provisional ones among them, by place; its facts, of the trace last."""
+
+    errors: tuple[ErrorSummary, ...]
+    facts: tuple[Fact, ...]
+
+
+def derived(trace: BaseTrace) -> Derived:
+    """The errors of a trace, and what rates count of it."""
+    errors = standing_errors((one.finding for one in trace.findings), trace.runs)
+    return Derived(tuple(map(summary, errors)), _facts(trace, errors))
+
+
+def _facts(trace: BaseTrace, standing: Iterable[AgentError]) -> tuple[Fact, ...]:
     """One fact for each run, then one for the trace as a whole."""
+    of_llm = {one.finding.id for one in trace.findings if one.llm}
     detectors = _detectors(trace)
     failed = trace.detectors.failed if trace.detectors else ()
-    errors = [(error.lead.agent_run_id, _error(error, trace, scopes, llm)) for error, scopes, llm in _errors(trace)]
+    errors = [
+        (view.lead.agent_run_id, _error(view, trace, scopes, view.lead.id in of_llm))
+        for error in standing
+        for view, scopes in _views(error, of_llm)
+    ]
     of_run: dict[str, list[FactError]] = {}
     for run_id, error in errors:
         of_run.setdefault(run_id, []).append(error)
@@ -44,19 +67,6 @@ def fold(trace: BaseTrace) -> tuple[Fact, ...]:
     beside = [*all_exchanges, run_coverage(trace.whole_words, trace.scored)]
     whole = _fact(trace, Unit.TRACE, "", first, detectors, said, beside, failed, of_trace)
     return tuple(replace(fact, behaviours=behaviours.get(fact.key.run_id, ())) for fact in (*facts, whole))
-
-
-def errors_of(trace: BaseTrace) -> list[ErrorSummary]:
-    """The errors that stand, provisional ones among them, of detectors and LLM judges together."""
-    return [summary(error) for error in group((f.finding for f in trace.findings), [run.id for run in trace.runs])]
-
-
-def current_errors(trace: BaseTrace, population: Population) -> list[ErrorSummary]:
-    """The current errors that the findings of a population make."""
-    llm = {Population.DETECTORS: (False,), Population.JUDGES: (True,), Population.BOTH: (False, True)}[population]
-    current = (f for f in trace.findings if f.finding.state is FindingState.CURRENT and not f.finding.beside)
-    found = group((f.finding for f in current if f.llm in llm), [run.id for run in trace.runs])
-    return [summary(error) for error in found]
 
 
 def _exchanges(trace: BaseTrace) -> defaultdict[str, list[JudgeCoverage]]:
@@ -118,41 +128,33 @@ def _detectors(trace: BaseTrace) -> Standing:
     return Standing(1 / word.probability)
 
 
-def _errors(trace: BaseTrace) -> Iterator[tuple[AgentError, ErrorScope, bool]]:
-    """The current errors, each with where it counts and whether an LLM judge's finding leads it.
+def _views(error: AgentError, of_llm: Collection[str]) -> Iterator[tuple[AgentError, ErrorScope]]:
+    """A current error as each population, judge and pack sees it: by their own findings in it, the surest first.
 
-    Each population, each judge and each pack has the errors that its own findings make; packs are of no population.
+    Those with the same findings are one view. Findings of packs, and those that mark the decisive error, are of no
+    population.
     """
-    current = [f for f in trace.findings if f.finding.state is FindingState.CURRENT]
-    usual = [f for f in current if not f.finding.beside]
-    runs = [run.id for run in trace.runs]
-    of_llm = {f.finding.id for f in current if f.llm}
-    groups: list[tuple[ErrorScope, list[Finding]]] = [
-        (ErrorScope.DETECTORS, [f.finding for f in usual if not f.llm]),
-        (ErrorScope.JUDGES, [f.finding for f in usual if f.llm]),
-        (ErrorScope.BOTH, [f.finding for f in usual]),
+    current = [f for f in error.findings if f.state is FindingState.CURRENT]
+    usual = [f for f in current if not f.beside]
+    seen: list[tuple[ErrorScope, Iterable[Finding]]] = [
+        (ErrorScope.DETECTORS, [f for f in usual if f.id not in of_llm]),
+        (ErrorScope.JUDGES, [f for f in usual if f.id in of_llm]),
+        (ErrorScope.BOTH, usual),
     ]
-    own: dict[tuple[str, bool], list[Finding]] = {}
-    for f in current:
-        own.setdefault((f.finding.judge, f.llm), []).append(f.finding)
+    judges: dict[tuple[str, bool], list[Finding]] = {}
     packs: dict[str, list[Finding]] = {}
-    for f in current:
-        if f.finding.of_pack:
-            packs.setdefault(f.finding.taxonomy, []).append(f.finding)
-    groups += [(ErrorScope.ITS_JUDGE, findings) for findings in own.values()]
-    groups += [(ErrorScope.ITS_PACK, findings) for findings in packs.values()]
-    # Most traces have findings of detectors alone: the same findings are grouped once.
-    alike: dict[tuple[str, ...], tuple[ErrorScope, list[Finding]]] = {}
-    for scope, findings in groups:
-        ids = tuple(finding.id for finding in findings)
-        alike[ids] = (alike[ids][0] | scope if ids in alike else scope, findings)
-    found: dict[tuple[object, ...], tuple[AgentError, ErrorScope]] = {}
-    for scope, findings in alike.values():
-        for error in group(findings, runs):
-            # An error has hundreds of fields to hash, and ids are its own.
-            key = (error.cause, error.shown_at, error.read_at, error.repeated_at, *(f.id for f in error.findings))
-            found[key] = (error, found[key][1] | scope if key in found else scope)
-    yield from ((error, scopes, error.lead.id in of_llm) for error, scopes in found.values())
+    for finding in current:
+        judges.setdefault((finding.judge, finding.id in of_llm), []).append(finding)
+        if finding.of_pack:
+            packs.setdefault(finding.taxonomy, []).append(finding)
+    seen += [(ErrorScope.ITS_JUDGE, own) for own in judges.values()]
+    seen += [(ErrorScope.ITS_PACK, own) for own in packs.values()]
+    views: dict[tuple[str, ...], tuple[tuple[Finding, ...], ErrorScope]] = {}
+    for scope, found in seen:
+        own = tuple(found)
+        ids = tuple(finding.id for finding in own)
+        views[ids] = own, views[ids][1] | scope if ids in views else scope
+    yield from ((replace(error, findings=own), scope) for own, scope in views.values() if own)
 
 
 def _error(error: AgentError, trace: BaseTrace, scopes: ErrorScope, llm: bool) -> FactError:  # noqa: FBT001  a fact

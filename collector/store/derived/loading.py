@@ -1,4 +1,4 @@
-"""Loads the stored traces that facts are made of. All of it blocks."""
+"""Loads the stored traces that errors and facts are made of. All of it blocks."""
 
 from __future__ import annotations
 
@@ -8,32 +8,38 @@ from typing import Any, Final
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.findings import read_finding
+from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.lists.findings import HOLDS
 from tracejury.collector.store.pending_traces import JUDGED
 from tracejury.collector.store.scope import TENANT, Scope
-from tracejury.schemas.judged_rows import ERROR_SELECT, FINDING_SELECT, error_from_row
+from tracejury.judges.titles import titled
+from tracejury.schemas.columns import Row
+from tracejury.schemas.judged_rows import FINDING_SELECT, TRACE_COLUMNS
 from tracejury.schemas.llm_rows import LATEST
 from tracejury.schemas.trajectory import TraceState
-from tracejury.schemas.verdicts import DETECTORS, Outcome
+from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, Judgement, Outcome
 
-from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord, StoredError
+from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
 from .behaviour_labels import labelled
 from .facts import FactKey
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
+_COLUMNS: Final = (
+    "ServiceName", "Version", "SessionId", "Conventions", "JoinedTo", "Simulated", "Behaviour", "Runs.Id", "Runs.Name",
+    "Runs.Role", "Runs.ParentId", "Runs.Turns", "Runs.Model", "Calls.SpanId", "Calls.Tool", "Calls.Asked",
+)  # fmt: skip
 _TRACES: Final = f"""
-SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), ServiceName, Version, SessionId, Conventions, JoinedTo, Simulated,
-    Behaviour, Runs.Id, Runs.Name, Runs.Role, Runs.ParentId, Runs.Turns, Runs.Model, Calls.SpanId, Calls.Tool,
-    Calls.Asked
-FROM traces FINAL WHERE {_THESE} AND {JUDGED}
+SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), {", ".join(_COLUMNS)} FROM traces FINAL WHERE {_THESE} AND {JUDGED}
 """
 
 _JOINED: Final = f"SELECT DISTINCT TraceId FROM traces WHERE {TENANT} AND JoinedTo IN {{trace_ids:Array(String)}}"
 
+_KINDS: Final = ("trace", "agent-run", "exchange")
+
 _WORDS: Final = f"""
-SELECT TraceId, SubjectKind, SubjectId, Judge, Outcome, Probability, Failures.Judge, TraceState
-FROM judgements FINAL WHERE {_THESE} AND SubjectKind IN ('trace', 'agent-run', 'exchange') {LATEST}
+SELECT TraceId, SubjectKind, SubjectId, Judge, Outcome, Probability, Failures.Judge, TraceState, JudgedAt
+FROM judgements FINAL WHERE {_THESE} AND SubjectKind IN {_KINDS} {LATEST}
 """
 
 _SCORED: Final = (
@@ -49,19 +55,19 @@ _FACTS: Final = (
 )
 
 
-_ERRORS: Final = f"""
-SELECT {ERROR_SELECT}, Whole, toUnixTimestamp64Nano(ReceivedAt) FROM errors FINAL
-WHERE {TENANT} AND (Whole IN {{trace_ids:Array(String)}} OR TraceId IN {{trace_ids:Array(String)}})
-"""
-
 _Words = defaultdict[str, list[BaseWord]]
 
 
 class Loading:
-    """One tenant's traces as facts see them, each row of `traces` read once."""
+    """One tenant's traces as they are stored, each row of `traces` read once.
 
-    def __init__(self, store: Store, tenant: str) -> None:
+    `said`: judgements, each with the state of its trace, that count as if they were stored.
+    """
+
+    def __init__(self, store: Store, tenant: str, said: Iterable[tuple[Judgement, TraceState]] = ()) -> None:
         self._scope, self._tenant = Scope(store, tenant), tenant
+        self._joins = StoredJoins(store, tenant)
+        self._said = list(said)
         self._rows: dict[str, Sequence[Any]] = {}
         self._asked: set[str] = set()
 
@@ -69,33 +75,24 @@ class Loading:
         """The facts that stand of these traces, or of what they were joined to, with their parts."""
         return {FactKey(*row[:4]): row[4] for row in self._scope.select(_FACTS, trace_ids=sorted(trace_ids))}
 
-    def errors(self, trace_ids: Collection[str]) -> list[StoredError]:
-        """The errors that stand of these traces."""
-        return [
-            StoredError(error_from_row(row), *row[-2:])
-            for row in self._scope.select(_ERRORS, trace_ids=sorted(trace_ids))
-        ]
-
     def heads(self, trace_ids: Collection[str]) -> set[str]:
         """The traces under whose ids these show, their own where they stand for themselves."""
         self._read(trace_ids)
         return {self._rows[i][6] or i for i in trace_ids if i in self._rows}
 
-    def traces(self, trace_ids: Collection[str], *, words: bool = True, joins: bool = True) -> list[BaseTrace]:
-        """The traces among these that are joined to no other, with those joined to them.
-
-        `words`: with what the ledger says of them, which errors do not depend on. `joins`: whether any are joined.
-        """
+    def traces(self, trace_ids: Collection[str]) -> list[BaseTrace]:
+        """The traces among these that are joined to no other, with those joined to them."""
         self._read(trace_ids)
         heads = {i: self._rows[i] for i in trace_ids if i in self._rows and not self._rows[i][6]}
         if not heads:
             return []
-        self._read([row[0] for row in self._scope.select(_JOINED, trace_ids=sorted(heads))] if joins else ())
+        if self._joins.any():
+            self._read([row[0] for row in self._scope.select(_JOINED, trace_ids=sorted(heads))])
         parts: dict[str, list[str]] = {trace_id: [trace_id] for trace_id in heads}
         for trace_id, row in sorted(self._rows.items()):
             if row[6] in parts:
                 parts[row[6]].append(trace_id)
-        return self._built(heads, parts, words=words)
+        return self._built(heads, parts)
 
     def _read(self, trace_ids: Collection[str]) -> None:
         missing = [i for i in trace_ids if i not in self._asked]
@@ -103,13 +100,11 @@ class Loading:
             self._asked.update(missing)
             self._rows |= {row[0]: row for row in self._scope.select(_TRACES, trace_ids=sorted(missing))}
 
-    def _built(
-        self, heads: Mapping[str, Sequence[Any]], parts: Mapping[str, Sequence[str]], *, words: bool
-    ) -> list[BaseTrace]:
+    def _built(self, heads: Mapping[str, Sequence[Any]], parts: Mapping[str, Sequence[str]]) -> list[BaseTrace]:
         ids, everything = sorted(heads), sorted({i for own in parts.values() for i in own})
-        spoken, exchanges, wholes, states = self._words(ids if words else ())
+        spoken, exchanges, wholes, states = self._words(ids)
         scored: dict[str, set[tuple[str, str]]] = defaultdict(set)
-        for trace_id, run_id, judge in self._scope.select(_SCORED, trace_ids=ids) if words else ():
+        for trace_id, run_id, judge in self._scope.select(_SCORED, trace_ids=ids):
             scored[trace_id].add((run_id, judge))
         findings: dict[str, list[BaseFinding]] = defaultdict(list)
         for row in self._scope.select(_FINDINGS, trace_ids=everything):
@@ -136,12 +131,16 @@ class Loading:
 
         And the trace's state when detectors last spoke.
         """
+        latest = {(row[0], row[1], row[2], row[3]): row for row in self._scope.select(_WORDS, trace_ids=trace_ids)}
+        for row in (_word(judgement, state) for judgement, state in self._said):
+            stored = latest.get((row[0], row[1], row[2], row[3]))
+            if row[0] in trace_ids and row[1] in _KINDS and (stored is None or row[-1] >= stored[-1]):
+                latest[row[0], row[1], row[2], row[3]] = row
         words: _Words = defaultdict(list)
         exchanges: _Words = defaultdict(list)
         wholes: _Words = defaultdict(list)
         states: dict[str, TraceState] = {}
-        rows = self._scope.select(_WORDS, trace_ids=trace_ids) if trace_ids else ()
-        for trace_id, kind, subject_id, judge, outcome, probability, failed, state in rows:
+        for trace_id, kind, subject_id, judge, outcome, probability, failed, state, _ in latest.values():
             detectors = judge == DETECTORS
             if detectors and kind != "trace":
                 continue
@@ -150,6 +149,30 @@ class Loading:
             if detectors:
                 states[trace_id] = TraceState(state)
         return words, exchanges, wholes, states
+
+
+def _word(judgement: Judgement, state: TraceState) -> tuple[Any, ...]:
+    """The row of `_WORDS` that a judgement will be."""
+    subject, failed = judgement.subject, tuple(judge for judge, _ in judgement.failures)
+    named = (subject.trace_id, subject.kind.value, subject.id, judgement.judge)
+    return *named, judgement.outcome, judgement.probability, failed, state, judgement.judged_at
+
+
+def trace_in_memory(judged: JudgedTrace, row: Row) -> BaseTrace:
+    """A trace of which nobody but the detectors has said anything, as it is stored; `row`: of `traces`."""
+    of = dict(zip(TRACE_COLUMNS, row, strict=True))
+    word = _word(judged.judgement, judged.trace.state)
+    return _trace(
+        judged.trace.tenant,
+        [of["TraceId"], of["ReceivedAt"], *(of[name] for name in _COLUMNS)],
+        (judged.trace.trace_id,),
+        [BaseWord(judged.trace.trace_id, DETECTORS, judged.judgement.outcome, judged.judgement.probability, word[6])],
+        (),
+        (),
+        judged.trace.state,
+        frozenset(),
+        [BaseFinding(titled(finding), llm=False) for finding in judged.judgement.findings],
+    )
 
 
 def _trace(

@@ -1,4 +1,4 @@
-"""Facts: the contribution of one run, or of one trace as a whole, to rates."""
+"""Facts: what one run, or one trace as a whole, contributes to rates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fact_unit(unit: Unit, *, simulated: bool) -> str:
 
 
 class ErrorScope(IntFlag):
-    """Whose findings alone make an error what it is: those of a population, of its one judge, or of its pack."""
+    """Whose findings tell an error so: those of a population, of one judge, or of a pack."""
 
     DETECTORS = 1
     JUDGES = 2
@@ -51,9 +51,10 @@ SCOPE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FactError:
-    """An error that holds, with its lead's judge, dimensions, category, tool and turn (None outside any).
+    """An error that holds as some of its findings tell it: the surest one's judge, category, tool and turn.
 
-    `scopes`: where it counts. `confidences`: with which it is at least LOW, MEDIUM, HIGH.
+    `scopes`: of whom these findings are, so where it counts. `turn`: None outside any. `confidences`: with which it is
+    at least LOW, MEDIUM, HIGH.
     """
 
     judge: str
