@@ -54,7 +54,7 @@ class JudgingConfig(Section):
     max_age_seconds: Seconds = 24 * 3600.0
     """A trace settles at the latest after this time; later spans re-open it."""
     debounce_seconds: Seconds = 0.1
-    """The least time between two judgings of an open trace."""
+    """The least time between two judgings of an open trace; one that costs much is judged less often."""
     max_memory_bytes: Annotated[int, Field(ge=MIB)] = 192 * MIB
     """Bytes of open traces held; beyond it the least recent wait in temporary files beside the store."""
     max_inbox_bytes: Annotated[int, Field(ge=MIB)] = 128 * MIB

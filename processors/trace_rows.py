@@ -1,34 +1,12 @@
-"""Rows of a trace: their sizes, their identity, and a place for them outside memory."""
+"""Rows of a trace: their sizes and their identity."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Protocol
 
 from tracejury.schemas.spans import LogRecord, Span
 
 TraceRows = tuple[Sequence[Span], Sequence[LogRecord]]
-
-
-class Spilled(Protocol):
-    """Rows of a trace outside memory; `spans` of them are spans."""
-
-    @property
-    def spans(self) -> int:
-        """How many."""
-
-    def read(self) -> TraceRows:
-        """The rows, which are dropped. Raises OSError, ValueError, EOFError."""
-
-    def drop(self) -> None:
-        """Nobody will read them."""
-
-
-class Spill(Protocol):
-    """A place for rows outside memory that is quicker to read than the store."""
-
-    def put(self, spans: Sequence[Span], logs: Sequence[LogRecord]) -> Spilled | None:
-        """Move rows there; None where there is no room."""
 
 
 def span_size(span: Span) -> int:

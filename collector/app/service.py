@@ -19,7 +19,6 @@ from tracejury.collector.auth.keyring import Keyring
 from tracejury.collector.config import CollectorConfig
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
-from tracejury.collector.judging.detect.spill import SpillRows
 from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.judging.prices import SpentBy
 from tracejury.collector.judging.prices.table import PriceTable
@@ -318,7 +317,7 @@ class Collector:
             spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),
             listeners=self._listeners,
             clock=self._clock,
-            spill=SpillRows(self._spill_files(store)),
+            files=self._spill_files(store),
         )
 
     def _spill_files(self, store: Store) -> SpillFiles:

@@ -10,7 +10,7 @@ from tracejury.collector.telemetry import Telemetry
 
 def watch(telemetry: Telemetry, writer: GroupCommitWriter, inbox: Inbox, judging: DetectWorker) -> None:
     """Gauges and counters that are kept elsewhere and read when someone asks."""
-    counts, open_traces = writer.counters, judging.assembler
+    counts, open_traces, memory = writer.counters, judging.assembler, judging.memory
     counter, gauge = telemetry.counter, telemetry.gauge
     counter("otelcol_exporter_sent_spans", "Spans committed to the store", lambda: counts.committed_spans)
     counter("otelcol_exporter_sent_log_records", "Log records committed", lambda: counts.committed_logs)
@@ -29,4 +29,4 @@ def watch(telemetry: Telemetry, writer: GroupCommitWriter, inbox: Inbox, judging
     gauge("tracejury_judge_open_traces", "Traces that may still change", lambda: judging.open_traces)
     gauge("tracejury_judge_held_bytes", "Bytes of open traces in memory", lambda: open_traces.held_bytes, "By")
     counter("tracejury_judge_left_out_spans", "Spans beyond the limit of their trace", lambda: open_traces.over_limit)
-    counter("tracejury_judge_forgotten_traces", "Open traces left to the next sweep", lambda: open_traces.forgotten)
+    counter("tracejury_judge_forgotten_traces", "Open traces left to the next sweep", lambda: memory.forgotten)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from tracejury.processors.assemble import Assembler, AssemblerConfig
+from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.joining import groups_of, together
+from tracejury.processors.life_cycle import state_at
+from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import Span
@@ -35,14 +37,14 @@ def stored_trace(
     states: dict[str, TraceState] = {}
     newest: dict[str, int] = {}
     for one, (spans, logs) in judging.load_spans(ids).items():
-        assembler, key = Assembler(config), (tenant, one)
         newest[one] = max([s.received_at for s in spans] + [r.received_at for r in logs])
-        assembler.request(key, now)
-        assembler.fill(key, spans, logs, newest[one])
-        held = assembler.get(key)
-        found = [span for span in held.spans.values() if not ours(span.raw)] if held else []
-        if held is not None and found:
-            kept[one], states[one] = found, assembler.state(held, now)
+        trace = OpenTrace((tenant, one), newest[one], newest[one])
+        trace.add_logs(logs)
+        for span in spans[: config.max_spans_per_trace]:
+            trace.add_span(span)
+        found = [span for span in trace.spans.values() if not ours(span.raw)]
+        if found:
+            kept[one], states[one] = found, state_at(trace, now, config)
     if trace_id not in kept:
         return None
     group = next(g for g in groups_of(kept) if trace_id in g)

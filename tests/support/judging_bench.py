@@ -8,17 +8,19 @@ from dataclasses import dataclass
 import pytest
 
 from tracejury.collector.judging.detect.inbox import Inbox
+from tracejury.collector.judging.detect.metrics import JudgingMetrics
 from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.judging.pipeline import Selector
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
+from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.judges.base import Context
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
-from tracejury.processors.trace_rows import Spill
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.findings import Draft, FindingState
 from tracejury.schemas.spans import LogRecord, Span
@@ -55,19 +57,20 @@ class Booms:
                 )
 
 
-class Watch:
-    """Remembers what it is told."""
+class Watch(JudgingMetrics):
+    """Metrics that remember the judgings."""
 
     def __init__(self) -> None:
+        super().__init__(Telemetry("test"))
         self.judgings: list[JudgedTrace] = []
         self.failed = 0
 
-    def judged(self, judged: JudgedTrace, cost: int) -> None:  # noqa: ARG002  the protocol's signature
+    def judged(self, judged: JudgedTrace, cost: int) -> None:
+        super().judged(judged, cost)
         self.judgings.append(judged)
 
-    def saved(self, judged: Sequence[JudgedTrace], now: int) -> None: ...
-
     def failed_trace(self) -> None:
+        super().failed_trace()
         self.failed += 1
 
 
@@ -82,7 +85,7 @@ class Bench:
         config: AssemblerConfig | None = None,
         selectors: Sequence[Selector] = (),
         ours: Callable[[Span], bool] = lambda _span: False,
-        spill: Spill | None = None,
+        files: SpillFiles | None = None,
         pressed: Callable[[], bool] = lambda: False,
         timer: Callable[[], int] = lambda: 0,
     ) -> None:
@@ -103,7 +106,7 @@ class Bench:
             ours=ours,
             clock=lambda: self.now,
             timer=timer,
-            spill=spill,
+            files=files,
             pressed=pressed,
             listeners=self.listeners,
         )

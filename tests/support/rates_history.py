@@ -10,7 +10,7 @@ from typing import Any
 
 from store_parts import a_finding, a_judged_trace, a_run, a_span
 
-from tracejury.collector.judging.detect.outcome import standing
+from tracejury.collector.judging.detect.judge_traces import standing
 from tracejury.collector.judging.pipeline import compare
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.store.client import Store

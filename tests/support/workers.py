@@ -25,7 +25,7 @@ from tracejury.collector.outbound.webhooks.posting import PostAnswer
 from tracejury.collector.outbound.webhooks.rules import WebhookRules
 from tracejury.collector.outbound.webhooks.webhook import Webhook
 from tracejury.collector.outbound.webhooks.webhook_spec import WebhookSpec
-from tracejury.collector.store.texts import TraceText, text_of
+from tracejury.collector.store.texts import StoredTexts, TraceText, text_of
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import OutageLog
@@ -101,15 +101,17 @@ def texts() -> Rig:
     faults = Faults()
     saved: list[str] = []
 
-    class Store:
-        def keep(self, found: Sequence[Any]) -> None:
-            faults.meet("keep", [text.key[1] for text in found])
-            saved.extend(text.key[1] for text in found)
+    class Store(StoredTexts):
+        def __init__(self) -> None: ...
+
+        def keep(self, texts: Sequence[TraceText]) -> None:
+            faults.meet("keep", [text.key[1] for text in texts])
+            saved.extend(text.key[1] for text in texts)
 
         def read(self, key: TraceKey) -> TraceText | None:
             return text_of(of(key[1]))
 
-        def missing(self, _before: int, _limit: int) -> list[Any]:
+        def missing(self, before: int, limit: int) -> list[TraceKey]:  # noqa: ARG002  the base's signature
             faults.meet("missing")
             return []
 

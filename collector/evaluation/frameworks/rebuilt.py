@@ -12,6 +12,7 @@ from tracejury.collector.otlp.codec.signals import SPANS, Encoding, Signal
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import Assembler, AssemblerConfig, TraceKey
 from tracejury.processors.joining import groups_of, together
+from tracejury.processors.life_cycle import state_at
 from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.findings import Finding
@@ -101,7 +102,7 @@ def _close(
     """Traces that are one, once they are quiet for as long as the collector would wait."""
     config: AssemblerConfig = assembler.config
     key = members[0].key
-    state = together(assembler.state(trace, now + max(config.quiet, config.rootless)) for trace in members)
+    state = together(state_at(trace, now + max(config.quiet, config.rootless), config) for trace in members)
     faults = [("open", f"trace {key[1]} never settles")] if state is TraceState.OPEN else []
     try:
         trace = rebuild([span for member in members for span in member.spans.values()], state=state)

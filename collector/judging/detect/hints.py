@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from tracejury.processors.doctor import Diagnosis, Gap, diagnose
-from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.processors.doctor import diagnose
 from tracejury.schemas.text.terminal import one_line
 from tracejury.schemas.trajectory import Trace, TraceState
 
@@ -24,21 +23,12 @@ def first_trace_line(trace: Trace) -> str:
     found = diagnose([trace])
     convention = ", ".join(trace.conventions) or "none recognised (findings start at the strict profile)"
     service = one_line(trace.service, SHOWN_NAME) or "unknown"
-    gaps = "; ".join(map(gap_text, found.real_gaps)) or "nothing"
-    return f"service {service}: convention {convention}; agents: {agent_names(found)}; missing: {gaps}"
-
-
-def agent_names(found: Diagnosis) -> str:
-    """The names of its agents, the first ones where there are many."""
+    gaps = [f"{gap.title} ({gap.remedies[0].do})" if gap.remedies else gap.title for gap in found.real_gaps]
     names = list(dict.fromkeys(agent.name for agent in found.agents))
     shown = [one_line(name, SHOWN_NAME) or "unnamed agent" for name in names[:SHOWN_AGENTS]]
     more = [f"{len(names) - SHOWN_AGENTS} more"] if len(names) > SHOWN_AGENTS else []
-    return ", ".join(shown + more) or "none"
-
-
-def gap_text(gap: Gap) -> str:
-    """A gap with its first remedy."""
-    return f"{gap.title} ({gap.remedies[0].do})" if gap.remedies else gap.title
+    agents, missing = ", ".join(shown + more) or "none", "; ".join(gaps) or "nothing"
+    return f"service {service}: convention {convention}; agents: {agents}; missing: {missing}"
 
 
 class FirstTraces:
@@ -52,12 +42,7 @@ class FirstTraces:
         if trace.service in self._services or len(self._services) >= MAX_SERVICES:
             return
         # Children come first: before the root is there, what seems to be missing may be on its way.
-        rooted = any(has_no_parent(s) and not s.raw.pending for s in trace.spans.values())
+        rooted = any(not s.raw.parent_span_id and not s.raw.pending for s in trace.spans.values())
         if trace.state is not TraceState.OPEN or (rooted and trace.runs):
             self._services.add(trace.service)
             log.info("%s", first_trace_line(trace))
-
-
-def has_no_parent(span: NormalizedSpan) -> bool:
-    """Whether the span names no parent."""
-    return not span.raw.parent_span_id

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
-import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,10 +16,13 @@ from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.suite import Suite, SuiteResult
 from tracejury.processors.assemble import Assembler, TraceKey
 from tracejury.processors.joining import groups_of, together
+from tracejury.processors.life_cycle import state_at
 from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.rebuild import rebuild
-from tracejury.schemas.findings import LIVE
+from tracejury.processors.trace_rows import span_size
+from tracejury.schemas.findings import LIVE, FindingState
 from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.sampling import upstream_probability
 from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 from tracejury.schemas.verdicts import (
@@ -35,29 +38,20 @@ from tracejury.schemas.verdicts import (
 
 from .gathering import Gathering
 from .hints import FirstTraces
-from .outcome import input_hash, part, standing, unbuilt_trace, upstream
-from .watch import DetectingObserver
+from .metrics import JudgingMetrics
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class TraceTask:
-    """Open traces that may be one, `due`: keys of all that are due in this step; `now`: unix nanos."""
-
-    group: Sequence[OpenTrace]
-    due: Collection[TraceKey]
-    now: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Memory:
-    """What is kept of an open trace from one pass to the next: only what changed is judged again."""
+class _Memo:
+    """What is kept of an open trace from one judging to the next; it saves work and changes nothing."""
 
     runs: KnownRuns = field(default_factory=dict)
     suite: SuiteMemory = field(default_factory=SuiteMemory)
 
 
+@dataclass(frozen=True, slots=True)
 class TraceJudge:
     """Judges traces with a suite of detectors, and has `selectors` choose what other judges look at.
 
@@ -66,113 +60,97 @@ class TraceJudge:
     judged.
     """
 
-    def __init__(
-        self,
-        suite: Suite,
-        assembler: Assembler,
-        gathering: Gathering,
-        observer: DetectingObserver,
-        *,
-        selectors: Sequence[Selector] = (),
-        ours: Callable[[Span], bool] = lambda _span: False,
-        spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(),
-        timer: Callable[[], int] = time.thread_time_ns,
-        lock: StepLock,
-    ) -> None:
-        self._suite, self._assembler, self._gathering, self._observer = suite, assembler, gathering, observer
-        self._selectors, self._ours, self._spent, self._timer = selectors, ours, spent, timer
-        self._first_traces, self._lock = FirstTraces(), lock
+    suite: Suite
+    assembler: Assembler
+    gathering: Gathering
+    metrics: JudgingMetrics
+    lock: StepLock
+    timer: Callable[[], int]
+    selectors: Sequence[Selector]
+    ours: Callable[[Span], bool]
+    spent: Callable[[Trace], TraceSpend]
+    first_traces: FirstTraces = field(default_factory=FirstTraces)
 
-    def ask(self, task: TraceTask) -> list[JudgedTrace]:
-        """Judge the traces of a group; of those that are not due only what changes is returned."""
+    def judge(self, group: Sequence[OpenTrace], due: Collection[TraceKey], now: int) -> list[JudgedTrace]:
+        """Judge traces that may be one at `now` (unix nanos); of those that are not `due` only changes are returned."""
         judgeable: dict[str, list[NormalizedSpan]] = {}
         judged: list[JudgedTrace] = []
-        for trace in task.group:
-            spans = [span for span in trace.spans.values() if not self._ours(span.raw)]
+        for trace in group:
+            spans = [span for span in trace.spans.values() if not self.ours(span.raw)]
             if spans:
                 judgeable[trace.key[1]] = spans
-            elif trace.spans:
-                judged.append(self._filtered(trace, task.now))
-            else:
-                self._assembler.mark_judged(trace, TraceState.SETTLED, task.now, 0)
-        members = {t.key[1]: t for t in task.group if t.key[1] in judgeable}
+                continue
+            state = self._state(trace, now) if trace.spans else TraceState.SETTLED
+            if trace.spans:  # calls of our own judges are not judged
+                unbuilt = unbuilt_trace(trace, trace.spans.values(), state)
+                content, why = input_hash(state, [content_of(trace.spans.values())]), "calls of our own judges"
+                judgement = self._judgement(unbuilt, now, Outcome.FILTERED, content, reason=why)
+                judged.append(JudgedTrace(unbuilt, judgement))
+            trace.note_judged(state, now, 0, trace.arrivals)
+        members = {t.key[1]: t for t in group if t.key[1] in judgeable}
         runs = groups_of(judgeable) if len(judgeable) > 1 else [tuple(judgeable)] if judgeable else ()
-        if len(task.group) > 1 and any(_has_moved(members[i], ids[0]) for ids in runs for i in ids):
-            self._gathering.refresh(list(members.values()))
-        ledgers = {i: dict(t.ledger or {}) for i, t in members.items()} if len(task.group) > 1 else {}
+        ledgers: Mapping[str, LedgerEntries] = {}
+        if len(group) > 1:
+            if any(_has_moved(members[i], ids[0]) for ids in runs for i in ids):
+                self.gathering.refresh(list(members.values()))
+            ledgers = {i: dict(t.ledger or {}) for i, t in members.items()}
         for ids in runs:
             before = elsewhere(ledger for i, ledger in ledgers.items() if i != ids[0])
-            judged += self._judge([members[i] for i in ids], [s for i in ids for s in judgeable[i]], task, before)
+            judged += self._judge([members[i] for i in ids], [s for i in ids for s in judgeable[i]], due, now, before)
         return judged
 
     def _judge(
-        self, members: Sequence[OpenTrace], spans: Sequence[NormalizedSpan], task: TraceTask, before: Elsewhere
+        self,
+        members: Sequence[OpenTrace],
+        spans: Sequence[NormalizedSpan],
+        due: Collection[TraceKey],
+        now: int,
+        before: Elsewhere,
     ) -> list[JudgedTrace]:
         """Judge one, or several as one under the id of the first; `before`: what stands of their runs elsewhere."""
-        started = self._timer()
-        first, now = members[0], task.now
-        states = {t.key: self._assembler.state(t, now) for t in members}
-        state = together(states.values())
+        started = self.timer()
+        first, states = members[0], [self._state(t, now) for t in members]
+        arrivals, known = [t.arrivals for t in members], [list(t.spans.values()) for t in members]
         newest = max(t.received_through for t in members)
-        contents = {t.key: t.content for t in members}
-        arrivals = {t.key: t.arrivals for t in members}
-        is_apart = _is_apart(members)
-        why, result = "", None
-        spent: Sequence[TraceSpend] = [TraceSpend()] * len(members)
-        try:
-            first.cache = first.cache or _Memory()
-            with self._beside(members):
-                rebuilt = rebuild(spans, state=state, known=first.cache.runs)
-                rebuilt = replace(rebuilt, trace_id=first.key[1], received_through=newest)
-                result = self._suite.judge(rebuilt, first.cache.suite)
-                parts = _parts(rebuilt, members, states)
-                spent = [self._spent(own) for own in parts]
-        except Exception as error:  # one trace that cannot be judged must not stop the others
-            first.cache = None  # what was kept may be half of two passes
-            log.exception("trace %s cannot be judged", first.key[1])
-            self._observer.failed_trace()
-            rebuilt = unbuilt_trace(first, spans, state)
-            parts = _parts(rebuilt, members, states)
-            why = f"{type(error).__name__}: {error}"[:200]
-        cost = self._timer() - started
+        is_apart = len(members) == 1 and first.is_large
+        result, spent, why = None, [TraceSpend()] * len(members), ""
+        with self.lock.left() if is_apart else nullcontext():
+            contents = list(map(content_of, known))
+            try:
+                memo = first.memo = first.memo or _Memo()
+                rebuilt = rebuild(spans, state=together(states), known=memo.runs)
+                whole = replace(rebuilt, trace_id=first.key[1], received_through=newest)
+                result = self.suite.judge(whole, memo.suite)
+                parts = _parts(whole, members, states)
+                spent = [self.spent(own) for own in parts]
+            except Exception as error:  # one trace that cannot be judged must not stop the others
+                first.memo = None  # what was kept may be half of two passes
+                log.exception("trace %s cannot be judged", first.key[1])
+                self.metrics.failed_trace()
+                result, why = None, f"{type(error).__name__}: {error}"[:200]
+                whole = unbuilt_trace(first, spans, together(states))
+                parts = _parts(whole, members, states)
+        cost = self.timer() - started
+        if is_apart and not self.assembler.is_open(first):  # it was deleted meanwhile
+            return []
         judged: list[JudgedTrace] = []
-        if is_apart and self._assembler.get(first.key) is not first:  # it was deleted meanwhile
-            return judged
-        for trace, own, spent_of_it in zip(members, parts, spent, strict=True):
-            content = input_hash(own.state, contents.values() if trace is first else [contents[trace.key]])
+        of_each = zip(members, parts, states, contents, arrivals, spent, strict=True)
+        for trace, own, state, own_content, arrived, its_spent in of_each:
+            content = input_hash(own.state, contents if trace is first else [own_content])
             if result is not None:
-                one = self._done(trace, own, rebuilt, result, now, before, content, spent_of_it)
-            else:
-                one = self._failed(trace, own, why, now, content)
-            self._assembler.mark_judged(trace, states[trace.key], now, cost, arrivals[trace.key])
+                one = self._done(trace, own, whole, result, now, before, content, its_spent)
+            else:  # a judge's failure is not a verdict: what was found before stands
+                standing = tuple(f for f in (trace.stored or {}).values() if f.state in LIVE)
+                failed = {"findings": standing, "failures": ((DETECTORS, why),)}
+                one = JudgedTrace(own, self._judgement(own, now, Outcome.FAILED, content, **failed))
+            trace.note_judged(state, now, cost, arrived)
             moved = _has_moved(trace, first.key[1])
-            if trace.key in task.due or trace is first or moved or one.changed or one.retracted or one.ledger:
-                self._observer.judged(one, cost)
+            if trace.key in due or trace is first or moved or one.changed or one.retracted or one.ledger:
+                self.metrics.judged(one, cost)
                 judged.append(one)
             trace.joined_to = own.joined_to
-        self._first_traces.note(rebuilt)
+        self.first_traces.note(whole)
         return judged
-
-    def prepare(self, trace: OpenTrace) -> bool:
-        """Normalise a trace that is due, a large one beside others; False: it was deleted meanwhile."""
-        while not trace.is_read and self._assembler.get(trace.key) is trace:  # more may come beside it
-            with self._beside([trace]):
-                trace.read()
-        return self._assembler.get(trace.key) is trace
-
-    @contextmanager
-    def apart(self, trace: OpenTrace) -> Iterator[None]:
-        """Let other traces be judged beside a large one."""
-        trace.is_apart = True
-        try:
-            with self._lock.left():
-                yield
-        finally:
-            trace.is_apart = False
-            self._assembler.schedule(trace)  # while it was apart it was passed over
-
-    def _beside(self, members: Sequence[OpenTrace]) -> AbstractContextManager[None]:
-        return self.apart(members[0]) if _is_apart(members) else nullcontext()
 
     def _done(
         self,
@@ -186,7 +164,7 @@ class TraceJudge:
         spent: TraceSpend,
     ) -> JudgedTrace:
         found = [f for f in result.findings if f.trace_id == own.trace_id]
-        stored = self._gathering.reviewed(trace)
+        stored = self.gathering.reviewed(trace)
         change = compare(found, stored, standing(own.state), now)
         trace.stored = {**stored, **{f.id: f for f in (*change.findings, *change.retracted)}}
         judgement = self._judgement(
@@ -196,7 +174,7 @@ class TraceJudge:
         trace.ledger = ledger
         rows: list[Judgement] = []
         known_runs: set[str] = set()
-        for selector in self._selectors:
+        for selector in self.selectors:
             if own.joined_to:
                 moved = _has_moved(trace, own.joined_to)
                 rows += selector.withdraw(own, whole, ledger, moved=moved)
@@ -216,43 +194,82 @@ class TraceJudge:
             is_new=trace.is_whole and not trace.last_judged,
         )
 
-    def _failed(self, trace: OpenTrace, own: Trace, why: str, now: int, content: str) -> JudgedTrace:
-        """A judge's failure is not a verdict: what was found before stands."""
-        standing = tuple(f for f in (trace.stored or {}).values() if f.state in LIVE)
-        return JudgedTrace(
-            own, self._judgement(own, now, Outcome.FAILED, content, findings=standing, failures=((DETECTORS, why),))
-        )
-
-    def _filtered(self, trace: OpenTrace, now: int) -> JudgedTrace:
-        """A trace of our own judge calls is not judged."""
-        state = self._assembler.state(trace, now)
-        unbuilt = unbuilt_trace(trace, list(trace.spans.values()), state)
-        self._assembler.mark_judged(trace, state, now, 0)
-        content = input_hash(state, [trace.content])
-        why = "calls of our own judges"
-        return JudgedTrace(unbuilt, self._judgement(unbuilt, now, Outcome.FILTERED, content, reason=why))
+    def _state(self, trace: OpenTrace, now: int) -> TraceState:
+        return state_at(trace, now, self.assembler.config, self.assembler.held_bytes)
 
     def _judgement(self, trace: Trace, now: int, outcome: Outcome, content: str, **said: Any) -> Judgement:
+        # An upstream sampler's probability is that of the first span, since a trace's root decides.
+        first = next(iter(trace.spans.values()), None)
         return Judgement(
             subject=Subject(SubjectKind.TRACE, trace.trace_id, trace.trace_id, trace.tenant),
             judge=DETECTORS,
-            version=self._suite.version,
+            version=self.suite.version,
             input_hash=content,
             judged_at=now,
             received_through=trace.received_through,
             outcome=outcome,
-            probability=upstream(trace),
+            probability=upstream_probability(first.raw.trace_state) if first else 1.0,
             **said,
         )
 
 
-def _parts(rebuilt: Trace, members: Sequence[OpenTrace], states: Mapping[TraceKey, TraceState]) -> list[Trace]:
-    """What is shown under the id of each: all of it under the first one's."""
-    return [rebuilt, *(part(rebuilt, trace, states[trace.key]) for trace in members[1:])]
+def standing(state: TraceState) -> FindingState:
+    """How a detector's finding stands in a trace of that state."""
+    return FindingState.PROVISIONAL if state is TraceState.OPEN else FindingState.CURRENT
 
 
-def _is_apart(members: Sequence[OpenTrace]) -> bool:
-    return len(members) == 1 and members[0].is_large
+def content_of(spans: Iterable[NormalizedSpan]) -> int:
+    """A number of 128 bits that tells a trace's content: the sum of hashes of each span's end, status and sizes."""
+    content = 0
+    for one in spans:
+        span = one.raw
+        text = f"{span.span_id} {span.end} {span.pending} {span.status_code} {span_size(span)} {len(one.log_text)}"
+        content += int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest())
+    return content % (1 << 128)
+
+
+def input_hash(state: TraceState, contents: Iterable[int]) -> str:
+    """Hash of a trace's state and of the contents of all traces that it was rebuilt from (32 hex digits)."""
+    return hashlib.blake2b(f"{state} {sum(contents)}".encode(), digest_size=16).hexdigest()
+
+
+def unbuilt_trace(trace: OpenTrace, spans: Iterable[NormalizedSpan], state: TraceState) -> Trace:
+    """A trace that could not be rebuilt: all its spans are in the remainder."""
+    ordered = sorted(spans, key=lambda s: (s.raw.start, s.span_id))
+    return Trace(
+        trace_id=trace.key[1],
+        tenant=trace.key[0],
+        service=ordered[0].raw.service,
+        session_id="",
+        state=state,
+        runs=(),
+        spans={s.span_id: s for s in ordered},
+        remainder=tuple(ordered),
+        start=ordered[0].raw.start,
+        end=max(s.raw.end for s in ordered),
+        received_through=trace.received_through,
+    )
+
+
+def _parts(whole: Trace, members: Sequence[OpenTrace], states: Sequence[TraceState]) -> list[Trace]:
+    """What is shown under the id of each: all under the first one's, else the runs of all and its own spans."""
+    parts = [whole]
+    for trace, state in zip(members[1:], states[1:], strict=True):
+        own = {i: span for i, span in whole.spans.items() if span.raw.trace_id == trace.key[1]}
+        parts.append(
+            replace(
+                whole,
+                trace_id=trace.key[1],
+                state=state,
+                spans=own,
+                remainder=tuple(span for span in whole.remainder if span.span_id in own),
+                start=min((s.raw.start for s in own.values()), default=whole.start),
+                end=max((s.raw.end for s in own.values()), default=whole.end),
+                received_through=trace.received_through,
+                joined_to=whole.trace_id,
+            )
+        )
+    return parts
 
 
 def _has_moved(trace: OpenTrace, first: str) -> bool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
-from tracejury.collector.store.texts import TraceText, text_of
+from tracejury.collector.store.texts import StoredTexts, TraceText, text_of
 from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import QueueWork, Worker
@@ -32,19 +32,6 @@ READ_AT_ONCE: Final = 200
 SWEEP_LIMIT: Final = 10_000
 
 
-class TextStore(Protocol):
-    """Stores texts; its methods block and raise RetryableError, StoreError."""
-
-    def keep(self, texts: Sequence[TraceText]) -> None:
-        """Store them."""
-
-    def read(self, key: TraceKey) -> TraceText | None:
-        """The text of a stored trace, made from its spans; None where it has none."""
-
-    def missing(self, before: int, limit: int) -> list[TraceKey]:
-        """Complete traces without a text that an earlier process left."""
-
-
 class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
     """A listener to judging with a worker of its own.
 
@@ -54,7 +41,7 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
 
     def __init__(
         self,
-        store: TextStore,
+        store: StoredTexts,
         *,
         max_characters: int = MAX_CHARACTERS,
         every: float = EVERY_SECONDS,

@@ -14,18 +14,11 @@ from tracejury.schemas.verdicts import JudgedTrace, Judgement
 
 @dataclass(slots=True)
 class WaitingRequest:
-    """Requested traces and their judgements so far."""
+    """Requested traces that are not judged yet, and the judgements of the others."""
 
     wanted: set[TraceKey]
     judgements: list[Judgement] = field(default_factory=list)
     future: Future[list[Judgement]] = field(default_factory=Future)
-
-    def take(self, done: Sequence[TraceKey], judged: Sequence[JudgedTrace]) -> None:
-        """Note what is done; answers when nothing is left."""
-        self.judgements += [j.judgement for j in judged if (j.trace.tenant, j.trace.trace_id) in self.wanted]
-        self.wanted.difference_update(done)
-        if not self.wanted:
-            self.future.set_result(self.judgements)
 
 
 class WaitingRequests:
@@ -44,16 +37,22 @@ class WaitingRequests:
         request = WaitingRequest(set(keys))
         with self._lock:
             if self._closed:
-                request.future.set_exception(_stopping())
-            else:
+                request.future.set_exception(RetryableError("the collector is stopping"))
+            elif keys:
                 self._requests.append(request)
+            else:
+                request.future.set_result([])
         return request.future
 
     def answer(self, done: Sequence[TraceKey], judged: Sequence[JudgedTrace]) -> None:
         """These traces are `done`, with what came of those that exist."""
         with self._lock:
             for request in self._requests:
-                request.take(done, judged)
+                found = [j.judgement for j in judged if (j.trace.tenant, j.trace.trace_id) in request.wanted]
+                request.judgements += found
+                request.wanted.difference_update(done)
+                if not request.wanted:
+                    request.future.set_result(request.judgements)
             self._requests = [r for r in self._requests if r.wanted]
 
     def dismiss(self) -> None:
@@ -62,8 +61,4 @@ class WaitingRequests:
             self._closed = True
             requests, self._requests = self._requests, []
         for request in requests:
-            request.future.set_exception(_stopping())
-
-
-def _stopping() -> RetryableError:
-    return RetryableError("the collector is stopping")
+            request.future.set_exception(RetryableError("the collector is stopping"))

@@ -1,6 +1,8 @@
 """The judging threads: committed batches in, stored findings out; nothing here is needed after a restart.
 
-One steps at a time. While one judges a large trace or stores results, the other goes on.
+A step goes one way: what waits in the inbox is assembled to open traces, the schedule says which are due, what is
+missing of them is read from the store, they are judged, and their results are stored. One thread steps at a time; while
+one judges a large trace or stores results, the other goes on.
 """
 
 from __future__ import annotations
@@ -18,23 +20,26 @@ from tracejury.collector.store.known_traces import KnownTraces
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.retry import RetryPolicy
+from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.collector.worker.step_lock import StepLock
 from tracejury.collector.worker.worker import Work, Worker
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, Assembler, AssemblerConfig, TraceKey
+from tracejury.processors.life_cycle import is_closed
 from tracejury.processors.open_trace import OpenTrace
-from tracejury.processors.trace_rows import Spill
+from tracejury.processors.schedule import Schedule
 from tracejury.schemas.errors import TracejuryError
 from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.verdicts import JudgedTrace, Judgement, TraceSpend
 
 from .gathering import Gathering
-from .inbox import Inbox, TakenBatches, by_trace
-from .judge_traces import TraceJudge, TraceTask
+from .inbox import Inbox, by_trace
+from .judge_traces import TraceJudge
+from .memory import TraceMemory
+from .metrics import JudgingMetrics
 from .result_saver import ResultSaver
 from .waiting import WaitingRequests
-from .watch import DetectingObserver
 
 log = logging.getLogger(__name__)
 
@@ -43,15 +48,7 @@ IDLE_NANOS: Final = 5 * SECOND
 THREADS: Final = 2
 """One goes on while one judges a large trace, or waits for the store."""
 RETRY: Final = RetryPolicy(first=1.0, longest=1.0)
-STEP_BACK: Final = 12
-"""Under pressure judging rests so many times as long as its last step took."""
-ROOM_SHARE: Final = 7 / 8
-"""Of the memory of open traces, up to which it rests, and reads groups from files while something else is due: what
-memory has no room for would be written to files once more."""
 REST_NANOS: Final = SECOND // 50
-MAX_REST_NANOS: Final = 2 * SECOND
-MAX_LAG_SECONDS: Final = 4.0
-"""Findings are never later than this for the sake of acknowledgements alone."""
 SWEEP_LIMIT: Final = 10_000
 SWEEP_EVERY: Final = 3600 * SECOND
 SWEEP_SOON: Final = 10 * SECOND
@@ -60,15 +57,16 @@ ALONE_AGAIN: Final = 60 * SECOND
 
 @dataclass(frozen=True, slots=True)
 class JudgedStep:
-    """Judged traces, and the keys of all that are done with.
+    """The traces of a step, with those that they are one with, and what came of them.
 
-    `joined`: some of them were judged as one; `large`: the large trace that came alone.
+    `done`: keys of those that were due and are judged; `joined`: some were judged as one; `large`: one came alone.
     """
 
+    traces: Sequence[OpenTrace]
     judged: Sequence[JudgedTrace]
     done: Sequence[TraceKey]
     joined: bool
-    large: OpenTrace | None
+    large: bool
 
 
 class DetectWorker(Work[OpenTrace, JudgedStep]):
@@ -76,7 +74,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
 
     `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
     cannot wait and a judgement can. `selectors` choose what other judges look at; `ours` and `spent`: see `TraceJudge`;
-    `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos of CPU time; `spill`: see `Assembler`.
+    `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos of CPU time; `files`: see
+    `TraceMemory`.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         suite: Suite,
         config: AssemblerConfig,
         inbox: Inbox,
-        observer: DetectingObserver,
+        metrics: JudgingMetrics,
         *,
         selectors: Sequence[Selector] = (),
         ours: Callable[[Span], bool] = lambda _span: False,
@@ -94,33 +93,27 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
         timer: Callable[[], int] = time.thread_time_ns,
-        spill: Spill | None = None,
+        files: SpillFiles | None = None,
     ) -> None:
-        self.assembler = Assembler(config, spill)
         self.judged_traces = 0
-        self._store, self._version, self._inbox, self._observer = store, suite.version, inbox, observer
+        self.assembler = Assembler(config)
+        self.memory = TraceMemory(self.assembler, files)
+        self.schedule = Schedule(self.assembler, pressed)
+        self._store, self._version, self._inbox, self._metrics = store, suite.version, inbox, metrics
         self._lock = StepLock()
         self._results = ResultSaver(store, self._lock, self._publish, self._lost, clock)
         first = self._results.save_those_of
-        self._gathering = Gathering(store, self.assembler, reads_ledger=bool(selectors), before_reading=first)
+        self._gathering = Gathering(store, self.assembler, self.memory, first, bool(selectors))
         self._judge = TraceJudge(
-            suite,
-            self.assembler,
-            self._gathering,
-            observer,
-            selectors=selectors,
-            ours=ours,
-            spent=spent,
-            timer=timer,
-            lock=self._lock,
+            suite, self.assembler, self._gathering, metrics, self._lock, timer, selectors, ours, spent
         )
         self._selectors, self._listeners = selectors, listeners or Listeners()
-        self._pressed, self._clock, self._timer = pressed, clock, timer
+        self._clock, self._timer = clock, timer
         self._requests = WaitingRequests()
         self._known: KnownTraces | None = None
         self._sweeps, self._next_sweep = False, 0
         self._max_traces = STEP_TRACES
-        self._began = self._rest_until = 0
+        self._began = 0
         outage, wake = OutageLog("judging", "waits for the store", "goes on", clock), inbox.wake_event
         self.worker = Worker(
             "judging", self, outage, wake=wake, retry=RETRY, threads=THREADS, stepping=self._lock, clock=clock
@@ -134,7 +127,11 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     def stop(self, deadline: float) -> None:
         """Finish the step at hand within `deadline` seconds; what is left is judged at the next start."""
         if self.worker.stop(deadline):
-            self._try_saving()
+            try:
+                with self._lock:
+                    self._results.save()
+            except Exception as error:  # noqa: BLE001  the next start finds these traces unjudged
+                log.warning("%d judged traces are left to the next start: %s", len(self._results), error)
         self.dismiss()
 
     def forget(self, keys: Collection[TraceKey], through: int) -> None:
@@ -149,8 +146,6 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         """Have stored traces judged again; the future gives what came of those that exist."""
         future = self._requests.add(keys)
         self._inbox.ask(keys)
-        if not keys:
-            self._requests.answer((), ())
         return future
 
     @property
@@ -167,10 +162,9 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     def lag(self) -> float:
         """Seconds for which the trace that is due first, or what arrived first, has waited; from any thread."""
         try:
-            since = [at for at in (self.assembler.next_due(), self._inbox.oldest) if at is not None]
-        except IndexError:  # taken meanwhile
+            return self._lag(self._clock()) / SECOND
+        except (IndexError, RuntimeError):  # taken meanwhile
             return 0.0
-        return max(self._clock() - min(since), 0) / SECOND if since else 0.0
 
     def sweep(self) -> int:
         """Ask for traces that the store holds unjudged and that are not open here; returns how many it holds."""
@@ -184,10 +178,10 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         if now < self._next_sweep or len(self.assembler) >= self.assembler.config.max_traces:
             return
         self._next_sweep = now + SWEEP_SOON  # also where the store cannot answer: judging goes on meanwhile
-        forgotten = self.assembler.forgotten_since
+        forgotten = self.memory.forgotten_since
         if self.sweep() < SWEEP_LIMIT and not forgotten:
             self._next_sweep = now + SWEEP_EVERY
-        self.assembler.forgotten_since -= forgotten
+        self.memory.forgotten_since -= forgotten
 
     def step(self) -> int:
         """Take what waits, judge what is due, store it; returns the number of traces judged."""
@@ -205,88 +199,84 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         if self._sweeps:
             self.sweep_if_due()
         self._began = self._timer()
-        if self._rests(now):
+        if self.schedule.rests(now, self._lag(now)):
             return ()
-        self._rest_until = now  # the next rest follows on the judging of what is taken now
-        self._take(now)
-        due = self.assembler.due(now, self._max_traces)
+        self._take_in(now)
+        due = self.schedule.take(now, self._max_traces)
         if not due:
             self._inbox.done()
         return due
 
     def next_due(self) -> int:
         """At once where more waits, else when the next trace is due, or soon."""
-        now = self._clock()
-        if self._rests(now):
-            return now + REST_NANOS
-        if self._inbox.waits:
-            return now
-        dues = (self.assembler.next_due(), self._results.next_due(), now + IDLE_NANOS)
-        return min(due for due in dues if due is not None)
+        with self._lock:
+            now = self._clock()
+            if self.schedule.rests(now, self._lag(now)):
+                return now + REST_NANOS
+            if self._inbox.waits:
+                return now
+            dues = (self.schedule.next_due(), self._results.next_due(), now + IDLE_NANOS)
+            return min(due for due in dues if due is not None)
 
     def process(self, batch: Sequence[OpenTrace]) -> JudgedStep:
         """Judge; traces for which memory has no room beside the others wait for the next step."""
-        worked, began = self._began, self._clock()
-        step = self._judged(batch, began)
-        now = self._clock()
-        self._results.worked(now - began)
-        if not step.large:  # a large trace waits for its own turn as long as it took
-            self._rest_until = now + min(STEP_BACK * (self._timer() - worked), MAX_REST_NANOS)
-        return step
-
-    def _judged(self, batch: Sequence[OpenTrace], now: int) -> JudgedStep:
-        batch = [t for t in batch if self._judge.prepare(t)]
-        missing = self._gathering.read(batch)
-        tied = self._gathering.save_join_keys([t for t in batch if t.held]) | self._gathering.find_tied(batch)
-        keys = {t.key for t in batch}
-        joined = False
-        judged: list[JudgedTrace] = []
-        done: set[TraceKey] = set()
-        for trace in batch:
-            if trace.key in done or self.assembler.get(trace.key) is not trace:
-                continue
-            if trace.key in missing:
-                self._gathering.fill(trace, missing.pop(trace.key))
-                tied |= self._gathering.save_join_keys([trace])
-            self.assembler.read_spilled(trace)
-            if not trace.held:
-                self.assembler.request(trace.key, now)
-                continue
-            group = self._gathering.group_of(trace) if trace.key in tied else (trace,)
-            joined |= len(group) > 1
-            held = {t.key for t in group if self._gathering.holds(t)}  # a settled one is not after it was judged
-            judged += self._judge.ask(TraceTask(group, keys, now))
-            done |= {t.key for t in group if t is trace or (t.key in keys and t.key in held)}
-        return JudgedStep(judged, list(done), joined, next((t for t in batch if t.is_large), None))
+        worked, now = self._began, self._clock()
+        keys, large = {t.key for t in batch}, len(batch) == 1 and batch[0].is_large
+        traces, judged, joined = list(batch), list[JudgedTrace](), False
+        try:
+            held = self._gathering.complete(batch)
+            if large and held:
+                with self._lock.left():
+                    _ = held[0].spans  # normalised now, which takes as long as judging
+                held = [t for t in held if self.assembler.is_open(t)]  # else it was deleted meanwhile
+            for group in self._gathering.groups(held, now):
+                traces += [t for t in group if t.key not in keys]
+                joined |= len(group) > 1
+                judged += self._judge.judge(group, keys, now)
+                for trace in group:
+                    self.schedule.judged(trace, self._clock())
+        except BaseException:
+            self._distrust(traces)
+            raise
+        ended = self._clock()
+        self._results.worked(ended - now)
+        if not large:  # a large trace waits for its own turn as long as it took
+            self.schedule.worked(ended, self._timer() - worked)
+        return JudgedStep(traces, judged, [t.key for t in held], joined, large)
 
     def save(self, result: JudgedStep) -> None:
-        """Store and publish what was judged, and answer those who wait for it.
+        """Store and publish what was judged, and answer those who wait for it; close what was judged to its end.
 
         Where it says nothing new it waits for the results of other open traces, else for the end of the pause after
         the last insert. Traces that are one are read from each other's rows.
         """
         self.judged_traces += len(result.judged)
-        if result.joined or len(self._requests):
-            self._results.save_alone(result.judged)
-            self._requests.answer(result.done, result.judged)
-            return
-        if result.large:  # storing it takes long
-            self._results.save_alone()
-            with self._judge.apart(result.large):
-                self._results.store(result.judged)
-            return
-        self._results.add(result.judged)
-        if len(self.assembler):
-            self._results.save_if_due()
-        else:
-            self._results.save()
-
-    def _try_saving(self) -> None:
+        closing = sum(map(is_closed, filter(self.assembler.is_open, result.traces)))
         try:
-            with self._lock:
-                self._results.save()
-        except Exception as error:  # noqa: BLE001  the next start finds these traces unjudged
-            log.warning("%d judged traces are left to the next start: %s", len(self._results), error)
+            if result.joined or len(self._requests):
+                self._results.save(result.judged, alone=True)
+                self._requests.answer(result.done, result.judged)
+            elif result.large:  # storing it takes long
+                self._results.save(alone=True)
+                with self._lock.left():
+                    self._results.store(result.judged)
+            else:
+                self._results.add(result.judged)
+                if closing < len(self.assembler):
+                    self._results.save_if_due()
+                else:
+                    self._results.save()
+        except BaseException:
+            self._distrust(result.traces)
+            raise
+        for trace in result.traces:
+            trace.taken = False
+            if not is_closed(trace):
+                self.schedule.put(trace)
+            elif self.assembler.is_open(trace):
+                self.schedule.closed(trace, self._clock())
+                self.memory.discard(trace.key)
+        self.memory.bound()
 
     def done(self, batch: Sequence[OpenTrace]) -> None:  # noqa: ARG002  the base's signature
         """After a success a step takes more again."""
@@ -305,55 +295,53 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         """
         at = self._clock() + (ALONE_AGAIN if self._max_traces == 1 else 0)
         for key in keys:
-            self.assembler.discard(key)
-            self.assembler.request(key, at)
+            self.memory.discard(key)
+            self.schedule.put(self.memory.request(key, at))
         self._max_traces = max(self._max_traces // 4, 1)
         self._inbox.done()
 
-    def _take(self, now: int) -> None:
-        due = self.assembler.next_due()
-        taken = self._inbox.take(files=self._has_room() or due is None or due > now)
+    def _take_in(self, now: int) -> None:
+        """Assemble what waits; files are read where memory has room, or nothing else is due."""
+        due = self.schedule.next_due()
+        taken = self._inbox.take(files=self.schedule.has_room() or due is None or due > now)
         try:
-            self._take_in(taken, now)
+            for key in taken.gone:
+                self.memory.discard(key)
+            for key in taken.asked:
+                self._may_be_stored(key)
+                self.schedule.put(self.memory.request(key, now))
+            self.memory.bound()
+            for batch, received_at in taken.batches:
+                for key, rows in by_trace(batch).items():
+                    is_whole = not self._may_be_stored(key)
+                    trace = self.assembler.add(key, rows.spans, rows.logs, received_at, now, is_whole=is_whole)
+                    self.schedule.put(trace)
+                self.memory.bound()
         except Exception:
-            self._read_again(keys_of(taken))
+            self._read_again({*taken.asked, *(key for batch, _ in taken.batches for key in by_trace(batch))})
             raise
 
-    def _take_in(self, taken: TakenBatches, now: int) -> None:
-        for key in taken.gone:
-            self.assembler.discard(key)
-        for key in taken.asked:
-            self._may_be_stored(key)
-            self.assembler.request(key, now)
-        for batch, received_at in taken.batches:
-            for key, rows in by_trace(batch).items():
-                is_whole = not self._may_be_stored(key)
-                self.assembler.add(key, rows.spans, rows.logs, received_at, now, is_whole=is_whole)
+    def _distrust(self, traces: Iterable[OpenTrace]) -> None:
+        """What is known of these as stored may not be: they are read again before they are judged."""
+        for trace in traces:
+            trace.held, trace.stored = False, None
 
     def _may_be_stored(self, key: TraceKey) -> bool:
         """Whether the store may hold rows of a trace that have not come to this thread; from now on it does."""
         return self._known is None or self._known.add(key)
 
-    def _rests(self, now: int) -> bool:
-        """Whether judging steps back for clients that wait for the store: nothing is late, and memory has room."""
-        return now < self._rest_until and self._has_room() and self.lag < MAX_LAG_SECONDS and self._pressed()
-
-    def _has_room(self) -> bool:
-        return self.assembler.held_bytes < ROOM_SHARE * self.assembler.config.max_bytes
+    def _lag(self, now: int) -> int:
+        since = [at for at in (self.schedule.next_due(), self._inbox.oldest) if at is not None]
+        return max(now - min(since), 0) if since else 0
 
     def _publish(self, judged: Sequence[JudgedTrace]) -> None:
         for selector in self._selectors:
             selector.enqueue(judged)
-        self._observer.saved(judged, self._clock())
+        self._metrics.saved(judged, self._clock())
         self._listeners.traces_judged(judged)
 
     def _lost(self, judged: JudgedTrace, error: TracejuryError) -> None:
         log.error("what was found in trace %s cannot be stored: %s", judged.trace.trace_id, error)
-        self._observer.failed_trace()
+        self._metrics.failed_trace()
         # What is remembered of it as stored is not.
-        self.assembler.discard((judged.trace.tenant, judged.trace.trace_id))
-
-
-def keys_of(taken: TakenBatches) -> set[TraceKey]:
-    """All traces that the rows taken belong to, or that were asked for."""
-    return {*taken.asked, *(key for batch, _ in taken.batches for key in by_trace(batch))}
+        self.memory.discard((judged.trace.tenant, judged.trace.trace_id))

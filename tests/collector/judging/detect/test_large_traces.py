@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterable, Sequence
 
 import pytest
@@ -12,15 +11,19 @@ from judging_bench import KEY, TRACE, Bench, Booms, span
 from tracejury.collector.store.client import Store
 from tracejury.judges.base import Context, Detector
 from tracejury.judges.suite import Suite
+from tracejury.processors import open_trace
 from tracejury.processors.assemble import SECOND
-from tracejury.processors.open_trace import LARGE_SPANS, OpenTrace
+from tracejury.processors.normalize import normalize
+from tracejury.processors.open_trace import LARGE_SPANS
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import Draft, FindingState
+from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
 
 pytestmark = pytest.mark.store
-OTHER = "b" * 32
+OTHER, SMALL = "b" * 32, "c" * 32
 PATIENCE = 30.0
 
 
@@ -199,35 +202,44 @@ def test_a_large_trace_that_the_store_refuses_is_judged_again(store: Store, monk
     assert beside.settle() == {"7": FindingState.CURRENT}
 
 
-def test_what_comes_while_a_large_trace_is_normalised_is_normalised_beside_others_too(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each time others can step; then it is judged with all of it."""
+def test_others_step_while_a_large_trace_is_normalised(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes for it meanwhile is judged with it."""
     beside = Beside(store, Booms())
-    late = [span(str(n), "1") for n in range(LARGE_SPANS + 2, LARGE_SPANS + 5)]
-    read = OpenTrace.read
+    late = [span(str(LARGE_SPANS + 2), "1")]
 
-    def read_slowly(trace: OpenTrace) -> None:
-        read(trace)
-        if late and trace.is_apart:
+    def noted(raw: Span, logs: tuple[LogRecord, ...]) -> NormalizedSpan:
+        if late:
             beside.bench.commit(late.pop())
-            threading.Thread(target=beside.step, args=(0,)).start()
-            assert wait_until(lambda: not trace.is_read)
+            other = threading.Thread(target=beside.step, args=(0,))
+            other.start()
+            other.join(PATIENCE)
+            assert not other.is_alive()
+        return normalize(raw, logs)
 
-    monkeypatch.setattr(OpenTrace, "read", read_slowly)
+    monkeypatch.setattr(open_trace, "normalize", noted)
     beside.step(0)
     beside.step(1)
-    assert not late
-    assert len(beside.bench.watch.judgings[0].trace.spans) == LARGE_SPANS + 3
+    assert len(beside.bench.watch.judgings[0].trace.spans) == LARGE_SPANS + 1
     assert beside.settle() == {"7": FindingState.CURRENT}
+
+
+def test_of_two_large_traces_one_is_judged_at_a_time(store: Store) -> None:
+    """The other thread is left for small ones."""
+    beside = Beside(store)
+    beside.bench.commit(*(span(str(n), "1", trace_id=OTHER) for n in range(2, LARGE_SPANS + 2)))
+
+    def judge_small() -> None:
+        beside.step(1)
+        assert beside.bench.watch.judgings == []
+        beside.bench.commit(span("1", output="boom", trace_id=SMALL))
+        beside.step(0)
+        beside.step(1)
+        assert [judged.trace.trace_id for judged in beside.bench.watch.judgings] == [SMALL]
+
+    beside.judge_large(judge_small)
+    beside.step(1)
+    assert {judged.trace.trace_id for judged in beside.bench.watch.judgings} == {TRACE, OTHER, SMALL}
 
 
 def failing(*_args: object, **_named: object) -> None:
     raise RetryableError("the disk is away")
-
-
-def wait_until(holds: Callable[[], bool]) -> bool:
-    until = time.monotonic() + PATIENCE
-    while not holds() and time.monotonic() < until:
-        time.sleep(0.001)
-    return holds()

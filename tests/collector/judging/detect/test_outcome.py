@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tracejury.collector.judging.detect.outcome import standing
+from tracejury.collector.judging.detect.judge_traces import standing
 from tracejury.collector.judging.pipeline import compare
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.taxonomy import TRAIL, Dimension, Severity

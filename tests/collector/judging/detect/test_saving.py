@@ -110,17 +110,16 @@ def test_a_request_waits_for_what_is_being_stored(store: Store) -> None:
     """Whoever asked reads the store next: an older result must not come after its answer."""
     reading = Waiting(store)
     bench = Bench(store, reading=reading)
-    asked = threading.Thread(target=step, args=(bench, 0.1))
+    futures = []
 
     def ask() -> None:
-        bench.judging.ask([KEY])
-        asked.start()
-        asked.join(0.1)
-        assert asked.is_alive()
+        futures.append(bench.judging.ask([KEY]))
+        step(bench, 0.1)
+        assert not futures[0].done()
 
     store_beside(bench, reading, ask)
-    asked.join(PATIENCE)
-    assert not asked.is_alive()
+    step(bench, 0.1)
+    assert [judgement.subject.trace_id for judgement in futures[0].result(0)] == [TRACE]
     assert reading.saves > 1
     assert bench.states() == {"2".rjust(16, "0"): FindingState.PROVISIONAL}
 

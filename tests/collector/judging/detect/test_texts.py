@@ -85,24 +85,19 @@ def test_more_than_may_wait_is_stored_at_once(store: Store, stored: StoredTexts)
     assert list(texts(store)) == IDS[:2]
 
 
-class Failing:
+class Failing(StoredTexts):
     """A store that fails as told, once each; else it stores."""
 
     def __init__(self, stored: StoredTexts, *errors: Exception, poison: str = "") -> None:
-        self.stored, self.errors, self.poison = stored, list(errors), poison
+        super().__init__(stored._store, clock=stored._clock)
+        self.errors, self.poison = list(errors), poison
 
-    def keep(self, told: Sequence[TraceText]) -> None:
+    def keep(self, texts: Sequence[TraceText]) -> None:
         if self.errors:
             raise self.errors.pop(0)
-        if any(text.key[1] == self.poison for text in told):
+        if any(text.key[1] == self.poison for text in texts):
             raise StoreError("never")
-        self.stored.keep(told)
-
-    def read(self, key: TraceKey) -> TraceText | None:
-        return self.stored.read(key)
-
-    def missing(self, before: int, limit: int) -> list[TraceKey]:
-        return self.stored.missing(before, limit)
+        super().keep(texts)
 
 
 def test_a_passing_failure_loses_nothing(store: Store, stored: StoredTexts) -> None:

@@ -228,7 +228,7 @@ def test_under_pressure_what_arrives_waits_in_the_inbox_for_four_seconds(
     bench = Bench(store, pressed=lambda: True)
     bench.commit(span("1", output="boom", trace_id="a" * 32))
     bench.wait(0.1)
-    bench.judging._rest_until = bench.now + 100 * SECOND
+    bench.judging.schedule._rest_until = bench.now + 100 * SECOND
     bench.commit(span("1", output="boom", trace_id="b" * 32))
     bench.now += round(waited * SECOND)
     bench.judging.worker.step()

@@ -1,7 +1,8 @@
-"""Open traces that memory has no room for: temporary files keep them, and judging sees no difference."""
+"""Open traces that memory has no room for: files keep them, or the store alone; judging sees no difference."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,16 +10,19 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from judging_bench import Bench, Booms, span
+from judging_bench import KEY, Bench, Booms, span
 
-from tracejury.collector.judging.detect.spill import SpillRows
+from tracejury.collector.judging.detect.memory import TraceMemory
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, Assembler, AssemblerConfig
+from tracejury.processors.life_cycle import state_at
+from tracejury.processors.schedule import Schedule
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink
+from tracejury.schemas.trajectory import TraceState
 
 TEXTS = st.text(max_size=20)
 MAPS = st.dictionaries(TEXTS, TEXTS, max_size=3)
@@ -38,17 +42,20 @@ def test_rows_come_back_as_they_were(
     tmp_path_factory: pytest.TempPathFactory, spans: list[Span], logs: list[LogRecord]
 ) -> None:
     """With all that equality does not compare, too."""
-    part = SpillRows(SpillFiles(tmp_path_factory.getbasetemp())).put(spans, logs)
-    assert part is not None
-    assert part.spans == len(spans)
-    again = part.read()
-    assert repr(again) == repr((spans, logs))
+    assembler = Assembler(AssemblerConfig(max_bytes=1))
+    memory = TraceMemory(assembler, SpillFiles(tmp_path_factory.getbasetemp()))
+    trace = assembler.add(KEY, spans, logs, 1, 1, is_whole=True)
+    before = repr((trace.raw, trace.logs))
+    memory.bound()
+    assert not trace.raw
+    memory.read(trace)
+    assert repr((trace.raw, trace.logs)) == before
 
 
 def test_a_file_is_given_back_once_nothing_in_it_is_needed(tmp_path: Path) -> None:
     """Whatever the order: a full one at once, the last one when it is empty."""
     files = SpillFiles(tmp_path, segment_bytes=1000)
-    parts = [SpillRows(files).put([span(str(n), output="x" * 600)], []) for n in range(4)]
+    parts = [files.put(b"x" * 600) for _ in range(4)]
     assert all(parts)
     assert files.size > 2000
     for part in [parts[1], parts[2], parts[0], parts[3]]:
@@ -60,10 +67,68 @@ def test_a_file_is_given_back_once_nothing_in_it_is_needed(tmp_path: Path) -> No
 
 def test_without_room_the_store_is_read(tmp_path: Path) -> None:
     """A bound, a disk that others need, or a folder that cannot be used."""
-    assert SpillRows(SpillFiles(tmp_path, min_free_bytes=1 << 60)).put([span("1")], []) is None
-    assert SpillRows(SpillFiles(tmp_path, most_bytes=10)).put([span("1")], []) is None
     (tmp_path / "file").write_text("")
-    assert SpillRows(SpillFiles(tmp_path / "file")).put([span("1")], []) is None
+    full = SpillFiles(tmp_path, min_free_bytes=1 << 60), SpillFiles(tmp_path, most_bytes=10)
+    for files in (*full, SpillFiles(tmp_path / "file"), None):
+        assembler = Assembler(AssemblerConfig(max_bytes=1))
+        memory = TraceMemory(assembler, files)
+        trace = assembler.add(KEY, [span("1")], (), 1, 1, is_whole=True)
+        memory.bound()
+        memory.read(trace)
+        assert (trace.held, trace.raw, trace.stored, trace.ledger, assembler.held_bytes) == (False, {}, None, None, 0)
+
+
+def test_a_file_that_cannot_be_read_is_given_back(tmp_path: Path) -> None:
+    """And those after it: the store is read."""
+    files, assembler = SpillFiles(tmp_path), Assembler(AssemblerConfig(max_bytes=1))
+    memory = TraceMemory(assembler, files)
+    for number in range(3):
+        trace = assembler.add(KEY, [span(str(number))], (), 1, 1, is_whole=True)
+        memory.bound()
+    os.ftruncate(files._segments[0]._file.fileno(), files.size // 2)
+    memory.read(trace)
+    assert (trace.held, trace.stored, files.size) == (False, None, 0)
+
+
+def test_of_several_the_least_recently_used_make_room() -> None:
+    """They stay known; those that are being judged keep their rows."""
+    assembler = Assembler(AssemblerConfig(max_bytes=14_999))
+    memory = TraceMemory(assembler)
+    for n in range(4):
+        trace = assembler.add(("", f"{n:032x}"), [span("1", output="x" * 4000)], (), n, n, is_whole=True)
+        trace.taken = n == 0
+        memory.bound()
+    assert [trace.held for trace in assembler.traces.values()] == [True, False, False, True]
+    assert assembler.held_bytes <= 14_999
+
+
+def test_beyond_their_number_the_oldest_is_forgotten_and_counted() -> None:
+    """The sweep of the store finds it again. What somebody waits for, or what is being judged, is the last to go."""
+    assembler = Assembler(AssemblerConfig(max_traces=2))
+    memory = TraceMemory(assembler)
+    memory.request(("", "asked"), 1)
+    assembler.add(("", "taken"), [span("1")], (), 1, 1).taken = True
+    for n in range(2):
+        assembler.add(("", str(n)), [span("1")], (), 1, 1)
+        memory.bound()
+    assert [key for _, key in assembler.traces] == ["asked", "taken"]
+    assert memory.forgotten == memory.forgotten_since == 2
+
+
+@pytest.mark.parametrize("spills", [True, False])
+def test_a_trace_that_is_judged_late_while_memory_is_full_settles_at_once(tmp_path: Path, *, spills: bool) -> None:
+    """Also where it waits outside memory: it is read and judged once."""
+    config = AssemblerConfig(max_bytes=1_000_000)
+    assembler = Assembler(config)
+    memory, schedule = TraceMemory(assembler, SpillFiles(tmp_path) if spills else None), Schedule(assembler)
+    for key, rows in ((KEY, span("1")), (("", "b" * 32), span("1", "0", output="x" * 998_000))):
+        schedule.put(assembler.add(key, [rows], (), SECOND, SECOND, is_whole=True))
+    memory.bound()
+    trace = assembler.traces[KEY]
+    assert not trace.held
+    late = SECOND + config.quiet // 5
+    assert trace in schedule.take(late, 2)
+    assert state_at(trace, late, config, assembler.held_bytes) is TraceState.SETTLED
 
 
 BATCHES = st.lists(
@@ -76,28 +141,30 @@ def test_an_assembler_without_memory_holds_the_same(
     tmp_path_factory: pytest.TempPathFactory, batches: list[tuple[int, list[int], bool]]
 ) -> None:
     """Spans, log records, and the times at which traces are due."""
-    files = SpillRows(SpillFiles(tmp_path_factory.getbasetemp(), segment_bytes=5000))
-    small, large = Assembler(AssemblerConfig(max_bytes=2500), files), Assembler()
+    files = SpillFiles(tmp_path_factory.getbasetemp(), segment_bytes=5000)
+    small, large = Assembler(AssemblerConfig(max_bytes=2500)), Assembler()
+    memory = TraceMemory(small, files)
     for number, (trace, ids, logged) in enumerate(batches):
         key, now = ("", str(trace)), number * SECOND
         rows = [replace(span(str(i), output=f"said at {number}"), trace_id=key[1], end=2 + number % 3) for i in ids]
         logs = [LogRecord(key[1], rows[0].span_id, number, number)] if logged else []
         for assembler in (small, large):
             assembler.add(key, rows, logs, now, now, is_whole=True)
+        memory.bound()
     for trace in range(4):
         kept, expected = small.get(("", str(trace))), large.get(("", str(trace)))
         assert (kept is None) == (expected is None)
         if kept is None or expected is None:
             continue
         assert kept.span_count >= len(expected.raw)
-        small.read_spilled(kept)
+        memory.read(kept)
         assert kept.held
         assert (kept.raw, kept.logs, list(kept.raw)) == (expected.raw, expected.logs, list(expected.raw))
         assert (kept.size, kept.root_ended(), kept.stored) == (expected.size, expected.root_ended(), {})
     assert small.held_bytes == large.held_bytes
     for trace in range(4):
-        small.discard(("", str(trace)))
-    assert small.held_bytes == files.files.size == 0
+        memory.discard(("", str(trace)))
+    assert small.held_bytes == files.size == 0
 
 
 class Counting(StoredJudging):
@@ -117,15 +184,15 @@ class Counting(StoredJudging):
 @pytest.mark.parametrize("damaged", [False, True])
 def test_judging_reads_files_instead_of_the_store(store: Store, tmp_path: Path, *, damaged: bool) -> None:
     """Findings are the same; where a file cannot be read, the store is."""
-    files, reading = SpillRows(SpillFiles(tmp_path)), Counting(store)
-    bench = Bench(store, Suite([Booms()]), reading, AssemblerConfig(max_bytes=1), spill=files)
+    files, reading = SpillFiles(tmp_path), Counting(store)
+    bench = Bench(store, Suite([Booms()]), reading, AssemblerConfig(max_bytes=1), files=files)
     traces = [f"{n:032x}" for n in range(5)]
     bench.wait(0)
     for trace_id in traces:
         bench.commit(span("2", "1", "boom", trace_id=trace_id))
     bench.wait(0.1)
     if damaged:
-        files.files._most = 0  # no room from here on
+        files._most = 0  # no room from here on
     for trace_id in traces:
         bench.commit(span("1", trace_id=trace_id))
     bench.wait(1)
@@ -135,4 +202,4 @@ def test_judging_reads_files_instead_of_the_store(store: Store, tmp_path: Path, 
     assert [[f.state for f in found[t]] for t in traces] == [[FindingState.CURRENT]] * 5
     assert bool(reading.loads) == damaged
     assert bench.judging.idle
-    assert files.files.size == 0
+    assert files.size == 0
