@@ -68,8 +68,8 @@ class OpenTrace:
     @property
     def spans(self) -> dict[str, NormalizedSpan]:
         """Its spans, normalised, in the order in which they were first seen."""
-        changed, self._changed = self._changed, {}  # while this thread normalises, another may add to the new one
-        for span_id in changed:
+        for span_id in list(self._changed):
+            del self._changed[span_id]  # first: while this thread normalises, another may add to the trace
             self._normalized[span_id] = normalize(self.raw[span_id], tuple(self.logs.get(span_id, {}).values()))
         return self._normalized
 

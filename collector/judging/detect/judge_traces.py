@@ -96,7 +96,9 @@ class TraceJudge:
             ledgers = {i: dict(t.ledger or {}) for i, t in members.items()}
         for ids in runs:
             before = elsewhere(ledger for i, ledger in ledgers.items() if i != ids[0])
-            judged += self._judge([members[i] for i in ids], [s for i in ids for s in judgeable[i]], due, now, before)
+            spans = [s for i in ids for s in judgeable[i]]
+            is_apart = len(group) == 1 and group[0].is_large
+            judged += self._judge([members[i] for i in ids], spans, due, now, before, is_apart=is_apart)
         return judged
 
     def _judge(
@@ -106,13 +108,17 @@ class TraceJudge:
         due: Collection[TraceKey],
         now: int,
         before: Elsewhere,
+        *,
+        is_apart: bool,
     ) -> list[JudgedTrace]:
-        """Judge one, or several as one under the id of the first; `before`: what stands of their runs elsewhere."""
+        """Judge one, or several as one under the id of the first; `before`: what stands of their runs elsewhere.
+
+        `is_apart`: others are judged meanwhile.
+        """
         started = self.timer()
         first, states = members[0], [self._state(t, now) for t in members]
         arrivals, known = [t.arrivals for t in members], [list(t.spans.values()) for t in members]
         newest = max(t.received_through for t in members)
-        is_apart = len(members) == 1 and first.is_large
         result, spent, why = None, [TraceSpend()] * len(members), ""
         with self.lock.left() if is_apart else nullcontext():
             contents = list(map(content_of, known))

@@ -232,6 +232,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             for group in self._gathering.groups(held, now):
                 traces += [t for t in group if t.key not in keys]
                 joined |= len(group) > 1
+                for trace in group:
+                    trace.taken = True
                 judged += self._judge.judge(group, keys, now)
                 for trace in group:
                     self.schedule.judged(trace, self._clock())
@@ -324,7 +326,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     def _distrust(self, traces: Iterable[OpenTrace]) -> None:
         """What is known of these as stored may not be: they are read again before they are judged."""
         for trace in traces:
-            trace.held, trace.stored = False, None
+            trace.held, trace.stored, trace.taken = False, None, False
+            self.schedule.put(trace)
 
     def _may_be_stored(self, key: TraceKey) -> bool:
         """Whether the store may hold rows of a trace that have not come to this thread; from now on it does."""

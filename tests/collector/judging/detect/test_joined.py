@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -10,12 +11,15 @@ from stored_readers import stored_reader
 
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
 from tracejury.processors.assemble import SECOND, AssemblerConfig
+from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
 from tracejury.schemas.spans import Span, SpanLink
 from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedTrace
 
 pytestmark = pytest.mark.store
 ONE, TWO, THREE = "1" * 32, "2" * 32, "3" * 32
@@ -131,3 +135,28 @@ def test_traces_that_are_tied_and_due_together_are_judged_once(store: Store) -> 
     told = [one.trace.trace_id for one in bench.watch.judgings]
     assert sorted(told) == [ONE, TWO]
     assert {one.trace.joined_to for one in bench.watch.judgings} == {"", ONE}
+
+
+def test_what_could_not_be_stored_at_a_trace_that_was_not_due_is_stored_next(store: Store) -> None:
+    """Only one of the two is due, and what is found in the whole changes the other's findings."""
+
+    class Stumbling(StoredJudging):
+        stumbles = False
+
+        def save(self, judged: Sequence[JudgedTrace]) -> None:
+            if self.stumbles:
+                self.stumbles = False
+                raise RetryableError("passing")
+            super().save(judged)
+
+    reading = Stumbling(store)
+    bench = Bench(store, reading=reading)
+    bench.commit(span("1", output="boom", trace_id=ONE))
+    bench.wait(1)
+    bench.commit(linked("2", ONE, "all is well"))
+    reading.stumbles = True
+    with pytest.raises(RetryableError):
+        bench.wait(1)
+    assert found(bench) == {(ONE, "1"): FindingState.PROVISIONAL}
+    bench.wait(1)
+    assert found(bench) == {(ONE, "1"): FindingState.RETRACTED}

@@ -138,23 +138,6 @@ def test_a_request_meanwhile_is_answered_by_a_later_judging(store: Store) -> Non
     assert [one.subject.trace_id for one in futures[0].result(0)][-1] == TRACE
 
 
-def test_memory_takes_nothing_from_a_trace_under_way(store: Store) -> None:
-    """The bound holds again afterwards."""
-    beside = Beside(store)
-    assembler = beside.bench.judging.assembler
-
-    def fill() -> None:
-        object.__setattr__(assembler.config, "max_bytes", 1)
-        beside.bench.commit(span("1", trace_id=OTHER))
-        beside.step(0)
-        large = assembler.get(KEY)
-        assert large is not None
-        assert large.held
-
-    beside.judge_large(fill)
-    assert beside.settle() == {"7": FindingState.CURRENT}
-
-
 class SlowToTell:
     """A listener that waits, each time it hears of the large trace, until the test has done what it wants meanwhile."""
 
