@@ -69,7 +69,7 @@ class Reading:
         if not keys:
             return {}
         if q.of_judges:
-            found = self._by_judge(q)
+            found = self._by_judge(q, keys)
         elif q.of_findings:
             found = self._of_all(q, self._sums(q, sql.by_errors(q, keyed=True), keys), keys)
         else:
@@ -86,15 +86,18 @@ class Reading:
             (at, key): _with_units(found.get((at, key), Sums()), sums) for at, sums in units.items() for key in keys
         }
 
-    def _by_judge(self, q: Question) -> dict[Place, Sums]:
-        """Of LLM judges among the units that each scored; of rules among all but those at which each failed."""
+    def _by_judge(self, q: Question, keys: Iterable[str] = ()) -> dict[Place, Sums]:
+        """Of LLM judges among the units that each scored; of rules among all but those at which each failed.
+
+        `keys`: rules that show whether they have errors in any of these times or not.
+        """
         judges: dict[Place, Sums] = {}
         if q.population is not Population.DETECTORS:
             judges = self._sums(q, sql.by_llm_judges(q))
         if q.population is Population.JUDGES:
             return judges
         found, missed = self._sums(q, sql.by_errors(q)), self._sums(q, sql.missed(q))
-        rules = {key for _, key in found} - {key for _, key in judges}
+        rules = {*keys, *(key for _, key in found)} - {key for _, key in judges}
         own: dict[Place, Sums] = {}
         for (at, key), sums in self._of_all(q, found, sorted(rules)).items():
             failed = missed.get((at, key), Sums())

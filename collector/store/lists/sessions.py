@@ -65,7 +65,7 @@ _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
     arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Conventions, {DERIVED},
     Exchanges.Run, Exchanges.First, Exchanges.Last, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Asked),
     arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Answer), Exchanges.Runs
-FROM traces FINAL WHERE {{}} ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES}"""
+FROM traces FINAL WHERE {_OURS} AND """
 
 
 class SessionLists:
@@ -106,7 +106,8 @@ class SessionLists:
     def exchanges(self, session_id: str, service: str) -> list[TraceExchanges]:
         """The exchanges of its traces, in order of time; at most `MOST_TRACES`."""
         these, values = _named(session_id, service)
-        return [exchanges_of(row) for row in self._scope.select(_SAID.format(f"{_OURS} AND {these}"), **values)]
+        rows = self._scope.select(f"{_SAID}{these} ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES}", **values)
+        return [exchanges_of(row) for row in rows]
 
     def parts(self, trace_ids: Sequence[str]) -> dict[str, str]:
         """The traces that show as part of one of these, by their id: the one they are part of."""

@@ -32,6 +32,7 @@ _NAMES: Final = """arrayConcat([('services', CAST(ServiceName, 'String')), ('ver
 _MARKS: Final = "arrayConcat([('categories', CAST(Category, 'String'))], arrayMap(j -> ('judges', j), Judges))"
 
 _OF_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
+_PARTS: Final = f"({_OF_THESE} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN {{trace_ids:Array(String)}}))"
 _MODELS: Final = "arrayDistinct(arrayFilter(m -> m != '', Runs.Model))"
 _SHOWN: Final = (
     f"TraceId, {short('SessionId')}, {short('ServiceName')}, State, Spans, {shorts('Runs.Name')}, StartNanos, "
@@ -124,12 +125,10 @@ class TraceLists:
 
     def errors(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, FoundErrors]:
         """Errors that hold and are sure enough, by trace: by severity, and the worst; a joined run's at its trace."""
-        ids = "{trace_ids:Array(String)}"
-        parts = f"(TraceId IN {ids} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN {ids}))"
         rows = self._scope.select(
-            counts(confidence, parts, few=True), trace_ids=list(trace_ids), **thresholds(confidence)
+            counts(confidence, _PARTS, few=True), trace_ids=list(trace_ids), **thresholds(confidence)
         )
-        return {row[0]: (dict(zip(SEVERITIES, row[1:-1], strict=True)), worst_error(row[-1])) for row in rows}
+        return {row[0]: _errors(row[1:]) for row in rows}
 
     def facets(self, since: int, until: int, service: str) -> Facets:
         """Names that traces of that time have, by how many of them; of those that lists cut, none."""
@@ -157,11 +156,20 @@ class TraceLists:
         ids = [row[0] for row in found]
         if not ids:
             return []
-        rows = self._scope.select(f"SELECT {_SHOWN} FROM {TRACES.newest(_OF_THESE)}", trace_ids=ids)
+        rows = self._scope.select(
+            f"SELECT shown.*, found.High, found.Medium, found.Low, found.Worst FROM (SELECT {_SHOWN} "
+            f"FROM {TRACES.newest(_OF_THESE)}) AS shown LEFT JOIN ({counts(confidence, _PARTS, few=True)}) AS found "
+            "ON shown.TraceId = found.Id",
+            trace_ids=ids,
+            **thresholds(confidence),
+        )
         shown = {row[0]: row for row in rows}
-        errors = self.errors(ids, confidence)
-        none = (dict.fromkeys(Severity, 0), None)
-        return [_row(shown[i], errors.get(i, none), place) for i, place in found if i in shown]
+        return [_row(shown[i], _errors(shown[i][-4:]), place) for i, place in found if i in shown]
+
+
+def _errors(row: Sequence[Any]) -> FoundErrors:
+    """By severity, and the worst, of the last columns of `counts`."""
+    return dict(zip(SEVERITIES, row[:-1], strict=True)), worst_error(row[-1])
 
 
 def _row(row: Sequence[Any], errors: FoundErrors, place: int) -> TraceRow:

@@ -59,7 +59,7 @@ async def test_a_label_lowers_a_rule_on_its_service_and_holds_after_a_restart(
     served_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of what is stored and what comes; where the rule is switched off then, it retracts what it found."""
-    monkeypatch.setattr(upkeep, "FOLD_SECONDS", 0.05)
+    monkeypatch.setattr(upkeep, "EVERY", 0.05)
     monkeypatch.setattr(rule_calibrating, "CALIBRATE_EVERY", 0)
     first, second, third = (f"{number:02x}" * 16 for number in range(1, 4))
     lowered = local_confidence(priors()[RULE], ServiceRecord(0, 1))
