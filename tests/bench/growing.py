@@ -26,13 +26,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from large_trace import large_trace
 from trajectories import load
 
-from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite
 from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.rebuild import Rebuilder
 from tracejury.schemas.spans import Span
-from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.trajectory import KnownRuns, TraceState
 
 ROUNDS = 3
 
@@ -41,7 +40,7 @@ def judged(suite: Suite, spans: Sequence[Span], batches: int) -> dict[str, float
     """CPU seconds by stage of judging the trace after each of its batches; the last time it is settled."""
     size = -(-len(spans) // batches)
     trace = OpenTrace(("", spans[0].trace_id), first_arrival=0, last_arrival=0, held=True)
-    rebuilder, memory = Rebuilder(), SuiteMemory()
+    rebuilder, known = Rebuilder(), KnownRuns()
     taken: defaultdict[str, float] = defaultdict(float)
     gc.collect()
     for first in range(0, len(spans), size):
@@ -53,7 +52,7 @@ def judged(suite: Suite, spans: Sequence[Span], batches: int) -> dict[str, float
         at.append(time.process_time())
         rebuilt = rebuilder.rebuild(normal, state=state)
         at.append(time.process_time())
-        suite.judge(rebuilt, memory)
+        suite.judge(rebuilt, known)
         at.append(time.process_time())
         for stage, (began, ended) in zip(("normalise", "rebuild", "detect"), pairwise(at), strict=True):
             taken[stage] += ended - began

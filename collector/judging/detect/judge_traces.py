@@ -12,7 +12,6 @@ from typing import Any
 from tracejury.collector.judging.ledger import elsewhere
 from tracejury.collector.judging.pipeline import Elsewhere, Selector, compare
 from tracejury.collector.worker.step_lock import StepLock
-from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.suite import Suite, SuiteResult
 from tracejury.processors.assemble import Assembler, TraceKey
 from tracejury.processors.joining import groups_of, together
@@ -21,7 +20,7 @@ from tracejury.processors.rebuild import Rebuilder
 from tracejury.schemas.findings import LIVE
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import Span
-from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 from tracejury.schemas.verdicts import (
     DETECTORS,
     JudgedTrace,
@@ -55,7 +54,7 @@ class _Memory:
     """What is kept of an open trace from one pass to the next: only what changed is rebuilt and judged again."""
 
     rebuilder: Rebuilder = field(default_factory=Rebuilder)
-    suite: SuiteMemory = field(default_factory=SuiteMemory)
+    known: KnownRuns = field(default_factory=dict)
 
 
 class TraceJudge:
@@ -124,7 +123,7 @@ class TraceJudge:
             with self._beside(members):
                 rebuilt = first.cache.rebuilder.rebuild(spans, state=state)
                 rebuilt = replace(rebuilt, trace_id=first.key[1], received_through=newest)
-                result = self._suite.judge(rebuilt, first.cache.suite)
+                result = self._suite.judge(rebuilt, first.cache.known)
                 parts = _parts(rebuilt, members, states)
                 spent = [self._spent(own) for own in parts]
         except Exception as error:  # one trace that cannot be judged must not stop the others
