@@ -77,12 +77,11 @@ class Suite:
             drafts += found
             if failure:
                 failures.append((detector.name, failure))
-        gate = _Gate(trace, ctx.own_text)
-        passed = [placed for draft in drafts if (placed := gate.place(draft)) is not None]
+        passed, dropped = _placed(trace, drafts, ctx.own_text)
         if self._ranker is not None:
             passed = self._ranker.rank(ctx, passed)
         passed = self._settings.lowered(passed, trace.service)
-        return SuiteResult(_identify(trace, passed), tuple(failures), gate.dropped)
+        return SuiteResult(_identify(trace, passed), tuple(failures), dropped)
 
 
 def _found(detector: Detector, trace: Trace, ctx: Context) -> tuple[list[Draft], str]:
@@ -101,28 +100,22 @@ def _found(detector: Detector, trace: Trace, ctx: Context) -> tuple[list[Draft],
     return own, next(filter(None, invalid), "")
 
 
-@dataclass(slots=True)
-class _Gate:
-    """Moves each draft to the span that holds its evidence, in a closed turn, or drops it."""
-
-    trace: Trace
-    own: OwnText
-    dropped: int = 0
-
-    def place(self, draft: Draft) -> Draft | None:
-        span_id = self.own.settle(draft.span_id, draft.evidence)
+def _placed(trace: Trace, drafts: Iterable[Draft], own: OwnText) -> tuple[list[Draft], int]:
+    """The drafts in closed turns, each at the span that holds its evidence; and of how many none does."""
+    placed: list[Draft] = []
+    dropped = 0
+    for draft in drafts:
+        span_id = own.settle(draft.span_id, draft.evidence)
         if span_id is None:
-            self.dropped += 1
-            return None
-        place = self.own.place(span_id, draft.agent_run_id)
-        if place is None:
-            return draft if draft.span_id == span_id else replace(draft, span_id=span_id)
-        run, turn = place
-        if self.trace.state is TraceState.OPEN and not turn.closed:
-            return None
-        if (draft.span_id, draft.agent_run_id, draft.turn) == (span_id, run.id, turn.index):
-            return draft
-        return replace(draft, span_id=span_id, agent_run_id=run.id, turn=turn.index)
+            dropped += 1
+            continue
+        place = own.place(span_id, draft.agent_run_id)
+        run_id, index = (place[0].id, place[1].index) if place is not None else (draft.agent_run_id, draft.turn)
+        if place is not None and trace.state is TraceState.OPEN and not place[1].closed:
+            continue
+        moved = (draft.span_id, draft.agent_run_id, draft.turn) != (span_id, run_id, index)
+        placed.append(replace(draft, span_id=span_id, agent_run_id=run_id, turn=index) if moved else draft)
+    return placed, dropped
 
 
 def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
