@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
-from typing import Protocol, TypeVar, runtime_checkable
+from operator import attrgetter
+from typing import Protocol, runtime_checkable
 
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.normalized import NormalizedSpan
-from tracejury.schemas.trajectory import AgentRun, Trace
+from tracejury.schemas.trajectory import AgentRun, KnownRuns, Trace
 
+from .code_faults import CodeFault, code_faults
+from .endings import Ending, endings
 from .evidence import OwnText
+from .executions import Execution, executions
 from .facts import RunFacts
-from .memory import SuiteMemory
-from .rest_of_trace import Reads, RestOfTrace
+from .later_calls import Worked, last_worked, missed_again
+from .read_runs import read_runs
 
 __all__ = ["Context", "Detector", "RuleScope", "scope_of"]
 
-Q = TypeVar("Q", bound=Hashable)
-T = TypeVar("T")
-
 
 class RuleScope(StrEnum):
-    """The part of a trace that the findings of a rule at a place follow from.
+    """The part of a trace that the findings of a rule at a place follow from (docs/detectors.md).
 
     Of everything else only structure counts: the ids and names of the other agent runs, and which started which.
     """
@@ -34,47 +36,30 @@ class RuleScope(StrEnum):
 
 
 class Context:
-    """State shared by the detectors of one pass over a trace: each text and each run is analysed once.
+    """What the detectors of one judging of a trace share, each computed at first use.
 
-    `memory` may outlive the pass (hand the same one in again while a trace is open); it holds nothing but what follows
-    from the trace, so it never changes an outcome.
-
-    What a rule of one run asks about the rest of the trace is noted: as long as the run and the answers stay, so does
-    what the rule found. A rule that reads `trace` or the facts of other runs is run at each pass.
+    `spans`: the trace's spans by id. All but `trace`, `spans` and what is said of one run (`run`, `finished`, `place`)
+    looks at other runs: only rules of a whole trace may ask for it.
     """
 
-    def __init__(self, trace: Trace, memory: SuiteMemory | None = None) -> None:
-        self.memory = memory if memory is not None else SuiteMemory()
-        self._rest = RestOfTrace(trace, self.memory)
-        self._reads: Reads | None = None
+    def __init__(self, trace: Trace, known: KnownRuns | None = None) -> None:
+        self.trace, self._known = trace, known if known is not None else {}
+        self.spans: Mapping[str, NormalizedSpan] = trace.spans
 
-    @property
-    def trace(self) -> Trace:
-        """The trace that is judged."""
-        self._reads = None
-        return self._rest.trace
-
-    @property
+    @cached_property
     def facts(self) -> Mapping[str, RunFacts]:
-        """The facts of all runs by id, computed at first use."""
-        self._reads = None
-        return self._rest.facts
-
-    @property
-    def spans(self) -> Mapping[str, NormalizedSpan]:
-        """The trace's spans by id."""
-        self._reads = None
-        return self._rest.trace.spans
+        """The facts of all runs by id."""
+        return read_runs(self.trace, self._known)
 
     @cached_property
     def own_text(self) -> OwnText:
         """The own texts of the trace's spans, and their places."""
-        return OwnText(self._rest.trace, known=self.memory.places)
+        return OwnText(self.trace)
 
     def place(self, run: AgentRun, span_id: str) -> tuple[NormalizedSpan, int] | None:
         """A span of a run's turns, with the index of its turn; None for one that is in none of them."""
         place = self.own_text.in_run(span_id, run.id)
-        return (self._rest.trace.spans[span_id], place[1].index) if place is not None else None
+        return (self.spans[span_id], place[1].index) if place is not None else None
 
     def run(self, run: AgentRun) -> RunFacts:
         """The facts of one run of the trace."""
@@ -84,28 +69,42 @@ class Context:
         """Whether the run's own span has ended, so that an absence in it means something."""
         return self.facts[run.id].settled
 
-    def once(self, find: Callable[[RunFacts], Iterable[T]], facts: RunFacts) -> tuple[T, ...]:
-        """All that `find` finds in a run, computed at first use, where several rules look for the same."""
-        return facts.once(find)
+    @cached_property
+    def endings(self) -> Mapping[str, Ending]:
+        """How the runs ended that failed, by run id."""
+        return endings(self.trace)
 
-    def ask(self, question: Callable[[RestOfTrace, Q], T], about: Q) -> T:
-        """The answer to a question about the rest of the trace: a method of `RestOfTrace` and its argument."""
-        answer = question(self._rest, about)
-        if self._reads is not None:
-            self._reads[question.__name__, about] = answer
-        return answer
+    @cached_property
+    def last_worked(self) -> Worked:
+        """When tools last worked."""
+        return last_worked(self.facts.values())
 
-    def note(self) -> None:
-        """Note what is asked from now on."""
-        self._reads = {}
+    @cached_property
+    def missed_again(self) -> Mapping[str, str]:
+        """The next call, in another run, that did not find the file either that a span's call did not find."""
+        return missed_again(self.facts.values())
 
-    def noted(self) -> Reads | None:
-        """What was asked since `note`, and the answers; None where something else was read, too."""
-        return self._reads
+    @cached_property
+    def _executions(self) -> tuple[Execution, ...]:
+        return executions(self.facts)
 
-    def still(self, reads: Reads) -> bool:
-        """Whether the answers to what was asked at an earlier pass are the same."""
-        return self._rest.still(reads)
+    @cached_property
+    def failed_code(self) -> Mapping[str, tuple[CodeFault, ...]]:
+        """Code that failed, by the run of its first failure."""
+        return self._faults(attrgetter("failed"))
+
+    @cached_property
+    def empty_code(self) -> Mapping[str, tuple[CodeFault, ...]]:
+        """Code that ran and brought nothing, by the run in which it did first."""
+        return self._faults(attrgetter("empty"))
+
+    def _faults(self, went_wrong: Callable[[Execution], bool]) -> Mapping[str, tuple[CodeFault, ...]]:
+        found: defaultdict[str, tuple[CodeFault, ...]] = defaultdict(tuple)
+        for fault in code_faults(self._executions, went_wrong):
+            first = fault.failures[0]
+            if first.author is not None and first.run is not None:
+                found[first.run.run.id] += (fault,)
+        return found
 
 
 @runtime_checkable

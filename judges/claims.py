@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
@@ -44,27 +43,12 @@ def statement(turn: TurnFacts) -> str:
 
 def gives_up_honestly(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether a turn admits that nothing was obtained, and claims nothing."""
-    return _remembered("honest", facts, turn, _gives_up)
+    return facts.of_turn(_gives_up, turn)
 
 
 def needs_no_support(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether a turn's statement needs no look-up: it admits a failure, asks, or restates its input."""
-    return gives_up_honestly(facts, turn) or _remembered("unclaiming", facts, turn, _asks_or_restates)
-
-
-Seen = Callable[[], Sequence[str]]
-"""Gives the texts that a turn's statement may come from; most statements are judged without."""
-
-
-def _remembered(
-    question: str, facts: RunFacts, turn: TurnFacts, answer: Callable[[TurnFacts, str, Seen], bool]
-) -> bool:
-    key = (question, turn.position)
-    if key not in facts.memo:
-        text = statement(turn)
-        facts.memo[key] = bool(text.strip()) and answer(turn, text, partial(_seen, facts, turn))
-    remembered: bool = facts.memo[key]
-    return remembered
+    return gives_up_honestly(facts, turn) or facts.of_turn(_asks_or_restates, turn)
 
 
 _MOST_SEEN: Final = 300_000
@@ -72,6 +56,7 @@ _MOST_SEEN: Final = 300_000
 
 
 def _seen(facts: RunFacts, turn: TurnFacts) -> list[str]:
+    """The texts that a turn's statement may come from."""
     seen = facts.texts_until(turn.position)
     texts, left = list(seen[:1]), _MOST_SEEN
     for text in islice(reversed(seen), len(seen) - 1):
@@ -82,12 +67,14 @@ def _seen(facts: RunFacts, turn: TurnFacts) -> list[str]:
     return texts
 
 
-def _gives_up(_: TurnFacts, text: str, seen: Seen) -> bool:
-    return may_abstain(text) and abstains(text, seen())
+def _gives_up(facts: RunFacts, turn: TurnFacts) -> bool:
+    text = statement(turn)
+    return bool(text.strip()) and may_abstain(text) and abstains(text, _seen(facts, turn))
 
 
-def _asks_or_restates(turn: TurnFacts, text: str, seen: Seen) -> bool:
-    return asks(text, texts := seen()) or _restates(turn, text, texts)
+def _asks_or_restates(facts: RunFacts, turn: TurnFacts) -> bool:
+    text, seen = statement(turn), _seen(facts, turn)
+    return bool(text.strip()) and (asks(text, seen) or _restates(turn, text, seen))
 
 
 def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
@@ -104,12 +91,8 @@ def _restates(turn: TurnFacts, text: str, seen: Sequence[str]) -> bool:
 
 def states_unseen_number(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether a turn states a number that no text which it was sent holds, in whatever notation."""
-    return _remembered("unseen", facts, turn, _has_unseen_number)
-
-
-def _has_unseen_number(_: TurnFacts, text: str, seen: Seen) -> bool:
-    numbers = {_digits(n) for n in _NUMBER.findall(text[:_ANSWER_READ])}
-    return bool(numbers) and not numbers <= {_digits(n) for s in seen() for n in _NUMBER.findall(s)}
+    numbers = {_digits(n) for n in _NUMBER.findall(statement(turn)[:_ANSWER_READ])}
+    return bool(numbers) and not numbers <= {_digits(n) for s in _seen(facts, turn) for n in _NUMBER.findall(s)}
 
 
 def _digits(number: str) -> str:

@@ -11,7 +11,7 @@ from tracejury.schemas.normalized import Json
 from .exit_status import Ended, ended, reports
 from .failure_text import FailureKind, classify
 from .names import code_argument, reads, words_of
-from .wording import WORDINGS
+from .wording import WORDINGS, holds_any
 
 _COMMANDS: Final = WORDINGS["commands"]
 _LOOKERS: Final = frozenset(_COMMANDS["answer_by_status"])
@@ -65,6 +65,11 @@ def runs_code(tool: str, arguments: Json) -> bool:
 
 _CODE: Final = frozenset(_COMMANDS["arguments"])
 _RUNS: Final = frozenset(_COMMANDS["tools"])
+
+
+def reaches_out(code: str) -> bool:
+    """Whether code reads files, runs commands or asks services."""
+    return holds_any(code, WORDINGS["code"]["reaching_out"])
 
 
 def failed(code: str, end: Ended) -> bool:

@@ -12,12 +12,9 @@ a quote proves that the judge read what was recorded, but need not stand in that
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 from tracejury.schemas.normalized import Json, Message, NormalizedSpan
-from tracejury.schemas.prefixes import shared_prefix
 from tracejury.schemas.shown import folded
 from tracejury.schemas.trajectory import AgentRun, Trace, Turn
 
@@ -88,72 +85,42 @@ def _new_messages(span: NormalizedSpan, turn: Turn | None) -> tuple[Message, ...
     return messages[last + 1 :]
 
 
-@dataclass(frozen=True, slots=True)
-class RunPlaces:
-    """The turns of a run's spans, by id and in order; `counted`: one of two turns counts twice."""
-
-    run: AgentRun
-    turns: dict[str, Turn]
-    counted: int
-
-    @classmethod
-    def of(cls, run: AgentRun, before: RunPlaces | None = None) -> RunPlaces:
-        """Those of a run; `before`: as it was, whose first turns may be the same."""
-        same, turns = 0, dict[str, Turn]()
-        if before is not None and before.counted == len(before.turns):
-            same, turns = shared_prefix(before.run.turns, run.turns), dict(before.turns)
-            for span in chain.from_iterable(turn.spans for turn in before.run.turns[same:]):
-                del turns[span.span_id]
-        kept = len(turns)
-        new = [(span.span_id, turn) for turn in run.turns[same:] for span in turn.spans]
-        turns.update(new)
-        return cls(run, turns, kept + len(new))
-
-    @property
-    def spans(self) -> list[str]:
-        """Their ids in order."""
-        return [*([self.run.span.span_id] if self.run.span else ()), *self.turns]
-
-
 class OwnText:
     """Own texts of one trace's spans, collected at first use."""
 
-    def __init__(self, trace: Trace, *, told: bool = False, known: dict[str, RunPlaces] | None = None) -> None:
-        """`known`: the places of runs, by id, as another pass over the trace left them; they are brought up to date."""
+    def __init__(self, trace: Trace, *, told: bool = False) -> None:
         self._trace = trace
         self._told = told_texts(trace) if told else {}
-        self._known: dict[str, RunPlaces] = {} if known is None else known
-        for gone in self._known.keys() - {run.id for run in trace.runs}:
-            del self._known[gone]
-        for run in trace.runs:
-            before = self._known.get(run.id)
-            if before is None or before.run is not run:
-                self._known[run.id] = RunPlaces.of(run, before)
+        self._runs = {run.id: run for run in trace.runs}
+        self._turns: dict[str, dict[str, Turn]] = {}
         self._raw: dict[str, list[str]] = {}
         self._made: dict[str, dict[str, str]] = {}
         self._tolerant: dict[str, list[Folded]] = {}
         self._searches = 0
 
+    def _turns_in(self, run_id: str) -> dict[str, Turn]:
+        """The turns of a run's spans, by id and in order."""
+        if run_id not in self._turns:
+            run = self._runs.get(run_id)
+            self._turns[run_id] = {s.span_id: turn for turn in run.turns for s in turn.spans} if run is not None else {}
+        return self._turns[run_id]
+
     @cached_property
-    def _runs(self) -> dict[str, str]:
+    def _run_ids(self) -> dict[str, str]:
         """The runs of the spans."""
-        runs: dict[str, str] = {}
-        for run in self._trace.runs:
-            runs |= dict.fromkeys(self._known[run.id].turns, run.id)
-        return runs
+        return {span_id: run_id for run_id in self._runs for span_id in self._turns_in(run_id)}
 
     def place(self, span_id: str, run_id: str = "") -> tuple[AgentRun, Turn] | None:
         """The run and turn that the span belongs to; it is looked for in that run first."""
         return self.in_run(span_id, run_id) or self._place(span_id)
 
     def _place(self, span_id: str) -> tuple[AgentRun, Turn] | None:
-        return self.in_run(span_id, self._runs.get(span_id, ""))
+        return self.in_run(span_id, self._run_ids.get(span_id, ""))
 
     def in_run(self, span_id: str, run_id: str) -> tuple[AgentRun, Turn] | None:
         """As `place`, in that run alone."""
-        known = self._known.get(run_id)
-        turn = known.turns.get(span_id) if known is not None else None
-        return (known.run, turn) if known is not None and turn is not None else None
+        turn = self._turns_in(run_id).get(span_id)
+        return (self._runs[run_id], turn) if turn is not None else None
 
     def holds(self, span_id: str, evidence: str) -> bool:
         """Whether the span's own text holds the quote: exactly, or as it is shown, but for white space and case."""
@@ -205,18 +172,12 @@ class OwnText:
 
     def search(self, span_id: str, evidence: str) -> str | None:
         """The only other span of the run that holds the quote, None without one; at most MOST_SEARCHES a trace."""
-        return self.beside(span_id, evidence) if self.may_search(span_id) else None
-
-    def may_search(self, span_id: str) -> bool:
-        """Whether the quote of a span is looked for elsewhere in its run; counts it."""
-        allowed = span_id in self._runs and self._searches < MOST_SEARCHES
-        self._searches += allowed
-        return allowed
-
-    def beside(self, span_id: str, evidence: str) -> str | None:
-        """The only other span of a span's run that holds the quote, None without one."""
-        run = self._known[self._runs[span_id]]
-        others = [other for other in run.spans if other != span_id and self.holds(other, evidence)]
+        if span_id not in self._run_ids or self._searches >= MOST_SEARCHES:
+            return None
+        self._searches += 1
+        run = self._runs[self._run_ids[span_id]]
+        spans = [*([run.span.span_id] if run.span else ()), *self._turns_in(run.id)]
+        others = [other for other in spans if other != span_id and self.holds(other, evidence)]
         return others[0] if len(others) == 1 else None
 
     def _pieces(self, span_id: str) -> list[str]:

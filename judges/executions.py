@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tracejury.schemas.text.code_blocks import code_of
-from tracejury.schemas.trajectory import ToolCall
 
 from .commands import failed
 from .exit_status import Ended, ended
@@ -61,18 +60,15 @@ class _Writing:
     code: str
 
 
-def executions(facts: Mapping[str, RunFacts], ends: dict[str, Ended | None]) -> tuple[Execution, ...]:
-    """All executions of a trace whose end is known, in order of time; each once, whoever reads of it.
-
-    `ends`: how the programs ended that messages tell of, by their text; kept while the trace grows.
-    """
+def executions(facts: Mapping[str, RunFacts]) -> tuple[Execution, ...]:
+    """All executions of a trace whose end is known, in order of time; each once, whoever reads of it."""
     runs = list(facts.values())
     found = [e for run in runs for e in run.once(_called)]
-    told = _untold(runs, ends) if any(map(_leaves_code, runs)) else []
+    told = list(_untold(runs)) if any(map(_leaves_code, runs)) else []
     if told or any(e.run is None for e in found):
         writings = sorted((w for run in runs for w in run.once(_writings)), key=lambda w: w.at)
         found = [_of_author(e, writings) if e.run is None else e for e in found]
-        found += _written(told, writings, ends)
+        found += _written(told, writings)
     return tuple(sorted(found, key=lambda e: (e.at, e.span_id)))
 
 
@@ -100,17 +96,13 @@ def _writing(run: RunFacts, turn: TurnFacts) -> Iterator[_Writing]:
 
 def _called(run: RunFacts) -> Iterator[Execution]:
     """Executions by tools: a call whose result tells how a program ended; nobody's in a turn without a model's call."""
-    for turn, (call, end) in run.in_turns(_ended_calls):
+    for turn, facts in run.calls:
+        call, end = facts.call, facts.end
+        if end is None or facts.role is Role.FINAL or not (end.framed or facts.runs_code):
+            continue
         author = turn if turn.turn.llm is not None else None
         at, span_id = (call.span.raw.start, call.span.span_id) if call.span else (_start(turn), "")
         yield Execution(at, code_argument(call.arguments), end, run if author else None, author, span_id)
-
-
-def _ended_calls(turn: TurnFacts) -> Iterator[tuple[ToolCall, Ended]]:
-    for facts in turn.calls:
-        end = facts.end
-        if end is not None and facts.role is not Role.FINAL and (end.framed or facts.runs_code):
-            yield facts.call, end
 
 
 def _of_author(execution: Execution, writings: Sequence[_Writing]) -> Execution:
@@ -130,7 +122,7 @@ class _Told:
 
 def _results(run: RunFacts) -> Iterator[tuple[str, int]]:
     """The texts of the results of a run's calls, and how often each came."""
-    return iter(Counter(c.call.result.strip() for t in run.turns for c in t.calls if c.call.result).items())
+    return iter(Counter(c.call.result.strip() for _, c in run.calls if c.call.result).items())
 
 
 def _told(run: RunFacts) -> Iterator[_Told]:
@@ -147,33 +139,28 @@ def _told(run: RunFacts) -> Iterator[_Told]:
                 yield _Told(text, seen[text], turn, at)
 
 
-def _untold(runs: Sequence[RunFacts], ends: dict[str, Ended | None]) -> list[_Told]:
-    """The messages that are the first to tell how a program ended: results of calls were read already."""
+def _untold(runs: Sequence[RunFacts]) -> Iterator[tuple[_Told, Ended]]:
+    """The messages that are the first to tell how a program ended, and how: results of calls were read already."""
     first: dict[tuple[str, int], _Told] = {}
     for run in runs:
         for one in run.once(_told):
             first.setdefault((one.text, one.number), one)
-    for text, _ in first:
-        if text not in ends:
-            ends[text] = ended(text)
-    telling = [one for one in first.values() if ends[one.text] is not None]
+    ends = {text: end for text in {text for text, _ in first} if (end := ended(text)) is not None}
     results: Counter[str] = Counter()
-    for run in runs if telling else ():
+    for run in runs if ends else ():
         results.update(dict(run.once(_results)))
-    return [one for one in telling if one.number > results[one.text]]
+    telling = (one for one in first.values() if one.text in ends)
+    return ((one, ends[one.text]) for one in telling if one.number > results[one.text])
 
 
-def _written(
-    told: Iterable[_Told], writings: Sequence[_Writing], ends: Mapping[str, Ended | None]
-) -> Iterator[Execution]:
+def _written(told: Iterable[tuple[_Told, Ended]], writings: Sequence[_Writing]) -> Iterator[Execution]:
     """The executions that messages tell of, by whoever wrote the code."""
     spoken = {text: w for w in writings if (text := w.text.strip())}
-    for one in told:
-        end = ends[one.text]
+    for one, end in told:
         said = (m.text.strip() for m in reversed(one.turn.turn.new_messages[: one.at + 1]))
         speaker = next((spoken[text] for text in said if text in spoken), None)
         writing = speaker if speaker and speaker.code else _author("", _start(one.turn), writings)
-        if end is not None and writing is not None and _is_left(writing.turn):
+        if writing is not None and _is_left(writing.turn):
             yield Execution(writing.at, writing.code, end, writing.run, writing.turn, "")
 
 

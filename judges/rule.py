@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.taxonomy import Dimension, Severity
@@ -13,7 +12,6 @@ from tracejury.schemas.trajectory import Trace
 from .base import Context, RuleScope
 from .facts import RunFacts
 from .quoting import quote_content
-from .rest_of_trace import RestOfTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Hit:
 Find = Callable[[RunFacts, Context], Iterable[Hit]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RunRule:
     """A detector that looks at one agent run at a time.
 
@@ -64,21 +62,23 @@ class RunRule:
     def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:
         """One draft a hit, in order of the runs."""
         del trace
-        apt = (facts for facts in ctx.facts.values() if self.looks_at(facts))
-        return (self._draft(hit, facts, ctx) for facts in apt for hit in self.find(facts, ctx))
+        for facts in ctx.facts.values():
+            if (self.of_absence and not facts.settled) or (self.of_failure and not facts.troubled):
+                continue
+            if self.scope is RuleScope.TRACE:
+                yield from self._drafts(facts, ctx)
+            else:
+                if self not in facts.memo:
+                    facts.memo[self] = tuple(self._drafts(facts, ctx))
+                yield from facts.memo[self]
 
-    def looks_at(self, facts: RunFacts) -> bool:
-        """Whether it may find anything in the run at all."""
-        return (facts.settled or not self.of_absence) and (facts.troubled or not self.of_failure)
-
-    def detect_in(self, facts: RunFacts, ctx: Context, most: int) -> list[Draft]:
-        """One draft a hit in a run that it looks at, at most so many."""
-        hits = list(islice(self.find(facts, ctx), most))
-        return [self._draft(hit, facts, ctx) for hit in hits] if hits else []
+    def _drafts(self, facts: RunFacts, ctx: Context) -> Iterator[Draft]:
+        for hit in self.find(facts, ctx):
+            yield self._draft(hit, facts, ctx)
 
     def _draft(self, hit: Hit, facts: RunFacts, ctx: Context) -> Draft:
         place = ctx.place(facts.run, hit.span_id)
-        span, turn = place or (ctx.ask(RestOfTrace.span, hit.span_id), hit.turn)
+        span, turn = place or (ctx.spans[hit.span_id], hit.turn)
         empty = hit.evidence.strip() in ("", span.raw.name)
         return Draft(
             judge=self.name,

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import chain
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Final, Protocol
 
 from tracejury.schemas.findings import Draft, Finding, finding_id, fingerprint
-from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 
 from .base import Context, Detector
-from .evidence import OwnText, is_quote
-from .memory import PlacedDraft, RuleDrafts, SuiteMemory
-from .rule import RunRule
-from .rule_runs import MAX_DRAFTS, run_detector, run_rules
+from .evidence import OwnText
 from .rule_settings import RuleSettings
+from .validate_draft import validation_error
 
-__all__ = ["MAX_DRAFTS", "Ranker", "Suite", "SuiteResult"]
+MAX_DRAFTS: Final = 10_000
+"""Drafts taken from one detector for one trace; more is a failure of the detector."""
 
 NO_SETTINGS: Final = RuleSettings()
 
@@ -61,85 +60,65 @@ class Suite:
         self._ranker, self._settings = ranker, settings
         self.version: str = _version(self.detectors, ranker.version if ranker else "", settings.version)
 
-    def judge(self, trace: Trace, memory: SuiteMemory | None = None) -> SuiteResult:
+    def judge(self, trace: Trace, known: KnownRuns | None = None) -> SuiteResult:
         """Findings of all detectors in `trace`, sorted by span, category and judge; never raises for a detector.
 
-        Only closed turns are judged. `memory` may be kept by the caller between passes over a growing trace: it
-        saves work and changes nothing.
+        Only closed turns are judged. `known` may be kept by the caller between judgings of one trace: it saves work and
+        changes nothing.
         """
-        ctx = Context(trace, memory)
+        ctx = Context(trace, known)
         failures = list(self.unloaded)
-        drafts: list[PlacedDraft] = []
+        drafts: list[Draft] = []
         detectors: Sequence[Detector] = self.detectors
         if self._settings.settings:
             detectors = [d for d in detectors if self._settings.allows(d.name, trace.service)]
-        for detector, found in zip(detectors, _run_all(detectors, trace, ctx), strict=True):
-            drafts += found.drafts
-            if found.failure:
-                failures.append((detector.name, found.failure))
-        gate = _Gate(trace, ctx.own_text)
-        passed = [placed for draft in drafts if (placed := gate.place(draft)) is not None]
+        for detector in detectors:
+            found, failure = _found(detector, trace, ctx)
+            drafts += found
+            if failure:
+                failures.append((detector.name, failure))
+        passed, dropped = _placed(trace, drafts, ctx.own_text)
         if self._ranker is not None:
             passed = self._ranker.rank(ctx, passed)
         passed = self._settings.lowered(passed, trace.service)
-        return SuiteResult(_identify(trace, passed, ctx.memory), tuple(failures), gate.dropped)
+        return SuiteResult(_identify(trace, passed), tuple(failures), dropped)
 
 
-def _run_all(detectors: Sequence[Detector], trace: Trace, ctx: Context) -> Iterator[RuleDrafts]:
-    """The valid drafts of each detector; those of rules that look at one run are known where nothing changed."""
-    rules = tuple(d for d in detectors if isinstance(d, RunRule))
-    by_rule = iter(run_rules(rules, ctx))
-    return (next(by_rule) if isinstance(d, RunRule) else run_detector(d, trace, ctx) for d in detectors)
+def _found(detector: Detector, trace: Trace, ctx: Context) -> tuple[list[Draft], str]:
+    """The valid ones of the drafts that a detector yields, and why it failed ("" where it did not)."""
+    try:
+        drafts = list(islice(detector.detect(trace, ctx), MAX_DRAFTS + 1))
+        if not drafts:
+            return [], ""
+        if len(drafts) > MAX_DRAFTS:
+            return [], f"more than {MAX_DRAFTS} drafts for one trace"
+        invalid = [validation_error(draft, trace.spans) for draft in drafts]
+    except Exception as error:  # noqa: BLE001 - whatever a user's detector raises must not cost the others' findings
+        return [], f"{type(error).__name__}: {error}"[:200].replace("\n", " ")
+    valid = [draft for draft, why in zip(drafts, invalid, strict=True) if not why]
+    own = [draft if draft.judge == detector.name else replace(draft, judge=detector.name) for draft in valid]
+    return own, next(filter(None, invalid), "")
 
 
-@dataclass(slots=True)
-class _Gate:
-    """Moves each draft to the span that holds its evidence, in a closed turn, or drops it."""
-
-    trace: Trace
-    own: OwnText
-    dropped: int = 0
-
-    def place(self, found: PlacedDraft) -> Draft | None:
-        draft = found.draft
-        span_id = self._settle(found)
+def _placed(trace: Trace, drafts: Iterable[Draft], own: OwnText) -> tuple[list[Draft], int]:
+    """The drafts in closed turns, each at the span that holds its evidence; and of how many none does."""
+    placed: list[Draft] = []
+    dropped = 0
+    for draft in drafts:
+        span_id = own.settle(draft.span_id, draft.evidence)
         if span_id is None:
-            self.dropped += 1
-            return None
-        place = self.own.place(span_id, draft.agent_run_id)
-        if place is None:
-            return draft if draft.span_id == span_id else replace(draft, span_id=span_id)
-        run, turn = place
-        if self.trace.state is TraceState.OPEN and not turn.closed:
-            return None
-        known = found.placed or draft
-        if (known.span_id, known.agent_run_id, known.turn) != (span_id, run.id, turn.index):
-            known = replace(draft, span_id=span_id, agent_run_id=run.id, turn=turn.index)
-        found.placed = known
-        return known
-
-    def _settle(self, found: PlacedDraft) -> str | None:
-        """The span that holds the evidence; looked for once while the run stays as it is."""
-        span_id, evidence = found.draft.span_id, found.draft.evidence
-        if not is_quote(evidence):
-            return None
-        place = self.own.place(span_id, found.draft.agent_run_id)
-        if place is None or place[0].id != found.draft.agent_run_id:
-            found.holds, found.searched = None, False
-        elif found.turn is not place[1]:
-            found.holds, found.turn = None, place[1]
-        if found.holds is None:
-            found.holds = self.own.holds(span_id, evidence)
-        if found.holds:
-            return span_id
-        if not self.own.may_search(span_id):
-            return None
-        if not found.searched:
-            found.moved, found.searched = self.own.beside(span_id, evidence), True
-        return found.moved
+            dropped += 1
+            continue
+        place = own.place(span_id, draft.agent_run_id)
+        run_id, index = (place[0].id, place[1].index) if place is not None else (draft.agent_run_id, draft.turn)
+        if place is not None and trace.state is TraceState.OPEN and not place[1].closed:
+            continue
+        moved = (draft.span_id, draft.agent_run_id, draft.turn) != (span_id, run_id, index)
+        placed.append(replace(draft, span_id=span_id, agent_run_id=run_id, turn=index) if moved else draft)
+    return placed, dropped
 
 
-def _identify(trace: Trace, drafts: Sequence[Draft], memory: SuiteMemory) -> tuple[Finding, ...]:
+def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
     """One finding a rule, span and category (the surest), with ids and links."""
     best: dict[tuple[str, str, str, str], Draft] = {}
     for draft in sorted(drafts, key=_preference):
@@ -150,16 +129,11 @@ def _identify(trace: Trace, drafts: Sequence[Draft], memory: SuiteMemory) -> tup
         for other in draft.linked:
             partners.setdefault((draft.span_id, other), []).append(own_id)
     findings: list[Finding] = []
-    known, memory.findings = memory.findings, {}
     for own_id, draft in kept:
         # Two findings are anchors of one claim where each names the other's span.
         others = [partners.get((other, draft.span_id), ()) for other in draft.linked if other != draft.span_id]
-        made_of = draft, tuple(dict.fromkeys(chain.from_iterable(others))), trace.home(draft.span_id)
-        made = known.get(own_id)
-        if made is None or made[0] != made_of:
-            made = made_of, _finding(trace.tenant, own_id, *made_of)
-        memory.findings[own_id] = made
-        findings.append(made[1])
+        linked = tuple(dict.fromkeys(chain.from_iterable(others)))
+        findings.append(_finding(trace.tenant, own_id, draft, linked, trace.home(draft.span_id)))
     return tuple(findings)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import LogRecord, Span
-from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.trajectory import KnownRuns, TraceState
 
 from .normalize import normalize
 from .trace_rows import TraceRows, log_identity, log_size, span_size
@@ -55,7 +55,7 @@ class OpenTrace:
     stored: dict[str, Finding] | None = None
     ledger: Any = None
     joined_to: str | None = None
-    memo: Any = None
+    memo: KnownRuns | None = None
     _ended: bool | None = None
     _normalized: dict[str, NormalizedSpan] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)  # ids, in order

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from tracejury.judges.detectors.failures import tool_evidence
-from tracejury.judges.facts import CallFacts, read_call
+from tracejury.judges.facts import CallFacts
 from tracejury.judges.failure_text import FailureKind, told_at
 from tracejury.judges.names import Role, reads
 from tracejury.judges.quoting import json_text, quote, quote_call
+from tracejury.judges.read_call import read_call
 from tracejury.judges.tool_schema import parameters_of, reason_of_refusal
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.normalized import NormalizedSpan

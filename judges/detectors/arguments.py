@@ -33,7 +33,7 @@ MOST_PATHS: Final = 32
 
 def _invented_path(facts: RunFacts, _: Context) -> Iterator[Hit]:
     checked: set[str] = set()
-    for turn, call in facts.in_turns(failed_calls):
+    for turn, call in facts.once(failed_calls):
         # A command is no path, though it may end like one.
         if not turn.acting or call.role is not Role.ACCESS or call.runs_code:
             continue

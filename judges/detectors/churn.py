@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import islice
-from operator import eq
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tracejury.judges.base import Context
@@ -48,91 +47,67 @@ def _names(words: set[str]) -> bool:
     return any(word[:1].isupper() or word[:1].isdigit() for word in words)
 
 
-def _churn_runs(facts: RunFacts) -> Iterator[tuple[int, TurnFacts, CallFacts]]:
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A call with a free text; `others`: its other arguments."""
+
+    turn: TurnFacts
+    call: ToolCall
+    text: str
+    others: Mapping[str, Any]
+
+    def is_like(self, other: _Query) -> bool:
+        """Whether two calls of a tool ask nearly the same of the same things.
+
+        Any other argument that both have names a thing; one that only one of them has is a filter.
+        """
+        a, b = self.others, other.others
+        return alike(self.text, other.text) and all(a[key] == b[key] for key in a.keys() & b.keys())
+
+
+def _churn_runs(facts: RunFacts) -> Iterator[tuple[int, _Query]]:
     """Queries of one tool under one plan, each like an earlier one of them: their number, and the last."""
-    groups: dict[tuple[int, str], list[CallFacts]] = {}
-    last: dict[tuple[int, str], TurnFacts] = {}
-    for turn, call in facts.in_turns(_queries):
-        key = facts.plan_at[turn.position], call.call.name
-        group = groups.setdefault(key, [])
-        if not group or _is_churned(call, group[-_LOOK_BACK:]):
-            group.append(call)
-            last[key] = turn
-    return ((len(group), last[key], group[-1]) for key, group in groups.items() if len(group) >= CHURNED)
+    groups: dict[tuple[int, str], list[_Query]] = {}
+    for query in _queries(facts):
+        group = groups.setdefault((facts.plan_at[query.turn.position], query.call.name), [])
+        if not group or any(map(query.is_like, group[-_LOOK_BACK:])):
+            group.append(query)
+    return ((len(group), group[-1]) for group in groups.values() if len(group) >= CHURNED)
 
 
 _LOOK_BACK: Final = 4
 
 
-def _is_churned(call: CallFacts, earlier: list[CallFacts]) -> bool:
-    """Whether a call is like one of these; found once for the same ones."""
-    known: tuple[list[CallFacts], bool] | None = call.memo.get(_is_churned)
-    if known is None or known[0] != earlier:
-        known = call.memo[_is_churned] = earlier, any(_same_action(call, other) for other in earlier)
-    return known[1]
-
-
-def _queries(turn: TurnFacts) -> list[CallFacts]:
-    calls = turn.calls if turn.acting else ()
-    made = [c for c in calls if c.role is Role.ACCESS and not c.call.sub_run_id and c.ran is not False]
-    return [call for call in made if _query(call)]
-
-
-def _same_action(one: CallFacts, other: CallFacts) -> bool:
-    """Whether two calls of a tool ask nearly the same of the same things.
-
-    Any other argument that both have names a thing; one that only one of them has is a filter.
-    """
-    a, b = _others(one), _others(other)
-    return alike(_query(one), _query(other)) and all(a[key] == b[key] for key in a.keys() & b.keys())
-
-
-def _others(call: CallFacts) -> dict[str, Any]:
-    return call.once(_other_arguments)
-
-
-def _other_arguments(call: CallFacts) -> dict[str, Any]:
-    arguments, query = call.call.arguments, _query(call)
-    known = arguments.items() if isinstance(arguments, Mapping) else ()
-    return {key: value for key, value in known if value not in (None, query)}
-
-
-def _query(call: CallFacts) -> str:
-    return call.once(_free_text)
-
-
-def _free_text(call: CallFacts) -> str:
-    return free_text(call.call.arguments)
+def _queries(facts: RunFacts) -> Iterator[_Query]:
+    for turn, made in facts.calls:
+        call = made.call
+        if not turn.acting or made.role is not Role.ACCESS or call.sub_run_id or made.ran is False:
+            continue
+        if text := free_text(call.arguments):
+            known = call.arguments.items() if isinstance(call.arguments, Mapping) else ()
+            yield _Query(turn, call, text, {key: value for key, value in known if value not in (None, text)})
 
 
 def _churn(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for number, turn, call in facts.once(_churn_runs):
-        text = f"{call.call.name} is asked for nearly the same {times(number)} under one plan."
-        yield Hit(turn.span_id, quote_call(turn.turn, call.call), text)
+    for number, query in facts.once(_churn_runs):
+        text = f"{query.call.name} is asked for nearly the same {times(number)} under one plan."
+        yield Hit(query.turn.span_id, quote_call(query.turn.turn, query.call), text)
 
 
 def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for number, _turn, call in facts.once(_churn_runs):
-        if call.call.span is not None:
-            text = f"{call.call.name} is asked for nearly the same {times(number)} under one plan."
-            yield Hit(call.call.span.span_id, quote_executed(call.call.span, call.call), text, call.call.span.span_id)
+    for number, query in facts.once(_churn_runs):
+        if (span := query.call.span) is not None:
+            text = f"{query.call.name} is asked for nearly the same {times(number)} under one plan."
+            yield Hit(span.span_id, quote_executed(span, query.call), text, span.span_id)
 
 
 def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
     """Calls of one tool with the same arguments and the same result, at least SAME_CALLS of them in a row."""
-    results = [result for _, result in facts.in_turns(_results)]
-    if not any(map(eq, results, islice(results, 1, None))):
-        return
-    acts = [t for t in facts.turns if t.turn.kind is TurnKind.ACT]
+    acts = [t for t in facts.turns if t.turn.kind is TurnKind.ACT]  # also where the model's call has no span
     calls = [(t, c) for t in acts for c in t.calls if c.role is Role.ACCESS and c.ran]
     # Most runs have no such row, so that what changes need not be known.
     if any(_rows(calls, frozenset())):
         yield from _rows(calls, _changing(acts))
-
-
-def _results(turn: TurnFacts) -> list[str]:
-    calls = turn.calls if turn.turn.kind is TurnKind.ACT else ()  # also where the model's call has no span
-    return [c.call.result for c in calls if c.role is Role.ACCESS and c.call.result is not None]
 
 
 def _rows(
@@ -145,7 +120,7 @@ def _rows(
             if len(current) >= SAME_CALLS:
                 yield current
             current = []
-        if call.failure is None and not (changing and call.once(_key) in changing):
+        if call.failure is None and not (changing and _key(call) in changing):
             current.append((turn, call))
     if len(current) >= SAME_CALLS:
         yield current
@@ -156,7 +131,7 @@ def _changing(acts: Iterable[TurnFacts]) -> set[str]:
     results: dict[str, str | None] = {}
     changing: set[str] = set()
     for call in (c for t in acts for c in t.calls if c.ran):
-        key, result = call.once(_key), call.call.result
+        key, result = _key(call), call.call.result
         if results.setdefault(key, result) != result:
             changing.add(key)
     return changing

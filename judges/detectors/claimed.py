@@ -16,9 +16,8 @@ from typing import Any, Final
 
 from tracejury.judges.base import Context
 from tracejury.judges.claims import gives_up_honestly, statement
-from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.facts import RunFacts, TurnFacts, opening_messages
 from tracejury.judges.figures import Detail, Support, details
-from tracejury.judges.history import opening_messages
 from tracejury.judges.names import Role, reads, words_of
 from tracejury.judges.quoting import json_text, quote
 from tracejury.judges.rule import Hit, rule
@@ -139,15 +138,15 @@ MOST_SEEN: Final = 1_000_000
 """Characters that details are looked for in; of a run that was told more, no absence is claimed."""
 
 
-def _details(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for last, detail in ctx.once(_unsupported, facts):
+def _details(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for last, detail in facts.once(_unsupported):
         text = f"{detail.text[:80]!r} stands in nothing that the run was told, and nothing there makes it."
         yield Hit(last.span_id, quote(last.text, max(0, last.text.find(detail.text))), text)
 
 
-def _contradictions(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+def _contradictions(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """A number beside the name of a value that a result has as another number, which the answer does not give."""
-    for last, detail in ctx.once(_unsupported, facts):
+    for last, detail in facts.once(_unsupported):
         answer = statement(last)
         sentence = next((m.group().lower() for m in _SENTENCE.finditer(answer) if detail.text in m.group()), "")
         for name, value in _values(facts):

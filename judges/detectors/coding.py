@@ -51,7 +51,7 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 def _unapplied(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for turn, failed in facts.in_turns(failed_calls) if facts.acts else ():
+    for turn, failed in facts.once(failed_calls) if facts.acts else ():
         call = failed.call
         broke = failed.failure is not None and failed.failure.kind is FailureKind.EXIT and turn.span_id
         if broke and edits(call.name, call.arguments) and unapplied(call.result or ""):

@@ -13,7 +13,6 @@ from tracejury.judges.failure_text import OUTAGES, FailureKind
 from tracejury.judges.names import reads
 from tracejury.judges.phrases import count
 from tracejury.judges.quoting import quote, quote_call
-from tracejury.judges.rest_of_trace import RestOfTrace
 from tracejury.judges.rule import Hit, rule
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TurnKind
@@ -81,7 +80,7 @@ def _mid_plan(facts: RunFacts, _: Context) -> Iterator[Hit]:
 _FIRST_PLAN: Final = 3
 
 
-def _step_limit(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+def _step_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """A closing call words the answer after the last step, or the last step is a call after which nothing is said."""
     limit = facts.run.max_steps
     if limit is None or not facts.settled or len(facts.acts) < limit:
@@ -93,14 +92,14 @@ def _step_limit(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         yield Hit(closing.span_id, quote(closing.text.strip()), text, severity=severity)
     elif len(facts.acts) == limit and not facts.run.answer:
         last = facts.acts[-1]
-        if last.calls and not last.answers and not _hands_over(last, ctx):
+        if last.calls and not last.answers and not _hands_over(last):
             yield Hit(last.span_id, quote_call(last.turn, last.calls[-1].call), text, severity=severity)
 
 
-def _hands_over(turn: TurnFacts, ctx: Context) -> bool:
+def _hands_over(turn: TurnFacts) -> bool:
     """Whether an agent that the turn started speaks on: what it answered did not come back as the call's result."""
     told = [call.call.result or "" for call in turn.calls]
-    answers = [answer for _, answer in ctx.ask(RestOfTrace.started, turn.turn.sub_run_ids)]
+    answers = [run.answer for run in turn.started if run.id in turn.turn.sub_run_ids]
     return any(not answer or not any(answer in result for result in told) for answer in answers)
 
 
@@ -121,18 +120,15 @@ def _tools(turn: TurnFacts) -> bool:
 
 
 def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    return (hit for _, hit in facts.in_turns(_cut_off))
-
-
-def _cut_off(turn: TurnFacts) -> Iterator[Hit]:
-    llm = turn.turn.llm
-    if llm is None:
-        return
-    cut = any(r.lower() in _CUT for r in llm.finish_reasons)
-    full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
-    if cut or full:
-        text = "The output reached its limit of length and was cut off."
-        yield Hit(turn.span_id, quote(turn.text.strip()[-_TAIL:]), text)
+    for turn in facts.turns:
+        llm = turn.turn.llm
+        if llm is None:
+            continue
+        cut = any(r.lower() in _CUT for r in llm.finish_reasons)
+        full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
+        if cut or full:
+            text = "The output reached its limit of length and was cut off."
+            yield Hit(turn.span_id, quote(turn.text.strip()[-_TAIL:]), text)
 
 
 _CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})

@@ -14,7 +14,6 @@ from tracejury.judges.base import Context
 from tracejury.judges.endings import EndKind
 from tracejury.judges.facts import RunFacts, TurnFacts
 from tracejury.judges.quoting import quote
-from tracejury.judges.rest_of_trace import RestOfTrace
 from tracejury.judges.rule import Hit, rule
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import AgentRun, TurnKind
@@ -29,7 +28,7 @@ _KINDS: Final[tuple[tuple[str, EndKind, str, str, str], ...]] = (
 
 
 def _ended(facts: RunFacts, ctx: Context, *, kind: EndKind, how: str) -> Iterator[Hit]:
-    ending = ctx.ask(RestOfTrace.ending, facts.run.id)
+    ending = ctx.endings.get(facts.run.id)
     if ending is None or ending.relayed or ending.kind is not kind:
         return
     yield Hit(
@@ -50,7 +49,7 @@ _BESIDE: Final = 0.4
 def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     """The model's last reply holds neither text nor a call, in a run whose other content was recorded."""
     last = next((turn for turn in reversed(facts.turns) if turn.turn.kind is not TurnKind.INNER), None)
-    if last is None or last.turn.llm is None or _gave(facts.run, last) or ctx.ask(RestOfTrace.ending, facts.run.id):
+    if last is None or last.turn.llm is None or _gave(facts.run, last) or facts.run.id in ctx.endings:
         return
     llm = last.turn.llm
     said = any(m.text or m.tool_requests or m.reasoning for m in llm.output_messages)

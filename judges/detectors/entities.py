@@ -77,7 +77,7 @@ def _altered(facts: RunFacts, _: Context) -> Iterator[Hit]:
     left, goal = MOST_CALLS, _Goal(facts.run.goal[:_GOAL_READ])
     for turn in facts.acts:
         for call in turn.calls:
-            text, names = call.once(_named) if left else ("", ())
+            text, names = _named(call) if left else ("", ())
             if not text:
                 continue
             left -= 1

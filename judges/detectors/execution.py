@@ -17,13 +17,12 @@ from tracejury.judges.facts import RunFacts, TurnFacts
 from tracejury.judges.names import text_of
 from tracejury.judges.phrases import times
 from tracejury.judges.quoting import quote
-from tracejury.judges.rest_of_trace import RestOfTrace
 from tracejury.judges.rule import Hit, rule
 from tracejury.schemas.taxonomy import Severity
 
 
 def _failed(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for fault in ctx.ask(RestOfTrace.failed_code, facts.run.id):
+    for fault in ctx.failed_code.get(facts.run.id, ()):
         first = fault.failures[0]
         if first.author is not None and not fault.same:
             yield _hit(fault, first, first.author)
@@ -31,7 +30,7 @@ def _failed(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
 
 def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     """Code that ran and brought nothing, and that no later version mended."""
-    for fault in ctx.ask(RestOfTrace.empty_code, facts.run.id):
+    for fault in ctx.empty_code.get(facts.run.id, ()):
         first = fault.failures[0]
         if first.author is not None and not fault.same:
             text = f"The code of this step ran and put out only {first.end.output.strip()[:_SAID]!r}."

@@ -16,10 +16,8 @@ from tracejury.judges.claims import gives_up_honestly
 from tracejury.judges.facts import SURVEYS, CallFacts, RunFacts, TurnFacts, failed_calls
 from tracejury.judges.failure_text import OUTAGES, StepFailure, told_at
 from tracejury.judges.failure_text import FailureKind as F
-from tracejury.judges.mending import start_of
+from tracejury.judges.later_calls import retries, start_of
 from tracejury.judges.quoting import quote, quote_call, quote_executed
-from tracejury.judges.rest_of_trace import RestOfTrace
-from tracejury.judges.retries import retries
 from tracejury.judges.rule import Hit, RunRule, rule
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.taxonomy import Severity
@@ -110,7 +108,8 @@ def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> It
 
 
 def _failing(facts: RunFacts) -> Iterator[TurnFacts]:
-    again = {turn.position for turns in (*same_steps(facts), *_unreadable(facts).values()) for turn in turns}
+    rows = (*same_steps(facts), *(again for _, again in facts.once(_unreadable)))
+    again = {turn.position for turns in rows for turn in turns}
     return (t for t in facts.turns if t.failure is not None and t.turn.llm is not None and t.position not in again)
 
 
@@ -120,7 +119,7 @@ def severity_of(ctx: Context, facts: RunFacts, turn: TurnFacts, call: CallFacts)
     After a call of no tool, or one whose arguments could not be read, any call of the run that works has mended it.
     """
     key = (facts.run.id, "") if call.refusal in _UNNAMED else (facts.run.name, call.call.name)
-    return Severity.LOW if ctx.ask(RestOfTrace.worked_after, (*key, start_of(turn))) else None
+    return Severity.LOW if ctx.last_worked.get(key, -1) > start_of(turn) else None
 
 
 _UNNAMED: Final = frozenset({F.UNKNOWN_TOOL, F.MALFORMED})
@@ -128,14 +127,10 @@ _UNNAMED: Final = frozenset({F.UNKNOWN_TOOL, F.MALFORMED})
 
 def _ended(call: ToolCall, ctx: Context) -> bool:
     """Whether the call started a run that ended by a failure."""
-    return bool(call.sub_run_id) and ctx.ask(RestOfTrace.ending, call.sub_run_id) is not None
+    return bool(call.sub_run_id) and call.sub_run_id in ctx.endings
 
 
-def _unread_rows(facts: RunFacts) -> Iterable[tuple[str, list[TurnFacts]]]:
-    return _unreadable(facts).items()
-
-
-def _unreadable(facts: RunFacts) -> dict[str, list[TurnFacts]]:
+def _unreadable(facts: RunFacts) -> Iterable[tuple[str, list[TurnFacts]]]:
     """The replies after one that could not be read, up to the next that could, by the span of the first."""
     found: dict[str, list[TurnFacts]] = {}
     first = ""
@@ -149,7 +144,7 @@ def _unreadable(facts: RunFacts) -> dict[str, list[TurnFacts]]:
             first, found[turn.span_id] = turn.span_id, []
         else:
             first = ""
-    return found
+    return found.items()
 
 
 def _what(turn: TurnFacts, article: str) -> str:
@@ -220,10 +215,10 @@ _TOLD: Final = 120
 
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     turns = list(failed(facts, ctx, name, kinds))
-    unreadable, again_at = (dict(facts.once(_unread_rows)), dict(facts.once(retries))) if turns else ({}, {})
+    unreadable, again_at = (dict(facts.once(_unreadable)), dict(facts.once(retries))) if turns else ({}, {})
     for turn in turns:
         hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}.")
-        again = [ctx.ask(RestOfTrace.missed_again, turn.span_id), again_at.get(turn.span_id, "")]
+        again = [ctx.missed_again.get(turn.span_id, ""), again_at.get(turn.span_id, "")]
         again += (t.span_id for t in unreadable.get(turn.span_id, ()))
         yield replace(hit, severity=_severity(facts, ctx, turn), also_at=tuple(filter(None, again)))
 
@@ -242,7 +237,7 @@ def _severity(facts: RunFacts, ctx: Context, turn: TurnFacts) -> Severity | None
 
 
 def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for turn, call in facts.in_turns(failed_calls):
+    for turn, call in facts.once(failed_calls):
         failure, span = call.failure, call.call.span
         if failure is None or failure.page or failure.kind not in kinds or span is None or _ended(call.call, ctx):
             continue

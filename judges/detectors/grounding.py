@@ -19,8 +19,8 @@ from typing import Final
 from tracejury.judges.base import Context
 from tracejury.judges.claims import needs_no_support, states_unseen_number
 from tracejury.judges.facts import RunFacts, TurnFacts
-from tracejury.judges.plan_reading import opens_with_plan
 from tracejury.judges.quoting import quote
+from tracejury.judges.read_runs import opens_with_plan
 from tracejury.judges.rule import Hit, rule
 from tracejury.judges.wording import ASSUMPTION, RECALL, SIMULATION, VERIFICATION, first_of
 
@@ -54,42 +54,40 @@ def _opening(turn: TurnFacts) -> str:
     return quote(turn.text.lstrip(), 0)
 
 
-def _deviates(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+def _deviates(facts: RunFacts, _: Context) -> Iterator[Hit]:
     text = "No look-up has brought any data so far, so nothing observed supports what this turn says."
-    return (Hit(turn.span_id, _opening(turn), text) for turn, _failed in ctx.once(ungrounded, facts))
+    return (Hit(turn.span_id, _opening(turn), text) for turn, _failed in facts.once(ungrounded))
 
 
-def _no_call(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+def _no_call(facts: RunFacts, _: Context) -> Iterator[Hit]:
     tools = ", ".join(facts.tools[:4])
     text = f"The plan asks for a look-up, yet none of the available tools ({tools}) has been called by this turn."
-    return (
-        Hit(turn.span_id, _opening(turn), text) for turn, failed in ctx.once(ungrounded, facts) if not failed and tools
-    )
+    return (Hit(turn.span_id, _opening(turn), text) for turn, failed in facts.once(ungrounded) if not failed and tools)
 
 
-def _only_failed(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+def _only_failed(facts: RunFacts, _: Context) -> Iterator[Hit]:
     text = "Every look-up so far has failed; this turn goes on as if one had succeeded."
-    return (Hit(turn.span_id, _opening(turn), text) for turn, failed in ctx.once(ungrounded, facts) if failed)
+    return (Hit(turn.span_id, _opening(turn), text) for turn, failed in facts.once(ungrounded) if failed)
 
 
-def _worded(facts: RunFacts, ctx: Context, *, needles: tuple[str, ...], what: str) -> Iterator[Hit]:
+def _worded(facts: RunFacts, _: Context, *, needles: tuple[str, ...], what: str) -> Iterator[Hit]:
     text = f"{what} in place of observed data: no look-up has succeeded so far."
-    for turn, _failed in ctx.once(ungrounded, facts):
+    for turn, _failed in facts.once(ungrounded):
         at = first_of(turn.low, needles)
         if at >= 0:
             yield Hit(turn.span_id, quote(turn.text, at), text)
 
 
-def _claims_tool(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for turn, _failed in ctx.once(ungrounded, facts):
+def _claims_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn, _failed in facts.once(ungrounded):
         for name in facts.named_tools(turn.low)[:1]:
             text = f"Relies on {name}, which has returned nothing so far in this run."
             yield Hit(turn.span_id, quote(turn.text, turn.low.find(name.lower())), text)
 
 
-def _plan_without_tool(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+def _plan_without_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
     text = "Follows a plan that names none of the available tools, and answers without having called one."
-    for turn, failed in ctx.once(ungrounded, facts):
+    for turn, failed in facts.once(ungrounded):
         plan = facts.plan_before(turn.position)
         if not failed and plan is not None and facts.tools and not facts.named_tools(plan.low):
             yield Hit(turn.span_id, _opening(turn), text)

@@ -36,7 +36,7 @@ def announces_without_calling(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether an acting turn says that it will use a tool or agent, runs none, and hands over no answer."""
     if turn.attempted or turn.answers or turn.failure is not None or not turn.turn.closed or _PLAN.match(turn.low):
         return False
-    return bool(_announced(facts, turn))
+    return bool(facts.of_turn(_announced, turn))
 
 
 def _codes(turn: TurnFacts) -> list[str]:
@@ -47,14 +47,6 @@ def _codes(turn: TurnFacts) -> list[str]:
 
 def _announced(facts: RunFacts, turn: TurnFacts) -> str:
     """The first tool that a turn names as the next, "" for none."""
-    key = ("announced", turn.position)
-    if key not in facts.memo:
-        facts.memo[key] = _named_as_next(facts, turn)
-    name: str = facts.memo[key]
-    return name
-
-
-def _named_as_next(facts: RunFacts, turn: TurnFacts) -> str:
     codes = _codes(turn)
     if not all(map(only_prints, codes)):
         return ""
@@ -79,20 +71,20 @@ def _announcing(facts: RunFacts) -> Iterator[tuple[int, TurnFacts, str]]:
     """Turns that announce a call, each with its place among the acting turns, and the tool."""
     # The last acting turn of a run is its answer: naming a tool there is a report, not an announcement.
     announcing = (one for one in enumerate(facts.acts[:-1]) if announces_without_calling(facts, one[1]))
-    return ((at, turn, _announced(facts, turn)) for at, turn in announcing)
+    return ((at, turn, facts.of_turn(_announced, turn)) for at, turn in announcing)
 
 
-def _announcements(facts: RunFacts, ctx: Context) -> Iterator[tuple[int, TurnFacts, str]]:
+def _announcements(facts: RunFacts) -> Iterator[tuple[int, TurnFacts, str]]:
     """Those that the next acting turn does not carry out."""
-    for at, turn, name in ctx.once(_announcing, facts):
+    for at, turn, name in facts.once(_announcing):
         following = facts.acts[at + 1]
-        if name not in called(following, ctx) and f"{name.lower()}(" not in following.code.lower():
+        if name not in called(following) and f"{name.lower()}(" not in following.code.lower():
             yield at, turn, name
 
 
-def _repeated(facts: RunFacts, ctx: Context) -> Iterator[tuple[TurnFacts, str, tuple[str, ...]]]:
+def _repeated(facts: RunFacts) -> Iterator[tuple[TurnFacts, str, tuple[str, ...]]]:
     """Each with its tool, and the next one as its repeat where that follows at once, for the same tool."""
-    found = list(_announcements(facts, ctx))
+    found = list(_announcements(facts))
     for (at, turn, name), after in zip_longest(found, found[1:]):
         repeats = after is not None and (after[0], after[2]) == (at + 1, name)
         yield turn, name, (after[1].span_id,) if repeats else ()
@@ -107,14 +99,14 @@ def _hit(turn: TurnFacts, name: str, text: str, repeats: tuple[str, ...]) -> Hit
 _WORDED: Final = 0.8 * threshold(DEFAULT_PROFILE)
 
 
-def _first(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for turn, name, repeats in islice(_repeated(facts, ctx), 1):
+def _first(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for turn, name, repeats in islice(_repeated(facts), 1):
         yield _hit(turn, name, "Announces a call of {name}, but calls nothing, so the step brings nothing.", repeats)
 
 
-def _again(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
+def _again(facts: RunFacts, _: Context) -> Iterator[Hit]:
     text = "Announces a call of {name} and calls nothing, as an earlier turn of this run did already."
-    for turn, name, repeats in islice(_repeated(facts, ctx), 1, None):
+    for turn, name, repeats in islice(_repeated(facts), 1, None):
         yield _hit(turn, name, text, repeats)
 
 

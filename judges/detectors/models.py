@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from tracejury.judges.base import Context
-from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.facts import RunFacts
 from tracejury.judges.failure_text import FailureKind as F
 from tracejury.judges.failure_text import classify
 from tracejury.judges.quoting import quote
@@ -38,16 +38,16 @@ def _text(span: NormalizedSpan) -> str:
 
 
 def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for _turn, (llm, kind) in facts.in_turns(_failures):
+    for llm, kind in facts.once(_failures):
         if kind in kinds:
             text = llm.exceptions[-1].message if llm.exceptions else llm.raw.status_message
             yield Hit(llm.span_id, quote(text.strip()), f"This LLM call failed: {what}.", llm.span_id)
 
 
-def _failures(turn: TurnFacts) -> tuple[tuple[NormalizedSpan, F], ...]:
-    """The LLM call of a turn that failed, with its kind of failure."""
-    llm = turn.turn.llm
-    return ((llm, classify(_text(llm))),) if llm is not None and llm.is_error else ()
+def _failures(facts: RunFacts) -> Iterator[tuple[NormalizedSpan, F]]:
+    """The LLM calls of a run that failed, with their kinds of failure."""
+    calls = (turn.turn.llm for turn in facts.turns)
+    return ((llm, classify(_text(llm))) for llm in calls if llm is not None and llm.is_error)
 
 
 RULES: Final = tuple(

@@ -21,7 +21,7 @@ _CLASSES: Final = (
 
 
 def _error_pages(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
-    for _turn, call in facts.in_turns(failed_calls):
+    for _turn, call in facts.once(failed_calls):
         found, span = call.failure, call.call.span
         if found is not None and found.page and found.kind in kinds and span is not None and not span.is_error:
             text = f"{call.call.name} reports success, but its output says that {what}."

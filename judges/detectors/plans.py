@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from tracejury.judges.base import Context
 from tracejury.judges.facts import RunFacts, TurnFacts
 from tracejury.judges.names import Role
 from tracejury.judges.quoting import quote, quote_call
-from tracejury.judges.rest_of_trace import RestOfTrace
 from tracejury.judges.rule import Hit, rule
 from tracejury.judges.wording import LOOK_UP, holds_any
 from tracejury.schemas.trajectory import TurnKind
 
 
-def segments(facts: RunFacts) -> Sequence[tuple[TurnFacts, list[TurnFacts]]]:
+def segments(facts: RunFacts) -> Iterator[tuple[TurnFacts, list[TurnFacts]]]:
     """(plan, the acting turns that it governs) of a run: those up to the next plan."""
-    return facts.once(_segments)
-
-
-def _segments(facts: RunFacts) -> Iterator[tuple[TurnFacts, list[TurnFacts]]]:
     plan: TurnFacts | None = None
     acts: list[TurnFacts] = []
     for turn in facts.turns:
@@ -34,20 +29,20 @@ def _segments(facts: RunFacts) -> Iterator[tuple[TurnFacts, list[TurnFacts]]]:
         yield plan, acts
 
 
-def called(turn: TurnFacts, ctx: Context) -> list[str]:
+def called(turn: TurnFacts) -> list[str]:
     """Names of the tools and agents that a turn ran."""
     names = [c.call.name for c in turn.calls if c.role is Role.ACCESS and c.ran is not False]
-    subs = [name for name, _ in ctx.ask(RestOfTrace.started, turn.turn.sub_run_ids)] if turn.turn.sub_run_ids else []
+    subs = [run.name for run in turn.started if run.id in turn.turn.sub_run_ids]
     return list(dict.fromkeys([*names, *subs]))
 
 
-def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for plan, acts in segments(facts)[:1]:
+def _first_tool_differs(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for plan, acts in facts.once(segments)[:1]:
         first = next((t for t in acts if t.attempted), None)
         planned = facts.named_tools(plan.low) if first is not None else ()
         if not planned or first is None:
             continue
-        ran = called(first, ctx)
+        ran = called(first)
         if ran and planned[0] not in ran:
             text = f"The plan starts with {planned[0]}, but {ran[0]} was run first."
             call = next((c.call for c in first.calls if c.call.name == ran[0]), None)
@@ -55,12 +50,12 @@ def _first_tool_differs(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
             yield Hit(first.span_id, evidence, text)
 
 
-def _never_called(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-    for plan, acts in segments(facts):
+def _never_called(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    for plan, acts in facts.once(segments):
         last = acts[-1] if acts else None
         if last is None or not last.answers or last.attempted:
             continue
-        ran = {name for turn in acts for name in called(turn, ctx)}
+        ran = {name for turn in acts for name in called(turn)}
         planned = facts.named_tools(_unconditional(plan.low)) if ran else ()
         missing = [name for name in planned if name not in ran]
         if missing:
@@ -77,7 +72,7 @@ _CONDITIONAL: Final = (" if ", "if ", " or ", "(or", "e.g.", "such as", "optiona
 
 
 def _names_no_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for plan, _acts in segments(facts):
+    for plan, _acts in facts.once(segments):
         wants = facts.tools and plan.span_id and holds_any(plan.low, LOOK_UP)
         if wants and not facts.named_tools(plan.low):
             tools = ", ".join(facts.tools[:4])
@@ -87,7 +82,7 @@ def _names_no_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 def _interface_not_given(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """A plan that builds on a programming interface while no tool of the run speaks of one."""
-    for plan, _acts in segments(facts) if facts.tools else ():
+    for plan, _acts in facts.once(segments) if facts.tools else ():
         at = next((at for n in (" api)", " api ", " api,", " api.") if (at := plan.low.find(n)) >= 0), -1)
         if at >= 0 and not _describes_interface(facts):
             yield Hit(plan.span_id, quote(plan.text, at), "Builds on an interface that none of its tools offers.")

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Final
 
 from tracejury.judges.base import Context
-from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.facts import RunFacts
 from tracejury.judges.names import Role
 from tracejury.judges.phrases import times
 from tracejury.judges.quoting import quote
@@ -23,15 +23,12 @@ _PLAN_READ: Final = 4000
 
 
 def _same_plan(facts: RunFacts, _ctx: Context) -> Iterator[Hit]:
-    for (old, _), (new, _) in pairwise(facts.in_turns(_planned)):
+    planned = (turn for turn in facts.turns if turn.turn.kind is TurnKind.PLAN and turn.low)
+    for old, new in pairwise(planned):
         a, b = old.low[:_PLAN_READ], new.low[:_PLAN_READ]
         if _nearly_same(a, b):
             text = "The new plan repeats the old one nearly word for word, so nothing is changed."
             yield Hit(new.span_id, quote(new.text.lstrip()), text)
-
-
-def _planned(turn: TurnFacts) -> tuple[str, ...]:
-    return (turn.low,) if turn.turn.kind is TurnKind.PLAN and turn.low else ()
 
 
 def _nearly_same(a: str, b: str) -> bool:

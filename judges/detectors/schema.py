@@ -6,18 +6,19 @@ reads it; only a broken schema is reported at the reading turn, too. LOW where t
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import takewhile
+from operator import attrgetter
 from typing import Final
 
 from tracejury.judges.base import Context
 from tracejury.judges.facts import CallFacts, RunFacts, TurnFacts
 from tracejury.judges.failure_text import FailureKind
+from tracejury.judges.later_calls import retries
 from tracejury.judges.names import Role
 from tracejury.judges.quoting import quote_call, quote_executed
-from tracejury.judges.retries import retries
 from tracejury.judges.rule import Hit, rule
 from tracejury.judges.tool_schema import mistyped, parameters_of, reason_of_refusal
 from tracejury.schemas.normalized import Message
@@ -26,15 +27,15 @@ from .failures import read_hit, severity_of
 
 
 def _refused(facts: RunFacts, kind: FailureKind) -> Iterator[tuple[TurnFacts, CallFacts]]:
-    for turn, call in facts.in_turns(_refused_in):
+    for turn, call in facts.once(_turned_down):
         going_on = not facts.settled and turn.position == len(facts.turns) - 1
         # Of a call without an outcome nobody knows before the run is over or goes on.
         if call.refusal is kind and (call.failure is not None or not going_on):
             yield turn, call
 
 
-def _refused_in(turn: TurnFacts) -> list[CallFacts]:
-    return [call for call in turn.calls if call.refusal is not None]
+def _turned_down(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts]]:
+    return ((turn, call) for turn, call in facts.calls if call.refusal is not None)
 
 
 def _why(call: CallFacts, kind: FailureKind) -> str:
@@ -51,8 +52,8 @@ def _why(call: CallFacts, kind: FailureKind) -> str:
 
 
 def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
+    again_at = dict(facts.once(retries))
     for turn, call in _refused(facts, kind):
-        again_at = dict(facts.once(retries))
         shown = call.call.span.span_id if call.call.span else turn.span_id
         reader = facts.turns[turn.read.position].span_id if turn.read else ""
         linked = (reader,) if reader and kind is FailureKind.SCHEMA else ()
@@ -80,12 +81,8 @@ def _mistyped(facts: RunFacts, _: Context) -> Iterator[Hit]:
     Arguments that the schema does not know, and missing ones, are no error where the call worked: frameworks add some
     and have defaults for others.
     """
-    return (hit for _, hit in facts.in_turns(_mistyped_in))
-
-
-def _mistyped_in(turn: TurnFacts) -> Iterator[Hit]:
-    for call in turn.calls if turn.turn.llm is not None else ():
-        if call.role is not Role.ACCESS or call.failure is not None or not call.ran:
+    for turn, call in facts.calls:
+        if turn.turn.llm is None or call.role is not Role.ACCESS or call.failure is not None or not call.ran:
             continue
         name = mistyped(call.call.arguments, parameters_of(call.call, call.tools))
         if name:
@@ -95,22 +92,23 @@ def _mistyped_in(turn: TurnFacts) -> Iterator[Hit]:
 
 def _unanswered(history: Sequence[Message]) -> set[str]:
     """Ids of requests in a history that nothing answers: neither a result, nor a message that may be one without id."""
-    found: set[str] = set()
-    for at, message in enumerate(history):
-        asked = {r.call_id for r in message.tool_requests if r.call_id}
-        following = list(takewhile(lambda m: m.role != "assistant", history[at + 1 :])) if asked else []
-        if asked and all(m.tool_call_id for m in following):
-            found |= asked
-    return found - {m.tool_call_id for m in history}
+    found, waiting = set[str](), set[str]()
+    for message in history:
+        if message.role == "assistant":
+            found |= waiting
+        if message.role == "assistant" or not message.tool_call_id:
+            waiting = set()
+        waiting |= {r.call_id for r in message.tool_requests if r.call_id}
+    return (found | waiting) - {m.tool_call_id for m in history}
 
 
 def _lost(facts: RunFacts, _: Context) -> Iterator[Hit]:
     """The model was sent its request again and no result for it; where requests have no ids, nobody can tell."""
-    for turn, calls in facts.in_turns(_silent_in):
-        later = next((t.turn.llm for t in facts.turns[turn.position + 1 :] if t.acting), None)
-        if later is None:
-            continue
-        unanswered = _unanswered(later.input_messages)
+    for turn in facts.turns:
+        calls = _silent(turn)
+        at = bisect_right(facts.acts, turn.position, key=attrgetter("position")) if calls else len(facts.acts)
+        later = facts.acts[at].turn.llm if at < len(facts.acts) else None
+        unanswered = _unanswered(later.input_messages) if later is not None else set()
         for call in calls:
             if call.call.call_id in unanswered:
                 shown = call.call.span.span_id if call.call.span else ""
@@ -118,10 +116,10 @@ def _lost(facts: RunFacts, _: Context) -> Iterator[Hit]:
                 yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, shown)
 
 
-def _silent_in(turn: TurnFacts) -> tuple[list[CallFacts], ...]:
+def _silent(turn: TurnFacts) -> list[CallFacts]:
+    """The calls of a turn of which nothing came back."""
     silent = [c for c in turn.calls if c.call.result is None and c.failure is None and c.refusal is None]
-    calls = [c for c in silent if c.call.call_id and turn.span_id and not c.call.sub_run_id]
-    return (calls,) if calls else ()
+    return [c for c in silent if c.call.call_id and turn.span_id and not c.call.sub_run_id]
 
 
 RULES: Final = (

@@ -29,7 +29,6 @@ from large_trace import large_trace
 from open_traces import T0, Scheduled
 from trajectories import load
 
-from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, TraceKey
@@ -47,8 +46,7 @@ def judged(
     suite: Suite, spans: Sequence[Span], batches: int, seconds: float
 ) -> tuple[dict[str, float], list[tuple[int, TraceKey, int]]]:
     """Feed the batches, and judge the trace whenever it is due; CPU seconds by stage, and the judgings."""
-    scene = Scheduled()
-    memory, known = SuiteMemory(), KnownRuns()
+    scene, known = Scheduled(), KnownRuns()
     taken: defaultdict[str, float] = defaultdict(float)
     key, size = ("", spans[0].trace_id), -(-len(spans) // batches)
 
@@ -59,7 +57,7 @@ def judged(
         at.append(time.process_time())
         rebuilt = rebuild(normal, state=state, known=known)
         at.append(time.process_time())
-        suite.judge(rebuilt, memory)
+        suite.judge(rebuilt, known)
         at.append(time.process_time())
         for stage, (began, ended) in zip(("normalise", "rebuild", "detect"), pairwise(at), strict=True):
             taken[stage] += ended - began

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.judges.code_text import reaches_out
+from tracejury.judges.commands import reaches_out
 from tracejury.schemas.text.code_blocks import code_of
 
 

@@ -13,13 +13,12 @@ from small_traces import TRACE_ID, Did, Said, run, trace, without_content
 from tracejury.judges.base import Context, Detector
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.evidence import MAX_EVIDENCE, OwnText
-from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.rule import RunRule
 from tracejury.judges.suite import Suite
 from tracejury.judges.validate_draft import validation_error
 from tracejury.schemas.findings import Draft
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES
-from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, TurnKind
+from tracejury.schemas.trajectory import AgentRun, KnownRuns, Trace, TraceState, TurnKind
 
 BOUND = 20.0
 """Seconds of processor time that hostile input may cost at most: a guard against explosions, not a benchmark."""
@@ -37,11 +36,11 @@ def drafts(detector: Detector, ctx: Context) -> list[Draft]:
 # Reading a trace costs more than most detectors do: as in a suite, all of them share what was read.
 @cache
 def passes() -> list[tuple[str, list[Context]]]:
-    """Each faulty trace as it is before any detector sees it, and three passes over it, the last with used texts."""
+    """Each faulty trace as it is before any detector sees it, and three passes over it, the last with known runs."""
     found = []
     for faulty in FAULTY.values():
-        texts = SuiteMemory()
-        found.append((repr(faulty), [Context(faulty), Context(faulty, texts), Context(faulty, texts)]))
+        known = KnownRuns()
+        found.append((repr(faulty), [Context(faulty), Context(faulty, known), Context(faulty, known)]))
     return found
 
 
@@ -92,7 +91,7 @@ def test_what_was_not_recorded_is_no_error(detector: Detector) -> None:
 
 @every
 def test_it_is_deterministic_and_pure(detector: Detector) -> None:
-    """Each pass says the same, with a fresh or a used cache of texts, and leaves the trace as it was."""
+    """Each pass says the same, whether its runs are known or not, and leaves the trace as it was."""
     for before, (first, *others) in passes():
         once = drafts(detector, first)
         assert [drafts(detector, ctx) for ctx in others] == [once, once]
@@ -210,6 +209,4 @@ def test_a_rule_of_failures_finds_nothing_where_nothing_failed(detector: Detecto
     untroubled = [(facts, ctx) for ctx in contexts for facts in ctx.facts.values() if not facts.troubled]
     assert len(untroubled) > 1
     for facts, ctx in untroubled:
-        ctx.note()
         assert not list(detector.find(facts, ctx))
-        assert ctx.noted() == {}

@@ -179,5 +179,5 @@ def test_several_rules_that_look_for_the_same_in_a_run_look_once() -> None:
         looked.append(found.run.id)
         yield from (turn.text for turn in found.turns)
 
-    assert [ctx.once(texts, ctx.run(one)) for one in (*runs, *runs)] == [("One.",), ("Two.",)] * 2
+    assert [ctx.run(one).once(texts) for one in (*runs, *runs)] == [("One.",), ("Two.",)] * 2
     assert looked == ["r1", "r2"]

@@ -1,13 +1,11 @@
-"""A trace that grows, judged with what was kept of the pass before: as if it were judged anew each time."""
+"""A trace that grows, judged with the runs that are known from before: as if it were judged anew each time."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from forests import agent_entries, entries
@@ -18,21 +16,17 @@ from sizes import sized
 from small_traces import Did, Said, run, trace
 from trajectories import FRAMEWORKS, TRAIL, fixture_spans, load, normalise_all
 
-from tracejury.judges import run_reading
 from tracejury.judges.base import Context
-from tracejury.judges.facts import RunFacts, TurnFacts, read_turn
-from tracejury.judges.memory import SuiteMemory
+from tracejury.judges.facts import RunFacts
 from tracejury.judges.registry import suite_of
-from tracejury.judges.rule import Hit, rule
-from tracejury.judges.run_reading import read_runs
+from tracejury.judges.rule import Hit, RunRule, rule
 from tracejury.judges.suite import Suite
 from tracejury.processors.normalize import normalize
 from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.rebuild import rebuild
-from tracejury.schemas.findings import Draft
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import STATUS_ERROR, Span
-from tracejury.schemas.trajectory import AgentRun, KnownRuns, Trace, TraceState, Turn
+from tracejury.schemas.trajectory import AgentRun, KnownRuns, Trace, TraceState
 
 SUITE = suite_of(())
 TRACES = [*sorted(TRAIL.glob("*")), *sorted(FRAMEWORKS.glob("*/*.zip"))]
@@ -44,36 +38,15 @@ class Growing:
     """One trace, rebuilt and judged at each pass; every pass is compared with one that knows nothing of the others."""
 
     def __init__(self) -> None:
-        self._memory, self._known = SuiteMemory(), KnownRuns()
+        self._known = KnownRuns()
 
     def check(self, spans: Sequence[NormalizedSpan], state: TraceState) -> Trace:
         """What these spans show, the same from what was kept and from scratch."""
         wanted = rebuild(spans, state=state)
         grown = rebuild(spans, state=state, known=self._known)
         assert grown == wanted
-        assert SUITE.judge(grown, self._memory) == SUITE.judge(wanted)
+        assert SUITE.judge(grown, self._known) == SUITE.judge(wanted)
         return grown
-
-
-@pytest.mark.parametrize(("tool", "again"), [("search", []), ("transfer_to_manager", [0, 1])])
-def test_an_agent_above_that_comes_last(monkeypatch: pytest.MonkeyPatch, tool: str, again: list[int]) -> None:
-    """Turns are read again only where one gives the word back to it."""
-    read: list[int] = []
-
-    def noted(turn: Turn, of: AgentRun, *others: Any) -> TurnFacts:
-        if of.id == "r2":
-            read.append(turn.index)
-        return read_turn(turn, of, *others)
-
-    monkeypatch.setattr(run_reading, "read_turn", noted)
-    whole = run("r2", Said("a1", "I ask.", [Did(tool)]), Said("a2", "I wait."), Said("a3", "Done."), parent_id="r1")
-    memory = SuiteMemory()
-    read_runs(trace(replace(whole, turns=whole.turns[:2], parent_id="")), memory)
-    manager = run("r1", Said("m1", "Well."), name="manager")
-    both = trace(manager, whole)
-    grown = read_runs(both, memory)["r2"]
-    assert read == [0, 1, *again, 2]
-    assert grown == read_runs(both, SuiteMemory())["r2"]
 
 
 def passes(
@@ -175,67 +148,66 @@ def test_captured_traces(path: Path) -> None:
                 growing.check(known, state)
 
 
-def test_a_run_in_which_nothing_changed_is_the_same_object_and_is_judged_once() -> None:
-    seen: list[str] = []
+def counting(seen: list[str], scope: str) -> RunRule:
+    """A rule that finds nothing, and notes what it looks at."""
 
-    def find(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-        del ctx
+    def find(facts: RunFacts, _: Context) -> Iterator[Hit]:
         seen.append(facts.run.id)
         yield from ()
 
-    suite, memory = Suite([rule("counting", "Resource Abuse", "EE", "LOW", find)]), SuiteMemory()
-    known_runs = KnownRuns()
-    spans = [normalize(span) for span in sorted(large_trace(1500, text=20), key=lambda span: span.end)]
-    made = []
-    for known, state in passes(spans, range(50, 1500, 50)):
-        trace = rebuild(known, state=state, known=known_runs)
-        suite.judge(trace, memory)
-        made.append({run.id: run for run in trace.runs})
-    changed = [sum(after[i] is not before.get(i) for i in after) for before, after in pairwise(made)]
-    assert max(changed) <= 4
-    assert changed[-1] <= 1, "all runs but the manager have ended"
-    assert len(seen) < sum(map(len, made)) / 2
+    return rule("counting", "Resource Abuse", "EE", "LOW", find, scope=scope)
 
 
-def test_what_looks_at_the_whole_trace_is_run_at_each_pass() -> None:
-    """A detector that declares nothing, and a rule of one run that reads more than it."""
+@pytest.mark.parametrize(("scope", "again"), [("turn", []), ("run", []), ("trace", ["r1", "r2"])])
+def test_a_rule_of_one_run_looks_once_at_a_run_that_stays(scope: str, again: list[str]) -> None:
+    """One of the whole trace looks at every run each time."""
+    seen: list[str] = []
+    suite, known = Suite([counting(seen, scope)]), KnownRuns()
+    whole = trace(run("r1", Said("a1", "One.")), run("r2", Said("b1", "Two."), parent_id="r1"))
+    suite.judge(whole, known)
+    suite.judge(replace(whole, state=TraceState.OPEN), known)
+    assert seen == ["r1", "r2", *again]
 
-    class Counting:
-        name, version = "counting", 1
 
-        def detect(self, trace: Trace, ctx: Context) -> Iterator[Draft]:
-            del ctx
-            seen.append(len(trace.runs))
-            yield from ()
+SUB = run(
+    "r2", Said("b1", "I was unable to find it."), parent_id="r1", name="helper", answer="I was unable to find it."
+)
+ABOVE = run("r1", Said("a1", "", [Did("helper", {"task": "x"}, "x", None, "t1", sub_run_id="r2")]), name="manager")
 
-    def find(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-        del facts
-        seen.append(len(ctx.trace.runs))
-        yield from ()
 
-    spans = [normalize(span) for span in large_trace(250, text=20)]
-    for detector in (Counting(), rule("reading", "Resource Abuse", "EE", "LOW", find)):
-        suite, memory, runs = Suite([detector]), SuiteMemory(), KnownRuns()
-        for known in (spans[:120], spans[:120], spans):
-            seen: list[int] = []
-            trace = rebuild(known, known=runs)
-            suite.judge(trace, memory)
-            assert set(seen) == {len(trace.runs)}
+@pytest.mark.parametrize(
+    ("runs", "again"),
+    [
+        ([ABOVE, replace(SUB)], ["r2"]),
+        ([ABOVE, replace(SUB, answer="It is 42.")], ["r1", "r2"]),
+        ([ABOVE, replace(SUB, name="searcher")], ["r1", "r2"]),
+        ([ABOVE], ["r1"]),
+        ([replace(ABOVE, name="leader"), SUB], ["r1", "r2"]),
+        ([replace(ABOVE, answer="None."), SUB], ["r1"]),
+    ],
+)
+def test_a_run_is_looked_at_again_where_it_or_what_it_is_read_by_is_another(
+    runs: list[AgentRun], again: list[str]
+) -> None:
+    """By the same object; of the others count the name above, and names and answers of those that it started."""
+    seen: list[str] = []
+    suite, known = Suite([counting(seen, "run")]), KnownRuns()
+    suite.judge(trace(ABOVE, SUB), known)
+    seen.clear()
+    suite.judge(trace(*runs), known)
+    assert seen == again
 
 
 def test_a_rule_that_failed_is_run_again() -> None:
-    """What it asked for may have failed; that the run is the same says nothing of that."""
     broken = [True]
 
-    def find(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
-        del facts, ctx
+    def find(_: RunFacts, __: Context) -> Iterator[Hit]:
         if broken:
             raise ValueError("not now")
         yield from ()
 
-    suite, memory = Suite([rule("failing", "Resource Abuse", "EE", "LOW", find)]), SuiteMemory()
-    known = KnownRuns()
-    spans = [normalize(span) for span in large_trace(120, text=20)]
-    assert suite.judge(rebuild(spans, known=known), memory).failures == (("failing", "ValueError: not now"),)
+    suite, known = Suite([rule("failing", "Resource Abuse", "EE", "LOW", find, scope="run")]), KnownRuns()
+    whole = trace(SUB)
+    assert suite.judge(whole, known).failures == (("failing", "ValueError: not now"),)
     broken.clear()
-    assert suite.judge(rebuild(spans, known=known), memory).failures == ()
+    assert suite.judge(whole, known).failures == ()

@@ -16,7 +16,7 @@ from tracejury.judges.detectors.replanning import SAME_PLAN, _nearly_same
 from tracejury.judges.echoes import only_prints
 from tracejury.judges.figures import _NUMBER, Detail, details
 from tracejury.judges.names import _telling, plain
-from tracejury.judges.plan_reading import opens_with_plan
+from tracejury.judges.read_runs import opens_with_plan
 from tracejury.judges.wording import first_of, holds_any
 
 

@@ -11,13 +11,11 @@ from faulty_traces import FAULTY, failing
 from small_traces import Did, Said, run, trace
 
 from tracejury.judges.base import Context
-from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.registry import suite_of
 from tracejury.judges.suite import MAX_DRAFTS, Suite
-from tracejury.judges.text import TextCache
 from tracejury.schemas.findings import Draft, finding_id, fingerprint
 from tracejury.schemas.taxonomy import Dimension, Severity
-from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 
 TRACE = trace(
     run("r1", Said("a1", "First text.", [Did("look", {"q": "x"}, "seen", None, "t1")]), Said("a2", "Second text.")),
@@ -174,13 +172,12 @@ def test_the_order_of_detectors_and_runs_changes_nothing() -> None:
         assert forwards.judge(whole) == backwards.judge(turned)
 
 
-def test_a_kept_memory_changes_nothing() -> None:
-    """A caller may keep it while a trace grows; a tiny one that forgets everything is as good."""
+def test_known_runs_change_nothing() -> None:
+    """A caller may keep them while a trace grows."""
     suite = suite_of(())
     for whole in FAULTY.values():
-        memory = SuiteMemory(TextCache(limit=1))
-        assert suite.judge(whole) == suite.judge(whole, memory) == suite.judge(whole, memory)
-        assert len(memory.texts) <= 1
+        known = KnownRuns()
+        assert suite.judge(whole) == suite.judge(whole, known) == suite.judge(whole, known)
 
 
 def test_the_version_follows_rules_and_calibration() -> None:

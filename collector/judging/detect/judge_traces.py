@@ -12,7 +12,6 @@ from typing import Any
 from tracejury.collector.judging.ledger import elsewhere
 from tracejury.collector.judging.pipeline import Elsewhere, Selector, compare
 from tracejury.collector.worker.step_lock import StepLock
-from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.suite import Suite, SuiteResult
 from tracejury.processors.assemble import Assembler, TraceKey
 from tracejury.processors.joining import groups_of, together
@@ -24,7 +23,7 @@ from tracejury.schemas.findings import LIVE, FindingState
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.sampling import upstream_probability
 from tracejury.schemas.spans import Span
-from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
+from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import (
     DETECTORS,
     JudgedTrace,
@@ -41,14 +40,6 @@ from .hints import FirstTraces
 from .metrics import JudgingMetrics
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class _Memo:
-    """What is kept of an open trace from one judging to the next; it saves work and changes nothing."""
-
-    runs: KnownRuns = field(default_factory=dict)
-    suite: SuiteMemory = field(default_factory=SuiteMemory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +114,10 @@ class TraceJudge:
         with self.lock.left() if is_apart else nullcontext():
             contents = list(map(content_of, known))
             try:
-                memo = first.memo = first.memo or _Memo()
-                rebuilt = rebuild(spans, state=together(states), known=memo.runs)
+                first.memo = {} if first.memo is None else first.memo
+                rebuilt = rebuild(spans, state=together(states), known=first.memo)
                 whole = replace(rebuilt, trace_id=first.key[1], received_through=newest)
-                result = self.suite.judge(whole, memo.suite)
+                result = self.suite.judge(whole, first.memo)
                 parts = _parts(whole, members, states)
                 spent = [self.spent(own) for own in parts]
             except Exception as error:  # one trace that cannot be judged must not stop the others

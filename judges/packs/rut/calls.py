@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
-from tracejury.judges.facts import read_call
 from tracejury.judges.names import Role
 from tracejury.judges.quoting import argument_forms, quote_call, quote_executed, raw_texts
+from tracejury.judges.read_call import read_call
 from tracejury.judges.tool_schema import parameters_of
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn

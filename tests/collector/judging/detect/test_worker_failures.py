@@ -10,13 +10,12 @@ from judging_bench import KEY, TRACE, Bench, Booms, span
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.judges.memory import SuiteMemory
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.spans import LogRecord, Span
-from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.trajectory import KnownRuns, Trace
 from tracejury.schemas.verdicts import JudgedTrace
 
 pytestmark = pytest.mark.store
@@ -139,10 +138,10 @@ class Failing(Suite):
 
     broken = True
 
-    def judge(self, trace: Trace, memory: SuiteMemory | None = None):  # type: ignore[no-untyped-def]  # noqa: ANN201  as above
+    def judge(self, trace: Trace, known: KnownRuns | None = None):  # type: ignore[no-untyped-def]  # noqa: ANN201  as above
         if self.broken and trace.trace_id == TRACE:
             raise ZeroDivisionError
-        return super().judge(trace, memory)
+        return super().judge(trace, known)
 
 
 def test_a_trace_that_cannot_be_judged_keeps_its_findings_and_stops_no_other(store: Store) -> None:
