@@ -248,7 +248,8 @@ def test_the_queue(labelled: Api) -> None:
     given = {key: first[key] for key in ("trace_id", "agent_run_id", "stratum", "probability")}
     post(labelled, "/api/reviews", {"annotator": "ann", **given})
     assert labelled.get("/api/labels/queue", annotator="ann")["items"] == [second]
-    post(labelled, "/api/annotations", agree(opinion="disagree"))
+    labelled.put(replace(FINDING, id="d" * 32, agent_run_id="run-2"))
+    post(labelled, "/api/annotations", agree(finding_id="d" * 32, opinion="disagree"))
     (dispute,) = labelled.get("/api/labels/queue", purpose="learning")["items"]
     assert ("ann" in dispute["why"], dispute["stratum"], dispute["probability"]) == (True, None, None)
 
