@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from .findings import Finding, FindingState, Verification, digest
 from .taxonomy import Dimension, Severity
@@ -160,38 +160,25 @@ class ErrorSummary:
 
 
 def summary(error: AgentError) -> ErrorSummary:
-    """The error without its findings."""
-    lead = error.lead
-    return ErrorSummary(
-        tenant=lead.tenant,
-        trace_id=lead.trace_id,
-        span_id=lead.span_id,
-        id=error.id,
-        state=error.state,
-        cause=error.cause,
-        title=error.title,
-        agent_run_id=lead.agent_run_id,
-        turn=lead.turn,
-        judge=lead.judge,
-        judges=tuple(dict.fromkeys(finding.judge for finding in error.findings)),
-        dimensions=lead.dimensions,
-        taxonomy=lead.taxonomy,
-        category=lead.category,
-        confidence=error.confidence(),
-        medium=error.confidence(Severity.MEDIUM),
-        high=error.confidence(Severity.HIGH),
-        evidence=lead.evidence,
-        explanation=lead.explanation,
-        shown_at=error.shown_at,
-        read_at=error.read_at,
-        repeated_at=error.repeated_at,
-        findings=tuple(finding.id for finding in error.findings),
-        first_seen=min(finding.first_seen for finding in error.deciding),
-        decided=error.decided,
-        verification=lead.verification,
-        verified_by=lead.verified_by,
-        verification_reason=lead.verification_reason,
-    )
+    """The error without its findings; what it does not say itself, its lead says."""
+    of_error: dict[str, Any] = {
+        "id": error.id,
+        "state": error.state,
+        "cause": error.cause,
+        "title": error.title,
+        "judges": tuple(dict.fromkeys(finding.judge for finding in error.findings)),
+        "confidence": error.confidence(),
+        "medium": error.confidence(Severity.MEDIUM),
+        "high": error.confidence(Severity.HIGH),
+        "shown_at": error.shown_at,
+        "read_at": error.read_at,
+        "repeated_at": error.repeated_at,
+        "findings": tuple(finding.id for finding in error.findings),
+        "first_seen": min(finding.first_seen for finding in error.deciding),
+        "decided": error.decided,
+    }
+    of_lead = {f.name: getattr(error.lead, f.name) for f in fields(ErrorSummary) if f.name not in of_error}
+    return ErrorSummary(**of_error, **of_lead)
 
 
 def whole_error(told: ErrorSummary, findings: Mapping[str, Finding]) -> AgentError | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import certifi
 import pytest
 from hypothesis import settings
+from served_api import Api, api_over
 from sizes import FULL
 
 from tracejury.collector.store.client import Store
@@ -24,6 +25,13 @@ settings.load_profile("tracejury")
 
 KEEP_ALL = StoreConfig(retention_days=None)
 """Tests choose their own dates: nothing may expire."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks API or pages uses the store."""
+    for item in items:
+        if "api" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.store)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -51,6 +59,23 @@ def store_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     keeper = Store.open(f"chdb://{folder}", KEEP_ALL)
     yield folder
     keeper.close()
+
+
+@pytest.fixture(scope="session")
+def one_api(store_folder: Path) -> Iterator[Api]:
+    """One application over a store of its own."""
+    store = emptied(f"chdb://{store_folder}?database=pages", "create_table_query")
+    with api_over(store) as api:
+        yield api
+    store.close()
+
+
+@pytest.fixture
+def api(request: pytest.FixtureRequest, one_api: Api) -> Api:
+    """API and pages over an empty store."""
+    require_marker(request)
+    one_api.empty()
+    return one_api
 
 
 @pytest.fixture

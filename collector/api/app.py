@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 
 from tracejury import __version__
 from tracejury.collector.queries.present import present_trace
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.queries.trace.parts import PARTED, part_of, present_part
 from tracejury.processors.trace_outline import TraceOutline
 from tracejury.schemas.errors import NotFoundError, TracejuryError
@@ -76,7 +76,7 @@ def create_app(services: Services) -> FastAPI:
     return app
 
 
-def _add_reading(app: FastAPI, reader: Reader) -> None:
+def _add_reading(app: FastAPI, reader: StoredReader) -> None:
     # A large trace takes seconds to rebuild: those who wait for one leave threads to other reads.
     few = CapacityLimiter(REBUILDING_THREADS)
 
@@ -138,13 +138,13 @@ def _add_watching(app: FastAPI, services: Services) -> None:
         return Response(services.metrics(), headers={"Content-Type": METRICS_TYPE})
 
 
-def _is_judged(reader: Reader, trace: TraceOutline) -> bool:
+def _is_judged(reader: StoredReader, trace: TraceOutline) -> bool:
     """Judged in the state that it has, with its errors derived."""
     judged = reader.ledger.judged_trace(trace.trace_id)
     return judged is not None and not (judged.state is TraceState.OPEN and trace.state is not TraceState.OPEN)
 
 
-def _stored_trace(reader: Reader, given: str) -> tuple[str, int]:
+def _stored_trace(reader: StoredReader, given: str) -> tuple[str, int]:
     """The id of the trace that is named by it or its beginning, and its number of spans.
 
     Raises:

@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 
 from tracejury.collector.queries.dataset.reading import Exporter
 from tracejury.collector.queries.dataset.writing import json_lines, need_parquet, parquet
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.wire.base import WireModel
 from tracejury.schemas.wire.dataset import UNJUDGED, ErrorRow, FindingRow, RunRow, TrailRow
@@ -32,7 +32,7 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def add_export(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def add_export(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     """Rows of the store behind `reader`; `clock` gives unix nanos."""
 
     @app.get("/api/export", responses=_ANSWERS, response_class=StreamingResponse)
@@ -68,7 +68,7 @@ def rows_of(exporter: Exporter, params: ExportParams, now: int) -> Iterator[Wire
     return make(query, params.limit or 0, params.trace_id)
 
 
-def count_unjudged(reader: Reader, params: ExportParams, now: int) -> int:
+def count_unjudged(reader: StoredReader, params: ExportParams, now: int) -> int:
     """How many of the traces that the parameters ask for are not judged yet, as far as is known of those."""
     if params.of_errors:  # by first sight, which is still to come
         return reader.count_unjudged(service=params.errors(now).service, trace_id=params.trace_id)

@@ -9,7 +9,7 @@ from fastapi import FastAPI, Query, Response
 
 from tracejury.collector.queries.doctor.ask import of_all, of_service, of_trace
 from tracejury.collector.queries.present_doctor import present_diagnosis
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.wire.doctor import DoctorPage
 
@@ -17,7 +17,7 @@ from .answers import documented, json_answer
 from .params import DoctorParams
 
 
-def add_doctor(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def add_doctor(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     """The one endpoint; `clock` gives unix nanos."""
 
     @app.get("/api/doctor", responses=documented(DoctorPage, 404))

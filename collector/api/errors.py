@@ -14,7 +14,7 @@ from tracejury.collector.queries.present_errors import (
     present_error_detail,
     present_listed_finding,
 )
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import ERROR_FILTERS, an_id
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError, LocatedFinding
@@ -28,7 +28,7 @@ from .prefixes import whole_error_id, whole_trace_id
 Located = TypeVar("Located", LocatedError, LocatedFinding)
 
 
-def add_errors(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def add_errors(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     """`/api/errors`, `/api/errors/{id}`, `/api/spans/{id}/errors` and `/api/findings`."""
 
     @app.get("/api/spans/{span_id}/errors", responses=documented(SpanErrorPage, 404))
@@ -61,7 +61,7 @@ def add_errors(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
 
 
 def _page(
-    reader: Reader,
+    reader: StoredReader,
     query: ErrorQuery,
     params: SpanErrorsParams,
     find: Callable[[ErrorQuery], Sequence[Located]],

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Response
 from pydantic import Field
 
+from tracejury.collector.queries.detector_on_service import explain_on_service
 from tracejury.collector.queries.explain.glossary import explain, glossary
-from tracejury.collector.queries.explain.on_service import explain_on_service
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.judges.rule_settings import RuleSettings
 from tracejury.schemas.wire.explain import TermJson, TermPage
 
@@ -25,7 +25,7 @@ class ExplainParams(Params):
     ] = ""
 
 
-def add_explain(app: FastAPI, reader: Reader, settings: RuleSettings) -> None:
+def add_explain(app: FastAPI, reader: StoredReader, settings: RuleSettings) -> None:
     """Add the endpoints; without a service they ask nothing of the store."""
 
     @app.get("/api/explain", responses=documented(TermPage))

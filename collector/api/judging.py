@@ -9,7 +9,7 @@ from anyio import CapacityLimiter, to_thread
 from fastapi import FastAPI, Response
 
 from tracejury.collector.queries.present import present_judged
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
@@ -66,7 +66,7 @@ def add_judging(app: FastAPI, services: Services) -> None:
         return json_answer({"items": items, "next": more})
 
 
-def _of_session(reader: Reader, given: str, service: str) -> tuple[list[str], list[tuple[str, str]]]:
+def _of_session(reader: StoredReader, given: str, service: str) -> tuple[list[str], list[tuple[str, str]]]:
     """The ids of a session's traces, and service and id of each session of that id.
 
     Raises:

@@ -17,7 +17,8 @@ from tracejury.collector.queries.present_labels import (
     present_review,
     present_score,
 )
-from tracejury.collector.queries.reader import Labels, Reader
+from tracejury.collector.queries.reader import Labels
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.queries.labels import LabelQuery
@@ -67,7 +68,7 @@ EXPORT_PAGE = 1000
 Label = TypeVar("Label", Annotation, HumanScore, Review)
 
 
-def add_labels(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def add_labels(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     """All of them; `clock` gives unix nanos."""
     _add_annotations(app, reader, clock)
     _add_scores(app, reader, clock)
@@ -81,7 +82,7 @@ def add_labels(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
         return json_answer({"deleted": reader.labels.delete(body.query())})
 
 
-def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def _add_annotations(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     @app.get("/api/annotations", responses=documented(AnnotationPage))
     def annotations(params: Annotated[AnnotationsParams, Query()]) -> Response:
         """People's opinions on findings, and errors that no finding names; latest change first."""
@@ -104,14 +105,14 @@ def _add_annotations(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> 
         return json_answer(present_annotation(gone))
 
 
-def _whole(reader: Reader, said: AnnotationDraft) -> AnnotationDraft:
+def _whole(reader: StoredReader, said: AnnotationDraft) -> AnnotationDraft:
     """With the whole id where only its beginning is given, as lists show it; what names a judge may be elsewhere."""
     if said.judge or not 0 < len(said.finding_id) < ERROR_DIGITS:
         return said
     return replace(said, finding_id=whole_error_id(reader, said.finding_id))
 
 
-def _add_scores(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def _add_scores(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     @app.get("/api/scores", responses=documented(HumanScorePage))
     def scores(params: Annotated[LabelsParams, Query()]) -> Response:
         """How good people find agent runs, latest change first."""
@@ -125,7 +126,7 @@ def _add_scores(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
         return _taken(labelling, [labelling.take_score(item.label(now)) for item in body.items], present_score)
 
 
-def _add_reviews(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def _add_reviews(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     @app.get("/api/reviews", responses=documented(ReviewPage))
     def reviews(params: Annotated[LabelsParams, Query()]) -> Response:
         """Which agent runs people have looked at as a whole, latest change first."""
@@ -139,7 +140,7 @@ def _add_reviews(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None
         return _taken(labelling, [labelling.take_review(item.label(now)) for item in body.items], present_review)
 
 
-def _add_queue(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     @app.get("/api/labels/queue", responses=documented(QueuePage))
     def queue(params: Annotated[QueueParams, Query()]) -> Response:
         """Which agent runs to label next, and why."""
@@ -163,7 +164,7 @@ def _add_queue(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
         )
 
 
-def _add_exchange(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def _add_exchange(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     answers = documented(None)
     answers[200] = {"content": {JSON_LINES: {}}, "description": "One label a line, the earliest change first"}
 
@@ -207,7 +208,7 @@ def _taken(labelling: Labelling, taken: Sequence[Label], present: Callable[[Labe
 
 
 def _page(
-    reader: Reader,
+    reader: StoredReader,
     query: LabelQuery,
     ask: Callable[[LabelQuery], Sequence[Label]],
     place: Callable[[Label], str],
@@ -221,7 +222,7 @@ def _page(
     return json_answer({"items": [present(label) for label in shown], "next": more, "unknown": unknown})
 
 
-def _unknown(reader: Reader, service: str, found: object) -> Mapping[str, Sequence[str]]:
+def _unknown(reader: StoredReader, service: str, found: object) -> Mapping[str, Sequence[str]]:
     """The service where nothing was found and nothing stored is of it, with the known ones."""
     return {} if found else reader.unknown_names({"service": service})
 

@@ -10,7 +10,7 @@ from fastapi import FastAPI, Query, Response
 
 from tracejury.collector.queries.present import present_row
 from tracejury.collector.queries.present_lists import present_session, present_session_row, searched
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import TRACE_FILTERS
 from tracejury.schemas.queries.listing import SessionRow
@@ -25,7 +25,7 @@ from .paths import SOME
 from .prefixes import whole_session_id
 
 
-def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def add_lists(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     """`/api/traces`, `/api/sessions` and `/api/sessions/{id}`."""
 
     @app.get("/api/traces", responses=documented(TracePage))
@@ -64,14 +64,14 @@ def add_lists(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
         return json_answer(present_session(view))
 
 
-def traces_page(reader: Reader, query: TraceQuery) -> tuple[Sequence[TraceRow], str | None]:
+def traces_page(reader: StoredReader, query: TraceQuery) -> tuple[Sequence[TraceRow], str | None]:
     """Up to `limit` traces, and the cursor of the next page, None on the last."""
     rows = reader.traces(replace(query, limit=query.limit + 1))
     shown = rows[: query.limit]
     return shown, _next(query, len(rows), [(r.place, r.trace_id) for r in shown[-1:]])
 
 
-def sessions_page(reader: Reader, query: TraceQuery) -> tuple[Sequence[SessionRow], str | None]:
+def sessions_page(reader: StoredReader, query: TraceQuery) -> tuple[Sequence[SessionRow], str | None]:
     """Up to `limit` sessions, and the cursor of the next page, None on the last."""
     rows = reader.sessions(replace(query, limit=query.limit + 1))
     shown = rows[: query.limit]

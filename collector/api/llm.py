@@ -9,7 +9,8 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Response
 
 from tracejury.collector.queries.present_llm import day_start, present_entry, present_spend
-from tracejury.collector.queries.reader import Architectures, Reader
+from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import LEDGER_FILTERS
 from tracejury.schemas.llm_rows import Source
@@ -26,7 +27,9 @@ EVERY_WORD = 10_000
 """Words of one trace that are looked through for why it has no score."""
 
 
-def add_ledger(app: FastAPI, reader: Reader, judges: Callable[[], JudgesStatus], clock: Callable[[], int]) -> None:
+def add_ledger(
+    app: FastAPI, reader: StoredReader, judges: Callable[[], JudgesStatus], clock: Callable[[], int]
+) -> None:
     """`/api/ledger`. `judges`: what this process does with LLM judges now."""
 
     @app.get("/api/ledger", responses=documented(LedgerPage, 404))
@@ -53,7 +56,7 @@ def add_ledger(app: FastAPI, reader: Reader, judges: Callable[[], JudgesStatus],
         )
 
 
-def add_architectures(app: FastAPI, architectures: Architectures) -> None:
+def add_architectures(app: FastAPI, architectures: StoredArchitectures) -> None:
     """`/api/architectures`."""
 
     @app.get("/api/architectures", responses=documented(ArchitecturePage))
@@ -89,6 +92,6 @@ def add_architectures(app: FastAPI, architectures: Architectures) -> None:
         )
 
 
-def _why(reader: Reader, trace_id: str, status: JudgesStatus) -> str | None:
+def _why(reader: StoredReader, trace_id: str, status: JudgesStatus) -> str | None:
     words = [e.word for e in reader.ledger.entries(LedgerQuery(EVERY_WORD, trace_id, everything=True))]
     return why_unscored(words, reader.ledger.judged_trace(trace_id), status, trace_id)

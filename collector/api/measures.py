@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, FastAPI, Query, Response
 
 from tracejury.collector.queries.present_measures import present_measures
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.wire.measures import MeasuresJson
 
 from .answers import documented, json_answer
@@ -16,7 +16,7 @@ from .params_measures import MeasureParams
 from .params_rates import said_once
 
 
-def add_measures(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def add_measures(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     """`/api/measures`."""
 
     @app.get("/api/measures", dependencies=[Depends(said_once)], responses=documented(MeasuresJson))

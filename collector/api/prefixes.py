@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.text.naming import CUT
@@ -18,7 +18,7 @@ _LONGEST: Final = 1000
 """Characters of a beginning that are looked for."""
 
 
-def whole_trace_id(reader: Reader, given: str) -> str:
+def whole_trace_id(reader: StoredReader, given: str) -> str:
     """The id of the trace whose id is, or alone begins like, what was given.
 
     Raises:
@@ -28,13 +28,13 @@ def whole_trace_id(reader: Reader, given: str) -> str:
     return _only("trace", prefix, reader.trace_ids(prefix, SHOWN + 1) if prefix else ())
 
 
-def whole_session_id(reader: Reader, given: str) -> str:
+def whole_session_id(reader: StoredReader, given: str) -> str:
     """Likewise of a session."""
     prefix = given.removesuffix(CUT)
     return _only("session", prefix, reader.session_ids(prefix[:_LONGEST], SHOWN + 1) if prefix else ())
 
 
-def whole_error_id(reader: Reader, given: str) -> str:
+def whole_error_id(reader: StoredReader, given: str) -> str:
     """Likewise of an error or a finding."""
     prefix = an_id(given).removesuffix(CUT)
     return _only("error", prefix, reader.error_ids(prefix[:_LONGEST], SHOWN + 1) if prefix else ())

@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Depends, FastAPI, Query, Response
 
 from tracejury.collector.queries.present_rates import present_comparison, present_rates
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.filters import RATE_FILTERS
 from tracejury.schemas.rates import RateAnswer, RateQuery
 from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
@@ -17,7 +17,7 @@ from .answers import documented, json_answer
 from .params_rates import CompareParams, RatesParams, said_once
 
 
-def add_rates(app: FastAPI, reader: Reader, clock: Callable[[], int]) -> None:
+def add_rates(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     """`/api/rates` and `/api/rates/compare`."""
     once = [Depends(said_once)]
 

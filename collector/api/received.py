@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Response
 
-from tracejury.collector.queries.reader import Reader
 from tracejury.collector.queries.received import json_lines
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import an_id
 
@@ -13,7 +13,7 @@ from .answers import documented
 from .labels import JSON_LINES
 
 
-def add_received(app: FastAPI, reader: Reader) -> None:
+def add_received(app: FastAPI, reader: StoredReader) -> None:
     """The endpoint; reading blocks."""
     answers = documented(None, 404)
     answers[200] = {"content": {JSON_LINES: {}}, "description": "OTLP/JSON, a request a line"}

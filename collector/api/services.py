@@ -10,7 +10,7 @@ from secrets import token_bytes
 from tracejury.collector.auth.keyring import Keyring
 from tracejury.collector.auth.sign_in import SignIns
 from tracejury.collector.otlp.receiver.ports import Endpoint
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.judges.rule_settings import RuleSettings
 from tracejury.judges.suite import NO_SETTINGS
@@ -56,7 +56,7 @@ class Services:
         sign_ins: makes the cookies of those who sign in to the pages.
     """
 
-    reader: Reader
+    reader: StoredReader
     judge: JudgeAgain
     problems: Callable[[], Sequence[str]]
     metrics: Callable[[], bytes]

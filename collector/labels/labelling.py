@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.judges.measures.error_labels import label_of, labels_on
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review, missed_id, opinion_id
@@ -65,7 +65,7 @@ class Labelling:
     it is about is not stored, and what the store raises.
     """
 
-    def __init__(self, reader: Reader, now: int, *, only_new: bool = False) -> None:
+    def __init__(self, reader: StoredReader, now: int, *, only_new: bool = False) -> None:
         self._labels, self._now = reader.labels, now // MICROSECOND * MICROSECOND
         self._errors = reader.error
         self._only_new, self._tenant = only_new, reader.tenant

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from tracejury.collector.queries.reader import Reader
 from tracejury.collector.queries.span_runs import span_runs
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.queries.labels import LabelQuery
@@ -37,7 +37,7 @@ class _View:
 class Surroundings:
     """Traces are looked up once each."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: StoredReader) -> None:
         self._reader = reader
         self._kept: dict[str, Kept] = {}
         self._views: dict[str, _View] = {}

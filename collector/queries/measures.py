@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Final, Protocol
+from typing import Final
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.measured_behaviours import BEHAVIOUR, oracle_outcomes, session_behaviours
@@ -114,20 +114,6 @@ def _pack(pack: Pack) -> MeasuredPack:
 
 def _measure(check: Check) -> PackMeasure:
     return PackMeasure(check.measure, check.name, check.title, check.definition)
-
-
-class Measures(Protocol):
-    """Measures of sessions. Every method may block: call it on a thread."""
-
-    @property
-    def packs(self) -> Sequence[MeasuredPack]:
-        """The packs that there are."""
-
-    def ask(self, query: MeasureQuery) -> Sequence[MeasureAnswer]:
-        """One answer a pack. Raises ConfigError for an unknown pack, RetryableError, StoreError."""
-
-    def compare(self, answer: MeasureAnswer, to: MeasureQuery) -> ComparedMeasures:
-        """How the sessions of an answer differ from others. Raises as `ask`."""
 
 
 class StoredMeasures:

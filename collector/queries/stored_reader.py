@@ -16,6 +16,7 @@ from tracejury.collector.store.lists.prefixes import session_ids_from, trace_ids
 from tracejury.collector.store.pipeline_stats import StoredPipelineStats
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.receipts import StoredReceipts
+from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.judges.measures.error_labels import labels_on
@@ -36,14 +37,12 @@ from tracejury.schemas.queries.reader import (
 )
 from tracejury.schemas.receipts import DeletionReceipt
 
-from .calibrations import Calibrations
 from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
-from .measures import Measures
-from .reader import Architectures, Labels, Ledger, Rates
+from .measures import StoredMeasures
+from .reader import Labels, Rates
 from .stored_sessions import stored_session
 from .trace.stored import StoredTraceQueries
-from .trace.trace_queries import TraceQueries
 from .unproven import marked
 
 
@@ -56,17 +55,17 @@ class StoredReader:
         config: AssemblerConfig,
         labels: Labels,
         rates: Rates,
-        calibrations: Calibrations,
-        measures: Measures,
+        calibrations: TenantCalibrations,
+        measures: StoredMeasures,
         clock: Callable[[], int],
         tenant: str = "",
     ) -> None:
         self.tenant = tenant
         self._store, self._config, self._clock = store, config, clock
         self._scope, self._reading = Scope(store, tenant), StoredReading(store, tenant)
-        self.ledger: Ledger = StoredLedger(store, tenant)
-        self.architectures: Architectures = StoredArchitectures(store, tenant, clock=clock)
-        self.trace_queries: TraceQueries = StoredTraceQueries(store, config, clock, tenant=tenant)
+        self.ledger = StoredLedger(store, tenant)
+        self.architectures = StoredArchitectures(store, tenant, clock=clock)
+        self.trace_queries = StoredTraceQueries(store, config, clock, tenant=tenant)
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
         self.pipeline_stats = StoredPipelineStats(store, tenant)
 
@@ -75,7 +74,7 @@ class StoredReader:
         return self._reading.find_traces(query)
 
     def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "") -> int:
-        """How many traces have spans that no judging has seen."""
+        """How many traces have spans that no judging has seen; empty arguments do not narrow."""
         return TraceLists(self._store, self.tenant).count_unjudged(since, service, trace_id)
 
     def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
@@ -92,15 +91,15 @@ class StoredReader:
         return replace(view, exchanges=[replace(e, errors=list(islice(errors, len(e.errors)))) for e in view.exchanges])
 
     def facets(self, since: int, until: int = 0, service: str = "") -> Facets:
-        """The filter values of traces that arrived in [`since`, `until`)."""
+        """The filter values of traces that arrived in [`since`, `until`); `until` 0: no end."""
         return TraceLists(self._store, self.tenant).facets(since, until, service)
 
     def services(self, since: int, limit: int) -> Sequence[str]:
-        """Services of which a trace arrived from `since` on, the latest first."""
+        """Up to `limit` services with traces that arrived from `since` (unix nanos) on, latest first; "" for none."""
         return self._reading.find_services(since, limit)
 
     def unknown_names(self, asked: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
-        """Of names to filter by, the unknown ones."""
+        """Of names to filter by, by kind (`service`, `tool` …), the unknown ones; known ones of each, nearest first."""
         return unknown_names(self._scope, asked)
 
     def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
@@ -113,14 +112,17 @@ class StoredReader:
         return self._labelled(found)
 
     def error(self, some_id: str, confidence: Confidence) -> ErrorView | None:
-        """Five look-ups, six where people have labelled anything in the trace."""
+        """The error of an id, earlier ones included, or with the finding of that id; None where there is none.
+
+        Without findings that hold it is retracted. Five look-ups, six where people have labelled anything in the trace.
+        """
         view = stored_error(self._scope, some_id, confidence)
         if view is None:
             return None
         return replace(view, located=self._labelled(marked([view.located], self.calibrations))[0])
 
     def error_ids(self, prefix: str, limit: int) -> Sequence[str]:
-        """Up to `limit` ids of errors and findings that begin so."""
+        """Up to `limit` ids of errors, earlier ones included, and of findings that begin so, in order."""
         return StoredErrors(self._store, self.tenant).ids_from(prefix, limit)
 
     def errors_of(self, findings: Sequence[Finding], confidence: Confidence) -> Sequence[LocatedError]:
@@ -134,11 +136,11 @@ class StoredReader:
         return self._labelled(found)
 
     def count_findings(self, query: ErrorQuery) -> int:
-        """How many findings hold now."""
+        """How many findings there are, whatever limit the query names."""
         return self._reading.count_findings(query)
 
     def shown_errors(self, trace_ids: Sequence[str], confidence: Confidence) -> Mapping[str, int]:
-        """How many errors a list of traces shows of each."""
+        """How many errors a list of traces shows of each; absent: none."""
         found = TraceLists(self._store, self.tenant).errors(trace_ids, confidence)
         return {trace_id: sum(counts.values()) for trace_id, (counts, _) in found.items()}
 
@@ -173,11 +175,11 @@ class StoredReader:
         return labelled(errors, labels_on([*gone, *holding], said))
 
     def trace_ids(self, prefix: str, limit: int) -> Sequence[str]:
-        """Up to `limit` ids of stored traces that begin so."""
+        """Up to `limit` ids of stored traces that begin so, in order."""
         return trace_ids_from(self._scope, prefix, limit)
 
     def session_ids(self, prefix: str, limit: int) -> Sequence[str]:
-        """Up to `limit` ids of sessions that begin so."""
+        """Up to `limit` ids of sessions that begin so, in order."""
         return session_ids_from(self._scope, prefix, limit)
 
     def received(self, trace_id: str) -> Received | None:

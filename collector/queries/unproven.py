@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
+from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.judges.registry import priors
 from tracejury.schemas.queries.reader import LocatedError, LocatedFinding
 from tracejury.schemas.rule_calibrations import RuleCalibration
-
-from .calibrations import Calibrations
 
 Located = TypeVar("Located", LocatedError, LocatedFinding)
 
@@ -20,6 +19,6 @@ def is_unproven(rule: str, known: Mapping[str, RuleCalibration]) -> bool:
     return rule in priors() and not (rule in known and known[rule].holds)
 
 
-def marked(located: Iterable[Located], calibrations: Calibrations) -> list[Located]:
+def marked(located: Iterable[Located], calibrations: TenantCalibrations) -> list[Located]:
     """The same, each saying whether its rule, of an error its lead's, is unproven on its service."""
     return [replace(one, unproven=is_unproven(one.judge, calibrations.of(one.service))) for one in located]

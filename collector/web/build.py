@@ -40,7 +40,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     """Add all pages to the API's application."""
     assets = load_assets()
     templates = make_templates(assets, find_term, __version__)
-    change_feed = app.state.change_feed = ChangeFeed(services.reader.trace_queries, services.reader.tenant)
+    change_feed = app.state.change_feed = ChangeFeed(services.reader.trace_queries.cache_judged, services.reader.tenant)
     services.listeners.add(change_feed)
     site = Site(services, templates, change_feed)
     app.state.refusal_page = refusal_pages(templates, services.clock)

@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Self
 
 from cachetools import LRUCache
 
-from tracejury.collector.queries.trace.trace_queries import TraceQueries
 from tracejury.schemas.errors import OverloadedError
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace, Outcome
 
 MAX_SUBSCRIBERS: Final = 256
@@ -102,12 +102,12 @@ class ChangeFeed:
 
     def __init__(
         self,
-        trace_queries: TraceQueries,
+        cache_judged: Callable[[Trace], None],
         tenant: str = "",
         most: int = MAX_SUBSCRIBERS,
         most_of_one: int = MAX_OF_ONE,
     ) -> None:
-        self._trace_queries, self._tenant, self._most, self._most_of_one = trace_queries, tenant, most, most_of_one
+        self._cache_judged, self._tenant, self._most, self._most_of_one = cache_judged, tenant, most, most_of_one
         self._lock = threading.Lock()
         self._subscribers: set[Subscriber] = set()
         self._boot = secrets.token_hex(4)
@@ -121,7 +121,7 @@ class ChangeFeed:
             if one.trace.tenant != self._tenant:
                 continue
             if one.judgement.outcome is Outcome.DONE and not one.trace.joined_to:
-                self._trace_queries.cache_judged(one.trace)
+                self._cache_judged(one.trace)
             ids = {one.trace.trace_id, one.trace.joined_to} - {""}
             self._publish(ids, (*one.changed, *one.retracted))
 

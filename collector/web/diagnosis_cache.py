@@ -10,7 +10,7 @@ from cachetools import TTLCache
 
 from tracejury.collector.queries.doctor.ask import DAY, glance
 from tracejury.collector.queries.present_doctor import present_diagnosis
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.wire.doctor import DiagnosisJson
 
 from .window import MINUTE
@@ -22,7 +22,7 @@ MAX_SERVICES: Final = 100
 class DiagnosisCache:
     """Diagnoses by service, one made at a time; `clock` gives unix nanos. Any thread; blocks."""
 
-    def __init__(self, reader: Reader, clock: Callable[[], int]) -> None:
+    def __init__(self, reader: StoredReader, clock: Callable[[], int]) -> None:
         self._reader, self._clock = reader, clock
         self._lock = threading.Lock()
         self._cache: TTLCache[str, DiagnosisJson | None] = TTLCache(MAX_SERVICES, TTL, timer=clock)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fastapi import FastAPI, Request, Response
 
+from tracejury.collector.queries.detector_on_service import explain_on_service
 from tracejury.collector.queries.explain.glossary import by_kind, explain, glossary
-from tracejury.collector.queries.explain.on_service import explain_on_service
 
 from .site import Site, page
 

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, Field
 from tracejury.collector.api.params import Text
 from tracejury.collector.api.params_lists import FilterParams, ListParams, Order
 from tracejury.collector.queries.present_lists import searched
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
 
@@ -130,7 +130,7 @@ def list_page(
     request: Request,
     asked: PageParams,
     heads: Sequence[Head],
-    find_page: Callable[[Reader, TraceQuery], tuple[Rows, str | None]],
+    find_page: Callable[[StoredReader, TraceQuery], tuple[Rows, str | None]],
     find: Callable[[TraceQuery], Rows],
 ) -> Response:
     """A list's page; the template has the name of its path."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request, Response
 
 from tracejury.collector.api.params_measures import GROUPS, checked_group
-from tracejury.collector.queries.measures import MeasureAnswer, MeasureFigure, MeasureGroup, Measures
+from tracejury.collector.queries.measures import MeasureAnswer, MeasureFigure, MeasureGroup, StoredMeasures
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.measures import MeasuredPack, MeasureQuery
 from tracejury.schemas.rates import Estimate
@@ -78,7 +78,7 @@ def asked(window: Window) -> MeasureQuery:
     return MeasureQuery(window.since, window.until, service=window.service)
 
 
-def pack_view(measures: Measures, answer: MeasureAnswer, window: Window) -> PackView:
+def pack_view(measures: StoredMeasures, answer: MeasureAnswer, window: Window) -> PackView:
     """An answer against the time before."""
     before = replace(asked(window), since=window.before.since, until=window.before.until)
     compared = measures.compare(answer, before).differences if answer.total.sessions else {}

@@ -25,7 +25,7 @@ from tracejury.collector.api.security import COOKIE, cookie_of, is_https, parse_
 from tracejury.collector.api.services import Services
 from tracejury.collector.auth.key import AccessKey
 from tracejury.collector.auth.sign_in import COOKIE as SESSION
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import ConfigError
 
 from .change_feed import ChangeFeed
@@ -43,7 +43,7 @@ class Site:
     change_feed: ChangeFeed
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> StoredReader:
         """Answers queries from the store."""
         return self.services.reader
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.queries.reader import ErrorQuery, LocatedFinding, Position
 
 SHOWN: Final = 100
@@ -47,7 +47,7 @@ class Tail:
     further back than it remembers.
     """
 
-    def __init__(self, reader: Reader, query: ErrorQuery, place: Position) -> None:
+    def __init__(self, reader: StoredReader, query: ErrorQuery, place: Position) -> None:
         self._reader, self._query, self._place = reader, query, place
         self._given: dict[str, Position] = {}
         self._behind = False

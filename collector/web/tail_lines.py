@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.reader import Confidence, LocatedError, LocatedFinding
@@ -68,7 +68,7 @@ class TailLine:
         return ", ".join(self.error.error.judges), self.error.error.confidence
 
 
-def tail_lines(reader: Reader, rows: Sequence[LocatedFinding], confidence: Confidence) -> list[TailLine]:
+def tail_lines(reader: StoredReader, rows: Sequence[LocatedFinding], confidence: Confidence) -> list[TailLine]:
     """A line for each finding, in order; where the store does not answer, without errors. Raises StoreError."""
     try:
         errors = reader.errors_of([row.finding for row in rows], confidence) if rows else ()

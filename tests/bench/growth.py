@@ -26,7 +26,7 @@ import httpx
 import overview  # type: ignore[import-not-found]  # benchmarks beside this one
 import rates as facts  # type: ignore[import-not-found]
 from lists import AT, DAY, FILL_SPANS, FILL_TRACES, ID, PER_INSERT, SLICE  # type: ignore[import-not-found]
-from memory_api import served
+from served_api import served
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import rates as facts  # type: ignore[import-not-found]  # a benchmark beside this one
 from lists import DAY, FILL_FINDINGS, FILL_SPANS, FILL_TRACES, ID, PER_INSERT, SLICE  # type: ignore[import-not-found]
-from memory_api import served
+from served_api import served
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app

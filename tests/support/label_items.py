@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memory_api import KNOWN, QUIET, Api, finding
+from served_api import KNOWN, PLAIN, QUIET, Api, finding
+from store_parts import a_span
+
+from tracejury.schemas.findings import Finding
 
 FINDING = finding(1)
 
@@ -23,3 +26,13 @@ def agree(**changes: Any) -> dict[str, Any]:
 def missed(**changes: Any) -> dict[str, Any]:
     item = {"annotator": "ann", "opinion": "missed", "trace_id": KNOWN, "span_id": QUIET, "category": "Goal Deviation"}
     return item | changes
+
+
+def put_labelled(api: Api, *findings: Finding) -> None:
+    """A trace with these findings and two agent runs, of which one is the manager; and one without any."""
+    api.put(*findings)
+    kinds = (("run-1", "", "AGENT"), ("llm-1", "run-1", "LLM"), ("run-2", "run-1", "AGENT"), ("llm-2", "run-2", "LLM"))
+    for span_id, parent, kind in kinds:
+        said = {"openinference.span.kind": kind}
+        api.put_spans(a_span(trace_id=KNOWN, span_id=span_id, parent_span_id=parent, name=span_id, attributes=said))
+    api.put_spans(a_span(trace_id=PLAIN))

@@ -1,37 +1,20 @@
-"""Labels over memory and over the real store, with the same runs in both: what the contract suite runs on."""
+"""Labels in the real store, and the runs that they are about."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from memory_labels import MemoryLabels, MemoryRun
+from naive_label_queue import QueuedRun
 from store_parts import a_finding, a_judged_subject, a_judged_trace, a_run
 
 from tracejury.collector.labels.stored_labels import StoredLabels
-from tracejury.collector.queries.reader import Labels
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.verdicts import Subject, SubjectKind
-
-
-@dataclass
-class MemoryWorld:
-    """Runs in a list."""
-
-    labels: MemoryLabels = field(default_factory=MemoryLabels)
-
-    def put(self, runs: Sequence[MemoryRun]) -> None:
-        """Judged runs, of which those that are there are judged anew."""
-        known = {(r.trace_id, r.run_id): r for r in (*self.labels.runs, *runs)}
-        self.labels.runs = list(known.values())
-
-    def put_finding(self, finding: Finding) -> None:
-        """A finding that the store knows."""
-        self.labels.found[finding.id] = finding
 
 
 @dataclass
@@ -42,14 +25,14 @@ class StoredWorld:
     judged_at: int = 0
 
     @property
-    def labels(self) -> Labels:
+    def labels(self) -> StoredLabels:
         """Those of the store."""
         return StoredLabels(self.store)
 
-    def put(self, runs: Sequence[MemoryRun]) -> None:
+    def put(self, runs: Sequence[QueuedRun]) -> None:
         """Judged traces with these runs; each was written at once, so its runs arrived together."""
         self.judged_at += 1
-        traces: dict[str, list[MemoryRun]] = defaultdict(list)
+        traces: dict[str, list[QueuedRun]] = defaultdict(list)
         for run in runs:
             traces[run.trace_id].append(run)
         judged = [
@@ -84,8 +67,5 @@ class StoredWorld:
         StoredJudging(self.store).save([a_judged_trace(finding, judged_at=self.judged_at, trace_id=finding.trace_id)])
 
 
-World = MemoryWorld | StoredWorld
-
-
-def _finding(run: MemoryRun) -> Finding:
+def _finding(run: QueuedRun) -> Finding:
     return a_finding(trace_id=run.trace_id, agent_run_id=run.run_id, evidence=run.run_id)

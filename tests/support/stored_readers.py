@@ -18,6 +18,18 @@ from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.measures import MeasuredPack
 
 
+def parts_of_a_reader(
+    store: Store, clock: Callable[[], int], packs: Callable[[], Sequence[MeasuredPack]], tenant: str = ""
+) -> tuple[StoredLabels, StoredRates, TenantCalibrations, StoredMeasures]:
+    """Labels, rates, calibrations and measures of a tenant."""
+    labels = StoredLabels(store, tenant)
+    rates = StoredRates(store, calibrate=LabelCalibration(store, labels), tenant=tenant)
+    calibrations = RuleCalibrations(store, clock)
+    calibrations.load()
+    own = TenantCalibrations(store, calibrations, tenant)
+    return labels, rates, own, StoredMeasures(store, packs, TASK_KEYS, tenant)
+
+
 def stored_reader(
     store: Store,
     config: AssemblerConfig,
@@ -26,10 +38,4 @@ def stored_reader(
     tenant: str = "",
 ) -> StoredReader:
     """All that API and pages read; `clock` gives unix nanos."""
-    labels = StoredLabels(store, tenant)
-    rates = StoredRates(store, calibrate=LabelCalibration(store, labels), tenant=tenant)
-    calibrations = RuleCalibrations(store, clock)
-    calibrations.load()
-    measures = StoredMeasures(store, packs, TASK_KEYS, tenant)
-    own = TenantCalibrations(store, calibrations, tenant)
-    return StoredReader(store, config, labels, rates, own, measures, clock, tenant)
+    return StoredReader(store, config, *parts_of_a_reader(store, clock, packs, tenant), clock, tenant)

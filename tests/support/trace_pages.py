@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-from memory_api import served
+from served_api import served
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services

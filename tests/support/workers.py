@@ -25,6 +25,7 @@ from tracejury.collector.outbound.webhooks.posting import PostAnswer
 from tracejury.collector.outbound.webhooks.rules import WebhookRules
 from tracejury.collector.outbound.webhooks.webhook import Webhook
 from tracejury.collector.outbound.webhooks.webhook_spec import WebhookSpec
+from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.store.texts import StoredTexts, TraceText, text_of
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.loop_runner import LoopRunner
@@ -179,7 +180,7 @@ def forwarding() -> Rig:
     )
 
 
-class Deliveries:
+class Deliveries(StoredDeliveries):
     """What webhooks were told, in memory; every trace has one finding."""
 
     def __init__(self, faults: Faults) -> None:
@@ -198,7 +199,7 @@ class Deliveries:
     def keep_quiet(self, _webhook: str, _at: int) -> None:
         self._faults.meet("keep_quiet")
 
-    def recent(self, _changed: int, _since: int, after: str, limit: int) -> Sequence[str]:
+    def recent(self, _changed: int, _since: int, after: str, limit: int) -> list[str]:
         self._faults.meet("recent")
         return sorted(t for t in self.traces if t > after)[:limit]
 

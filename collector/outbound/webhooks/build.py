@@ -26,7 +26,7 @@ from .posting import Poster
 from .rules import WebhookRules
 from .signing import key_of
 from .urls import checked_url
-from .webhook import DeliveryStore, Webhook
+from .webhook import Webhook
 from .webhook_spec import WebhookSpec
 
 NANOS = 1e9
@@ -41,7 +41,7 @@ class Webhooks:
     def __init__(
         self,
         configs: Sequence[WebhookConfig],
-        store_of: Callable[[str], DeliveryStore],
+        store_of: Callable[[str], StoredDeliveries],
         metrics: WebhookMetrics,
         *,
         environ: Mapping[str, str] = os.environ,

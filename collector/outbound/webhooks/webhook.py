@@ -6,15 +6,16 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.collector.worker.wake_event import WakeEvent
 from tracejury.collector.worker.worker import Work, Worker
-from tracejury.schemas.queries.webhook_events import GIVEN_UP, Delivered, Event, Found, Looked, WebhookMessage
+from tracejury.schemas.queries.webhook_events import GIVEN_UP, Delivered, Event, Found, WebhookMessage
 
 from .metrics import WebhookMetrics
 from .payload import message
@@ -34,31 +35,6 @@ QUIET_NANOS: Final = 3600 * 10**9
 """How often it is stored that nothing waits: a sweep begins at the last such time."""
 
 
-class DeliveryStore(Protocol):
-    """The store of deliveries; all methods but `stays` block and raise RetryableError, StoreError."""
-
-    def since(self, webhook: str) -> int:
-        """When it was first set up, unix nanos."""
-
-    def quiet(self, webhook: str) -> int:
-        """When nothing waited for it the last time, as far as is stored, unix nanos; 0: never."""
-
-    def keep_quiet(self, webhook: str, at: int) -> None:
-        """Store that nothing waited for it then."""
-
-    def recent(self, changed: int, since: int, after: str, limit: int) -> Sequence[str]:
-        """Traces with findings that changed, by id."""
-
-    def read_findings(self, webhook: str, trace_ids: Sequence[str]) -> Looked:
-        """Findings and what the webhook was told of them."""
-
-    def mark(self, delivered: Sequence[Delivered]) -> None:
-        """Store what it was told, but of traces that are deleted since."""
-
-    def stays(self, trace_id: str, received: int) -> bool:
-        """Whether the trace, as it had arrived by then (unix nanos), is not deleted since."""
-
-
 class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
     """Made in the running event loop, where requests are sent; `hint` and `drop` from any thread.
 
@@ -69,7 +45,7 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
     def __init__(
         self,
         spec: WebhookSpec,
-        store: DeliveryStore,
+        store: StoredDeliveries,
         post: PostClient,
         metrics: WebhookMetrics,
         *,

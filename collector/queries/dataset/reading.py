@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.reader import (
     Confidence,
@@ -32,7 +32,7 @@ Located = TypeVar("Located", LocatedFinding, LocatedError)
 class Exporter:
     """Reads what is to be exported; each method yields rows, `limit` of them (0: all)."""
 
-    reader: Reader
+    reader: StoredReader
     transcripts: bool = True
 
     def findings(self, query: ErrorQuery, limit: int) -> Iterator[FindingRow]:

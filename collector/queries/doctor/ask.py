@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.processors.doctor import Diagnosis, ExternalRun, diagnose
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
@@ -25,7 +25,7 @@ _AROUND: Final = 900 * 1_000_000_000
 """Nanoseconds after the last span within which the trace of a sub-agent arrives."""
 
 
-def of_trace(reader: Reader, trace_id: str) -> Diagnosis:
+def of_trace(reader: StoredReader, trace_id: str) -> Diagnosis:
     """The diagnosis of one trace.
 
     Raises:
@@ -37,7 +37,7 @@ def of_trace(reader: Reader, trace_id: str) -> Diagnosis:
     return diagnose([view.trace], _elsewhere(reader, [view.trace]))
 
 
-def of_service(reader: Reader, service: str) -> Diagnosis:
+def of_service(reader: StoredReader, service: str) -> Diagnosis:
     """The diagnosis of a service by its latest traces.
 
     Raises:
@@ -50,13 +50,13 @@ def of_service(reader: Reader, service: str) -> Diagnosis:
     return diagnose(traces, _elsewhere(reader, traces))
 
 
-def of_all(reader: Reader, now: int) -> list[Diagnosis]:
+def of_all(reader: StoredReader, now: int) -> list[Diagnosis]:
     """One diagnosis a service that sent something in the day before `now` (unix nanos), the latest first."""
     found = (glance(reader, service, now - DAY) for service in reader.services(now - DAY, MOST_SERVICES))
     return [diagnosis for diagnosis in found if diagnosis]
 
 
-def glance(reader: Reader, service: str, since: int) -> Diagnosis | None:
+def glance(reader: StoredReader, service: str, since: int) -> Diagnosis | None:
     """A service by a few traces that arrived from `since` (unix nanos) on, the latest; None where there are none."""
     rows = reader.traces(TraceQuery(Confidence.of(""), FEW_TRACES, service=service, since=since))
     # An empty name filters nothing.
@@ -64,7 +64,7 @@ def glance(reader: Reader, service: str, since: int) -> Diagnosis | None:
     return diagnose(traces, _elsewhere(reader, traces)) if traces else None
 
 
-def _read(reader: Reader, rows: Iterable[TraceRow]) -> Iterator[Trace]:
+def _read(reader: StoredReader, rows: Iterable[TraceRow]) -> Iterator[Trace]:
     spans = 0
     read: set[str] = set()
     for row in rows:
@@ -79,7 +79,7 @@ def _read(reader: Reader, rows: Iterable[TraceRow]) -> Iterator[Trace]:
             yield view.trace
 
 
-def _elsewhere(reader: Reader, traces: Sequence[Trace]) -> list[ExternalRun]:
+def _elsewhere(reader: StoredReader, traces: Sequence[Trace]) -> list[ExternalRun]:
     """Traces that arrived while these ran, or soon after."""
     start = min(t.start for t in traces)
     last = max(t.received_through for t in traces)

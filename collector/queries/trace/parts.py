@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
 
-from tracejury.collector.queries.calibrations import Calibrations
 from tracejury.collector.queries.errors import labelled, located_errors
 from tracejury.collector.queries.present import by_place, present_run
 from tracejury.collector.queries.present_errors import present_error
 from tracejury.collector.queries.unproven import marked
+from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.judges.measures.error_labels import labels_on
 from tracejury.processors.trace_outline import RunOutline, TraceOutline, TurnOutline
 from tracejury.schemas.agent_errors import summary
@@ -22,7 +22,7 @@ from tracejury.schemas.trajectory import AgentRun
 from tracejury.schemas.wire.base import fill
 from tracejury.schemas.wire.traces import PartedTraceJson, TokensJson, TracePartJson
 
-from .trace_queries import TraceAssessment
+from .assessment import TraceAssessment
 
 PARTED: Final = 5_000
 """Spans from which a trace is answered in parts unless somebody asks otherwise."""
@@ -78,7 +78,7 @@ def present_part(
     runs: Sequence[AgentRun],
     found: TraceAssessment,
     stored: int,
-    calibrations: Calibrations,
+    calibrations: TenantCalibrations,
     said: Iterable[Annotation] = (),
     *,
     judged: bool = True,

@@ -1,4 +1,7 @@
-"""Traces rebuilt lately, as many as fit a bound in bytes, the least recently used out first; and one that is larger."""
+"""Traces that were shown lately: rebuilt ones, as many as fit a bound in bytes and one that is larger; and outlines.
+
+The least recently used go first.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from tracejury.schemas.trajectory import Trace
 from .trace_index import TraceIndex
 
 MAX_BYTES: Final = 64 * 1024 * 1024
+MOST_OUTLINES: Final = 8
+"""Outlines of large traces; one of ten thousand spans has about ten megabytes."""
 _COPIES: Final = 2
 """The normalised span is about as large as the span itself."""
 
@@ -68,7 +73,7 @@ class _Traces(LRUCache[str, RebuiltTrace]):
 
 
 class RecentTraces:
-    """Rebuilt traces by any of their ids. Safe to use from several threads; `limit` in bytes.
+    """Rebuilt traces by any of their ids, and outlines. Safe to use from several threads; `limit` in bytes.
 
     Of traces that are larger than the limit, the one that was asked for last is kept beside the others.
     """
@@ -77,6 +82,7 @@ class RecentTraces:
         self._lock = threading.Lock()
         self._small = _Traces(limit, lambda made: made.size)
         self._large = _Traces(1)
+        self._outlines: LRUCache[str, TraceIndex] = LRUCache(MOST_OUTLINES)
         self._asked = ""
 
     def get(self, trace_id: str) -> RebuiltTrace | None:
@@ -101,8 +107,22 @@ class RecentTraces:
                 self._large[trace.trace_id] = made
         return made
 
+    def index(self, trace_id: str) -> TraceIndex | None:
+        """The outline that was put under that id."""
+        with self._lock:
+            return self._outlines.get(trace_id)
+
+    def put_index(self, trace_id: str, made: TraceIndex | None) -> TraceIndex | None:
+        """Keep an outline in place of an earlier one, which None only drops."""
+        with self._lock:
+            self._outlines.pop(trace_id, None)
+            if made is not None:
+                self._outlines[trace_id] = made
+        return made
+
     def clear(self) -> None:
         """Drop all."""
         with self._lock:
             self._small.clear()
             self._large.clear()
+            self._outlines.clear()

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from cachetools import LRUCache
-
 from tracejury.collector.store import ledger
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
@@ -30,20 +28,17 @@ from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
 from tracejury.schemas.verdicts import DETECTORS
 
+from .assessment import TraceAssessment
 from .recent import RebuiltTrace, RecentTraces
 from .sketch import sketch
 from .stored_part import stored_part, with_turns_of
 from .trace_index import TraceIndex
-from .trace_queries import TraceAssessment
 
 BEHIND: Final = 5 * SECOND
 """By how much the judging of a large open trace may be behind its spans: it goes on, and its pages are told."""
 
 HUGE: Final = 5_000
 """Stored spans from which a trace shows as it was last judged, whatever has arrived since."""
-
-MOST_READ: Final = 8
-"""Outlines that are kept as they were read; one of ten thousand spans has about ten megabytes."""
 
 _LOCKS: Final = 16
 
@@ -64,8 +59,6 @@ class StoredTraceQueries:
         self._store, self._config, self._clock, self._tenant = store, config, clock, tenant
         self._scope, self._reading = Scope(store, tenant), StoredReading(store, tenant)
         self._recent = recent or RecentTraces()
-        self._read: LRUCache[str, TraceIndex] = LRUCache(MOST_READ)
-        self._reading_lock = threading.Lock()
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def trace_index(self, trace_id: str) -> TraceIndex | None:
@@ -169,18 +162,13 @@ class StoredTraceQueries:
         """Keep it where pages have asked for it, or would have to wait for it; of a large open one its outline."""
         if len(trace.spans) >= LARGE:
             made = TraceIndex(outline_of(trace)) if trace.state is TraceState.OPEN else None
-            with self._reading_lock:
-                self._read.pop(trace.trace_id, None)
-                if made is not None:
-                    self._read[trace.trace_id] = made
+            self._recent.put_index(trace.trace_id, made)
         if len(trace.spans) >= LARGE or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
     def clear_cache(self) -> None:
         """All rebuilt traces and outlines."""
         self._recent.clear()
-        with self._reading_lock:
-            self._read.clear()
 
     def _in_memory(self, outline: TraceOutline) -> Trace | None:
         """The trace as it is shown or later, whatever has arrived since."""
@@ -205,17 +193,13 @@ class StoredTraceQueries:
         return found if _knows_all(trace.received_through + behind, newest) else None
 
     def _kept(self, trace_id: str, newest: Mapping[str, int]) -> TraceIndex | None:
-        with self._reading_lock:
-            read = self._read.get(trace_id)
+        read = self._recent.index(trace_id)
         if read is not None and self._shows(read.outline, newest):
             return read
         for text in StoredOutlines(self._store, self._tenant).load(list(newest)):
             kept = _read(text)
             if kept and trace_id in kept.trace_ids and self._shows(kept, newest):
-                made = TraceIndex(kept)
-                with self._reading_lock:
-                    self._read[trace_id] = made
-                return made
+                return self._recent.put_index(trace_id, TraceIndex(kept))
         return None
 
     def _shows(self, outline: TraceOutline, newest: Mapping[str, int]) -> bool:

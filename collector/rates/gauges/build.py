@@ -12,7 +12,7 @@ from typing import Final
 from opentelemetry.metrics import CallbackOptions, Observation
 
 from tracejury.collector.queries.present_llm import day_start, present_spend
-from tracejury.collector.queries.reader import Reader
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.client import Store
 from tracejury.collector.telemetry import Telemetry, of_project
 from tracejury.collector.worker.outage_log import OutageLog
@@ -47,7 +47,7 @@ class Gauges:
     def __init__(
         self,
         store: Store,
-        reader_of: Callable[[str], Reader],
+        reader_of: Callable[[str], StoredReader],
         judges: Callable[[], JudgesStatus],
         telemetry: Telemetry,
         clock: Callable[[], int] = time.time_ns,

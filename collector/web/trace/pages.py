@@ -13,8 +13,8 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 
 from tracejury.collector.api.prefixes import whole_trace_id
 from tracejury.collector.labels.checks import MAX_NAME
+from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.trace_index import TraceIndex
-from tracejury.collector.queries.trace.trace_queries import TraceQueries
 from tracejury.collector.queries.unproven import is_unproven
 from tracejury.collector.web.site import Site, page, rebuilding
 from tracejury.processors.trace_outline import LARGE, TraceOutline
@@ -184,7 +184,7 @@ def _why(site: Site, view: TracePageView) -> str | None:
     return why_unscored(words, judged, site.services.judges(), outline.trace_id)
 
 
-def unscored(queries: TraceQueries, view: TracePageView) -> Sequence[tuple[str, str]]:
+def unscored(queries: StoredTraceQueries, view: TracePageView) -> Sequence[tuple[str, str]]:
     """Outcomes and reasons for which judges left the selected run without a score, each once; blocks."""
     kind, _, run_id = view.selected.partition(":")
     if kind != "run" or view.verdicts.get(run_id):

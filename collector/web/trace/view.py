@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final, TypeVar
 from urllib.parse import quote, urlencode
 
+from tracejury.collector.queries.trace.assessment import TraceAssessment
+from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.trace_index import REST, TraceIndex
-from tracejury.collector.queries.trace.trace_queries import TraceAssessment, TraceQueries
 from tracejury.judges.measures.error_labels import label_of, labels_on
 from tracejury.processors.trace_outline import RunOutline, TraceOutline
 from tracejury.schemas.agent_errors import ErrorSummary, summary
@@ -202,7 +203,7 @@ def _first(trace_index: TraceIndex) -> str:
 
 
 def view_of(
-    trace_queries: TraceQueries, labelled: Mapping[str, Labelled], trace_index: TraceIndex, ask: Ask
+    trace_queries: StoredTraceQueries, labelled: Mapping[str, Labelled], trace_index: TraceIndex, ask: Ask
 ) -> TracePageView:
     """The page of an outline without its details. Blocks.
 
@@ -232,7 +233,7 @@ def view_of(
     )
 
 
-def detail_of(trace_queries: TraceQueries, view: TracePageView) -> Detail | None:
+def detail_of(trace_queries: StoredTraceQueries, view: TracePageView) -> Detail | None:
     """The details of what is selected; None where it is no more, or not yet, part of the trace. Blocks."""
     trace = trace_queries.part(view.trace_index, view.selected)
     if trace is None:

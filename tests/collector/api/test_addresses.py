@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from memory_api import KNOWN, Api, row
+from served_api import KNOWN, Api, row
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from memory_api import KNOWN, Api, row
 )
 def test_head_is_get_without_a_body(api: Api, path: str) -> None:
     """The same status and headers."""
-    api.reader.rows.append(row(0))
+    api.put_rows(row(0))
     got, headed = api.client.get(path), api.client.head(path)
     assert (headed.status_code, headed.content) == (got.status_code, b"")
     given = ("content-type", "content-length", "content-security-policy", "x-content-type-options")

@@ -13,7 +13,7 @@ from typing import Any
 import anyio.to_thread
 import httpx
 import pytest
-from memory_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, MemoryReader, apart, finding, row
+from served_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api, apart, finding, row
 
 from tracejury.collector.api.judging import JUDGING_THREADS
 from tracejury.collector.api.services import Services
@@ -31,7 +31,7 @@ from tracejury.schemas.verdicts import Judgement
 def test_a_known_trace_is_its_json(api: Api, profile: str) -> None:
     """With the findings at and above the profile's confidence; of none, that of balanced."""
     least = threshold(profile or "balanced")
-    api.reader.found = [finding(1, confidence=least), finding(2, confidence=least - 0.001)]
+    api.put(finding(1, confidence=least), finding(2, confidence=least - 0.001))
     shown = api.get(f"/api/traces/{KNOWN}", **({"profile": profile} if profile else {}))
     assert shown["trace_id"] == KNOWN
     assert [f["id"] for f in shown["findings"]] == [finding(1).id]
@@ -39,6 +39,7 @@ def test_a_known_trace_is_its_json(api: Api, profile: str) -> None:
 
 def test_ids_are_taken_in_any_case(api: Api) -> None:
     """Ids are stored in lower case; people copy them as they find them."""
+    api.put_known()
     assert api.get(f"/api/traces/{KNOWN.upper()}")["trace_id"] == KNOWN
 
 
@@ -54,6 +55,7 @@ def test_an_unknown_id_is_404(api: Api, path: str) -> None:
 
 def test_a_known_id_without_errors_is_an_empty_list(api: Api) -> None:
     """Nothing found is an answer, not an error."""
+    api.put_known()
     assert api.get(f"/api/spans/{QUIET}/errors") == {"items": [], "next": None, "unknown": {}}
     assert api.get("/api/errors", trace=PLAIN) == {"items": [], "next": None, "unknown": {}}
     for path in ("/api/errors", "/api/findings"):
@@ -62,7 +64,7 @@ def test_a_known_id_without_errors_is_an_empty_list(api: Api) -> None:
 
 def test_a_span_is_known_within_the_trace_that_is_named(api: Api) -> None:
     """The errors of a span are listed over traces; `trace` narrows, and an unknown one is 404."""
-    api.reader.found = [finding(1), finding(2, trace_id=PLAIN)]
+    api.put(finding(1), finding(2, trace_id=PLAIN))
     assert len(api.get(f"/api/spans/{SPAN}/errors")["items"]) == 2
     assert [f["trace_id"] for f in api.get(f"/api/spans/{SPAN}/errors", trace=PLAIN)["items"]] == [PLAIN]
     assert api.get(f"/api/spans/{SPAN}/errors", trace="c" * 32)[0] == 404
@@ -71,7 +73,7 @@ def test_a_span_is_known_within_the_trace_that_is_named(api: Api) -> None:
 @pytest.mark.parametrize("path", ["/api/errors", "/api/findings"])
 def test_errors_carry_service_and_agent(api: Api, path: str) -> None:
     """Outside their trace they say where they belong."""
-    api.reader.found = [finding(1)]
+    api.put(finding(1))
     (item,) = api.get(path)["items"]
     assert (item["service"], item["agent"], item["span_id"]) == ("svc", "agent", SPAN)
 
@@ -79,7 +81,7 @@ def test_errors_carry_service_and_agent(api: Api, path: str) -> None:
 def test_findings_with_one_cause_are_one_error(api: Api) -> None:
     """Its lead says what it is; it counts once, by the least severity that is asked for, and names all findings."""
     sure = finding(1, title="Argument the tool does not take", confidence=0.9, severity=Severity.LOW)
-    api.reader.found = [sure, finding(2, judge="other", severity=Severity.HIGH)]
+    api.put(sure, finding(2, judge="other", severity=Severity.HIGH))
     (item,) = api.get("/api/errors")["items"]
     assert (item["id"], item["title"], item["confidence"]) == (led_by(sure), sure.title, 0.9)
     assert (item["severity"], item["state"], item["shown_trace_id"]) == ("HIGH", "current", KNOWN)
@@ -92,7 +94,7 @@ def test_findings_with_one_cause_are_one_error(api: Api) -> None:
 def test_an_error_is_found_from_each_of_its_spans(api: Api) -> None:
     """With the span's role."""
     shown, read, repeated = "3" * 16, "4" * 16, "5" * 16
-    api.reader.found = [finding(1, tool_span_id=shown, seen_by_span_id=read, also_at=(repeated,))]
+    api.put(finding(1, tool_span_id=shown, seen_by_span_id=read, also_at=(repeated,)))
     roles = {SPAN: "decided at", shown: "shown at", read: "read at", repeated: "repeated at"}
     for span_id, role in roles.items():
         (item,) = api.get(f"/api/spans/{span_id}/errors")["items"]
@@ -104,7 +106,7 @@ def test_an_error_is_found_from_each_of_its_spans(api: Api) -> None:
 def test_an_error_has_an_address(api: Api) -> None:
     """By its id, the id of one of its findings, or the beginning of either; with its findings, the lead's first."""
     sure = finding(0xAB, confidence=0.9)
-    api.reader.found = [finding(0xCD), sure]
+    api.put(finding(0xCD), sure)
     for given in (led_by(sure), led_by(sure).upper(), led_by(sure)[:8], finding(0xCD).id, f"{finding(0xCD).id[:-1]}…"):
         shown = api.get(f"/api/errors/{given}")
         assert shown["id"] == led_by(sure)
@@ -117,7 +119,7 @@ def test_an_error_has_an_address(api: Api) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
 def test_pages_cover_all_once(api: Api, count: int, path: str) -> None:
     """Latest first, page by page of two; `next` is null exactly on the last page."""
-    api.reader.found = [apart(n // 2, id=f"{n:032x}") for n in range(count)]
+    api.put(*[apart(n // 2, id=f"{n:032x}") for n in range(count)])
     seen: list[str] = []
     cursor = ""
     while True:
@@ -126,13 +128,13 @@ def test_pages_cover_all_once(api: Api, count: int, path: str) -> None:
         if page["next"] is None:
             break
         cursor = page["next"]
-    latest = sorted(api.reader.found, key=lambda f: (f.first_seen, _id(path, f)), reverse=True)
+    latest = sorted(api.found, key=lambda f: (f.first_seen, _id(path, f)), reverse=True)
     assert seen == [_id(path, f) for f in latest]
 
 
 def test_pages_of_traces_cover_all_once(api: Api) -> None:
     """The same for traces, by latest arrival."""
-    api.reader.rows = [row(n) for n in range(5)]
+    api.put_rows(*[row(n) for n in range(5)])
     first = api.get("/api/traces", limit="3")
     second = api.get("/api/traces", limit="3", cursor=first["next"])
     assert [r["trace_id"] for r in first["items"] + second["items"]] == [row(n).trace_id for n in range(5)]
@@ -153,12 +155,12 @@ def test_what_comes_after_the_last_year_is_nothing(api: Api) -> None:
 @pytest.mark.parametrize("path", ["/api/errors", "/api/findings"])
 def test_after_follows_what_is_new(api: Api, path: str) -> None:
     """Earliest first; `next` is the next `after` even when there was nothing, so a follower never loses its place."""
-    api.reader.found = [apart(1)]
+    api.put(apart(1))
     start = api.get(path, after="now", limit="1000")
     assert [item["id"] for item in start["items"]] == [_id(path, apart(1))]
     nothing = api.get(path, after=start["next"])
     assert nothing["items"] == []
-    api.reader.found += [apart(3), apart(2)]
+    api.put(apart(3), apart(2))
     later = api.get(path, after=nothing["next"])
     assert [item["id"] for item in later["items"]] == [_id(path, apart(2)), _id(path, apart(3))]
     assert api.get(path, after=later["next"])["items"] == []
@@ -281,7 +283,7 @@ def test_one_trace_is_judged_again(api: Api) -> None:
 
 def test_traces_since_are_judged_page_by_page(api: Api) -> None:
     """Latest first; `next` leads to the rest; those that arrived before are left alone."""
-    api.reader.rows = [row(n) for n in range(5)]
+    api.put_rows(*[row(n) for n in range(5)])
     body: dict[str, Any] = {"since": "3s", "limit": 3}
     first = api.client.post("/api/judge", json=body).json()
     second = api.client.post("/api/judge", json={**body, "cursor": first["next"]}).json()
@@ -359,14 +361,14 @@ def test_unknown_paths_and_methods_are_refused_in_the_same_form(api: Api, method
 
 
 def test_hostile_text_is_still_json(api: Api) -> None:
-    """A lone surrogate in evidence breaks neither the answer nor its encoding."""
-    api.reader.found = [replace(finding(1), evidence="\ud800</script>")]
+    """Markup in evidence stays text, and no browser takes the answer for a page."""
+    api.put(replace(finding(1), evidence="</script>\x00"))
     (item,) = api.get("/api/errors")["items"]
-    assert item["evidence"] == "\ufffd</script>"
+    assert item["evidence"] == "</script>\x00"
     assert api.client.get("/api/errors").headers["x-content-type-options"] == "nosniff"
 
 
-async def test_health_and_reads_are_answered_while_judgings_are_waited_for() -> None:
+async def test_health_and_reads_are_answered_while_judgings_are_waited_for(api: Api) -> None:
     """However many there are, nobody takes the collector for dead, and what is stored can be read."""
     entered, free = threading.Semaphore(0), threading.Event()
 
@@ -376,7 +378,7 @@ async def test_health_and_reads_are_answered_while_judgings_are_waited_for() -> 
         return ()
 
     app = create_web_app(
-        Services(MemoryReader(), slow, problems=list, metrics=lambda: b"accepted_spans 1\n", clock=lambda: NOW)
+        Services(api.reader, slow, problems=list, metrics=lambda: b"accepted_spans 1\n", clock=lambda: NOW)
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         threads = int(anyio.to_thread.current_default_thread_limiter().total_tokens)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from memory_api import Api
+from served_api import Api
 
 from tracejury.collector.api.params import MAX_ARCHITECTURE
 from tracejury.collector.cli.root import root
@@ -85,7 +85,7 @@ def test_what_a_description_may_be(api: Api, body: object, status: int) -> None:
     """Some text of at most 20,000 bytes in UTF-8, and nothing beside it."""
     answer = api.client.put(f"{PATH}/shop", json=body)
     assert answer.status_code == status
-    assert len(api.reader.architectures.kept) == (status == 200)
+    assert len(api.reader.architectures.all_current()) == (status == 200)
 
 
 def test_text_that_is_no_unicode_is_refused(api: Api) -> None:
@@ -103,7 +103,7 @@ def test_what_a_web_page_can_send_without_asking_is_refused(api: Api, method: st
     assert api.client.request(method, f"{PATH}/shop", content=b'{"text": "x"}', headers=plain).status_code == 415
     elsewhere = {"host": "evil.example"}
     assert api.client.request(method, f"{PATH}/shop", json={"text": "x"}, headers=elsewhere).status_code == 421
-    assert api.reader.architectures.kept == []
+    assert api.reader.architectures.all_current() == []
 
 
 def test_the_command_shows_lists_and_edits(api: Api, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ def test_a_file_that_is_no_text_is_refused(api: Api, tmp_path: Path) -> None:
     file.write_bytes(b"\xff\xd8\xff")
     result = run(api, "shop", "--set", str(file))
     assert (result.exit_code, "is not text in UTF-8" in result.stderr) == (2, True)
-    assert api.reader.architectures.kept == []
+    assert api.reader.architectures.all_current() == []
 
 
 def test_what_a_trace_told_is_no_terminal_code(api: Api) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from memory_api import KNOWN, PLAIN, QUIET, SPAN, Api, apart, finding, row
 from processes import COMMAND
+from served_api import KNOWN, PLAIN, QUIET, SPAN, Api, apart, finding, row
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.follow import follow
@@ -34,7 +34,7 @@ def lines(result: Result) -> Any:
 
 def test_errors_are_a_bare_list_for_programs(api: Api) -> None:
     """The items themselves, latest first, nothing else on stdout."""
-    api.reader.found = [apart(1), apart(2)]
+    api.put(apart(1), apart(2))
     result = run(api, "errors", "--format", "json")
     assert result.exit_code == 0
     assert [item["finding_ids"] for item in lines(result)] == [[finding(2).id], [finding(1).id]]
@@ -42,7 +42,7 @@ def test_errors_are_a_bare_list_for_programs(api: Api) -> None:
 
 def test_errors_for_people_name_span_severity_dimension_and_quote(api: Api) -> None:
     """All that one needs to go and look."""
-    api.reader.found = [finding(1, evidence="the quote", explanation="the reason")]
+    api.put(finding(1, evidence="the quote", explanation="the reason"))
     result = run(api, "errors")
     assert result.exit_code == 0
     dimension, category = "tool calling", "formatting errors"
@@ -55,7 +55,7 @@ def test_errors_for_people_begin_with_the_title(api: Api) -> None:
     shown, read = "3" * 16, "4" * 16
     places = {"tool_span_id": shown, "seen_by_span_id": read, "also_at": tuple(f"{n:016x}" for n in range(7))}
     lead = finding(1, title="Argument the tool\x1b does not take", confidence=0.9, **places)
-    api.reader.found = [lead, finding(2, judge="other")]
+    api.put(lead, finding(2, judge="other"))
     first, place, *_, by, spans = [line.strip() for line in run(api, "errors").stdout.splitlines() if line.strip()]
     title = "MEDIUM Argument the tool\\x1b does not take"
     assert first == f"{title} (tool calling; Output generation: formatting errors)  span {SPAN}  trace {KNOWN}"
@@ -70,7 +70,7 @@ def test_errors_for_people_begin_with_the_title(api: Api) -> None:
 
 def test_one_error_with_its_findings(api: Api) -> None:
     """By the id that lists show, its whole one, or that of a finding; what holds no more says so."""
-    api.reader.found = [finding(1, title="Made\x1b up"), finding(2, judge="other", confidence=0.6)]
+    api.put(finding(1, title="Made\x1b up"), finding(2, judge="other", confidence=0.6))
     (listed,) = lines(run(api, "errors", "--format", "json"))
     assert f"  error {listed['id'][:8]}\n" in run(api, "errors").stdout
     for some_id in (listed["id"][:8], listed["id"], finding(2).id):
@@ -81,11 +81,11 @@ def test_one_error_with_its_findings(api: Api) -> None:
 
 def test_the_lead_of_an_error_and_what_is_below_the_profile_are_marked(api: Api) -> None:
     """Each finding on its own line, by the profile that is asked for; the least confidence is in the JSON."""
-    api.reader.found = [
+    api.put(
         finding(1, confidence=0.9),
         finding(2, judge="b", confidence=0.5),
         finding(3, judge="c", confidence=0.2),
-    ]
+    )
     error_id = lines(run(api, "errors", "--format", "json"))[0]["id"]
 
     def marks(*args: str) -> list[str]:
@@ -111,6 +111,7 @@ def test_nothing_found_is_said(api: Api) -> None:
     assert run(api, "errors").stdout == "no errors\n"
     assert run(api, "traces").stdout == "no traces\n"
     assert lines(run(api, "errors", "--format", "json")) == []
+    api.put_known()
     assert lines(run(api, "errors", "--span", QUIET, "--format", "json")) == []
 
 
@@ -191,8 +192,8 @@ def test_without_a_collector_the_line_says_how_to_start_one() -> None:
 )
 def test_fail_on_fails_at_and_above_its_severity(api: Api, fail_on: str, worst: Severity, code: int) -> None:
     """The errors are shown all the same."""
-    api.reader.rows = [row(0)]
-    api.reader.found = [apart(1, severity=Severity.LOW), apart(2, severity=worst)]
+    api.put_rows(row(0))
+    api.put(apart(1, severity=Severity.LOW), apart(2, severity=worst))
     result = run(api, "errors", "--fail-on", fail_on, "--format", "json")
     assert result.exit_code == code
     assert len(lines(result)) == 2
@@ -200,12 +201,12 @@ def test_fail_on_fails_at_and_above_its_severity(api: Api, fail_on: str, worst: 
 
 def test_fail_on_sees_beyond_the_limit(api: Api) -> None:
     """What decides a pipeline does not depend on how many lines are shown."""
-    api.reader.rows = [row(0)]
-    api.reader.found = [apart(1, severity=Severity.HIGH), apart(2), apart(3)]
+    api.put_rows(row(0))
+    api.put(apart(1, severity=Severity.HIGH), apart(2), apart(3))
     result = run(api, "errors", "--limit", "1", "--fail-on", "HIGH")
     assert result.exit_code == 3
     assert "there are more than 1" in result.stderr
-    api.reader.found[0] = apart(1)
+    api.put(apart(1))
     assert run(api, "errors", "--limit", "1", "--fail-on", "HIGH").exit_code == 0
 
 
@@ -215,11 +216,11 @@ def test_fail_on_fails_where_nothing_was_judged(api: Api, monkeypatch: pytest.Mo
     nothing = run(api, "errors", "--fail-on", "HIGH")
     assert (nothing.exit_code, nothing.stderr.count("\n")) == (1, 1)
     assert "nothing was judged: no trace" in nothing.stderr
-    api.reader.rows = [replace(row(n), state=TraceState.OPEN, judged=False) for n in range(2)] + [row(3)]
+    api.put_rows(*[replace(row(n), state=TraceState.OPEN, judged=False) for n in range(2)], row(3))
     waiting = run(api, "errors", "--fail-on", "HIGH")
     assert waiting.exit_code == 1
     assert waiting.stderr.endswith("tracejury: 2 of 3 traces were not judged yet: ask again later\n")
-    api.reader.found = [finding(1, severity=Severity.HIGH)]
+    api.put(finding(1, severity=Severity.HIGH))
     assert run(api, "errors", "--fail-on", "HIGH").exit_code == 3
     assert run(api, "errors").exit_code == 0
 
@@ -259,9 +260,9 @@ def test_a_name_that_is_not_stored_yet_can_be_followed(api: Api, monkeypatch: py
 
 def test_fail_on_keeps_to_the_filters(api: Api) -> None:
     """Only errors that the filters let show can fail."""
-    api.reader.found = [apart(1, severity=Severity.HIGH, trace_id=PLAIN), apart(2), apart(3)]
+    api.put(apart(1, severity=Severity.HIGH, trace_id=PLAIN), apart(2), apart(3))
     for trace_id in (KNOWN, PLAIN):
-        api.store_trace(trace_id, judged_in=TraceState.SETTLED)
+        api.put_rows(replace(row(0), trace_id=trace_id))
     assert run(api, "errors", "--trace", KNOWN, "--limit", "1", "--fail-on", "HIGH").exit_code == 0
     assert run(api, "errors", "--trace", PLAIN, "--fail-on", "HIGH").exit_code == 3
 
@@ -272,18 +273,20 @@ def test_fail_on_of_one_trace_looks_at_it_alone(api: Api, monkeypatch: pytest.Mo
     monkeypatch.setattr(ApiClient, "traces", None)
     assert run(api, "errors", "--trace", "f" * 32, "--fail-on", "HIGH").exit_code == 4
     for judged_in in (None, TraceState.OPEN):  # never, or before it settled
-        api.store_trace(PLAIN, judged_in=judged_in)
+        api.put_rows(
+            replace(row(3600), trace_id=PLAIN, state=judged_in or TraceState.OPEN, judged=judged_in is not None)
+        )
         waiting = run(api, "errors", "--trace", PLAIN[:9], "--fail-on", "HIGH")
         assert waiting.exit_code == 1
         assert waiting.stderr == "tracejury: 1 of 1 trace was not judged yet: ask again later\n"
-    api.store_trace(PLAIN, judged_in=TraceState.SETTLED)
+    api.put_rows(replace(row(3600), trace_id=PLAIN))
     judged = run(api, "errors", "--trace", PLAIN, "--fail-on", "HIGH")
     assert (judged.exit_code, judged.stderr) == (0, "")
 
 
 def test_follow_ends_after_the_limit(api: Api) -> None:
     """JSON lines, earliest first; --fail-on counts what showed."""
-    api.reader.found = [apart(-3), apart(-2, severity=Severity.HIGH), apart(-1)]
+    api.put(apart(-3), apart(-2, severity=Severity.HIGH), apart(-1))
     result = run(api, "errors", "--follow", "--since", "2020-01-01", "--limit", "2", "--format", "json")
     assert result.exit_code == 0
     assert [json.loads(line)["finding_ids"] for line in result.stdout.splitlines()] == [[apart(-3).id], [apart(-2).id]]
@@ -293,7 +296,7 @@ def test_follow_ends_after_the_limit(api: Api) -> None:
 
 def test_a_trace_for_programs_is_the_apis_object(api: Api) -> None:
     """The very JSON, with the findings of the profile."""
-    api.reader.found = [finding(1), finding(2, confidence=0.1)]
+    api.put(finding(1), finding(2, confidence=0.1))
     shown = lines(run(api, "trace", KNOWN, "--format", "json"))
     assert shown == api.get(f"/api/traces/{KNOWN}")
     assert len(lines(run(api, "trace", KNOWN, "--format", "json", "--profile", "0"))["findings"]) == 2
@@ -301,7 +304,7 @@ def test_a_trace_for_programs_is_the_apis_object(api: Api) -> None:
 
 def test_traces_are_listed(api: Api) -> None:
     """A line a trace for people, a bare list for programs, a note when there are more."""
-    api.reader.rows = [row(n) for n in range(3)]
+    api.put_rows(*[row(n) for n in range(3)])
     shown = run(api, "traces", "--limit", "2")
     assert KNOWN in shown.stdout
     assert len(shown.stdout.splitlines()) == 3
@@ -311,7 +314,7 @@ def test_traces_are_listed(api: Api) -> None:
 
 def test_a_trace_that_is_not_judged_yet_is_listed_as_such(api: Api) -> None:
     """No count of findings, which would pass for a result."""
-    api.reader.rows = [replace(row(1), judged=False), row(2)]
+    api.put_rows(replace(row(1), judged=False), row(2))
     shown = run(api, "traces").stdout.splitlines()
     assert [("not judged yet" in line) for line in shown if "svc" in line] == [True, False]
     assert [r["judged"] for r in lines(run(api, "traces", "--format", "json"))] == [False, True]
@@ -321,18 +324,19 @@ def test_a_trace_that_is_not_judged_yet_is_listed_as_such(api: Api) -> None:
 
 def test_judging_again_says_what_was_judged(api: Api) -> None:
     """One trace, or those since."""
+    api.put_rows(row(0))
     assert lines(run(api, "judge", "--trace", KNOWN, "--format", "json")) == [
         {"trace_id": KNOWN, "findings": 1, "shown": 0, "failures": [], "pending_judges": 0}
     ]
-    api.reader.found = [finding(1)]
+    api.put(finding(1))
     assert "1 trace judged, 1 error\n" in run(api, "judge", "--trace", KNOWN).stdout
-    api.reader.rows = [row(0), row(1)]
+    api.put_rows(row(0), row(1))
     assert "2 traces judged, 1 error\n" in run(api, "judge", "--since", "2020-01-01").stdout
 
 
 def test_judging_again_counts_what_errors_shows(api: Api) -> None:
     """Errors below the default profile are stored, and in no count for people."""
-    api.reader.found = [apart(1), finding(11, judge="again"), apart(2, confidence=0.2), finding(3, confidence=0.5)]
+    api.put(apart(1), finding(11, judge="again"), apart(2, confidence=0.2), finding(3, confidence=0.5))
     judged = run(api, "judge", "--trace", KNOWN).stdout
     assert judged.endswith(f"{KNOWN}  2               \n1 trace judged, 2 errors\n")
     assert len(lines(run(api, "errors", "--format", "json"))) == 2
@@ -340,7 +344,7 @@ def test_judging_again_counts_what_errors_shows(api: Api) -> None:
 
 def test_output_to_a_pipe_has_no_colours(api: Api) -> None:
     """No escape sequence of ours, and none of a span."""
-    api.reader.found = [finding(1, evidence="\x1b[2J\x1b]0;owned\x07\x9b31m[bold]x[/bold]\u202e", category="\x1b[5m")]
+    api.put(finding(1, evidence="\x1b[2J\x1b]0;owned\x07\x9b31m[bold]x[/bold]\u202e", category="\x1b[5m"))
     for command in (
         ("errors",),
         ("trace", KNOWN),
@@ -354,7 +358,7 @@ def test_output_to_a_pipe_has_no_colours(api: Api) -> None:
 
 def test_a_terminal_gets_colours_and_only_ours(api: Api) -> None:
     """On a real terminal: styles, and no other escape sequence, whatever the span says."""
-    api.reader.found = [finding(1, evidence="\x1b[2J\x1b]0;owned\x07", explanation="\x1b[31mred")]
+    api.put(finding(1, evidence="\x1b[2J\x1b]0;owned\x07", explanation="\x1b[31mred"))
     ours, theirs = pty.openpty()
     environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | {"TERM": "xterm", "COLUMNS": "150"}
     arguments = [*COMMAND, "errors", "--url", api.url]
@@ -371,7 +375,7 @@ def test_a_terminal_gets_colours_and_only_ours(api: Api) -> None:
 
 def test_a_reader_that_goes_away_is_no_error(api: Api) -> None:
     """`tracejury errors | head` ends without a traceback."""
-    api.reader.found = [apart(n, evidence="x" * 150) for n in range(900)]
+    api.put(*[apart(n, evidence="x" * 150) for n in range(900)])
     pipe = subprocess.PIPE
     arguments = [*COMMAND, "errors", "--limit", "900", "--url", api.url]
     with subprocess.Popen(arguments, stdout=pipe, stderr=pipe) as process:  # noqa: S603  ours

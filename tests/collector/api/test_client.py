@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 import httpx
 import pytest
-from memory_api import KNOWN, Api, apart, finding, row
+from served_api import KNOWN, Api, apart, finding, row
 
 from tracejury.collector.api.client import JUDGE_PAGE, ApiClient
 from tracejury.collector.api.client_connection import UnreachableError
@@ -21,7 +21,7 @@ from tracejury.schemas.errors import ConfigError, NotFoundError, OverloadedError
 def test_pages_are_joined_up_to_the_limit(api: Api, limit: int) -> None:
     """As many as asked, and whether there are more."""
     stored = PAGE * 2 + 2
-    api.reader.found = [apart(n) for n in range(stored)]
+    api.put(*[apart(n) for n in range(stored)])
     with ApiClient(api.url) as client:
         rows, more = client.errors({}, limit)
     assert [r.finding_ids for r in rows] == [[finding(n).id] for n in reversed(range(stored))][:limit]
@@ -30,7 +30,7 @@ def test_pages_are_joined_up_to_the_limit(api: Api, limit: int) -> None:
 
 def test_judging_since_goes_through_all_pages(api: Api) -> None:
     """Every trace once, in requests small enough to answer in time."""
-    api.reader.rows = [row(n) for n in range(JUDGE_PAGE * 2 + 1)]
+    api.put_rows(*[row(n) for n in range(JUDGE_PAGE * 2 + 1)])
     with ApiClient(api.url) as client:
         judged = list(client.judge({"since": "1970-01-01"}))
     assert [j.trace_id for j in judged] == [row(n).trace_id for n in range(JUDGE_PAGE * 2 + 1)]

@@ -24,14 +24,15 @@ from doctor_traces import (
     whole,
     without,
 )
-from memory_api import NOW, Api
+from served_api import NOW, Api
 
 from tracejury.collector.cli.root import root
 from tracejury.collector.judging.detect.hints import first_trace_line
 from tracejury.collector.queries.doctor.ask import DAY, FEW_TRACES, MOST_SPANS
-from tracejury.schemas.queries.reader import TraceRow
+from tracejury.collector.store.judging import StoredJudging
 from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.verdicts import JudgedTrace, Judgement, Outcome, Subject, SubjectKind
 
 THIRD = "c" * 32
 
@@ -40,14 +41,17 @@ def run(api: Api, *args: str) -> Result:
     return CliRunner().invoke(root, ["doctor", *args], env={"TRACEJURY_URL": api.url, "COLUMNS": "200"})
 
 
-def keep(api: Api, trace: Trace, *, ago: int = 0, spans: int = 3) -> None:
+def keep(api: Api, trace: Trace, *, ago: int = 0, spans: int = 0) -> None:
     """Let a trace be stored, which arrived `ago` nanos before NOW."""
-    api.reader.rebuilt[trace.trace_id] = trace
-    names = tuple(r.name for r in trace.runs)
-    row = TraceRow(
-        trace.trace_id, "", trace.service, TraceState.SETTLED, spans, names, trace.start, trace.end, NOW - ago, {}
-    )
-    api.reader.rows.append(row)
+    arrived = trace.received_through or NOW - ago
+    before = 0 if trace.received_through else 3600 * SECOND  # so that it has settled
+    api.put_spans(*(span.raw for span in trace.spans.values()), received=arrived - before)
+    first = next(iter(trace.spans.values()))
+    counted = trace.spans if spans <= len(trace.spans) else dict.fromkeys(map(str, range(spans)), first)
+    stored = replace(trace, spans=counted, state=TraceState.SETTLED, received_through=arrived)
+    subject = Subject(SubjectKind.TRACE, trace.trace_id, trace.trace_id)
+    judgement = Judgement(subject, "detectors", "v1", "h", NOW, arrived, Outcome.DONE)
+    StoredJudging(api.store).save([JudgedTrace(stored, judgement)])
 
 
 def of(trace_id: str, service: str, spans: list[Span]) -> Trace:
@@ -230,14 +234,14 @@ def test_the_commands_refusals(api: Api, args: tuple[str, ...], code: int) -> No
 
 def test_words_from_traces_are_shown_safely(api: Api) -> None:
     """Escape sequences, bidi overrides, markup and line feeds in any name reach no terminal."""
-    evil = "x\x1b[2J\u202e\r\n[bold]" + "y" * 500
+    evil = "x\x1b[2J\u202e\r\n[bold]" + "y" * 200
     attributes = AGENT | genai(agent__name=evil)
     spans = [
         span(1, 0, attributes, scope_name=evil, scope_version=evil),
         span(2, 1, CALL, name=evil, scope_name=evil),
         span(3, 1, TOOL | genai(tool__name=evil), scope_name=evil),
     ]
-    keep(api, of(TRACE, evil, spans))
+    keep(api, of(TRACE, evil[:100], spans))
     for args in (("--trace", TRACE), ()):
         told = run(api, *args).stdout
         assert "\\x1b[2J" in told

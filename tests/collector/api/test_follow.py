@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from memory_api import NOW, SECOND, Api, apart, finding
+from served_api import NOW, SECOND, Api, apart, finding
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.api.client_connection import UnreachableError
@@ -30,17 +30,17 @@ def numbers(follower: Follower) -> list[int]:
 
 def test_from_now_on_only_what_is_new_shows(api: Api, client: ApiClient) -> None:
     """What was there before is not shown; a silent look shows nothing."""
-    api.reader.found = [apart(-5)]
+    api.put(apart(-5))
     follower = Follower(client, {})
     assert numbers(follower) == []
-    api.reader.found += [apart(2), apart(1)]
+    api.put(apart(2), apart(1))
     assert numbers(follower) == [1, 2]
     assert numbers(follower) == []
 
 
 def test_since_shows_what_was_there_first(api: Api, client: ApiClient) -> None:
     """Earliest first, from the given point in time on."""
-    api.reader.found = [apart(-60), apart(-5), apart(-4)]
+    api.put(apart(-60), apart(-5), apart(-4))
     follower = Follower(client, {}, iso_time(NOW - 30 * SECOND) or "")
     assert [row.finding_ids[0] for row in follower.look()] == [apart(-5).id, apart(-4).id]
 
@@ -49,22 +49,22 @@ def test_what_becomes_readable_late_still_shows(api: Api, client: ApiClient) -> 
     """An error with an earlier time than one already shown is found by looking back."""
     follower = Follower(client, {})
     list(follower.look())
-    api.reader.found = [apart(100), apart(200)]
+    api.put(apart(100), apart(200))
     assert numbers(follower) == [100, 200]
-    api.reader.found.append(apart(200 - LATE + 1))
+    api.put(apart(200 - LATE + 1))
     assert numbers(follower) == [200 - LATE + 1]
     assert numbers(follower) == []
 
 
 def test_nothing_repeats_over_a_long_time(api: Api, client: ApiClient) -> None:
-    """Two minutes of errors, a look every second: each shows once, and little is remembered."""
+    """Errors for four times as long as looks go back, a look every second: each shows once, little is remembered."""
     follower = Follower(client, {})
     list(follower.look())
     shown: list[int] = []
-    for second in range(1, 120):
-        api.reader.found.append(apart(second))
+    for second in range(1, 4 * LATE):
+        api.put(apart(second))
         shown += numbers(follower)
-    assert shown == list(range(1, 120))
+    assert shown == list(range(1, 4 * LATE))
     assert len(follower._seen) <= LATE + 1
 
 
@@ -72,7 +72,7 @@ def test_more_than_a_page_at_once(api: Api, client: ApiClient) -> None:
     """A burst with one and the same time, longer than a page, shows whole and once."""
     follower = Follower(client, {})
     list(follower.look())
-    api.reader.found = [apart(1, id=f"{n:032x}") for n in range(PAGE * 2 + 1)]
+    api.put(*[apart(1, id=f"{n:032x}") for n in range(PAGE * 2 + 1)])
     assert sorted(numbers(follower)) == list(range(PAGE * 2 + 1))
     assert numbers(follower) == []
 
@@ -81,11 +81,11 @@ def test_a_further_finding_of_an_error_is_not_news(api: Api, client: ApiClient) 
     """Neither where it joins the error, nor where it leads it from now on and gives it another id."""
     follower = Follower(client, {})
     list(follower.look())
-    api.reader.found = [finding(1)]
+    api.put(finding(1))
     (shown,) = follower.look()
-    api.reader.found.append(finding(2, judge="another rule"))
+    api.put(finding(2, judge="another rule"))
     assert list(follower.look()) == []
-    api.reader.found.append(finding(3, span_id="3" * 16, confidence=0.99))
+    api.put(finding(3, span_id="3" * 16, confidence=0.99))
     (now,), _ = client.errors({}, 10)
     assert (now.id != shown.id, len(now.finding_ids)) == (True, 3)
     assert list(follower.look()) == []
@@ -95,20 +95,21 @@ def test_filters_stay(api: Api, client: ApiClient) -> None:
     """Every look asks with the same filters."""
     follower = Follower(client, {"profile": "0.9"})
     list(follower.look())
-    api.reader.found = [apart(1, confidence=0.8), apart(2, confidence=0.95)]
+    api.put(apart(1, confidence=0.8), apart(2, confidence=0.95))
     assert numbers(follower) == [2]
 
 
 def test_a_collector_that_goes_away_is_waited_for(api: Api, client: ApiClient) -> None:
     """Told once a gap; afterwards nothing is missing and nothing repeats."""
     told: list[str] = []
-    script: list[list[Finding] | Exception] = [[apart(1)], OverloadedError("disk full"), OverloadedError("disk full")]
-    script += [[apart(1), apart(2)], OverloadedError("disk full"), [apart(3)]]
+    script: list[Finding | Exception] = [apart(1), OverloadedError("disk full"), OverloadedError("disk full")]
+    script += [apart(2), OverloadedError("disk full"), apart(3)]
 
     def wait(_seconds: float) -> None:
         step = script.pop(0)
         api.reader.fault = step if isinstance(step, Exception) else None
-        api.reader.found = step if isinstance(step, list) else api.reader.found
+        if not isinstance(step, Exception):
+            api.put(step)
 
     rows = follow(Follower(client, {}), on_gap=told.append, wait=wait)
     assert [int(next(rows).finding_ids[0], 16) for _ in range(3)] == [1, 2, 3]

@@ -6,7 +6,7 @@ import json
 
 import httpx
 import pytest
-from memory_api import KNOWN, Api, Judge, MemoryReader, served
+from served_api import KNOWN, Api, Judge, served
 from starlette.types import ASGIApp
 
 from tracejury.collector.api.access import Access
@@ -73,12 +73,12 @@ def test_only_names_of_this_machine_are_served(api: Api, host: str, local: bool)
 
 @pytest.mark.parametrize("listening", [True, False])
 @pytest.mark.parametrize("content_type", ["application/x-protobuf", "application/json"])
-def test_otlp_is_told_its_own_port(content_type: str, *, listening: bool) -> None:
+def test_otlp_is_told_its_own_port(api: Api, content_type: str, *, listening: bool) -> None:
     """In one line, whatever was sent and who sent it; before the receivers listen it has the default."""
     keyring = Keyring(closed=True, environment={})
     endpoints = [Endpoint("OTLP/gRPC", "http://127.0.0.1:14317"), Endpoint("OTLP/HTTP", "http://127.0.0.1:14318")]
     services = Services(
-        MemoryReader(),
+        api.reader,
         Judge(),
         problems=list,
         metrics=bytes,
@@ -98,8 +98,8 @@ def test_otlp_is_told_its_own_port(content_type: str, *, listening: bool) -> Non
     assert answer.json() == {"detail": f"this is the port of API and pages; OTLP/HTTP is at {at}"}
 
 
-def test_any_host_is_served_when_told_so() -> None:
+def test_any_host_is_served_when_told_so(api: Api) -> None:
     """A collector for others answers to its own name."""
-    app = create_web_app(Services(MemoryReader(), Judge(), problems=list, metrics=bytes, any_host=True))
+    app = create_web_app(Services(api.reader, Judge(), problems=list, metrics=bytes, any_host=True))
     with served(app) as url:
         assert httpx.get(f"{url}/api/errors", headers={"host": "tracejury.example"}).status_code == 200

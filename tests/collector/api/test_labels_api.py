@@ -1,4 +1,4 @@
-"""`/api/annotations`, `/api/scores`, `/api/reviews`, the queue and quality: what people say, over memory."""
+"""`/api/annotations`, `/api/scores`, `/api/reviews`, the queue and quality: what people say."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from label_items import FINDING, agree, missed, post
-from memory_api import KNOWN, NOW, PLAIN, QUIET, SPAN, Api
-from memory_labels import MemoryRun
+from served_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api
+from store_parts import a_judged_trace, a_run
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.root import root
 from tracejury.collector.labels.checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
-from tracejury.judges.measures.quality import LabelledRun
+from tracejury.collector.store.judging import StoredJudging
 from tracejury.schemas.annotations import opinion_id
-from tracejury.schemas.queries.labels import QueueItem
+from tracejury.schemas.findings import FindingState
 
 
 def test_an_opinion_in_full(labelled: Api) -> None:
@@ -230,33 +230,39 @@ def test_filters(labelled: Api) -> None:
         assert [i["annotator"] for i in labelled.get("/api/annotations", **filters)["items"]] == names
 
 
+def put_runs(api: Api, *run_ids: str) -> None:
+    """The trace, judged without a finding, with these runs."""
+    judged = a_judged_trace(
+        trace_id=KNOWN, service="svc", received=NOW, judged_at=NOW + SECOND, runs=tuple(a_run(id=i) for i in run_ids),
+        received_through=NOW, retracted=(replace(FINDING, state=FindingState.RETRACTED),),
+    )  # fmt: skip
+    StoredJudging(api.store).save([judged])
+
+
 def test_the_queue(labelled: Api) -> None:
     """What the annotator has not reviewed, with what the review needs; disputes have no stratum."""
-    labels = labelled.reader.labels
-    labels.runs = [MemoryRun(KNOWN, "run-1", arrived=NOW), MemoryRun(KNOWN, "run-2", arrived=NOW)]
-    labels.disputes = [QueueItem(KNOWN, "run-2", "svc", "agent", "ann disagrees")]
+    put_runs(labelled, "run-1", "run-2")
     first, second = labelled.get("/api/labels/queue", annotator="ann")["items"]
     assert {first["agent_run_id"], second["agent_run_id"]} == {"run-1", "run-2"}
     assert (first["stratum"], first["probability"]) == ("clean/-/svc", 1.0)
     given = {key: first[key] for key in ("trace_id", "agent_run_id", "stratum", "probability")}
     post(labelled, "/api/reviews", {"annotator": "ann", **given})
     assert labelled.get("/api/labels/queue", annotator="ann")["items"] == [second]
+    labelled.put(replace(FINDING, id="d" * 32, agent_run_id="run-2"))
+    post(labelled, "/api/annotations", agree(finding_id="d" * 32, opinion="disagree"))
     (dispute,) = labelled.get("/api/labels/queue", purpose="learning")["items"]
-    assert (dispute["why"], dispute["stratum"], dispute["probability"]) == ("ann disagrees", None, None)
+    assert ("ann" in dispute["why"], dispute["stratum"], dispute["probability"]) == (True, None, None)
 
 
 def test_quality(labelled: Api) -> None:
     """Each judge's figures, null where nothing tells, and the strata."""
     (opinion,) = post(labelled, "/api/annotations", agree())["items"]
     assert opinion["opinion"] == "agree"
-    annotation = next(iter(labelled.reader.labels.kept_annotations.values()))
-    labelled.reader.labels.labelled_runs = [LabelledRun((FINDING,), (annotation,), reviewed=False, judges=frozenset())]
-    labelled.reader.labels.runs = [MemoryRun(KNOWN, "run-1", arrived=NOW)]
     page = labelled.get("/api/labels/quality")
     (judge,) = page["items"]
     assert (judge["judge"], judge["findings"], judge["agreed"], judge["recall"]) == ("rule", 1, 1, None)
     assert judge["precision"]["value"] == 1.0
-    assert page["strata"] == [{"name": "clean/-/svc", "size": 1, "reviewed": 0, "waiting": 0}]
+    assert page["strata"] == [{"name": "found/-/svc", "size": 1, "reviewed": 0, "waiting": 0}]
 
 
 @pytest.mark.parametrize("path", ["annotations", "scores", "reviews", "labels/queue", "labels/quality"])
@@ -306,7 +312,7 @@ def test_any_id_can_be_withdrawn(labelled: Api, name: str) -> None:
 
 def test_an_id_of_several_traces_is_withdrawn_of_one(labelled: Api) -> None:
     """Which one must be said; the other stays."""
-    labelled.reader.rebuilt[PLAIN] = replace(labelled.reader.rebuilt[KNOWN], trace_id=PLAIN)
+    labelled.put(replace(FINDING, id="e" * 32, trace_id=PLAIN))
     post(labelled, "/api/annotations", missed(id="own"), missed(id="own", trace_id=PLAIN))
     answer = labelled.client.request("DELETE", "/api/annotations/own", json={})
     assert (answer.status_code, answer.json()["detail"]) == (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 from label_items import agree, post
-from memory_api import KNOWN, PLAIN, Api
+from served_api import KNOWN, PLAIN, Api
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.root import root

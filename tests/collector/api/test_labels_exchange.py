@@ -1,4 +1,4 @@
-"""`/api/labels/export` and `/api/labels/import`, over memory."""
+"""`/api/labels/export` and `/api/labels/import`."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import json
 from typing import Any
 
 from label_items import agree, missed, post
-from memory_api import KNOWN, QUIET, SPAN, Api
+from served_api import KNOWN, QUIET, SPAN, Api
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.labels.checks import MAX_CATEGORY, MAX_NAME, MAX_TEXT
 from tracejury.collector.labels.lines import pages, read_lines
+from tracejury.schemas.queries.labels import LabelQuery
 
 
 def test_an_export_is_what_an_import_takes(labelled: Api) -> None:
@@ -25,9 +26,7 @@ def test_an_export_is_what_an_import_takes(labelled: Api) -> None:
     assert answer.headers["content-type"] == "application/x-ndjson"
     lines = [json.loads(line) for line in answer.content.splitlines()]
     assert sorted(line["kind"] for line in lines) == ["annotation"] * 3 + ["review", "score"]
-    labels = labelled.reader.labels
-    for kept in (labels.kept_annotations, labels.kept_scores, labels.kept_reviews):
-        kept.clear()
+    assert labelled.reader.labels.delete(LabelQuery(1, trace_id=KNOWN)) == 5
     assert post(labelled, "/api/labels/import", *lines) == {"changed": 5, "unchanged": 0, "refused": []}
     assert labelled.client.get("/api/labels/export").text == answer.text
     assert post(labelled, "/api/labels/import", *lines) == {"changed": 0, "unchanged": 5, "refused": []}
@@ -44,7 +43,7 @@ def test_the_longest_label_is_a_line_of_an_import(labelled: Api) -> None:
     exported = labelled.client.get("/api/labels/export").content
     (page,) = pages(read_lines("file", io.BytesIO(exported), ""))
     assert page[0].problem == ""
-    labelled.reader.labels.kept_annotations.clear()
+    assert labelled.reader.labels.delete(LabelQuery(1, trace_id=KNOWN)) == 1
     with ApiClient(labelled.url) as client:
         assert client.import_labels([line.item for line in page], only_new=False).changed == 1
     assert labelled.client.get("/api/labels/export").content == exported

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from memory_api import KNOWN, NOW, PLAIN, SECOND, Api
-from memory_ledger import ledger_entry
+from served_api import KNOWN, NOW, PLAIN, SECOND, Api, ledger_entry, row
 
 from tracejury.collector.api.params import LEDGER_SINCE
 from tracejury.collector.cli.root import root
 from tracejury.schemas.llm_rows import Spend
-from tracejury.schemas.queries.ledger import JudgedState, JudgesStatus, LedgerQuery
+from tracejury.schemas.queries.ledger import JudgesStatus, LedgerQuery
 from tracejury.schemas.text.moments import parse_since
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome, SubjectKind
@@ -27,9 +26,14 @@ def run(api: Api, *args: str) -> Result:
     return CliRunner().invoke(root, ["ledger", *args], env={"TRACEJURY_URL": api.url, "COLUMNS": "250"})
 
 
+def spent(api: Api, *sums: Spend) -> None:
+    """What calls cost."""
+    api.reader.ledger.given["spend"] = lambda since: [one for one in sums if one.hour >= since]
+
+
 def test_a_word_in_full(api: Api) -> None:
     """Every field, with null for what there is not."""
-    api.reader.ledger.words = [ledger_entry(1, findings=2, probability=0.25)]
+    api.put_ledger(ledger_entry(1, findings=2, probability=0.25))
     (item,) = api.get("/api/ledger")["items"]
     assert item == {
         "trace_id": KNOWN, "service": "svc",
@@ -44,7 +48,7 @@ def test_a_word_without_a_score(api: Api) -> None:
     """The reason says why; a trace's own word has no agent."""
     reason = "at the cap of $1 a day"
     word = ledger_entry(1, outcome=Outcome.OVER_BUDGET, reason=reason, model="", kind=SubjectKind.TRACE)
-    api.reader.ledger.words = [replace(word, agent="")]
+    api.put_ledger(replace(word, agent=""))
     (item,) = api.get("/api/ledger")["items"]
     assert (item["outcome"], item["reason"], item["score"], item["model"]) == ("over-budget", reason, None, None)
     assert item["subject"]["agent"] is None
@@ -53,7 +57,7 @@ def test_a_word_without_a_score(api: Api) -> None:
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 5])
 def test_pages_cover_all_words_once(api: Api, count: int) -> None:
     """Latest first, page by page of two; `next` is null exactly on the last page."""
-    api.reader.ledger.words = [replace(ledger_entry(n // 2), id=f"{n:032x}") for n in range(count)]
+    api.put_ledger(*(ledger_entry(n // 2, subject_id=f"run-{n}") for n in range(count)))
     seen: list[str] = []
     cursor = ""
     while True:
@@ -62,11 +66,14 @@ def test_pages_cover_all_words_once(api: Api, count: int) -> None:
         if page["next"] is None:
             break
         cursor = page["next"]
-    assert seen == [f"run-{n // 2}" for n in reversed(range(count))]
+    assert sorted(seen) == [f"run-{n}" for n in range(count)]
+    moments = [int(name.removeprefix("run-")) // 2 for name in seen]
+    assert moments == sorted(moments, reverse=True)
 
 
 def test_all_filters_reach_the_ledger(api: Api) -> None:
     """Each parameter becomes the field of the question that it names."""
+    api.put_known()
     given = {"judge": "j", "outcome": "failed", "service": "s", "since": "2h", "limit": "7", "all": "true"}
     api.get("/api/ledger", trace=KNOWN.upper(), **given)
     since = NOW - 2 * HOUR
@@ -76,13 +83,14 @@ def test_all_filters_reach_the_ledger(api: Api) -> None:
 @pytest.mark.parametrize(("given", "since"), [({}, parse_since(LEDGER_SINCE, NOW)), ({"trace": KNOWN}, 0)])
 def test_without_since_it_is_the_last_day(api: Api, given: dict[str, str], since: int) -> None:
     """Of a trace that is named, everything."""
+    api.put_known()
     api.get("/api/ledger", **given)
     assert api.reader.ledger.asked[0].since == since
 
 
 def test_the_summary_is_of_all_pages(api: Api) -> None:
     """Counts by outcome."""
-    api.reader.ledger.words = [*(ledger_entry(n) for n in range(3)), ledger_entry(9, outcome=Outcome.FAILED)]
+    api.put_ledger(*(ledger_entry(n) for n in range(3)), ledger_entry(9, outcome=Outcome.FAILED))
     assert api.get("/api/ledger", limit="1")["summary"] == {"done": 3, "failed": 1}
 
 
@@ -90,10 +98,11 @@ def test_spend_of_this_hour_and_this_day(api: Api) -> None:
     """By the clock of UTC; services by what they cost; the caps beside."""
     day, hour = NOW - NOW % (24 * HOUR), NOW - NOW % HOUR
     api.status[0] = ON
-    api.reader.ledger.spent = [
+    spent(
+        api,
         Spend(day - HOUR, "yesterday", 99.0, 9, 9), Spend(day, "shop", 1.0, 100, 1), Spend(hour, "shop", 0.5, 50, 2, 7),
         Spend(hour, "desk", 2.0, 10, 1, purpose="lookup"),
-    ]  # fmt: skip
+    )  # fmt: skip
     spend = api.get("/api/ledger")["spend"]
     assert spend["hour"] == {
         "since": "2026-11-20T10:00:00.000000Z",
@@ -128,15 +137,15 @@ def test_what_the_process_does_with_judges(api: Api) -> None:
 
 def test_a_trace_without_a_word_says_why(api: Api) -> None:
     """Also past its last page, and whatever the filters leave over; lists over traces have no such line."""
-    api.reader.ledger.seen[KNOWN] = JudgedState(TraceState.OPEN, 1)
+    api.put_rows(replace(row(0), state=TraceState.OPEN), replace(row(1), trace_id=PLAIN, judged=False))
     assert "no LLM judge is switched on" in api.get("/api/ledger", trace=KNOWN)["why"]
     api.status[0] = ON
     assert "not settled yet" in api.get("/api/ledger", trace=KNOWN)["why"]
     assert "not judged at all" in api.get("/api/ledger", trace=PLAIN)["why"]
     assert api.get("/api/ledger")["why"] is None
-    api.reader.ledger.words = [ledger_entry(1)]
+    api.put_ledger(ledger_entry(1))
     assert api.get("/api/ledger", trace=KNOWN, outcome="failed") | {"spend": 0, "judges": 0} == {
-        "items": [], "next": None, "summary": {"done": 1}, "why": None, "spend": 0, "judges": 0, "unknown": {},
+        "items": [], "next": None, "summary": {"done": 2}, "why": None, "spend": 0, "judges": 0, "unknown": {},
     }  # fmt: skip
 
 
@@ -161,7 +170,7 @@ def test_what_is_refused(api: Api, params: dict[str, str], status: int, part: st
 
 def test_judging_again_tells_how_many_runs_wait(api: Api) -> None:
     """It answers after the detectors; what LLM judges have yet to do is counted, where they are on."""
-    api.reader.ledger.words = [ledger_entry(n, outcome=Outcome.PENDING) for n in range(2)]
+    api.put_ledger(*(ledger_entry(n, outcome=Outcome.PENDING) for n in range(2)))
     body = {"trace_id": KNOWN}
     assert api.client.post("/api/judge", json=body).json()["items"][0]["pending_judges"] == 0
     api.status[0] = ON
@@ -173,11 +182,12 @@ def test_judging_again_tells_how_many_runs_wait(api: Api) -> None:
 def test_the_command_shows_words_summary_spend_and_judges(api: Api) -> None:
     """All that one needs to know, on one screen."""
     api.status[0] = ON
-    api.reader.ledger.words = [ledger_entry(1), ledger_entry(2, outcome=Outcome.FAILED, reason="no usable answer")]
+    api.put_ledger(ledger_entry(1), ledger_entry(2, outcome=Outcome.FAILED, reason="no usable answer"))
     hour = NOW - NOW % HOUR
-    api.reader.ledger.spent = [
+    spent(
+        api,
         Spend(hour, "shop", 0.3, 1000, 1, 34, "closing"), Spend(hour, "shop", 0.2, 234, 1, purpose="lookup"),
-    ]  # fmt: skip
+    )  # fmt: skip
     result = run(api)
     assert result.exit_code == 0
     for part in (
@@ -193,7 +203,7 @@ def test_the_command_shows_words_summary_spend_and_judges(api: Api) -> None:
 def test_the_spend_of_services_that_are_not_named_stands_in_a_line(api: Api) -> None:
     """So that the lines add up to the day."""
     hour = NOW - NOW % HOUR
-    api.reader.ledger.spent = [Spend(hour, f"s{n}", 1.0 - n / 10, 10, 1) for n in range(7)]
+    spent(api, *(Spend(hour, f"s{n}", 1.0 - n / 10, 10, 1) for n in range(7)))
     shown = run(api).stdout
     assert "  s4 $0.6000" in shown
     assert "  2 more services $0.9000" in shown
@@ -202,6 +212,7 @@ def test_the_spend_of_services_that_are_not_named_stands_in_a_line(api: Api) -> 
 
 def test_the_command_says_why_a_trace_has_no_score(api: Api) -> None:
     """On a line of its own."""
+    api.put_rows(replace(row(0), judged=False))
     result = run(api, "--trace", KNOWN)
     assert result.exit_code == 0
     assert "no judge has said anything\nno score: it has just come" in result.stdout
@@ -224,7 +235,7 @@ def test_a_cap_on_tokens_shows_its_use_and_that_it_stops_calls(api: Api) -> None
     caps = {"tokens_per_hour": 2e6, "tokens_per_day": 1e7, "usd_per_hour": 4.0}
     api.status[0] = replace(ON, caps=caps, stopped=why)
     hour = NOW - NOW % HOUR
-    api.reader.ledger.spent = [Spend(hour, "shop", 1.0, 1_900_000, 9), Spend(hour - HOUR, "shop", 1.0, 100_000, 9)]
+    spent(api, Spend(hour, "shop", 1.0, 1_900_000, 9), Spend(hour - HOUR, "shop", 1.0, 100_000, 9))
     answer = api.get("/api/ledger")
     assert answer["spend"]["used"] == {"tokens_per_hour": 1_900_000, "tokens_per_day": 2_000_000, "usd_per_hour": 1.0}
     assert answer["judges"]["stopped"] == why
@@ -252,7 +263,7 @@ def test_a_missing_key_shows_before_anything_is_asked(api: Api) -> None:
 
 def test_the_command_for_programs(api: Api) -> None:
     """The page as it is, all pages put together up to the limit."""
-    api.reader.ledger.words = [ledger_entry(n) for n in range(700)]
+    api.put_ledger(*(ledger_entry(n) for n in range(700)))
     page: dict[str, Any] = json.loads(run(api, "--limit", "600", "--format", "json").stdout)
     assert [item["subject"]["id"] for item in page["items"]] == [f"run-{n}" for n in range(699, 99, -1)]
     assert page["summary"] == {"done": 700}
@@ -262,6 +273,7 @@ def test_the_command_for_programs(api: Api) -> None:
 
 def test_filters_of_the_command_reach_the_ledger(api: Api) -> None:
     """Each option is the parameter of that name."""
+    api.put_known()
     run(api, "--trace", KNOWN, "--judge", "j", "--outcome", "failed", "--service", "s", "--all", "--limit", "9")
     expected = LedgerQuery(10, KNOWN, "j", Outcome.FAILED, "s", everything=True)
     assert api.reader.ledger.asked[0] == expected
@@ -281,7 +293,7 @@ def test_what_judges_say_is_no_terminal_code(api: Api) -> None:
     evil = "\x1b[2J\x07\u202eowned"
     word = ledger_entry(1, reason=evil, judge=evil, model=evil, subject_id=evil)
     api.status[0] = replace(ON, model=evil)
-    api.reader.ledger.words = [replace(word, service=evil, agent=evil)]
+    api.put_ledger(replace(word, service=evil, agent=evil))
     shown = run(api).stdout
     assert "\x1b" not in shown
     assert "\u202e" not in shown

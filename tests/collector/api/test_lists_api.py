@@ -10,14 +10,15 @@ from urllib.parse import quote
 import httpx
 import pytest
 from click.testing import CliRunner
-from memory_api import KNOWN, NOW, SECOND, SPAN, Api, finding, row
 from rich.console import Console
+from served_api import KNOWN, NOW, SECOND, SPAN, Api, finding, row
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.api.params_lists import read_place, write_place
 from tracejury.collector.cli.render.lists import session_view
 from tracejury.collector.cli.root import root
 from tracejury.collector.queries.present_lists import present_session
+from tracejury.judges.causes import led_by
 from tracejury.judges.grouping import group
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.conversation import SessionExchange, SessionView
@@ -49,6 +50,11 @@ def asked(api: Api) -> TraceQuery:
     return query
 
 
+def put_sessions(api: Api, *names: str) -> None:
+    """Sessions of one trace, the latest first."""
+    api.put_rows(*(replace(row(n), session_id=name) for n, name in enumerate(names)))
+
+
 @pytest.mark.parametrize("path", ["/api/traces", "/api/sessions"])
 def test_every_parameter_is_asked(api: Api, path: str) -> None:
     """None is taken for another, and times are reckoned from now."""
@@ -78,11 +84,13 @@ def test_what_means_nothing_is_refused(api: Api, name: str, value: str) -> None:
 
 def test_pages_follow_the_cursor(api: Api) -> None:
     """The next page of sessions begins after the last row of this one."""
-    api.reader.conversations += [conversation(n) for n in range(3)]
+    put_sessions(api, "s0", "s1", "s2")
     page = api.get("/api/sessions", limit="2")
     assert [item["session_id"] for item in page["items"]] == ["s0", "s1"]
     api.get("/api/sessions", limit="2", cursor=page["next"])
-    assert asked(api).before == Position(NOW - SECOND, "k1")
+    before = asked(api).before
+    assert before is not None
+    assert before.time == NOW - SECOND
     assert api.get("/api/sessions", limit="3")["next"] is None
 
 
@@ -100,21 +108,21 @@ def test_cursors_of_the_first_releases_stay_valid() -> None:
 @pytest.mark.parametrize("name", ["a\nb", "a\r\nb", "b\n", "/", "x/../y", "%2F", "{7*7}"])
 def test_a_session_may_be_called_anything(api: Api, name: str) -> None:
     """Ids are the clients' own: a list links to each, so each is found."""
-    api.reader.conversations.append(replace(conversation(0), session_id=name))
+    put_sessions(api, name)
     assert api.get(f"/api/sessions/{quote(name, safe='')}")["session_id"] == name
 
 
 @pytest.mark.parametrize("name", [".", "..", "a.b/..", "/"])
 def test_the_client_asks_for_a_session_of_any_name(api: Api, name: str) -> None:
     """Dots are no steps in the path."""
-    api.reader.conversations.append(replace(conversation(0), session_id=name))
+    put_sessions(api, name)
     with ApiClient(api.url) as client:
         assert client.session(name).session_id == name
 
 
 def test_one_session(api: Api) -> None:
     """By any id, also one with slashes; an unknown one is 404."""
-    api.reader.conversations.append(conversation(0))
+    put_sessions(api, "s0")
     assert api.get("/api/sessions/s0")["traces"] == 1
     assert api.get("/api/sessions/a%2Fb/c?d")[0] == 404
     assert api.get("/api/sessions/s0", service="other")[0] == 404
@@ -164,8 +172,8 @@ def exchange(
 
 def test_on_the_command_line(api: Api) -> None:
     """Filters go along, and what came from spans cannot reach the terminal."""
-    api.reader.rows.append(row(0))
-    api.reader.conversations.append(conversation(0, "svc\x1b[31m"))
+    api.put_rows(replace(row(0), session_id="s0", service="svc\x1b[31m", start=NOW - 3 * SECOND))
+    api.put(finding(1, severity=Severity.HIGH))
     run = CliRunner()
     given = ["--url", api.url, "--severity", "high", "--sort", "duration", "--ascending", "--min-duration", "2s"]
     assert "svc" in run.invoke(root, ["traces", *given]).output
@@ -178,21 +186,27 @@ def test_on_the_command_line(api: Api) -> None:
     assert run.invoke(root, ["session", "nobody", "--url", api.url]).exit_code == 4
 
 
+def put_worst(api: Api, goal: str, title: str) -> WorstError:
+    """A session of a trace with that question and one error of that title."""
+    api.put_rows(replace(row(0), session_id="s0", goal=goal))
+    wrong = finding(1, severity=Severity.HIGH, title=title)
+    api.put(wrong)
+    return WorstError(led_by(wrong), KNOWN, SPAN, title, Severity.HIGH)
+
+
 def test_lists_name_the_worst_error(api: Api) -> None:
     """With its severity and id in the API; its title, made safe, with the beginning of its id beside the question."""
-    worst = WorstError("e" * 32, KNOWN, "1" * 16, "Refund reported\x1b[2J <b>", Severity.HIGH)
-    api.reader.rows.append(replace(row(0), goal="Where is my refund?", worst=worst))
-    api.reader.conversations.append(replace(conversation(0), worst=worst))
+    worst = put_worst(api, "Where is my refund?", "Refund reported\x1b[2J <b>")
     for kind in ("traces", "sessions"):
         (item,) = api.get(f"/api/{kind}")["items"]
         assert item["worst_error"] == {
-            "id": "e" * 32, "trace_id": KNOWN, "span_id": "1" * 16, "title": worst.title, "severity": "HIGH",
+            "id": worst.id, "trace_id": KNOWN, "span_id": "1" * 16, "title": worst.title, "severity": "HIGH",
         }  # fmt: skip
         assert item["errors"] == item["findings"]
         table = CliRunner().invoke(root, [kind, "--url", api.url], env={"COLUMNS": "250"}).output
-        assert "Refund reported\\x1b[2J <b> eeeeeeee" in table
+        assert f"Refund reported\\x1b[2J <b> {worst.id[:8]}" in table
         page = httpx.get(f"{api.url}/{kind}", headers={"Accept": "text/html"}).text
-        assert f'href="/traces/{KNOWN}?span={"1" * 16}#error-{"e" * 32}"' in page
+        assert f'href="/traces/{KNOWN}?span={"1" * 16}#error-{worst.id}"' in page
         assert "<b>" not in page
         for text in (table, page) if kind == "traces" else ():
             assert "Where is my refund?" in text
@@ -200,13 +214,12 @@ def test_lists_name_the_worst_error(api: Api) -> None:
 
 def test_a_narrow_terminal_gets_a_block_a_row(api: Api) -> None:
     """With the question and the worst error on lines of their own, instead of cells that are folded to nothing."""
-    worst = WorstError("e" * 32, KNOWN, "1" * 16, "Refund reported although the call failed", Severity.HIGH)
-    api.reader.rows.append(replace(row(0), goal="Where is my refund of last week?", worst=worst))
+    worst = put_worst(api, "Where is my refund of last week?", "Refund reported although the call failed")
     given = ["traces", "--url", api.url]
     shown = CliRunner().invoke(root, given, env={"COLUMNS": "80"}).output.splitlines()
     assert shown[0].strip() == KNOWN
     assert "  question Where is my refund of last week?" in [line.rstrip() for line in shown]
-    assert f"  worst error {worst.title} eeeeeeee" in [line.rstrip() for line in shown]
+    assert f"  worst error {worst.title} {worst.id[:8]}" in [line.rstrip() for line in shown]
     header, line = CliRunner().invoke(root, given, env={"COLUMNS": "300"}).output.splitlines()
     assert header.startswith("trace ")
     assert (KNOWN in line, worst.title in line, "Where is my refund of last week?" in line) == (True, True, True)
@@ -214,14 +227,12 @@ def test_a_narrow_terminal_gets_a_block_a_row(api: Api) -> None:
 
 def test_a_cost_of_some_traces_says_so_everywhere(api: Api) -> None:
     """The API counts the traces with a known cost; command line and pages tell it beside the sum."""
-    api.reader.conversations += [
-        replace(conversation(0), traces=30, usd=0.125, priced_traces=10),
-        replace(conversation(1), traces=30, usd=0.25, priced_traces=30),
-    ]
+    priced = [replace(row(n), usd=0.03125 if n % 3 == 0 else None, session_id="s0") for n in range(30)]
+    api.put_rows(*priced, *(replace(row(30 + n), usd=0.0078125, session_id="s1") for n in range(30)))
     listed = httpx.get(f"{api.url}/api/sessions").json()["items"]
-    assert [(s["usd"], s["priced_traces"], s["traces"]) for s in listed] == [(0.125, 10, 30), (0.25, 30, 30)]
+    assert [(s["usd"], s["priced_traces"], s["traces"]) for s in listed] == [(0.3125, 10, 30), (0.234375, 30, 30)]
     table = CliRunner().invoke(root, ["sessions", "--url", api.url], env={"COLUMNS": "200"}).output
-    assert table.count("$0.1250 (10 of 30 traces)") == 1
+    assert table.count("$0.3125 (10 of 30 traces)") == 1
     assert table.count(" of 30 traces") == 1
     for path in ("/sessions", "/sessions/s0"):
         page = httpx.get(api.url + path, headers={"Accept": "text/html"}).text
@@ -231,7 +242,8 @@ def test_a_cost_of_some_traces_says_so_everywhere(api: Api) -> None:
 
 def test_traces_that_wait_are_marked_in_their_session(api: Api) -> None:
     """By number in the list and above the conversation; by a mark at the exchange itself."""
-    api.reader.conversations += [replace(conversation(0), traces=3, unjudged_traces=2), conversation(1)]
+    waiting = (replace(row(n), session_id="s0", judged=n == 0) for n in range(3))
+    api.put_rows(*waiting, replace(row(3), session_id="s1"))
     listed = httpx.get(f"{api.url}/api/sessions").json()["items"]
     assert [one["unjudged_traces"] for one in listed] == [2, 0]
     for command in (["sessions"], ["session", "s0"]):
@@ -251,7 +263,7 @@ def test_traces_without_sessions_are_not_nothing(api: Api) -> None:
     """The page of sessions tells apart that nothing came and that no trace names a session."""
     empty = httpx.get(f"{api.url}/sessions", headers={"Accept": "text/html"}).text
     assert "Nothing has arrived in this time" in empty
-    api.reader.rows.append(row(0))
+    api.put_rows(row(0))
     alone = httpx.get(f"{api.url}/sessions", headers={"Accept": "text/html"}).text
     assert "Traces have arrived in this time, but none names a session" in alone
     assert "Nothing has arrived" not in alone

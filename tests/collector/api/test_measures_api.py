@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from listed_traces import SECOND, Listed, store_all
 from measured_sessions import PACK, POLICY, STATES, a_value, of_session, save
-from memory_api import NOW, Api, served
+from served_api import NOW, Api, served
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
@@ -45,7 +45,7 @@ def measured(store: Store) -> Iterator[str]:
 
 def test_every_parameter_reaches_the_question(api: Api) -> None:
     """Each under its own name; a comparison asks for the other sessions, too."""
-    api.reader.measures.packs.append(PACK)
+    api.packs.append(PACK)
     names = {"pack": "demo", "service": "s", "version": "v", "agent": "a", "model": "m", "task": "t"}
     api.get(
         "/api/measures", by="attribute:tier", step="1h", since="2d", until="1h", pooled="true", simulated="true",

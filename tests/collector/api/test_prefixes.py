@@ -11,30 +11,25 @@ import pytest
 from click.testing import CliRunner, Result
 from house import open_house
 from listed_traces import Listed, store_all
-from memory_api import KNOWN, NOW, PLAIN, Api, row
 from otlp_parts import span, text, traces
+from served_api import KNOWN, NOW, PLAIN, Api, row
 from store_parts import a_span
 
 from tracejury.collector.cli.root import root
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.lists.prefixes import session_ids_from, trace_ids_from
 from tracejury.collector.store.scope import Scope
-from tracejury.schemas.queries.listing import SessionRow
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
-from tracejury.schemas.trajectory import TraceState
 
 
 def run(api: Api, *args: str) -> Result:
     return CliRunner().invoke(root, args, env={"TRACEJURY_URL": api.url, "COLUMNS": "200"})
 
 
-def talk(session_id: str) -> SessionRow:
-    return SessionRow(session_id, "svc", TraceState.SETTLED, 1, 1, (), NOW, NOW, NOW, NOW, {}, key=session_id)
-
-
 @pytest.mark.parametrize("given", [KNOWN, "aaaa", "AAAA", "a", "aaaa…"])
 def test_a_beginning_opens_the_one_trace(api: Api, given: str) -> None:
     """On the command line, in the API and, by a redirect that keeps the parameters, as a page."""
+    api.put_known()
     shown = run(api, "trace", given, "--format", "json")
     assert (shown.exit_code, json.loads(shown.stdout)["trace_id"]) == (0, KNOWN)
     assert api.get(f"/api/traces/{given}")["trace_id"] == KNOWN
@@ -44,19 +39,20 @@ def test_a_beginning_opens_the_one_trace(api: Api, given: str) -> None:
 
 def test_a_page_by_a_beginning_leads_to_the_whole_id(api: Api) -> None:
     """With its parameters."""
+    api.put_known()
     answer = api.client.get("/traces/bbb?profile=recall", headers={"Accept": "text/html"})
     assert (answer.status_code, answer.headers["location"]) == (303, f"/traces/{PLAIN}?profile=recall")
 
 
 def test_a_beginning_of_several_names_them(api: Api) -> None:
     """A wrong value, with up to ten of the ids; a whole id is never taken for a beginning."""
-    api.reader.rows = [replace(row(n), trace_id=f"a{n:x}".ljust(32, "0")) for n in range(1, 14)]
+    api.put_rows(*[replace(row(n), trace_id=f"a{n:x}".ljust(32, "0")) for n in range(1, 14)])
     refused = run(api, "trace", "a")
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
     assert "several traces begin with 'a', give more of the id: a1000" in refused.stderr
     assert refused.stderr.rstrip().endswith(", …")
     assert api.get("/api/traces/a")[0] == 422
-    api.reader.conversations = [talk("s1"), talk("s10"), talk("s11"), talk("other")]
+    api.put_rows(*[replace(row(20 + n), session_id=name) for n, name in enumerate(("s1", "s10", "s11", "other"))])
     assert run(api, "session", "s1").exit_code == 0
     assert "give more of the id: s1, s10, s11" in run(api, "session", "s").stderr
     assert json.loads(run(api, "session", "oth", "--format", "json").stdout)["session_id"] == "other"
@@ -73,6 +69,7 @@ def test_what_no_id_begins_with_is_not_found(api: Api, given: str) -> None:
 
 def test_the_api_deletes_no_trace_by_a_beginning(api: Api) -> None:
     """What is gone cannot be had back: the whole id must be given."""
+    api.put_known()
     assert api.client.delete("/api/traces/aaaa").status_code != 200
 
 

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from memory_api import NOW, Api, row
-from memory_rates import NOTHING, MemoryRates
+from served_api import NOW, Api, row
 
 from tracejury.collector.cli.root import root
 from tracejury.schemas.rates import By, Estimate, Population, Rate, RateAnswer, RateQuery, RateRow, Unit, Unjudged
 
+NOTHING = Rate(0, 0, 0, 0.0, sampled=False, share=None, mean=None)
 HOUR = 3_600_000_000_000
 DAY = 24 * HOUR
 SHARE, MEAN = Estimate(0.25, 0.1, 0.5), Estimate(0.5, 0.2, 1.1)
 RATE = Rate(8, 2, 4, 8.0, sampled=True, share=SHARE, mean=MEAN)
 ANSWER = RateAnswer(
-    Population.BOTH, RATE, (RateRow("planner", NOW - DAY, RATE), RateRow("", NOW - DAY, NOTHING.total)),
+    Population.BOTH, RATE, (RateRow("planner", NOW - DAY, RATE), RateRow("", NOW - DAY, NOTHING)),
     Unjudged({"open": 3}), left=2, from_rollups=False,
 )  # fmt: skip
 
@@ -62,7 +62,7 @@ def test_every_parameter_reaches_the_question(api: Api) -> None:
 
 def test_figures_come_with_their_intervals(api: Api) -> None:
     """Of all, and of each group and point in time; nothing judged is null and not 0."""
-    api.reader.rates.answer = ANSWER
+    api.reader.rates.given["ask"] = ANSWER
     page = api.get("/api/rates", by="agent")
     share = {"value": 0.25, "low": 0.1, "high": 0.5}
     assert page["total"]["share"] == share
@@ -118,27 +118,22 @@ def test_what_means_nothing_is_refused_in_one_line(api: Api, path: str, given: d
 
 def test_the_table_names_groups_intervals_and_what_is_missing(api: Api) -> None:
     """A sample is marked, and so is what stands in no rate."""
-    api.reader.rates.answer = replace(ANSWER, population=Population.DETECTORS)
+    api.reader.rates.given["ask"] = replace(ANSWER, population=Population.DETECTORS)
     shown = run(api, "--by", "agent").stdout
     for text in ("planner", "~25.0 %", "10.0 - 50.0 %", "2 of 8 runs", "2 more groups", "in no rate: 3 open", "~ some"):
         assert text in shown
     assert json.loads(run(api, "--by", "agent", "--format", "json").stdout)["left"] == 2
 
 
-class Labelled(MemoryRates):
+def behaviours(query: RateQuery, **_: Any) -> RateAnswer:
     """Users of one behaviour, and others that nobody labelled; one judge saw something."""
-
-    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
-        """By what is asked."""
-        del settled
-        self.asked.append(query)
-        keys = {By.BEHAVIOUR: ("goal-switching", ""), By.JUDGE: ("<b>loops",)}.get(query.by or By.AGENT, ())
-        return replace(ANSWER, rows=tuple(RateRow(key, NOW, RATE) for key in keys), left=0)
+    keys = {By.BEHAVIOUR: ("goal-switching", ""), By.JUDGE: ("<b>loops",)}.get(query.by or By.AGENT, ())
+    return replace(ANSWER, rows=tuple(RateRow(key, NOW, RATE) for key in keys), left=0)
 
 
 def test_by_behaviour_every_judge_is_told_and_that_groups_overlap(api: Api) -> None:
     """The command line and the overview ask for the judges of each behaviour."""
-    api.reader.rates = Labelled()
+    api.reader.rates.given["ask"] = behaviours
     shown = run(api, "--by", "behaviour", "--simulated").stdout
     for text in ("goal-switching", "unlabelled", "rows add up to more than all", "of simulated sessions", "<b>loops"):
         assert text in shown
@@ -155,7 +150,7 @@ def test_by_behaviour_every_judge_is_told_and_that_groups_overlap(api: Api) -> N
 @pytest.mark.parametrize(("given", "simulated"), [("", False), ("simulated=1", True), ("simulated=0", False)])
 def test_the_overview_is_of_real_sessions_unless_asked_otherwise(api: Api, given: str, simulated: bool) -> None:  # noqa: FBT001  a case
     """Its switch says which; every question is of those."""
-    api.reader.rows = [row(0)]
+    api.put_rows(row(0))
     page = api.client.get(f"/?{given}").text
     assert ('href="/?simulated=1" aria-current="true"' in page) is simulated
     assert {query.simulated for query in api.reader.rates.asked} == {simulated}
@@ -163,7 +158,7 @@ def test_the_overview_is_of_real_sessions_unless_asked_otherwise(api: Api, given
 
 def test_a_hostile_name_is_text_in_the_table(api: Api) -> None:
     """Neither markup nor terminal codes of an agent's name work."""
-    api.reader.rates.answer = replace(ANSWER, rows=(RateRow("[red]\x1b[2J\u202ename", NOW, RATE),))
+    api.reader.rates.given["ask"] = replace(ANSWER, rows=(RateRow("[red]\x1b[2J\u202ename", NOW, RATE),))
     shown = run(api, "--by", "agent").stdout
     assert "[red]" in shown
     assert "\x1b" not in shown
@@ -197,12 +192,12 @@ def test_a_wrong_severity_is_refused(api: Api) -> None:
 def test_a_corrected_share_shows_beside_the_judges_own(api: Api) -> None:
     """With its interval; where labels correct nothing, the reason shows, and no column that is empty throughout."""
     corrected = replace(ANSWER, total=replace(RATE, calibrated=Estimate(0.4, 0.3, 0.52)))
-    api.reader.rates.answer = corrected
+    api.reader.rates.given["ask"] = corrected
     assert api.get("/api/rates", calibrated="true")["total"]["calibrated"] == {"value": 0.4, "low": 0.3, "high": 0.52}
     shown = run(api, "--calibrated").stdout
     assert "as people see it" in shown
     assert "40.0 % (30.0 - 52.0 %)" in shown
-    api.reader.rates.answer = replace(ANSWER, uncalibrated="the label queue drew 3 reviewed runs of these")
+    api.reader.rates.given["ask"] = replace(ANSWER, uncalibrated="the label queue drew 3 reviewed runs of these")
     assert api.get("/api/rates")["uncalibrated"] == "the label queue drew 3 reviewed runs of these"
     shown = run(api, "--calibrated").stdout
     assert "not corrected by labels: the label queue drew 3 reviewed runs of these" in shown

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import httpx
 import pytest
-from memory_api import MemoryReader
+from served_api import Api
 from starlette.types import Receive, Scope, Send
 
 from tracejury.collector.api.access import KEY
@@ -20,11 +20,11 @@ SECRET = "the folder /srv/acme is gone"
 
 
 async def ready(
-    problems: Sequence[str], losses: Sequence[str], *, asks: bool, known: bool
+    api: Api, problems: Sequence[str], losses: Sequence[str], *, asks: bool, known: bool
 ) -> tuple[int, dict[str, object]]:
     key, _ = new_key("n", "", [KeyScope.READ], 1)
     services = Services(
-        MemoryReader(), lambda _ids, _hand: (), lambda: problems, bytes,
+        api.reader, lambda _ids, _hand: (), lambda: problems, bytes,
         losses=lambda: losses, any_host=True, keyring=Keyring(environment={VARIABLE: keys_text([key])} if asks else {}),
     )  # fmt: skip
     app = create_app(services)
@@ -40,10 +40,10 @@ async def ready(
 @pytest.mark.parametrize(
     ("asks", "known", "told"), [(False, False, True), (True, True, True), (True, False, False)], ids=str
 )
-async def test_a_stranger_is_told_the_status_alone(*, asks: bool, known: bool, told: bool) -> None:
+async def test_a_stranger_is_told_the_status_alone(api: Api, *, asks: bool, known: bool, told: bool) -> None:
     """Probes need no key; why the collector is not ready, or what it lost, is told to those who have one."""
-    assert await ready((), (), asks=asks, known=known) == (200, {"status": "ready"})
-    code, said = await ready((SECRET,), (), asks=asks, known=known)
+    assert await ready(api, (), (), asks=asks, known=known) == (200, {"status": "ready"})
+    code, said = await ready(api, (SECRET,), (), asks=asks, known=known)
     assert (code, SECRET in str(said)) == (503, told)
-    code, said = await ready((), (SECRET,), asks=asks, known=known)
+    code, said = await ready(api, (), (SECRET,), asks=asks, known=known)
     assert (code, said["status"], SECRET in str(said)) == (200, "degraded", told)

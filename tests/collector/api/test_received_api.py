@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from memory_api import Api
+from served_api import Api
 from store_parts import TRACE_ID, a_span
 
 from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.otlp.files import read
-from tracejury.schemas.queries.reader import Received
 
 
 def test_what_was_received_comes_as_lines_of_otlp(api: Api, tmp_path: Path) -> None:
     """Read from a file it is the same span again; a trace that is not stored is 404."""
-    api.reader.kept = {TRACE_ID: Received([a_span()], [])}
+    api.put_spans(a_span())
     answer = api.client.get(f"/api/traces/{TRACE_ID}/otlp")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/x-ndjson")
     path = tmp_path / "trace.json"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from memory_api import KNOWN, Api, row
+from served_api import KNOWN, Api, row
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.waiting import PAUSE, Waited, wait_until_judged
@@ -20,6 +20,11 @@ def client(api: Api) -> Iterator[ApiClient]:
         yield client
 
 
+def put(api: Api, judged_in: TraceState) -> None:
+    """The known trace, which was last judged in that state."""
+    api.put_rows(replace(row(0), state=judged_in))
+
+
 def never(_seconds: float) -> None:
     raise AssertionError("nothing to wait for")
 
@@ -28,20 +33,20 @@ def never(_seconds: float) -> None:
 def test_judged_traces_are_not_waited_for(api: Api, client: ApiClient, state: TraceState) -> None:
     """Also when there is none at all, and when an open one is not concerned."""
     assert wait_until_judged(client, {}, wait=never) == Waited(0, 0)
-    api.reader.rows = [replace(row(1), state=TraceState.OPEN)]
-    api.store_trace(KNOWN, state, judged_in=state)
+    api.put_rows(replace(row(1), state=TraceState.OPEN))
+    api.put_rows(replace(row(0), state=state))
     assert wait_until_judged(client, {"trace": KNOWN.upper()}, wait=never) == Waited(1, 0)
 
 
 def test_an_open_trace_is_waited_for(api: Api, client: ApiClient) -> None:
     """Until it settles and is judged as it is then, however many looks that takes."""
-    api.store_trace(KNOWN, TraceState.OPEN, judged_in=TraceState.OPEN)
+    put(api, TraceState.OPEN)
     waits: list[float] = []
 
     def settle(seconds: float) -> None:
         waits.append(seconds)
         if len(waits) >= 3:
-            api.store_trace(KNOWN, judged_in=TraceState.OPEN if len(waits) == 3 else TraceState.SETTLED)
+            put(api, TraceState.OPEN if len(waits) == 3 else TraceState.SETTLED)
 
     assert wait_until_judged(client, {"trace": KNOWN}, wait=settle) == Waited(1, 0)
     assert waits == [PAUSE] * 4
@@ -49,7 +54,7 @@ def test_an_open_trace_is_waited_for(api: Api, client: ApiClient) -> None:
 
 def test_patience_ends(api: Api, client: ApiClient) -> None:
     """A trace that stays open is said to be."""
-    api.reader.rows = [replace(row(0), state=TraceState.OPEN)]
+    api.put_rows(replace(row(0), state=TraceState.OPEN))
     waits: list[float] = []
     assert wait_until_judged(client, {}, patience=2.0, wait=waits.append) == Waited(1, 1)
     assert sum(waits) == 2.0
@@ -57,7 +62,7 @@ def test_patience_ends(api: Api, client: ApiClient) -> None:
 
 def test_what_was_never_judged_is_counted(api: Api, client: ApiClient) -> None:
     """Also where an agent is asked for, which is not known of it yet."""
-    api.reader.rows = [replace(row(0), state=TraceState.OPEN, judged=False), row(1)]
+    api.put_rows(replace(row(0), state=TraceState.OPEN, judged=False), row(1))
     for filters in ({}, {"agent": "m"}):
         assert wait_until_judged(client, filters, patience=0.0) == Waited(2, 1, unjudged=1)
 

@@ -18,21 +18,15 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_api import KNOWN, Api, apart, finding, memory_api, row, served
+from served_api import KNOWN, Api, apart, finding, row, served
 
 from tracejury.collector.cli.output import for_terminal
 from tracejury.collector.cli.root import root
 
 
-@pytest.fixture(scope="module")
-def api() -> Iterator[Api]:
-    with memory_api() as made:
-        yield made
-
-
 def test_findings_as_json_lines(api: Api, tmp_path: Path) -> None:
     """The form follows the file's name; nothing is left beside it; "-" is stdout."""
-    api.reader.found = [finding(1), finding(2)]
+    api.put(finding(1), finding(2))
     target = tmp_path / "findings.jsonl"
     result = CliRunner().invoke(root, ["export", str(target), "--url", api.url])
     assert result.exit_code == 0, result.output
@@ -45,7 +39,7 @@ def test_findings_as_json_lines(api: Api, tmp_path: Path) -> None:
 
 def test_errors_as_json_lines(api: Api) -> None:
     """One line an error, however many findings it has."""
-    api.reader.found = [finding(1), finding(2), apart(3)]
+    api.put(finding(1), finding(2), apart(3))
     shown = CliRunner().invoke(root, ["export", "-", "--errors", "--url", api.url])
     rows = [json.loads(line) for line in shown.output.splitlines()]
     assert sorted(len(row["finding_ids"]) for row in rows) == [1, 2]
@@ -54,13 +48,13 @@ def test_errors_as_json_lines(api: Api) -> None:
 
 def test_what_is_not_judged_yet_is_said(api: Api, tmp_path: Path) -> None:
     """On stderr, in the API's header, and not in the rows; nothing is said where all is judged."""
-    api.reader.found = [finding(1)]
+    api.put(finding(1))
     target = tmp_path / "findings.jsonl"
     command = ["export", str(target), "--url", api.url]
-    api.reader.rows = [row(1)]
+    api.put_rows(row(1))
     assert CliRunner().invoke(root, command).stderr == ""
     rows = target.read_text()
-    api.reader.rows += [replace(row(number), judged=False) for number in (2, 3)]
+    api.put_rows(*[replace(row(number), judged=False) for number in (2, 3)])
     result = CliRunner().invoke(root, command)
     assert result.stderr == "2 traces not judged yet: what will be found there is missing; export again later\n"
     assert (target.read_text(), result.exit_code) == (rows, 0)
@@ -90,7 +84,7 @@ def test_an_unknown_name_is_refused(api: Api, tmp_path: Path, filters: tuple[str
 
 def test_a_parquet_file_by_its_name(api: Api, tmp_path: Path) -> None:
     """It has the magic of one at both ends."""
-    api.reader.found = [finding(1)]
+    api.put(finding(1))
     target = tmp_path / "x.parquet"
     assert CliRunner().invoke(root, ["export", str(target), "--url", api.url]).exit_code == 0
     assert target.read_bytes()[:4] == target.read_bytes()[-4:] == b"PAR1"
@@ -113,7 +107,7 @@ def test_what_is_refused_is_one_line_and_no_file(api: Api, tmp_path: Path) -> No
 
 def test_a_pipe_and_a_device_are_written_to(api: Api, tmp_path: Path) -> None:
     """They stay what they are: a reader has them open, and /dev/null is everybody's."""
-    api.reader.found = [finding(1)]
+    api.put(finding(1))
     pipe = tmp_path / "rows.jsonl"
     os.mkfifo(pipe)
     with ThreadPoolExecutor(1) as pool:
@@ -131,7 +125,7 @@ def test_a_pipe_and_a_device_are_written_to(api: Api, tmp_path: Path) -> None:
 
 def test_a_link_is_followed_to_the_file(api: Api, tmp_path: Path) -> None:
     """The file that it names is replaced, or made; the link stays."""
-    api.reader.found = [finding(1)]
+    api.put(finding(1))
     (tmp_path / "data").mkdir()
     for name in ("old", "new"):
         (tmp_path / f"{name}.jsonl").symlink_to(tmp_path / "data" / name)
@@ -151,7 +145,7 @@ def test_a_link_is_followed_to_the_file(api: Api, tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="there is no /dev/stdout")
 def test_stdout_by_its_other_name(api: Api, tmp_path: Path) -> None:
     """Where it is a file, rows follow what it holds."""
-    api.reader.found = [finding(1)]
+    api.put(finding(1))
     out = tmp_path / "out"
     out.write_text("before\n")
     main = "from tracejury.collector.cli import main; main()"

@@ -5,55 +5,56 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from memory_api import KNOWN, NOW, SECOND, Api, memory_api
-from memory_labels import MemoryRun
-from store_parts import a_run
+from labels_world import StoredWorld
+from naive_label_queue import QueuedRun
+from served_api import KNOWN, NOW, SECOND, Api
+from store_parts import a_span
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.schemas.annotations import Review
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.queries.labels import Labelled
-from tracejury.schemas.trajectory import Trace, TraceState
 
 ANN = {"annotator": "ann"}
 
 
-def served(api: Api, service: str = "rare", arrived: int = NOW - SECOND) -> None:
+def served(api: Api, service: str = "rare", arrived: int = NOW - SECOND, others: int = 700) -> None:
     """Runs of many services, each the first of its stratum, and some of `service`, of which KNOWN's is a later one."""
-    many = [MemoryRun(f"{n:032x}", "run", f"service-{n}") for n in range(700)]
-    some = [MemoryRun(f"{n:032x}", "run", service, found=n % 2 == 0) for n in range(700, 730)]
-    mine = MemoryRun(KNOWN, "run-1", service, found=True, arrived=arrived)
-    api.reader.labels.runs = [*many, *some, mine]
-    api.reader.rebuilt[KNOWN] = Trace(KNOWN, "", service, "", TraceState.SETTLED, (a_run(id="run-1"),), {}, ())
+    many = [QueuedRun(f"{n:032x}", "run", f"service-{n}") for n in range(700)]
+    some = [QueuedRun(f"{n:032x}", "run", service, found=n % 2 == 0) for n in range(700, 730)]
+    mine = QueuedRun(KNOWN, "run-1", service, found=True, arrived=arrived)
+    StoredWorld(api.store).put([*many[:others], *some, mine])
+    agent = {"openinference.span.kind": "AGENT"}
+    api.put_spans(a_span(trace_id=KNOWN, span_id="run-1", service=service, attributes=agent))
 
 
 @pytest.mark.parametrize("service", ["rare", "", "a/b & c", "x" * 2_000])
-def test_a_run_of_a_services_own_queue(service: str) -> None:
+def test_a_run_of_a_services_own_queue(api: Api, service: str) -> None:
     """However far back it stands in the queue of all services."""
-    with memory_api() as api, ApiClient(api.url) as client:
-        served(api, service)
-        if service and len(service) < 1_000:
+    with ApiClient(api.url) as client:
+        named = bool(service) and len(service) < 1_000
+        served(api, service, others=700 if named else 0)
+        if named:
             assert KNOWN not in {i.trace_id for i in client.label_queue({**ANN, "limit": "500"})}
             narrow = client.label_queue({**ANN, "service": service, "limit": "500"})
         else:
-            api.reader.labels.runs = api.reader.labels.runs[690:]
             narrow = client.label_queue({**ANN, "limit": "500"})
         (item,) = [i for i in narrow if i.trace_id == KNOWN]
         drawn = client.drawn_run(KNOWN.upper(), "", ANN)
         assert (drawn.agent_run_id, drawn.stratum) == ("run-1", item.stratum)
 
 
-def test_a_run_of_a_queue_of_some_time() -> None:
+def test_a_run_of_a_queue_of_some_time(api: Api) -> None:
     """Its times are named again: among all others the run stands elsewhere."""
-    with memory_api() as api, ApiClient(api.url) as client:
+    with ApiClient(api.url) as client:
         served(api, "service-1")
         times = {"since": "1h"}
         assert client.drawn_run(KNOWN, "run-1", ANN | times).probability == 1.0
 
 
-def test_what_somebody_else_has_reviewed_meanwhile_was_drawn_all_the_same() -> None:
+def test_what_somebody_else_has_reviewed_meanwhile_was_drawn_all_the_same(api: Api) -> None:
     """Two people may look at one run at once; what oneself has reviewed as drawn is done."""
-    with memory_api() as api, ApiClient(api.url) as client:
+    with ApiClient(api.url) as client:
         served(api)
         review = Review(KNOWN, "run-1", "bob", "found/-/rare", 0.5, changed_at=1)
         api.reader.labels.save(Labelled(reviews=[review]))

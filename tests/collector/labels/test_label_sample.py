@@ -7,7 +7,7 @@ from collections.abc import Callable
 from statistics import mean, stdev
 
 import pytest
-from memory_labels import MemoryLabels, MemoryRun
+from naive_label_queue import NaiveLabelQueue, QueuedRun
 
 from tracejury.judges.measures.ppi import Pair, calibrated_share
 from tracejury.schemas.annotations import Review
@@ -18,37 +18,37 @@ FOREVER = 2**63 - 1
 Truth = dict[tuple[str, str], bool]
 
 
-def some_runs(chance: random.Random, count: int, wrong: float) -> tuple[list[MemoryRun], Truth]:
+def some_runs(chance: random.Random, count: int, wrong: float) -> tuple[list[QueuedRun], Truth]:
     """Runs of a large and a small service; a detector finds most errors, and some that are none.
 
     `wrong`: the share of the large service's runs that have an error; the small one's have three times as many.
     """
-    runs, truth = list[MemoryRun](), Truth()
+    runs, truth = list[QueuedRun](), Truth()
     for _ in range(count):
         small = chance.random() < 0.1
         error = chance.random() < (3 * wrong if small else wrong)
         found = chance.random() < (0.7 if error else 0.1)
-        run = MemoryRun(f"{chance.getrandbits(128):032x}", "run", "small" if small else "large", found=found)
+        run = QueuedRun(f"{chance.getrandbits(128):032x}", "run", "small" if small else "large", found=found)
         runs.append(run)
         truth[run.trace_id, run.run_id] = error
     return runs, truth
 
 
-def look(labels: MemoryLabels, count: int, service: str = "") -> None:
+def look(labels: NaiveLabelQueue, count: int, service: str = "") -> None:
     """Somebody works through `count` runs of a longer queue."""
     for item in labels.queue(QueueQuery(Purpose.CALIBRATION, 0, FOREVER, 200, service, "ann"))[:count]:
         seen = Review(item.trace_id, item.agent_run_id, "ann", item.stratum, item.probability, changed_at=2)
         labels.save(Labelled(reviews=[seen]))
 
 
-def estimate(labels: MemoryLabels, truth: Truth) -> float:
+def estimate(labels: NaiveLabelQueue, truth: Truth) -> float:
     """The share of runs with an error: each reviewed one stands for size / reviewed of its stratum."""
     strata = [s for s in labels.strata(0, FOREVER) if s.reviewed]
     weighted = sum(s.size / s.reviewed * sum(truth[run] for run in s.drawn) for s in strata)
     return weighted / sum(s.size for s in strata)
 
 
-def stops_in_the_middle(labels: MemoryLabels, chance: random.Random) -> Truth:
+def stops_in_the_middle(labels: NaiveLabelQueue, chance: random.Random) -> Truth:
     """150 of a queue of 200."""
     runs, truth = some_runs(chance, 600, 0.1)
     labels.runs += runs
@@ -56,7 +56,7 @@ def stops_in_the_middle(labels: MemoryLabels, chance: random.Random) -> Truth:
     return truth
 
 
-def looks_at_one_service_more(labels: MemoryLabels, chance: random.Random) -> Truth:
+def looks_at_one_service_more(labels: NaiveLabelQueue, chance: random.Random) -> Truth:
     """The small one, of its own queue, after a look at all."""
     runs, truth = some_runs(chance, 600, 0.1)
     labels.runs += runs
@@ -65,7 +65,7 @@ def looks_at_one_service_more(labels: MemoryLabels, chance: random.Random) -> Tr
     return truth
 
 
-def grows(labels: MemoryLabels, chance: random.Random) -> Truth:
+def grows(labels: NaiveLabelQueue, chance: random.Random) -> Truth:
     """As many runs again come after a first look, with three times as many errors; the queue then goes on."""
     runs, truth = some_runs(chance, 300, 0.06)
     labels.runs += runs
@@ -76,7 +76,7 @@ def grows(labels: MemoryLabels, chance: random.Random) -> Truth:
     return truth | later
 
 
-def looks_at_what_is_bad_first(labels: MemoryLabels, chance: random.Random) -> Truth:
+def looks_at_what_is_bad_first(labels: NaiveLabelQueue, chance: random.Random) -> Truth:
     """Before the queue comes, on their own account: at most runs that have an error, and at a few others."""
     runs, truth = some_runs(chance, 600, 0.1)
     labels.runs += runs
@@ -88,12 +88,12 @@ def looks_at_what_is_bad_first(labels: MemoryLabels, chance: random.Random) -> T
 
 
 @pytest.mark.parametrize("story", [stops_in_the_middle, looks_at_one_service_more, grows, looks_at_what_is_bad_first])
-def test_the_sample_tells_the_truth(story: Callable[[MemoryLabels, random.Random], Truth]) -> None:
+def test_the_sample_tells_the_truth(story: Callable[[NaiveLabelQueue, random.Random], Truth]) -> None:
     """Over 150 stories the mean error of the estimate is none that chance would not make."""
     chance = random.Random(20_261_120)  # noqa: S311  a simulation
     errors = []
     for _ in range(150):
-        labels = MemoryLabels()
+        labels = NaiveLabelQueue()
         truth = story(labels, chance)
         errors.append(estimate(labels, truth) - mean(truth.values()))
     assert abs(mean(errors)) < 2.6 * stdev(errors) / len(errors) ** 0.5
@@ -105,7 +105,7 @@ def test_intervals_hold_whatever_people_looked_at_before() -> None:
     chance = random.Random(7)  # noqa: S311  a simulation
     covered = []
     for _ in range(200):
-        labels = MemoryLabels()
+        labels = NaiveLabelQueue()
         truth = looks_at_what_is_bad_first(labels, chance)
         found = {(r.trace_id, r.run_id): r.found for r in labels.runs}
         looked = [(run, s.size / s.reviewed) for s in labels.strata(0, FOREVER) for run in s.drawn]
@@ -120,7 +120,7 @@ def test_intervals_hold_whatever_people_looked_at_before() -> None:
 def test_a_sample_that_was_left_behind_is_told() -> None:
     """Before the queue goes on, what came since is counted as waiting: the estimate lacks it, and says so."""
     chance = random.Random(1)  # noqa: S311  a simulation
-    labels = MemoryLabels()
+    labels = NaiveLabelQueue()
     runs, _ = some_runs(chance, 300, 0.06)
     labels.runs += runs
     look(labels, 100)

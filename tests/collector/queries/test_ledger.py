@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from memory_ledger import KNOWN, ledger_entry
+from served_api import KNOWN, ledger_entry
 
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.queries.ledger import JudgedState, JudgesStatus, why_unscored

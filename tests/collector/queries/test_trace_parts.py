@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +10,8 @@ import orjson
 import pytest
 from click.testing import CliRunner
 from large_trace import large_trace
-from memory_api import Api, MemoryCalibrations, apart, finding, memory_api
-from store_parts import a_log
+from served_api import DAY, NOW, Api, apart, finding
+from store_parts import a_judged_trace, a_log
 
 from tracejury.collector.api import app
 from tracejury.collector.api.client import ApiClient
@@ -19,13 +19,14 @@ from tracejury.collector.cli.root import root
 from tracejury.collector.queries.errors import errors_of_trace
 from tracejury.collector.queries.present import present_run, present_trace
 from tracejury.collector.queries.trace import parts, sketch, stored
+from tracejury.collector.queries.trace.assessment import TraceAssessment
 from tracejury.collector.queries.trace.parts import part_of, present_part
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.stored_part import stored_part
 from tracejury.collector.queries.trace.trace_index import TraceIndex
-from tracejury.collector.queries.trace.trace_queries import TraceAssessment
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.collector.web.trace.detail import Details
 from tracejury.judges.grouping import standing_errors
@@ -185,7 +186,13 @@ def test_a_huge_trace_that_was_never_judged_shows_its_spans(store: Store, monkey
         assert (outline.spans, outline.rebuilt, outline.runs, outline.service) == (shown, False, (), "travel")
         assert {one.span_id for one in outline.remainder} <= {span.span_id for span in spans}
         assert queries.runs(outline, ()) == []
-    page = present_part(part_of(outline, "", None), (), TraceAssessment(), len(spans), MemoryCalibrations())
+    page = present_part(
+        part_of(outline, "", None),
+        (),
+        TraceAssessment(),
+        len(spans),
+        TenantCalibrations(store, RuleCalibrations(store)),
+    )
     assert (page.part.rebuilt, page.part.next, len(page.remainder)) == (False, None, 100)
 
 
@@ -241,18 +248,16 @@ def test_a_stale_judging_in_memory_answers_without_a_rebuild(store: Store, monke
 
 
 @pytest.fixture
-def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[Api]:
+def api(api: Api, monkeypatch: pytest.MonkeyPatch) -> Api:
     """The API over one trace of eight runs, which counts as a large one."""
     monkeypatch.setattr(app, "PARTED", 100)
     monkeypatch.setattr(parts, "PART_SPANS", 250)
     monkeypatch.setattr(parts, "FIRST_SPANS", 250)
-    with memory_api() as made:
-        yield made
+    return api
 
 
 def stands(api: Api, store_of: Trace) -> None:
-    api.reader.trace_queries.traces[store_of.trace_id] = store_of
-    api.reader.rebuilt[store_of.trace_id] = store_of
+    api.put_spans(*(span.raw for span in store_of.spans.values()), received=NOW - DAY)
 
 
 def a_large_trace(spans: int = 700) -> Trace:
@@ -319,7 +324,7 @@ def test_a_run_that_fits_no_part_is_divided_between_its_turns(api: Api, monkeypa
     stands(api, whole)
     places = [(run.id, turn) for run in whole.runs for turn in (None, *range(len(run.turns)))]
     turned = [apart(n, trace_id=ID, agent_run_id=run, turn=turn) for n, (run, turn) in enumerate(places)]
-    api.reader.trace_queries.findings += turned
+    StoredJudging(api.store).save([a_judged_trace(*turned, trace_id=ID, runs=whole.runs, received=NOW - DAY)])
     seen: list[Any] = []
     cursor: str | None = ""
     while cursor is not None:
@@ -357,16 +362,18 @@ def test_a_cursor_that_leads_nowhere_is_refused(api: Api) -> None:
     assert api.client.get("/api/traces/" + "9" * 32, params={"limit": "3"}).status_code == 404
 
 
-def test_what_is_in_no_run_stands_in_the_last_part() -> None:
+@pytest.mark.store
+def test_what_is_in_no_run_stands_in_the_last_part(store: Store) -> None:
     """Each finding and verdict once, at its run or at the end."""
     outline = outline_of(a_large_trace(300))
     ids = [run.id for run in outline.runs]
+    calibrations = TenantCalibrations(store, RuleCalibrations(store))
     found = [finding(1, agent_run_id=ids[0]), finding(2, agent_run_id=ids[-1]), finding(3, agent_run_id="")]
     seen = []
     after: str | None = ""
     while after is not None:
         part = part_of(outline, after, 1)
-        seen.append([f.id for f in present_part(part, (), TraceAssessment(found), 300, MemoryCalibrations()).findings])
+        seen.append([f.id for f in present_part(part, (), TraceAssessment(found), 300, calibrations).findings])
         after = part.next
     assert seen[0] == [found[0].id]
     assert seen[-1] == [found[1].id, found[2].id]

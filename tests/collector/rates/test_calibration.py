@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from labels_world import StoredWorld
-from memory_labels import MemoryRun
+from naive_label_queue import QueuedRun
 from store_parts import a_finding
 
 from tracejury.collector.rates import StoredRates
@@ -265,7 +265,7 @@ def test_a_stratum_of_the_store_that_nobody_looked_at(store: Store) -> None:
     """Of what is asked, as far as its population judged it: others are not missed, and one look at it is enough."""
     world = StoredWorld(store)
     truth = {f"{n:032x}": n % 3 == 0 for n in range(200)}
-    runs = [MemoryRun(i, f"run-{i[-4:]}", "shop", arrived=100, found=truth[i]) for i in truth]
+    runs = [QueuedRun(i, f"run-{i[-4:]}", "shop", arrived=100, found=truth[i]) for i in truth]
     world.put([*runs[:190], *(replace(run, service="rare", agent="one") for run in runs[190:])])
     rates = StoredRates(store, calibrate=LabelCalibration(store, world.labels))
     review_drawn(world, truth, 60, service="shop")
@@ -287,7 +287,7 @@ def test_many_strata_and_groups_that_nobody_looked_at(store: Store, monkeypatch:
     """They are found by no parameter that grows with them; of more groups than some, none is told apart."""
     world = StoredWorld(store)
     services = [f"{n}".ljust(250, "x") for n in range(3)]
-    world.put([MemoryRun(f"{n:032x}", f"run-{n}", services[n % 3], f"agent-{n // 3}", arrived=9) for n in range(15)])
+    world.put([QueuedRun(f"{n:032x}", f"run-{n}", services[n % 3], f"agent-{n // 3}", arrived=9) for n in range(15)])
     StoredRates(store).ask(RateQuery(0, UNTIL))
     question = exact(RateQuery(0, UNTIL, by=By.AGENT), Population.DETECTORS, frozenset())
     strata = frame(store, question)
@@ -312,7 +312,7 @@ def test_only_strata_that_the_population_judged_are_needed(store: Store) -> None
     world = StoredWorld(store)
     truth = {f"{n:032x}": n % 3 == 0 for n in range(200)}
     world.put(
-        [MemoryRun(i, f"run-{i[-4:]}", "shop", arrived=100, lowest=0 if n % 2 else None) for n, i in enumerate(truth)]
+        [QueuedRun(i, f"run-{i[-4:]}", "shop", arrived=100, lowest=0 if n % 2 else None) for n, i in enumerate(truth)]
     )
     rates = StoredRates(store, calibrate=LabelCalibration(store, world.labels))
     items = world.labels.queue(QueueQuery(Purpose.CALIBRATION, 0, 10_000, 100))
@@ -333,7 +333,7 @@ def test_a_calibrated_share_of_the_store(store: Store) -> None:
     world = StoredWorld(store)
     truth = {f"{n:032x}": random.random() < 0.4 for n in range(400)}
     found = {i: random.random() < (0.5 if failed else 0.1) for i, failed in truth.items()}
-    world.put([MemoryRun(i, f"run-{i[-4:]}", "shop", arrived=100, found=found[i]) for i in truth])
+    world.put([QueuedRun(i, f"run-{i[-4:]}", "shop", arrived=100, found=found[i]) for i in truth])
     rates = StoredRates(store, calibrate=LabelCalibration(store, world.labels))
     query = RateQuery(0, 10_000, calibrated=True, by=By.SERVICE)
     told = f"people reviewed 0 runs, drawn or not; {ENOUGH} that the label queue drew are needed"

@@ -1,4 +1,4 @@
-"""Labels of people: one contract, kept by the store and by the memory that other tests use."""
+"""Labels of people in the store."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from labels_world import MemoryWorld, StoredWorld, World
-from memory_labels import MemoryRun
+from labels_world import StoredWorld
+from naive_label_queue import NaiveLabelQueue, QueuedRun
 from store_parts import a_finding
 
 from tracejury.collector.labels.checks import MAX_STRATUM, name
@@ -33,13 +33,13 @@ SCORE = HumanScore(TRACE, "run-1", "ann", Dimension.GOAL_FULFILMENT, 2, "why", c
 REVIEW = Review(TRACE, "run-1", "ann", "clean/-/shop", 0.25, changed_at=7)
 
 
-@pytest.fixture(params=["memory", "store"])
-def world(request: pytest.FixtureRequest) -> World:
+@pytest.fixture
+def world(store: Store) -> StoredWorld:
     """Labels, and the runs that they are about."""
-    return MemoryWorld() if request.param == "memory" else StoredWorld(request.getfixturevalue("store"))
+    return StoredWorld(store)
 
 
-def test_they_come_back_as_they_were(world: World) -> None:
+def test_they_come_back_as_they_were(world: StoredWorld) -> None:
     """Every field, by trace; twice the same is one."""
     other = replace(ONE, id="2", trace_id="c" * 32, severity=Severity.LOW, taxonomy="own", evidence="", explanation="")
     blank = replace(SCORE, dimension=Dimension.PLAN_QUALITY, score=None, explanation="")
@@ -52,7 +52,7 @@ def test_they_come_back_as_they_were(world: World) -> None:
 
 
 @pytest.mark.parametrize("late_first", [False, True])
-def test_the_latest_change_wins(world: World, late_first: bool) -> None:  # noqa: FBT001  a parameter of the table
+def test_the_latest_change_wins(world: StoredWorld, late_first: bool) -> None:  # noqa: FBT001  a parameter of the table
     """In whatever order they are stored, also where the span is another one; a withdrawn one counts nowhere."""
     moved = replace(ONE, span_id="d" * 16, opinion=Opinion.OTHER_SPAN, changed_at=6)
     better = replace(SCORE, score=3, changed_at=9)
@@ -70,7 +70,7 @@ HOSTILE = ["<b>&amp;", "\x1b[2J", "\u202e\u2066", "\x00", "'; DROP TABLE annotat
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_comes_back_as_it_was(world: World, text: str) -> None:
+def test_hostile_text_comes_back_as_it_was(world: StoredWorld, text: str) -> None:
     """In every field that is text, and as a filter."""
     told = replace(ONE, annotator=text, category=text, evidence=text, explanation=text, taxonomy=text)
     scored, seen = replace(SCORE, annotator=text, explanation=text), replace(REVIEW, annotator=text, stratum=text)
@@ -81,7 +81,7 @@ def test_hostile_text_comes_back_as_it_was(world: World, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udcff"])
-def test_no_text_at_all_finds_nothing(world: World, text: str) -> None:
+def test_no_text_at_all_finds_nothing(world: StoredWorld, text: str) -> None:
     """Half a surrogate pair is in no label, and no reason to fail."""
     world.labels.save(Labelled([ONE]))
     assert world.labels.annotations(LabelQuery(9, annotator=text)) == []
@@ -101,7 +101,7 @@ def test_tenants_do_not_mix(store: Store) -> None:
     assert labels.of_traces([TRACE]) == {TRACE: theirs}
 
 
-def test_lists_have_an_order_and_places(world: World) -> None:
+def test_lists_have_an_order_and_places(world: StoredWorld) -> None:
     """Latest change first, or earliest first behind a place; equal times by id; nothing twice, nothing left out."""
     many = [replace(ONE, id=f"{n:02d}", changed_at=5 + n // 3) for n in range(10)]
     world.labels.save(Labelled(many[::2]))
@@ -137,9 +137,9 @@ def test_lists_have_an_order_and_places(world: World) -> None:
         {"service": "shop"},
     ],
 )
-def test_filters(world: World, filters: dict[str, Any]) -> None:
+def test_filters(world: StoredWorld, filters: dict[str, Any]) -> None:
     """Each lets one through and holds the other back."""
-    world.put([MemoryRun(TRACE, "run-1", "shop"), MemoryRun("c" * 32, "run-2", "other")])
+    world.put([QueuedRun(TRACE, "run-1", "shop"), QueuedRun("c" * 32, "run-2", "other")])
     other = Annotation("2", "c" * 32, "0" * 16, "bob", "Goal Deviation", Severity.LOW, changed_at=4)
     world.labels.save(Labelled([ONE, other]))
     assert world.labels.annotations(LabelQuery(9, **filters)) == [ONE]
@@ -148,7 +148,7 @@ def test_filters(world: World, filters: dict[str, Any]) -> None:
     assert world.labels.reviews(LabelQuery(9, **filters)) == [REVIEW]
 
 
-def test_a_finding_by_its_id(world: World) -> None:
+def test_a_finding_by_its_id(world: StoredWorld) -> None:
     """Whatever its state; None where there is none."""
     finding = a_finding()
     world.put_finding(finding)
@@ -156,12 +156,12 @@ def test_a_finding_by_its_id(world: World) -> None:
     assert world.labels.finding("0" * 32) is None
 
 
-def some_runs(count: int, seed: int = 0) -> list[MemoryRun]:
+def some_runs(count: int, seed: int = 0) -> list[QueuedRun]:
     """Runs of three services of unequal size, some with errors, some with scores; two runs a trace."""
     chance = random.Random(seed)  # noqa: S311  no secret
     services = [chance.choices(["large", "small", "rare"], [100, 10, 1])[0] for _ in range(count)]
     return [
-        MemoryRun(
+        QueuedRun(
             f"{seed:04x}{number:028x}", f"{number:08x}{which:08x}", services[number], "agent", 1_000 + number,
             found=chance.random() < 0.3, lowest=chance.choice([None, None, 0, 2, 3]),
         )
@@ -169,7 +169,7 @@ def some_runs(count: int, seed: int = 0) -> list[MemoryRun]:
     ]  # fmt: skip
 
 
-def ask(world: World, limit: int, annotator: str = "", **changes: Any) -> list[QueueItem]:
+def ask(labels: NaiveLabelQueue | StoredLabels, limit: int, annotator: str = "", **changes: Any) -> list[QueueItem]:
     """A calibration queue."""
     values: dict[str, Any] = {
         "purpose": Purpose.CALIBRATION,
@@ -178,42 +178,41 @@ def ask(world: World, limit: int, annotator: str = "", **changes: Any) -> list[Q
         "limit": limit,
         "annotator": annotator,
     }
-    return list(world.labels.queue(QueueQuery(**(values | changes))))
+    return list(labels.queue(QueueQuery(**(values | changes))))
 
 
-def review(world: World, items: list[QueueItem], annotator: str) -> None:
+def review(labels: NaiveLabelQueue | StoredLabels, items: list[QueueItem], annotator: str) -> None:
     """Somebody looks at these."""
     reviews = [Review(i.trace_id, i.agent_run_id, annotator, i.stratum, i.probability, changed_at=9) for i in items]
-    world.labels.save(Labelled(reviews=reviews))
+    labels.save(Labelled(reviews=reviews))
 
 
-def test_store_and_memory_draw_the_same(request: pytest.FixtureRequest) -> None:
+def test_the_queue_is_the_naive_one(world: StoredWorld) -> None:
     """Runs, order, strata and probabilities, before and after somebody has looked at some."""
-    worlds: list[World] = [MemoryWorld(), StoredWorld(request.getfixturevalue("store"))]
-    for world in worlds:
-        world.put(some_runs(100))
+    naive = NaiveLabelQueue(some_runs(100))
+    world.put(naive.runs)
     for annotator, reviewed in (("ann", 20), ("bob", 20), ("ann", 0)):
-        memory, stored = ([replace(i, why="") for i in ask(world, 30, annotator)] for world in worlds)
-        assert memory == stored
-        for world in worlds:
-            review(world, memory[:reviewed], annotator)
-            assert world.labels.strata(0, FOREVER) == worlds[0].labels.strata(0, FOREVER)
-            assert world.labels.strata(1_010, 1_050, "large") == worlds[0].labels.strata(1_010, 1_050, "large")
+        expected, stored = ([replace(i, why="") for i in ask(one, 30, annotator)] for one in (naive, world.labels))
+        assert expected == stored
+        for labels in (naive, world.labels):
+            review(labels, expected[:reviewed], annotator)
+        assert world.labels.strata(0, FOREVER) == naive.strata(0, FOREVER)
+        assert world.labels.strata(1_010, 1_050, "large") == naive.strata(1_010, 1_050, "large")
 
 
-def test_the_same_for_everybody(world: World) -> None:
+def test_the_same_for_everybody(world: StoredWorld) -> None:
     """The order does not depend on who asks, nor on how many are asked for."""
     world.put(some_runs(40))
-    long = [(i.trace_id, i.agent_run_id) for i in ask(world, 30, "ann")]
-    assert [(i.trace_id, i.agent_run_id) for i in ask(world, 10, "bob")] == long[:10]
+    long = [(i.trace_id, i.agent_run_id) for i in ask(world.labels, 30, "ann")]
+    assert [(i.trace_id, i.agent_run_id) for i in ask(world.labels, 10, "bob")] == long[:10]
 
 
-def test_small_strata_get_their_share(world: World) -> None:
+def test_small_strata_get_their_share(world: StoredWorld) -> None:
     """Of a thousand and of a few runs: more of the first, and a larger part of the second."""
-    large = [MemoryRun(f"{n:032x}", f"{n:016x}", "large") for n in range(400)]
-    small = [MemoryRun(f"{n:032x}", f"{n:016x}", "small", found=True) for n in range(400, 425)]
+    large = [QueuedRun(f"{n:032x}", f"{n:016x}", "large") for n in range(400)]
+    small = [QueuedRun(f"{n:032x}", f"{n:016x}", "small", found=True) for n in range(400, 425)]
     world.put([*large, *small])
-    drawn = ask(world, 50)
+    drawn = ask(world.labels, 50)
     count = Counter(i.service for i in drawn)
     assert count["large"] > count["small"] >= 5
     probability = {i.service: i.probability for i in drawn}
@@ -221,34 +220,34 @@ def test_small_strata_get_their_share(world: World) -> None:
     assert count["small"] == pytest.approx(25 * probability["small"], abs=6)
 
 
-def test_all_of_it_is_drawn_for_certain(world: World) -> None:
+def test_all_of_it_is_drawn_for_certain(world: StoredWorld) -> None:
     """A queue that ends has everything in it: probability 1."""
     world.put(some_runs(5))
-    items = ask(world, 100)
+    items = ask(world.labels, 100)
     assert len(items) == 10
     assert {i.probability for i in items} == {1.0}
 
 
-def test_what_one_has_reviewed_leaves_the_queue(world: World) -> None:
+def test_what_one_has_reviewed_leaves_the_queue(world: StoredWorld) -> None:
     """For oneself all of it; for others all but the share that everybody is asked for; withdrawn: back again."""
     world.put(some_runs(100))
-    mine = ask(world, 50, "ann")
-    review(world, mine, "ann")
+    mine = ask(world.labels, 50, "ann")
+    review(world.labels, mine, "ann")
     keys = {(i.trace_id, i.agent_run_id) for i in mine}
-    assert not keys & {(i.trace_id, i.agent_run_id) for i in ask(world, 200, "ann")}
+    assert not keys & {(i.trace_id, i.agent_run_id) for i in ask(world.labels, 200, "ann")}
     for overlap, least, most in ((0.0, 0, 0), (0.2, 3, 20), (1.0, 50, 50)):
-        again = keys & {(i.trace_id, i.agent_run_id) for i in ask(world, 200, "bob", overlap=overlap)}
+        again = keys & {(i.trace_id, i.agent_run_id) for i in ask(world.labels, 200, "bob", overlap=overlap)}
         assert least <= len(again) <= most
     first = mine[0]
     gone = Review(first.trace_id, first.agent_run_id, "ann", withdrawn=True, changed_at=10)
     world.labels.save(Labelled(reviews=[gone]))
-    assert (ask(world, 1, "ann")[0].trace_id, len(ask(world, 200, "ann"))) == (first.trace_id, 151)
+    assert (ask(world.labels, 1, "ann")[0].trace_id, len(ask(world.labels, 200, "ann"))) == (first.trace_id, 151)
 
 
-def test_runs_that_come_later_complete_the_sample(world: World) -> None:
+def test_runs_that_come_later_complete_the_sample(world: StoredWorld) -> None:
     """Those whose number is below what was reached come first, and until then they count as waiting."""
     world.put(some_runs(40))
-    review(world, ask(world, 30), "ann")
+    review(world.labels, ask(world.labels, 30), "ann")
     assert sum(s.waiting for s in world.labels.strata(0, FOREVER)) == 0
     later = some_runs(40, seed=1)
     world.put(later)
@@ -256,32 +255,32 @@ def test_runs_that_come_later_complete_the_sample(world: World) -> None:
     waiting = sum(s.waiting for s in strata)
     assert (sum(s.size for s in strata), sum(s.reviewed for s in strata)) == (160, 30)
     assert waiting > 0
-    review(world, ask(world, 160), "ann")
+    review(world.labels, ask(world.labels, 160), "ann")
     assert sum(s.waiting for s in world.labels.strata(0, FOREVER)) == 0
 
 
-def test_a_review_that_nobody_drew_changes_nothing_in_the_sample(world: World) -> None:
+def test_a_review_that_nobody_drew_changes_nothing_in_the_sample(world: StoredWorld) -> None:
     """Its run is drawn all the same, and counts once it is reviewed as drawn."""
     world.put(some_runs(40))
-    before = ask(world, 30, "ann")
+    before = ask(world.labels, 30, "ann")
     hands = [Review(i.trace_id, i.agent_run_id, "ann", changed_at=1) for i in before[::3]]
     world.labels.save(Labelled(reviews=hands))
     for annotator in ("ann", "bob", ""):
-        assert [replace(i, why="") for i in ask(world, 30, annotator)] == [replace(i, why="") for i in before]
+        assert [replace(i, why="") for i in ask(world.labels, 30, annotator)] == [replace(i, why="") for i in before]
     assert {s.reviewed for s in world.labels.strata(0, FOREVER)} == {0}
-    review(world, before[1::3], "ann")
+    review(world.labels, before[1::3], "ann")
     waiting = sum(s.waiting for s in world.labels.strata(0, FOREVER))
     assert waiting > 0, "those that were only looked at by hand are missing as others are"
-    review(world, before, "ann")
+    review(world.labels, before, "ann")
     strata = world.labels.strata(0, FOREVER)
     assert (sum(s.reviewed for s in strata), sum(s.waiting for s in strata)) == (30, 0)
 
 
-def test_every_stratum_comes_before_any_comes_twice(world: World) -> None:
+def test_every_stratum_comes_before_any_comes_twice(world: StoredWorld) -> None:
     """Without a run of each there is no figure of all."""
     world.put(some_runs(100))
     names = [s.name for s in world.labels.strata(0, FOREVER)]
-    first = ask(world, len(names), "ann")
+    first = ask(world.labels, len(names), "ann")
     assert sorted(i.stratum for i in first) == names
     assert [i.probability for i in first] == [
         pytest.approx(1 / s.size) for i in first for s in world.labels.strata(0, FOREVER) if s.name == i.stratum
@@ -294,27 +293,27 @@ def test_every_stratum_comes_before_any_comes_twice(world: World) -> None:
 def test_a_run_can_be_reviewed_whatever_its_service_is_called(store: Store, service: str) -> None:
     """The name of its stratum is short and printable, so that a review may hold it, and tells services apart."""
     world = StoredWorld(store)
-    world.put([MemoryRun(f"{n:032x}", "run", service + "x" * n) for n in range(2)])
-    items = ask(world, 9)
+    world.put([QueuedRun(f"{n:032x}", "run", service + "x" * n) for n in range(2)])
+    items = ask(world.labels, 9)
     assert [name("stratum", i.stratum, MAX_STRATUM) for i in items] == [i.stratum for i in items]
     assert len({i.stratum for i in items}) == 2
-    review(world, items, "ann")
+    review(world.labels, items, "ann")
     assert {s.name: s.reviewed for s in world.labels.strata(0, FOREVER)} == {i.stratum: 1 for i in items}
 
 
-def test_only_runs_of_that_time_and_service(world: World) -> None:
+def test_only_runs_of_that_time_and_service(world: StoredWorld) -> None:
     """[since, until), by arrival."""
-    world.put([MemoryRun(f"{n:032x}", "run", "a" if n % 2 else "b", arrived=n) for n in range(10)])
-    assert {i.trace_id for i in ask(world, 9, since=2, until=5)} == {f"{n:032x}" for n in (2, 3, 4)}
-    assert {i.trace_id for i in ask(world, 9, since=2, until=5, service="a")} == {f"{3:032x}"}
-    assert ask(world, 9, since=5, until=5) == []
+    world.put([QueuedRun(f"{n:032x}", "run", "a" if n % 2 else "b", arrived=n) for n in range(10)])
+    assert {i.trace_id for i in ask(world.labels, 9, since=2, until=5)} == {f"{n:032x}" for n in (2, 3, 4)}
+    assert {i.trace_id for i in ask(world.labels, 9, since=2, until=5, service="a")} == {f"{3:032x}"}
+    assert ask(world.labels, 9, since=5, until=5) == []
     for late in (2**63, 2**64 + 1, 10**30):
-        assert ask(world, 9, since=late) == []
+        assert ask(world.labels, 9, since=late) == []
         assert world.labels.strata(late, late + 1) == []
-        assert len(ask(world, 99, since=-late, until=late)) == 10
+        assert len(ask(world.labels, 99, since=-late, until=late)) == 10
 
 
-def test_two_people_at_one_finding_at_once(world: World) -> None:
+def test_two_people_at_one_finding_at_once(world: StoredWorld) -> None:
     """Each keeps their own opinion, however the writes interleave."""
     people = [f"person-{n}" for n in range(8)]
 

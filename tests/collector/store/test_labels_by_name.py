@@ -1,4 +1,4 @@
-"""Labels that are deleted by name, and ids that stand in several traces: one contract of the store and the memory."""
+"""Labels that are deleted by name, and ids that stand in several traces."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from labels_world import MemoryWorld, StoredWorld, World
+from labels_world import StoredWorld
 
+from tracejury.collector.store.client import Store
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
 from tracejury.schemas.queries.labels import Labelled, LabelQuery
 from tracejury.schemas.queries.reader import Position
@@ -23,10 +24,10 @@ SCORE = HumanScore(TRACE, "run-1", "ann", Dimension.GOAL_FULFILMENT, 2, "why", c
 REVIEW = Review(TRACE, "run-1", "ann", changed_at=7)
 
 
-@pytest.fixture(params=["memory", "store"])
-def world(request: pytest.FixtureRequest) -> World:
+@pytest.fixture
+def world(store: Store) -> StoredWorld:
     """Labels alone."""
-    return MemoryWorld() if request.param == "memory" else StoredWorld(request.getfixturevalue("store"))
+    return StoredWorld(store)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def world(request: pytest.FixtureRequest) -> World:
         ({"annotator": "nobody"}, 0, 6),
     ],
 )
-def test_named_labels_are_deleted(world: World, named: dict[str, Any], gone: int, left: int) -> None:
+def test_named_labels_are_deleted(world: StoredWorld, named: dict[str, Any], gone: int, left: int) -> None:
     """Every version of them, withdrawn ones too; nothing else; the second time there are none."""
     moved = replace(ONE, span_id="d" * 16, changed_at=6)
     bob = replace(SCORE, annotator="bob", withdrawn=True)
@@ -56,7 +57,7 @@ def test_named_labels_are_deleted(world: World, named: dict[str, Any], gone: int
     assert sum(len(ask(everything)) for ask in kept) == left
 
 
-def test_one_id_in_several_traces_is_several_labels(world: World) -> None:
+def test_one_id_in_several_traces_is_several_labels(world: StoredWorld) -> None:
     """Pages of a list lose none of them, whichever way they are read, though they changed at one time."""
     all_of_them = [replace(ONE, trace_id=f"{n:032x}") for n in range(5)]
     world.labels.save(Labelled(all_of_them))

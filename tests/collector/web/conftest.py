@@ -7,23 +7,11 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
-from memory_api import Api, memory_api
+from served_api import Api
 
 if TYPE_CHECKING:
     from browsing import Chromium, Watched
     from playwright.sync_api import Browser
-
-
-@pytest.fixture(scope="session")
-def one_api() -> Iterator[Api]:
-    with memory_api() as api:
-        yield api
-
-
-@pytest.fixture
-def api(one_api: Api) -> Api:
-    one_api.empty()
-    return one_api
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from memory_api import Api
+from served_api import Api
 
 from tracejury.collector.web.breakdown import break_down
 from tracejury.collector.web.window import HOUR, Window
-from tracejury.schemas.rates import By, Estimate, Population, Rate, RateAnswer, RateRow, Unjudged
+from tracejury.schemas.rates import By, Estimate, Population, Rate, RateAnswer, RateRow, ToolRates, Unjudged
 
 WINDOW = Window(0, HOUR, "1h", "shop")
 RATE = Rate(4, 2, 2, 4.0, sampled=False, share=Estimate(0.5, 0.2, 0.8), mean=None)
@@ -55,7 +55,7 @@ def test_a_group_without_a_name_leads_nowhere() -> None:
 
 def test_the_page_hands_its_profile_on(api: Api) -> None:
     """From the address to each link; and where no group has a link there is a table all the same."""
-    api.reader.rates.answer = RateAnswer(Population.DETECTORS, RATE, (RateRow("book", 0, RATE),), Unjudged())
+    api.reader.rates.given["calls"] = ToolRates(Population.DETECTORS, (RateRow("book", 0, RATE),))
     assert "profile=recall&amp;tool=book" in api.client.get("/overview/by/tool?profile=recall").text
-    api.reader.rates.answer = RateAnswer(Population.DETECTORS, RATE, (RateRow("", 0, RATE),), Unjudged())
+    api.reader.rates.given["ask"] = RateAnswer(Population.DETECTORS, RATE, (RateRow("", 0, RATE),), Unjudged())
     assert "unnamed agent" in api.client.get("/overview/by/agent").text

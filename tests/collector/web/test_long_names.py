@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from listed_traces import SECOND, Listed, Mark, store_all
-from memory_api import served
+from served_api import served
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services

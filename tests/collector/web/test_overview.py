@@ -1,24 +1,25 @@
-"""The overview, judges and labels, in a real browser over memory: what shows, where it leads, what is hostile."""
+"""The overview, judges and labels, in a real browser: what shows, where it leads, what is hostile."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from browsing import Watched
-from memory_api import NOW, Api, Judge, MemoryReader, finding, row, served
-from memory_rates import MemoryRates
+from served_api import KNOWN, NOW, SPAN, Api, Judge, finding, row, served
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.otlp.receiver.ports import Endpoint
-from tracejury.schemas.annotations import Review
+from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.llm_rows import LedgerRow, Spend
-from tracejury.schemas.queries.labels import Labelled, QueueItem
+from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.ledger import JudgesStatus, LedgerEntry
 from tracejury.schemas.queries.pipeline_stats import Timeliness, VersionSeen
 from tracejury.schemas.rates import (
+    By,
     Estimate,
     Population,
     Rate,
@@ -27,6 +28,7 @@ from tracejury.schemas.rates import (
     RateQuery,
     RateRow,
     Sums,
+    ToolRates,
     Unjudged,
 )
 from tracejury.schemas.taxonomy import Severity
@@ -46,43 +48,49 @@ RATE = Rate(
 )  # fmt: skip
 
 
-class Told(MemoryRates):
-    """Answers with a rate a step, or a group of a hostile name; the period before was better."""
+def answered(query: RateQuery, **_: Any) -> RateAnswer:
+    """A rate a step, or a group of a hostile name."""
+    if query.by is not None:
+        rows = [RateRow(HOSTILE, query.since, RATE), RateRow("", query.since, RATE)]
+    else:
+        rows = [RateRow("", NOW - n * HOUR, RATE) for n in (9, 8, 7, 3)] if query.step else []
+    unjudged = Unjudged({"open": 4, "sampled-out": 90})
+    return RateAnswer(query.population or Population.BOTH, RATE, tuple(rows), unjudged, left=2)
 
-    def ask(self, query: RateQuery, *, settled: bool = True) -> RateAnswer:
-        """By what is asked."""
-        del settled
-        if query.by is not None:
-            rows = [RateRow(HOSTILE, query.since, RATE), RateRow("", query.since, RATE)]
-        else:
-            rows = [RateRow("", NOW - n * HOUR, RATE) for n in (9, 8, 7, 3)] if query.step else []
-        unjudged = Unjudged({"open": 4, "sampled-out": 90})
-        return RateAnswer(query.population or Population.BOTH, RATE, tuple(rows), unjudged, left=2)
 
-    def compare(self, a: RateQuery, b: RateQuery) -> RateComparison:
-        """Worse."""
-        difference = Estimate(0.05, 0.01, 0.09)
-        return RateComparison(self.ask(a), self.ask(b), difference, 0.012, difference, 0.02)
+def worse(a: RateQuery, b: RateQuery) -> RateComparison:
+    """The period before was better."""
+    difference = Estimate(0.05, 0.01, 0.09)
+    return RateComparison(answered(a), answered(b), difference, 0.012, difference, 0.02)
+
+
+def by_tool(query: RateQuery) -> ToolRates:
+    """Calls of a tool of a hostile name."""
+    answer = answered(replace(query, by=By.TOOL))
+    return ToolRates(answer.population, answer.rows, answer.left)
+
+
+RATES = {"ask": answered, "compare": worse, "calls": by_tool}
 
 
 @pytest.fixture
 def told(api: Api) -> Api:
     """An overview with everything on it, all names hostile."""
-    api.reader.rows = [row(0)]
-    api.reader.found = [
-        finding(-n, id=str(n), severity=Severity.HIGH, category=HOSTILE, explanation=HOSTILE) for n in (1, 2, 3)
-    ]
-    api.reader.rates = Told()
-    api.reader.pipeline_stats.late = Timeliness(12, 1_500_000_000, 9_000_000_000)
-    api.reader.pipeline_stats.words = {HOSTILE: {Outcome.DONE: 3}, "plan-quality": {Outcome.FAILED: 1}}
-    api.reader.ledger.spent = [Spend(NOW - NOW % HOUR, "svc", 0.42, 12_345, 7, unpriced=100, purpose=HOSTILE)]
+    api.put_rows(row(0))
+    api.put(*[finding(-n, id=str(n), severity=Severity.HIGH, category=HOSTILE, explanation=HOSTILE) for n in (1, 2, 3)])
+    api.reader.rates.given |= RATES
+    stats = api.reader.pipeline_stats.given
+    stats["timeliness"] = Timeliness(12, 1_500_000_000, 9_000_000_000)
+    stats["outcomes"] = {HOSTILE: {Outcome.DONE: 3}, "plan-quality": {Outcome.FAILED: 1}}
+    spent = [Spend(NOW - NOW % HOUR, "svc", 0.42, 12_345, 7, unpriced=100, purpose=HOSTILE)]
+    api.reader.ledger.given["spend"] = spent
     sums = Sums(9, 9, 3, 3, 9, 9, 9, 9, 3, 3, 3, 3, 3, 3, 3)
-    api.reader.pipeline_stats.seen = [VersionSeen(f"v{n}", HOSTILE, NOW - 9, NOW - n, sums) for n in range(2)]
+    stats["versions"] = [VersionSeen(f"v{n}", HOSTILE, NOW - 9, NOW - n, sums) for n in range(2)]
     word = LedgerRow(
         "", "a" * 32, SubjectKind.AGENT_RUN, "run", "plan-quality", "v1", "h", Outcome.FAILED, HOSTILE, "m", 1.0, 0, 0,
         NOW, NOW - 1,
     )  # fmt: skip
-    api.reader.ledger.words = [LedgerEntry(word, "1", "svc", HOSTILE)]
+    api.put_ledger(LedgerEntry(word, "1", "svc", HOSTILE))
     return api
 
 
@@ -96,7 +104,7 @@ def loaded(site: Watched) -> None:
 def open_overview(told: Api, site: Watched) -> Iterator[Watched]:
     site.open("/?range=24h")
     loaded(site)
-    assert told.reader.rates.asked == []
+    assert told.reader.rates.asked
     yield site
     site.check_quiet()
 
@@ -189,7 +197,11 @@ def test_words_explain_themselves_on_focus(open_overview: Watched) -> None:
 )
 def test_the_other_pages_are_quiet_and_accessible(told: Api, site: Watched, path: str) -> None:
     """Light and dark, with hostile names on them."""
-    told.reader.labels.disputes = [QueueItem("a" * 32, "run", HOSTILE, HOSTILE, HOSTILE)]
+    denied = Annotation(
+        "1", KNOWN, SPAN, HOSTILE, HOSTILE, Severity.HIGH, HOSTILE, HOSTILE, changed_at=NOW, judge="rule",
+        opinion=Opinion.DISAGREE, finding_id="1", agent_run_id="run", fingerprint="fp",
+    )  # fmt: skip
+    told.reader.labels.save(Labelled([denied]))
     site.open(path)
     assert site.page.locator("main img").count() == 0
     site.check_accessible()
@@ -198,19 +210,19 @@ def test_the_other_pages_are_quiet_and_accessible(told: Api, site: Watched, path
 
 @pytest.mark.parametrize("path", ["/", "/judges", "/labels"])
 @pytest.mark.parametrize("width", [360, 800])
-def test_pages_fit_small_screens(told: Api, site: Watched, path: str, width: int) -> None:
+@pytest.mark.usefixtures("told")
+def test_pages_fit_small_screens(site: Watched, path: str, width: int) -> None:
     """Nothing is wider than the screen but what scrolls in itself."""
-    told.reader.labels.disputes = []
     site.page.set_viewport_size({"width": width, "height": 800})
     site.open(path)
     site.page.wait_for_load_state("networkidle")
     assert site.page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_an_empty_store_shows_how_to_fill_it(open_site: Callable[[str], Watched]) -> None:
+def test_an_empty_store_shows_how_to_fill_it(api: Api, open_site: Callable[[str], Watched]) -> None:
     """With the endpoints that are bound."""
     app = create_web_app(Services(
-        MemoryReader(), Judge(), problems=list, metrics=bytes, clock=lambda: NOW,
+        api.reader, Judge(), problems=list, metrics=bytes, clock=lambda: NOW,
         endpoints=lambda: [Endpoint("OTLP/gRPC", "http://127.0.0.1:4317")],
     ))  # fmt: skip
     with served(app) as url:
@@ -223,7 +235,7 @@ def test_an_empty_store_shows_how_to_fill_it(open_site: Callable[[str], Watched]
 
 def test_a_quiet_time_is_no_empty_store(api: Api, site: Watched) -> None:
     """Traces there are, though none of that time: the figures say so and no exporter is asked for."""
-    api.reader.rows = [row(0)]
+    api.put_rows(row(0))
     site.open("/?range=1h")
     assert "nothing judged in this time" in site.page.inner_text("main")
     assert "OTEL_EXPORTER" not in site.page.inner_text("main")
@@ -244,8 +256,8 @@ def test_what_the_address_gets_wrong_is_said(api: Api, query: str, why: str) -> 
 
 def test_new_services_are_diagnosed_once(api: Api) -> None:
     """What the doctor said is kept for a while: he reads whole traces."""
-    api.reader.rows = [row(0)]
-    api.reader.pipeline_stats.new = ["svc"]
+    api.put_rows(row(0))
+    api.reader.pipeline_stats.given["new_services"] = ["svc"]
     first = api.client.get("/overview/doctor").text
     asked = len(api.reader.asked)
     assert "New service: svc" in first
@@ -256,8 +268,9 @@ def test_new_services_are_diagnosed_once(api: Api) -> None:
 
 def test_of_one_service_no_other_is_diagnosed(api: Api) -> None:
     """The page of a service speaks of it alone, however many others are newer."""
-    api.reader.rows = [row(0)]
-    api.reader.pipeline_stats.new = ["one", "two", "three", "svc"]
+    api.put_rows(row(0))
+    new = ["one", "two", "three", "svc"]
+    api.reader.pipeline_stats.given["new_services"] = lambda _since, limit: new[:limit]
     said = api.client.get("/overview/doctor?service=svc").text
     assert "New service: svc" in said
     assert "New service: one" not in said
@@ -268,7 +281,7 @@ def test_the_judge_page_knows_whom_it_is_about(api: Api) -> None:
     """A judge of the sets always, others where they said something, nobody else."""
     assert api.client.get("/judges/plan-quality").status_code == 200
     assert api.client.get("/judges/mine").status_code == 404
-    api.reader.pipeline_stats.words = {"mine": {Outcome.DONE: 1}}
+    api.reader.pipeline_stats.given["outcomes"] = {"mine": {Outcome.DONE: 1}}
     assert api.client.get("/judges/mine").status_code == 200
     assert api.client.get("/judges/mine?outcome=lost").status_code == 422
 
@@ -286,8 +299,10 @@ def test_the_ledger_goes_on_page_by_page(api: Api) -> None:
     word = LedgerRow(
         "", "a" * 32, SubjectKind.AGENT_RUN, "r", "mine", "v", "h", Outcome.DONE, "", "m", 1.0, 0, 0, NOW, NOW
     )
-    api.reader.pipeline_stats.words = {"mine": {Outcome.DONE: 40}}
-    api.reader.ledger.words = [LedgerEntry(replace(word, judged_at=NOW - n), str(n)) for n in range(1, 41)]
+    api.reader.pipeline_stats.given["outcomes"] = {"mine": {Outcome.DONE: 40}}
+    api.put_ledger(
+        *(LedgerEntry(replace(word, judged_at=NOW - n, subject_id=str(n)), "", "svc", "agent") for n in range(1, 41))
+    )
     text = api.client.get("/judges/mine?range=7d").text
     href = text.split('rel="next" href="')[1].split('"')[0].replace("&amp;", "&")
     assert href.startswith("/judges/mine?range=7d&cursor=")
@@ -299,7 +314,7 @@ def test_the_ledger_goes_on_page_by_page(api: Api) -> None:
 def test_why_labels_correct_nothing(api: Api) -> None:
     """Said in the calibrated figure's place where people have labelled anything; else there is no such place."""
     told = RateAnswer(Population.DETECTORS, replace(RATE, calibrated=None), (), Unjudged({}), uncalibrated="3 <")
-    api.reader.rates = MemoryRates(told)
+    api.reader.rates.given["compare"] = RateComparison(told, told, None, None, None, None)
     assert "Calibrated by labels" not in api.client.get("/").text
     api.reader.labels.save(Labelled(reviews=[Review("a" * 32, "run", "ann", changed_at=1)]))
     text = api.client.get("/").text
@@ -309,6 +324,6 @@ def test_why_labels_correct_nothing(api: Api) -> None:
 
 def test_a_break_down_says_what_its_names_open(api: Api) -> None:
     """The lists count findings whoever made them, also where the rates beside are one population's."""
-    api.reader.rates = Told()
+    api.reader.rates.given |= RATES
     assert "with such an error, whoever found it" in api.client.get("/overview/by/category?population=detectors").text
     assert "whoever found it" not in api.client.get("/overview/by/session").text

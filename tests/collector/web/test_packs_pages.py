@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from listed_traces import SECOND, Listed, store_all
 from measured_sessions import PACK, POLICY, STATES, a_value, an_item, of_exchange, of_session, save
-from memory_api import served
+from served_api import served
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from fastapi import FastAPI, Response
-from memory_api import Api, Judge, MemoryReader, served
+from served_api import Api, Judge, served
 
 from tracejury.collector.api.guard import MAX_BODY
 from tracejury.collector.api.security import COOKIE, MAX_FIELDS, POLICY, SECURE, Tokens
@@ -21,9 +21,9 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 @pytest.fixture(scope="module")
-def forms() -> Iterator[httpx.Client]:
+def forms(one_api: Api) -> Iterator[httpx.Client]:
     """The pages with one more form, which tells what it was given."""
-    app: FastAPI = create_web_app(Services(MemoryReader(), Judge(), problems=list, metrics=bytes))
+    app: FastAPI = create_web_app(Services(one_api.reader, Judge(), problems=list, metrics=bytes))
 
     @action(app, "/echo")
     def echo(form: Form) -> Response:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from memory_api import KNOWN, NOW, Api, MemoryReader, finding
+from served_api import KNOWN, NOW, Api, finding
 
 from tracejury.collector.web.tail import (
     BACKLOG,
@@ -52,66 +52,65 @@ def drain(tail: Tail) -> Iterator[TailBatch]:
     yield batch
 
 
-def test_each_is_shown_once_however_many_come_in_ten_seconds() -> None:
-    """More than are remembered, by a hundred at a time, all within the time that looks go back."""
-    reader = MemoryReader()
-    tail = Tail(reader, QUERY, START)
+def test_each_is_shown_once_however_many_come_in_ten_seconds(api: Api) -> None:
+    """More than are remembered, by five hundred at a time, all within the time that looks go back."""
+    tail = Tail(api.reader, QUERY, START)
     shown: list[str] = []
     many = 2 * REMEMBERED
-    for first in range(0, many, 100):
-        reader.found += [at(n, n) for n in range(first, first + 100)]
+    for first in range(0, many, 500):
+        api.put(*[at(n, n) for n in range(first, first + 500)])
         shown += ids(*drain(tail))
     assert many * MILLISECOND < OVERLAP
-    assert shown == [f.id for f in reader.found]
+    assert shown == [f.id for f in api.found]
     assert ids(tail.poll()) == []
 
 
-def test_findings_of_one_moment_are_told_apart() -> None:
+def test_findings_of_one_moment_are_told_apart(api: Api) -> None:
     """A place is a time and an id."""
-    reader = MemoryReader(found=[at(n, 1) for n in range(BACKLOG)])
-    shown = ids(*drain(Tail(reader, QUERY, START)))
-    assert shown == [f.id for f in reader.found]
+    api.put(*[at(n, 1) for n in range(BACKLOG)])
+    shown = ids(*drain(Tail(api.reader, QUERY, START)))
+    assert shown == [f.id for f in api.found]
 
 
-def test_one_that_cannot_be_kept_up_with_is_told_what_it_missed() -> None:
+def test_one_that_cannot_be_kept_up_with_is_told_what_it_missed(api: Api) -> None:
     """Of a burst the latest are shown; the others are counted, and never shown as if they were new."""
-    reader = MemoryReader(found=[at(n, n) for n in range(5_000)])
-    tail = Tail(reader, QUERY, START)
+    api.put(*[at(n, n) for n in range(5_000)])
+    tail = Tail(api.reader, QUERY, START)
     seen = list(drain(tail))
     shown = ids(*seen)
     assert len(set(shown)) == len(shown)
-    assert shown[-SHOWN:] == [f.id for f in reader.found[-SHOWN:]]
+    assert shown[-SHOWN:] == [f.id for f in api.found[-SHOWN:]]
     assert len(shown) + sum(look.skipped for look in seen) == 5_000
-    reader.found.append(at(5_000, 5_001))
-    assert ids(*drain(tail)) == [reader.found[-1].id]
+    api.put(at(5_000, 5_001))
+    assert ids(*drain(tail)) == [api.found[-1].id]
 
 
 @pytest.mark.parametrize(("waiting", "skipped"), [(BACKLOG, 0), (BACKLOG + 1, BACKLOG + 1 - SHOWN)])
-def test_a_few_wait_and_more_are_skipped(waiting: int, skipped: int) -> None:
+def test_a_few_wait_and_more_are_skipped(api: Api, waiting: int, skipped: int) -> None:
     """At and above the bound of what waits behind the first page."""
-    reader = MemoryReader(found=[at(n, n) for n in range(200 + waiting)])
-    first = Tail(reader, QUERY, START).poll()
+    api.put(*[at(n, n) for n in range(200 + waiting)])
+    first = Tail(api.reader, QUERY, START).poll()
     assert first.skipped == skipped
 
 
-def test_one_that_becomes_readable_late_is_shown() -> None:
+def test_one_that_becomes_readable_late_is_shown(api: Api) -> None:
     """As long as it is not older than the look goes back."""
-    reader = MemoryReader(found=[at(1, 0), at(2, 5_000)])
-    tail = Tail(reader, QUERY, START)
+    api.put(at(1, 0), at(2, 5_000))
+    tail = Tail(api.reader, QUERY, START)
     assert len(ids(*drain(tail))) == 2
     late, lost = at(3, 1_000), at(4, -6_000)
-    reader.found += [late, lost]
+    api.put(late, lost)
     assert ids(*drain(tail)) == [late.id]
 
 
-def test_what_the_page_shows_already_is_older_than_what_a_stream_brings() -> None:
+def test_what_the_page_shows_already_is_older_than_what_a_stream_brings(api: Api) -> None:
     """A page begins with the latest hundred: those before them are none that came late."""
-    reader = MemoryReader(found=[at(n, n) for n in range(1_000)])
-    tail = Tail(reader, QUERY, place_of(reader.findings(QUERY)[0]))
+    api.put(*[at(n, n) for n in range(1_000)])
+    tail = Tail(api.reader, QUERY, place_of(api.reader.findings(QUERY)[0]))
     shown = set(ids(*drain(tail)))
-    assert shown <= {f.id for f in reader.found[-SHOWN:]}
-    assert tail.knows(reader.found[-2].id)
-    assert not tail.knows(reader.found[0].id)
+    assert shown <= {f.id for f in api.found[-SHOWN:]}
+    assert tail.knows(api.found[-2].id)
+    assert not tail.knows(api.found[0].id)
 
 
 @pytest.mark.parametrize("place", [Position(1, "ab"), Position(1), Position(2**63, "0" * 32)])
@@ -150,23 +149,23 @@ def told(api: Api, after: str, most: int) -> Sequence[tuple[str, str, object]]:
 
 def test_a_stream_tells_each_finding_once(api: Api) -> None:
     """Three thousand of them in three seconds: those that are not shown are counted."""
-    api.reader.found = [at(n, n) for n in range(3_000)]
+    api.put(*[at(n, n) for n in range(3_000)])
     events = told(api, str(NOW - 1), 3_000)
     shown = [re.search(r'id="tail-(\w+)"', data["html"])[1] for _, name, data in events if name == "found"]  # type: ignore[index]
     assert len(set(shown)) == len(shown)
     assert len(shown) + sum(data["count"] for _, name, data in events if name == "skipped") == 3_000  # type: ignore[index]
-    assert shown[-1] == api.reader.found[-1].id
+    assert shown[-1] == api.found[-1].id
 
 
 def test_a_browser_goes_on_where_it_was(api: Api) -> None:
     """The id of an event is the place of its finding, and only that page is told of older ones anew that shows them."""
-    api.reader.found = [at(n, 0) for n in range(150)]
+    api.put(*[at(n, 0) for n in range(150)])
     mark = told(api, str(NOW - 1), 150)[-1][0]
-    assert read_place(mark) == Position(NOW, api.reader.found[-1].id)
-    api.reader.found.append(at(150, 1))
+    assert read_place(mark) == Position(NOW, api.found[-1].id)
+    api.put(at(150, 1))
     again = told(api, mark, SHOWN)
-    assert api.reader.found[-1].id in str(again[-1])
-    assert api.reader.found[0].id not in str(again)
+    assert api.found[-1].id in str(again[-1])
+    assert api.found[0].id not in str(again)
 
 
 def test_an_error_is_shown_once_and_updated(api: Api, site: Watched) -> None:
@@ -174,11 +173,11 @@ def test_an_error_is_shown_once_and_updated(api: Api, site: Watched) -> None:
     page = site.page
     first = at(1, 0)
     second = replace(first, id="b" * 32, first_seen=NOW + MILLISECOND, confidence=0.9, title="Told apart")
-    api.reader.found = [at(0, 0), first]
+    api.put(at(0, 0), first)
     site.open("/errors")
     page.locator("#tail-status:has-text('live')").wait_for()
     assert page.locator("#tail .tail-row").count() == 2
-    api.reader.found.append(second)
+    api.put(second)
     api.change_feed.publish("")
     line = page.locator(f"#tail-{second.id}")
     line.locator("strong:text-is('Told apart')").wait_for()
@@ -200,18 +199,18 @@ def test_the_page_says_how_many_it_does_not_show(api: Api, site: Watched) -> Non
     page = site.page
     site.open("/errors?severity=MEDIUM")
     page.locator("#tail-status:has-text('live')").wait_for()
-    api.reader.found = [at(n, n) for n in range(3_000)]
+    api.put(*[at(n, n) for n in range(3_000)])
     api.change_feed.publish("")
-    page.locator(f"#tail-{api.reader.found[-1].id}").wait_for()
+    page.locator(f"#tail-{api.found[-1].id}").wait_for()
     assert page.locator("#tail .tail-row").count() == 300
     assert page.inner_text(".tail-gap strong") == "2\u202f700"
     site.check_accessible()
     page.click("#tail-pause")
-    api.reader.found += [at(n, n) for n in range(3_000, 9_000)]
+    api.put(*[at(n, n) for n in range(3_000, 9_000)])
     api.change_feed.publish("")
     page.locator("#tail-status:text-is('paused, 6000 new')").wait_for()
     page.click("#tail-pause")
-    page.locator(f"#tail-{api.reader.found[-1].id}").wait_for()
+    page.locator(f"#tail-{api.found[-1].id}").wait_for()
     assert page.inner_text(".tail-gap >> nth=0 >> strong") == "5\u202f900"
     assert page.get_by_role("link", name="Traces with such errors").first.get_attribute("href") == (
         "/traces?severity=MEDIUM"

@@ -6,9 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
-from memory_api import NOW, SECOND, Api, apart
-from memory_rates import MemoryRates
-from memory_vitals import MemoryPipelineStats
+from served_api import NOW, SECOND, Api, apart
 
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.queries.ledger import LedgerEntry
@@ -23,10 +21,12 @@ SPAN_OF_TIME = {"from": str(iso_time(NOW - 3 * HOUR)), "to": str(iso_time(NOW - 
 
 def test_severe_errors_are_those_of_the_time(api: Api) -> None:
     """What came after it ends shows no more than what came before it began."""
-    api.reader.found = [
-        apart(n, category=name, severity=Severity.HIGH, first_seen=NOW - hours * HOUR)
-        for n, (name, hours) in enumerate([("before", 4), ("begin", 3), ("within", 2), ("end", 1), ("after", 0.5)])
-    ]
+    api.put(
+        *[
+            apart(n, category=name, severity=Severity.HIGH, first_seen=NOW - int(hours * HOUR))
+            for n, (name, hours) in enumerate([("before", 4), ("begin", 3), ("within", 2), ("end", 1), ("after", 0.5)])
+        ]
+    )
     shown = api.client.get("/overview/worst", params=SPAN_OF_TIME).text
     assert [name for name in ("before", "begin", "within", "end", "after") if f">{name}</a>" in shown] == [
         "begin",
@@ -36,10 +36,12 @@ def test_severe_errors_are_those_of_the_time(api: Api) -> None:
 
 def test_severe_errors_are_those_of_the_profile(api: Api) -> None:
     """As the rates beside them; the link to all of them names it, too."""
-    api.reader.found = [
-        apart(n, category=name, severity=Severity.HIGH, confidence=confidence, first_seen=NOW - HOUR)
-        for n, (name, confidence) in enumerate([("sure", 0.99), ("guess", 0.05)])
-    ]
+    api.put(
+        *[
+            apart(n, category=name, severity=Severity.HIGH, confidence=confidence, first_seen=NOW - HOUR)
+            for n, (name, confidence) in enumerate([("sure", 0.99), ("guess", 0.05)])
+        ]
+    )
     strict = api.client.get("/overview/worst", params={"profile": "strict"}).text
     everything = api.client.get("/overview/worst", params={"profile": "0"}).text
     assert ("sure" in strict, "guess" in strict) == (True, False)
@@ -57,7 +59,8 @@ def test_the_worst_errors_are_the_latest_of_the_highest_severity_there_is(api: A
     ]
     shown = {}
     for held in (5, 3, 1, 0):
-        api.reader.found = found[:held]
+        api.empty()
+        api.put(*found[:held])
         text = api.client.get("/overview/worst").text
         shown[held] = re.findall(r">(kind-\d)</a>", text), re.findall(r"/traces\?[^\"]*severity=(\w+)", text)
     assert shown[5] == (["kind-4", "kind-3"], ["HIGH"])
@@ -73,10 +76,11 @@ def test_words_of_judges_are_those_of_the_time(api: Api, path: str) -> None:
     word = LedgerRow(
         "", "", SubjectKind.AGENT_RUN, "r", "plan-quality", "v", "h", Outcome.FAILED, "", "m", 1.0, 0, 0, NOW, NOW
     )
-    api.reader.ledger.words = [
+    words = [
         LedgerEntry(replace(word, trace_id=name * 32, judged_at=NOW - hours * HOUR), name)
         for name, hours in (("a", 4), ("b", 2), ("c", 0))
     ]
+    api.put_ledger(*words)
     text = api.client.get(path, params=SPAN_OF_TIME).text
     assert ["/traces/" + name * 32 in text for name in "abc"] == [False, True, False]
 
@@ -84,8 +88,7 @@ def test_words_of_judges_are_those_of_the_time(api: Api, path: str) -> None:
 def test_the_page_of_judges_shows_what_verifiers_say_and_which_say_always_the_same(api: Api) -> None:
     """Names of models are text."""
     assert "Verification</a> of findings" not in api.client.get("/judges").text
-    stats = api.reader.pipeline_stats = MemoryPipelineStats()
-    stats.looked = [
+    api.reader.pipeline_stats.given["verifiers"] = [
         VerifierSeen("<b>bold</b>", detectors=False, verified=57, refuted=2, unverified=1),
         VerifierSeen("some/model", detectors=True, verified=6, refuted=3, unverified=1),
     ]
@@ -98,9 +101,8 @@ def test_the_page_of_judges_shows_what_verifiers_say_and_which_say_always_the_sa
 
 def test_the_rates_of_judges_are_those_of_the_profile(api: Api) -> None:
     """One that there is not is refused."""
-    rates = api.reader.rates = MemoryRates()
     assert api.client.get("/judges", params={"profile": "strict"}).status_code == 200
-    assert [query.profile for query in rates.asked] == ["strict"]
+    assert [query.profile for query in api.reader.rates.asked] == ["strict"]
     assert api.client.get("/judges", params={"profile": "bad"}).status_code == 422
 
 

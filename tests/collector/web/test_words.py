@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from memory_api import Api, finding, row
+from served_api import Api, finding, row
 
 from tracejury.collector.web.rendering import make_templates
 
@@ -39,7 +39,8 @@ def test_criteria_show_no_backticks(api: Api) -> None:
 @pytest.mark.parametrize("path", ["/", "/errors", "/labels", "/explain"])
 def test_who_skips_to_the_content_sees_its_title(api: Api, site: Watched, path: str) -> None:
     """The bar at the top, which stays in sight, does not hide it."""
-    api.reader.rows, api.reader.found = [row(0)], [finding(-n) for n in range(1, 90)]
+    api.put_rows(row(0))
+    api.put(*(finding(-n) for n in range(1, 90)))
     site.open(path)
     page = site.page
     page.mouse.wheel(0, 3_000)

@@ -10,8 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from memory_api import memory_api
 from processes import COMMAND, PATIENCE, until
+from served_api import Api
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.demo.report import next_steps
@@ -86,22 +86,21 @@ def test_next_steps_name_the_ports_that_are_bound() -> None:
     assert all(part in text for part in ("127.0.0.1:14317", "127.0.0.1:14318", "--url http://127.0.0.1:9999"))
 
 
-def test_a_program_that_fails_is_told_with_its_last_words() -> None:
+def test_a_program_that_fails_is_told_with_its_last_words(api: Api) -> None:
     """One error that says what the program said, and no waiting."""
     environment = {**os.environ, "PYTHONHOME": "/nowhere"}
     with (
-        memory_api() as api,
         ApiClient(api.url) as client,
         pytest.raises(PermanentError, match="No module named 'encodings'"),
     ):
         watch_program(client, environment, threading.Event(), lambda _row, _seconds: None)
 
 
-def test_stopping_ends_the_watch() -> None:
+def test_stopping_ends_the_watch(api: Api) -> None:
     """Ctrl-C while the program runs: nothing is waited for, nothing is told."""
     stopping = threading.Event()
     stopping.set()
     told: list[object] = []
-    with memory_api() as api, ApiClient(api.url) as client:
+    with ApiClient(api.url) as client:
         assert watch_program(client, os.environ, stopping, lambda row, _seconds: told.append(row)) == []
     assert told == []

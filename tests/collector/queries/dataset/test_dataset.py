@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_api import served
+from served_api import served
 from store_parts import a_finding, a_judged_trace, a_run, a_span
 from stored_readers import stored_reader
 

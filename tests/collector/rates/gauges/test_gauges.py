@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from memory_ledger import MemoryLedger
-from memory_rates import NOTHING, MemoryRates
+from served_api import Watched
 from store_parts import a_finding, a_judged_subject, a_judged_trace
 from stored_readers import stored_reader
 
+from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.gauges import build
 from tracejury.collector.rates.gauges.build import Gauges
 from tracejury.collector.rates.gauges.findings import FindingCounts
@@ -23,7 +22,7 @@ from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.llm_rows import Spend
 from tracejury.schemas.queries.ledger import JudgesStatus
-from tracejury.schemas.rates import By, Estimate, Rate, RateAnswer, RateQuery, RateRow
+from tracejury.schemas.rates import By, Estimate, Population, Rate, RateAnswer, RateRow, Unjudged
 
 HOUR = 3600 * 10**9
 
@@ -36,7 +35,8 @@ def rate(judged: int, share: float | None) -> Rate:
 
 def answer(total: Rate, **services: Rate) -> RateAnswer:
     """Rates by service."""
-    return replace(NOTHING, total=total, rows=tuple(RateRow(name, 0, of) for name, of in services.items()))
+    rows = tuple(RateRow(name, 0, of) for name, of in services.items())
+    return RateAnswer(Population.DETECTORS, total, rows, Unjudged())
 
 
 @pytest.fixture
@@ -54,9 +54,19 @@ def shown(telemetry: Telemetry, name: str) -> dict[str, float]:
     return {line.partition("{")[2].partition("}")[0]: float(line.rpartition(" ")[2]) for line in lines}
 
 
+def told(answer: RateAnswer) -> Any:
+    """Rates that answer every question so."""
+    rates = Watched(StoredRates)
+    rates.given["ask"] = answer
+    return rates
+
+
+ANSWER = answer(rate(9, 0.3), shop=rate(6, 0.4))
+
+
 def test_rates_are_asked_by_service_for_each_window() -> None:
     """The share with its interval where something was judged; all together under no name."""
-    rates = MemoryRates(answer(rate(9, 0.3), shop=rate(6, 0.4), bank=rate(3, None)))
+    rates = told(answer(rate(9, 0.3), shop=rate(6, 0.4), bank=rate(3, None)))
     figures = rate_figures(rates, 100 * HOUR)
     assert [(q.since, q.until, q.by) for q in rates.asked] == [
         (99 * HOUR, 100 * HOUR, By.SERVICE), (76 * HOUR, 100 * HOUR, By.SERVICE),
@@ -69,7 +79,7 @@ def test_rates_are_asked_by_service_for_each_window() -> None:
 def test_services_are_bounded() -> None:
     """Those with most runs keep their names; of the rest the number of runs is told, not a rate that nobody asked."""
     services = {f"s{number:03}": rate(number, 0.5) for number in range(1, 201)}
-    figures = rate_figures(MemoryRates(answer(rate(sum(range(201)), 0.5), **services)), 100 * HOUR)
+    figures = rate_figures(told(answer(rate(sum(range(201)), 0.5), **services)), 100 * HOUR)
     names = {service for service, window in figures.judged if window == "1h"}
     assert len(names) == SERVICES + 2
     assert "s200" in names
@@ -81,7 +91,7 @@ def test_services_are_bounded() -> None:
 def test_long_names_are_shortened(telemetry: Telemetry) -> None:
     """With a mark, in every label; of those that begin alike the one with most runs has the series."""
     long = "s" * 1_000_000
-    figures = rate_figures(MemoryRates(answer(rate(9, 0.3), **{long: rate(2, 0.4), f"{long}2": rate(7, 0.5)})), HOUR)
+    figures = rate_figures(told(answer(rate(9, 0.3), **{long: rate(2, 0.4), f"{long}2": rate(7, 0.5)})), HOUR)
     cut = "s" * 256 + "…"
     assert {service: judged for (service, window), judged in figures.judged.items() if window == "1h"} == {
         "": 9, cut: 7, OTHER: 2,
@@ -97,7 +107,7 @@ def test_long_names_are_shortened(telemetry: Telemetry) -> None:
 def test_no_service_passes_for_all_of_them_or_for_the_rest() -> None:
     """Spans without a service, and services that bear the names of ours, change no other figure."""
     services = {"": rate(2, 1.0), "other": rate(3, 1.0), "unnamed": rate(4, 1.0), "shop": rate(90, 0.1)}
-    figures = rate_figures(MemoryRates(answer(rate(99, 0.2), **services)), 100 * HOUR)
+    figures = rate_figures(told(answer(rate(99, 0.2), **services)), 100 * HOUR)
     hour = {service: judged for (service, window), judged in figures.judged.items() if window == "1h"}
     assert hour == {"": 99, "shop": 90, "unnamed": 2, "other": 7}
     assert (figures.share["", "1h"], figures.share["unnamed", "1h"]) == (0.2, 1.0)
@@ -141,17 +151,9 @@ def test_labels_of_findings_are_bounded(telemetry: Telemetry) -> None:
     assert len({key.partition('category="')[2].partition('"')[0] for key in values}) == 41
 
 
-class Broken(MemoryRates):
-    """Fails while told to."""
-
-    broken = False
-    failed = 0
-
-    def ask(self, query: RateQuery) -> RateAnswer:
-        if self.broken:
-            self.failed += 1
-            raise RetryableError("the store is away")
-        return super().ask(query)
+def away(*_: Any, **__: Any) -> RateAnswer:
+    """What a store that is away answers."""
+    raise RetryableError("the store is away")
 
 
 Made = Callable[..., tuple[Gauges, Any]]
@@ -163,7 +165,7 @@ def made(store: Store, telemetry: Telemetry) -> Made:
 
     def make(status: JudgesStatus | None = None) -> tuple[Gauges, Any]:
         reader: Any = stored_reader(store, AssemblerConfig())
-        reader.rates, reader.ledger = Broken(answer(rate(9, 0.3), shop=rate(6, 0.4))), MemoryLedger()
+        reader.rates, reader.ledger = told(ANSWER), Watched(reader.ledger)
         return Gauges(store, lambda _: reader, lambda: status or JudgesStatus(), telemetry, lambda: 100 * HOUR), reader
 
     return make
@@ -180,7 +182,7 @@ def test_a_scrape_reads_what_was_last_seen(made: Made, telemetry: Telemetry, mon
     assert shown(telemetry, "tracejury_judged_runs")['service="",window="24h"'] == 9
     assert shown(telemetry, "tracejury_store_free_bytes")[""] > 0
     assert len(reader.rates.asked) == asked
-    reader.rates.broken = True
+    reader.rates.given["ask"] = away
     with pytest.raises(RetryableError):
         gauges.refresh()
     assert shown(telemetry, "tracejury_error_rate")
@@ -193,7 +195,8 @@ def test_spend_stands_beside_its_cap(made: Made, telemetry: Telemetry) -> None:
     """By the cap's name, so that a ratio needs no table; nothing where there are no LLM judges."""
     gauges, reader = made(JudgesStatus(on=True, caps={"usd_per_day": 10.0, "tokens_per_hour": 500}))
     hour = 100 * HOUR
-    reader.ledger.spent[:] = [Spend(hour, "shop", 2.0, 100), Spend(hour - 2 * HOUR, "shop", 1.0, 50)]
+    sums = [Spend(hour, "shop", 2.0, 100), Spend(hour - 2 * HOUR, "shop", 1.0, 50)]
+    reader.ledger.given["spend"] = lambda since: [one for one in sums if one.hour >= since]
     gauges.refresh()
     spent, caps = shown(telemetry, "tracejury_panel_spend"), shown(telemetry, "tracejury_panel_cap")
     assert caps == {'cap="usd_per_day"': 10.0, 'cap="tokens_per_hour"': 500.0}
@@ -205,13 +208,13 @@ async def test_the_task_outlives_failures(made: Made, telemetry: Telemetry, monk
     """Once the store answers again, so do the gauges; to end it twice is harmless."""
     monkeypatch.setattr(build, "EVERY", 0.0)
     gauges, reader = made()
-    reader.rates.broken = True
+    reader.rates.given["ask"] = away
     gauges.start()
     async with asyncio.timeout(30):
-        while reader.rates.failed < 2:  # noqa: ASYNC110  it works on a thread
+        while len(reader.rates.asked) < 2:  # noqa: ASYNC110  it works on a thread
             await asyncio.sleep(0)
         assert shown(telemetry, "tracejury_error_rate") == {}
-        reader.rates.broken = False
+        reader.rates.given["ask"] = ANSWER
         while not shown(telemetry, "tracejury_error_rate"):  # noqa: ASYNC110  likewise
             await asyncio.sleep(0)
     await gauges.stop(1.0)

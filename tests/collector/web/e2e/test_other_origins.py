@@ -11,7 +11,7 @@ from browsing import watched
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
 from house import House
-from memory_api import served
+from served_api import served
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -10,20 +10,20 @@ from dataclasses import dataclass, field, replace
 import httpx
 import pytest
 from large_trace import large_trace
-from memory_api import NOW, Judge, MemoryReader, served
-from memory_trace_queries import MemoryTraceQueries
+from served_api import DAY, NOW, Judge, WatchedReader, served
 from starlette.types import ASGIApp, Receive, Scope, Send
 from trace_pages import TRACE_ID, Pages, failing_run, trace_pages
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.queries.trace.recent import RecentTraces
+from tracejury.collector.queries.trace.recent import RebuiltTrace, RecentTraces
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.store.client import Store
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.queries.reader import Confidence, TraceView
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.trajectory import Trace, TraceState
 
 OTHER, THIRD = "a" * 32, "b" * 32
@@ -119,17 +119,17 @@ class Counting:
         await self.app(scope, receive, send)
 
 
-class SlowTraceQueries(MemoryTraceQueries):
+class SlowTraceQueries(StoredTraceQueries):
     """Rebuilds for as long as the test wants."""
 
     slow: Rebuilding
 
-    def trace(self, trace_id: str) -> Trace | None:
+    def _rebuilt(self, trace_id: str) -> RebuiltTrace | None:
         self.slow.wait()
-        return super().trace(trace_id)
+        return super()._rebuilt(trace_id)
 
 
-class SlowReader(MemoryReader):
+class SlowReader(WatchedReader):
     """The same for the API."""
 
     slow: Rebuilding
@@ -139,12 +139,15 @@ class SlowReader(MemoryReader):
         return super().trace(trace_id, confidence)
 
 
+@pytest.mark.store
 @pytest.mark.parametrize("path", ["", "/panel", "/tree", "/branch", "/text", "api", "span"])
-def test_those_who_wait_for_a_large_trace_leave_threads_to_the_other_pages(path: str) -> None:
+def test_those_who_wait_for_a_large_trace_leave_threads_to_the_other_pages(store: Store, path: str) -> None:
     """More of them than there are threads; a list of traces answers all the same, and then each of them does."""
     trace = rebuilt()
     slow = Rebuilding()
-    trace_queries, reader = SlowTraceQueries({TRACE_ID: trace}), SlowReader(rebuilt={TRACE_ID: trace})
+    store.insert("spans", SPAN_COLUMNS, span_columns([span.raw for span in trace.spans.values()], NOW - DAY))
+    trace_queries, reader = SlowTraceQueries(store, AssemblerConfig(), lambda: NOW), SlowReader.over(store)
+    assert isinstance(reader, SlowReader)
     trace_queries.slow = reader.slow = slow
     reader.trace_queries = trace_queries
     app = create_web_app(Services(reader, Judge(), problems=lambda: (), metrics=lambda: b"", clock=lambda: NOW))

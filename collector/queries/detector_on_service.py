@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tracejury.collector.queries.reader import Reader
 from tracejury.judges.registry import priors
 from tracejury.judges.rule_settings import RuleSettings
 from tracejury.schemas.errors import ConfigError, NotFoundError
@@ -14,10 +13,11 @@ from tracejury.schemas.rule_calibrations import RuleCalibration
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.moments import iso_time
 
-from .glossary import explain
+from .explain.glossary import explain
+from .stored_reader import StoredReader
 
 
-def explain_on_service(reader: Reader, settings: RuleSettings, name: str, service: str) -> Term:
+def explain_on_service(reader: StoredReader, settings: RuleSettings, name: str, service: str) -> Term:
     """The term of a detector, with what the settings and the labels of a service say of it there. Blocks.
 
     Raises:
