@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.scope import Scope
-from tracejury.schemas.rates import Population, Sums
+from tracejury.schemas.rates import Population, Sums, Unit
 
 from . import sql
 from .question import Question
@@ -46,12 +46,15 @@ class Reading:
     def read(self, question: Question, limit: int) -> Read:
         """At most `limit` groups, and at most `MOST` groups at points in time."""
         q, whole, most = question, question.whole(), min(limit, max(1, MOST // question.points))
-        everything = whole.ungrouped()
-        total = self._sums(everything, sql.by_runs(everything)).get((0, ""), Sums())
+        everything = q.ungrouped()
+        units = {at: sums for (at, _), sums in self._sums(everything, sql.by_runs(everything)).items()}
+        total = sum(units.values(), Sums())
+        if q.step and q.unit is Unit.SESSION:  # one may be judged at several points in time
+            total = self._sums(whole.ungrouped(), sql.by_runs(whole.ungrouped())).get((0, ""), Sums())
         if q.by is None:
             shown, count = ({"": total} if total.n else {}), int(total.n > 0)
         elif q.of_judges:
-            groups = self._by_judge(whole)
+            groups = self._by_judge(whole, {0: total})
             keys = sorted(groups, key=lambda place: (-_share(groups[place]), -groups[place].hits, place))
             shown, count = {key: groups[0, key] for _, key in keys[:most]}, len(keys)
         else:
@@ -60,36 +63,30 @@ class Reading:
             if q.of_findings:
                 shown = {key: _with_units(sums, total) for key, sums in shown.items()} if total.n else {}
                 count = count if shown else 0
-        found = self._stepped(q, list(shown)) if q.step else {(q.since, key): sums for key, sums in shown.items()}
+        found = {(q.since, key): sums for key, sums in shown.items()}
+        if q.step:
+            found = self._stepped(q, list(shown), units)
         reasons = {row[0]: row[1] for row in self._rows(q, sql.unjudged(q))}
         return Read(total, found, reasons, count - len(shown))
 
-    def _stepped(self, q: Question, keys: Sequence[str]) -> dict[Place, Sums]:
+    def _stepped(self, q: Question, keys: Sequence[str], units: Mapping[int, Sums]) -> dict[Place, Sums]:
         """The sums of these groups at each point in time at which units were judged, group by group."""
-        if not keys:
-            return {}
+        if not keys or q.by is None:
+            return {(at, key): units[at] for key in keys for at in sorted(units)}
         if q.of_judges:
-            found = self._by_judge(q, keys)
+            found = self._by_judge(q, units, keys)
         elif q.of_findings:
-            found = self._of_all(q, self._sums(q, sql.by_errors(q, keyed=True), keys), keys)
+            found = _among(units, self._sums(q, sql.by_errors(q, keyed=True), keys), keys)
         else:
-            found = self._sums(q, sql.by_runs(q, keyed=q.by is not None), keys)
+            found = self._sums(q, sql.by_runs(q, keyed=True), keys)
         order = {key: number for number, key in enumerate(keys)}
         own = ((place, sums) for place, sums in found.items() if place[1] in order)
         return dict(sorted(own, key=lambda one: (order[one[0][1]], one[0][0])))
 
-    def _of_all(self, q: Question, found: Mapping[Place, Sums], keys: Iterable[str]) -> dict[Place, Sums]:
-        """The errors of each of these groups among all units of their time."""
-        alone = q.ungrouped()
-        units = {at: sums for (at, _), sums in self._sums(alone, sql.by_runs(alone)).items()}
-        return {
-            (at, key): _with_units(found.get((at, key), Sums()), sums) for at, sums in units.items() for key in keys
-        }
-
-    def _by_judge(self, q: Question, keys: Iterable[str] = ()) -> dict[Place, Sums]:
+    def _by_judge(self, q: Question, units: Mapping[int, Sums], keys: Iterable[str] = ()) -> dict[Place, Sums]:
         """Of LLM judges among the units that each scored; of rules among all but those at which each failed.
 
-        `keys`: rules that show whether they have errors in any of these times or not.
+        `units`: all, by time; `keys`: rules that show whether they have errors in any of these times or not.
         """
         judges: dict[Place, Sums] = {}
         if q.population is not Population.DETECTORS:
@@ -99,7 +96,7 @@ class Reading:
         found, missed = self._sums(q, sql.by_errors(q)), self._sums(q, sql.missed(q))
         rules = {*keys, *(key for _, key in found)} - {key for _, key in judges}
         own: dict[Place, Sums] = {}
-        for (at, key), sums in self._of_all(q, found, sorted(rules)).items():
+        for (at, key), sums in _among(units, found, sorted(rules)).items():
             failed = missed.get((at, key), Sums())
             left = {name: getattr(sums, name) - getattr(failed, name) for name in _UNITS}
             if left["n"]:
@@ -111,6 +108,11 @@ class Reading:
 
     def _rows(self, q: Question, statement: str, keys: Sequence[str] = (), **more: Any) -> list[Sequence[Any]]:
         return Scope(self._store, q.tenant).select(statement, **sql.parameters(q, keys), **more)
+
+
+def _among(units: Mapping[int, Sums], found: Mapping[Place, Sums], keys: Sequence[str]) -> dict[Place, Sums]:
+    """The errors of each of these groups among all units of their time."""
+    return {(at, key): _with_units(found.get((at, key), Sums()), sums) for at, sums in units.items() for key in keys}
 
 
 def _row(row: Sequence[Any]) -> Sums:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from typing import Final
+
+from tracejury.schemas.errors import TracejuryError
 
 from .client import Store
 from .config import StoreConfig
+from .lists.pending import list_pending
 from .migrate import FIRST, ensure
 from .retention import DAY, Retention
 
@@ -53,6 +57,8 @@ SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() A
 def open_store(config: StoreConfig) -> Store:
     """Open, migrate where that is allowed, and apply retention and fsync; on failure nothing is left open.
 
+    Traces that an earlier process has stored and not judged are in lists from then on.
+
     Raises:
         ConfigError: what the user must mend before it can start.
         RetryableError, StoreError: the store failed.
@@ -62,6 +68,8 @@ def open_store(config: StoreConfig) -> Store:
         store.is_new = any(name.startswith(FIRST) for name in ensure(store, allowed=config.migrate))
         apply_settings(store)
         store.tombstones.load(store, time.time_ns())
+        with suppress(TracejuryError):  # where it takes no rows the worker tries again
+            list_pending(store)  # of what an earlier process left
     except BaseException:
         store.close()
         raise

@@ -27,7 +27,7 @@ JUDGED: Final = "JudgedAt > 0"
 
 DERIVED: Final = (
     f"({JUDGED} AND (JudgedAt >= (SELECT max(Since) FROM underived FINAL WHERE {TENANT}) "
-    f"OR TraceId <= (SELECT max(After) FROM underived FINAL WHERE {TENANT})))"
+    f"OR TraceId <= (SELECT min(After) FROM underived FINAL WHERE {TENANT})))"
 )
 """The condition on rows of `traces` whose errors are derived; see `derived/rederiving.py`."""
 

@@ -13,6 +13,6 @@ CREATE TABLE IF NOT EXISTS underived
     NotedAt UInt64
 )
 ENGINE = ReplacingMergeTree(NotedAt, Done)
-ORDER BY tenant;
+ORDER BY (tenant, Since);
 
 INSERT INTO underived SELECT tenant, '', toUInt64(toUnixTimestamp64Nano(now64(9))), 0, 0 FROM traces GROUP BY tenant;

@@ -48,7 +48,7 @@ TRACES = tuple(f"{n:032x}" for n in range(1, 5))
 LABELS = ("underspecification", "goal-switching", "impatience-and-hostility")
 EXCHANGES = (Exchange("run-0", 0, 0, "Hello", "Hi"), Exchange("run-0", 1, 1, "And now?", "Done"))
 """Of a manager that calls a sub-agent in each."""
-_UNDERIVED = "INSERT INTO underived SELECT tenant, '', 1, 0, 0 FROM traces GROUP BY tenant"
+_UNDERIVED = "INSERT INTO underived SELECT tenant, '', {since:UInt64}, 0, 0 FROM traces GROUP BY tenant"
 CLAIMS = 8
 """Findings that a detector or judge may make in a run or beside it."""
 
@@ -287,9 +287,10 @@ class World:
 
     def derive_again(self) -> None:
         """All is derived once more, as of what an earlier version stored."""
-        self.store.command(_UNDERIVED)
+        upgraded = self.tick()
         while True:
             with self._mortal():
+                self.store.command(_UNDERIVED, {"since": upgraded})
                 for _ in rederive(self.store, self.tick):
                     pass
                 return

@@ -20,7 +20,7 @@ PAGE: Final = 128
 """Traces that are derived at once: judging waits meanwhile."""
 
 _COLUMNS: Final = ("tenant", "After", "Since", "Done", "NotedAt")
-_LEFT: Final = "SELECT tenant, After, Since FROM underived FINAL ORDER BY tenant"
+_LEFT: Final = "SELECT tenant, After, Since FROM underived FINAL ORDER BY tenant, Since"
 _ANY: Final = f"SELECT 1 FROM underived FINAL WHERE {TENANT} LIMIT 1"
 _NEXT: Final = f"""
 SELECT DISTINCT TraceId FROM traces WHERE {TENANT} AND TraceId > {{after:String}}

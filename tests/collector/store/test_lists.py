@@ -194,7 +194,7 @@ _queries = st.fixed_dictionaries(
 @given(st.lists(_traces, max_size=8, unique_by=lambda t: t.number), st.lists(_queries, min_size=2, max_size=5))
 def test_filters_compose(store: Store, traces: list[Listed], queries: list[dict[str, Any]]) -> None:
     """Any filters together, over any traces, show what a look at one after the other shows; so do pages of two."""
-    for table in ("traces", "findings", "texts", "judgements", "errors", "run_facts", "rate_buckets"):
+    for table in ("traces", "findings", "texts", "judgements", "errors", "run_facts"):
         store.command(f"TRUNCATE TABLE {table}")
     store_all(store, traces)
     for query in queries:
