@@ -25,6 +25,7 @@ from tracejury.collector.store.derived import rederiving
 from tracejury.collector.store.derived.deriving import derive
 from tracejury.collector.store.derived.facts import FACT_COLUMNS
 from tracejury.collector.store.derived.rederiving import rederive, require_derived
+from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.exports import StoredExports
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
@@ -122,7 +123,7 @@ def said_of(random: Random) -> tuple[list[Finding], list[Finding]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_an_error_has_one_id_everywhere(store: Store, seed: int) -> None:
-    """In lists, on pages, in a session, in webhooks, in what is forwarded, by its own id, and after a restart."""
+    """In lists, on pages, in sessions, webhooks, what is forwarded and what labels are about, and after a restart."""
     random = Random(seed)  # noqa: S311  a simulation
     detectors, llm = said_of(random)
     trace = a_judged_trace(
@@ -165,6 +166,7 @@ def ids_everywhere(store: Store, trace: Any) -> Mapping[str, set[str]]:
         "session": [e.error.id for exchange in session.exchanges for e in exchange.errors],
         "webhooks": [one.error.id for one in news(looked, rules, 0)],
         "forwarded": [e.id for e in errors_in(records)],
+        "labels": [e.id for e in StoredErrors(store).under([TRACE_ID])[TRACE_ID]],
         "by id": [view.located.error.id for i in lists if (view := reader.error(i, ALL)) is not None],
     }
     return {place: set(ids) for place, ids in found.items()}
