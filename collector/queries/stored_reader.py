@@ -7,7 +7,6 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from tracejury.collector.store.architectures import StoredArchitectures
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
@@ -18,6 +17,7 @@ from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.receipts import StoredReceipts
 from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.judges.measures.error_labels import labels_on
 from tracejury.processors.assemble import AssemblerConfig
@@ -51,7 +51,7 @@ class StoredReader:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         config: AssemblerConfig,
         labels: Labels,
         rates: Rates,

@@ -13,11 +13,11 @@ from tracejury.processors.assemble import SECOND, TraceKey
 from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.receipts import DeletionKind, DeletionReceipt
 
-from .client import Store
 from .dead_letter import DeadLetterFolder
 from .receipts import StoredReceipts
 from .retention import DAY
 from .session_deletion import SessionName
+from .shared_store import SharedStore
 from .trace_deleter import PAGE, TraceDeleter
 from .users import StoredUsers
 
@@ -53,7 +53,7 @@ class Deletion:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         judging: TraceMemory,
         drops: Sequence[Callable[[Collection[TraceKey]], None]] = (),
         clock: Callable[[], int] = time.time_ns,

@@ -28,7 +28,6 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
 
 from . import ledger
-from .client import Store
 from .derived.deriving import derive
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
@@ -36,6 +35,7 @@ from .known_traces import KnownTraces
 from .outlines import StoredOutlines
 from .pending_traces import JUDGED
 from .scope import TENANT, Scope
+from .shared_store import SharedStore
 from .unjudged import UnjudgedSweep
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -62,7 +62,7 @@ GROUP BY TraceId
 class StoredJudging:
     """The store as the judging thread sees it: reads of one tenant; `unjudged`, `save` and `stays` are of all."""
 
-    def __init__(self, store: Store, tenant: str = "") -> None:
+    def __init__(self, store: SharedStore, tenant: str = "") -> None:
         self._store = store
         self._scope = Scope(store, tenant)
         self._joins = StoredJoins(store, tenant)

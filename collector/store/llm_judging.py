@@ -26,13 +26,13 @@ from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 
 from . import install, ledger
 from .answers import DAY, StoredAnswers, spend_of_all
-from .client import Store
 from .derived.deriving import derive
 from .detector_opinions import write_opinions
 from .inserting import insert_rows, storing
 from .ledger import LedgerKey
 from .scope import TENANT, Scope
 from .session_deletion import empty_answers
+from .shared_store import SharedStore
 
 PendingRow = LedgerRow
 """A pending entry of the ledger."""
@@ -51,7 +51,12 @@ class StoredLlmJudging:
     """
 
     def __init__(
-        self, store: Store, tenant: str = "", *, answer_age: int = 30 * DAY, clock: Callable[[], int] = time.time_ns
+        self,
+        store: SharedStore,
+        tenant: str = "",
+        *,
+        answer_age: int = 30 * DAY,
+        clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._store, self._tenant = store, tenant
         self._answer_age, self._clock = answer_age, clock

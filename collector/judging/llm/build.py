@@ -17,8 +17,8 @@ from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.judging.model.ready import check_ready
 from tracejury.collector.judging.pipeline import Judge
 from tracejury.collector.store.architectures import StoredArchitectures
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.collector.worker.loop_runner import LoopRunner
@@ -93,7 +93,7 @@ class LlmJudging:
 
 
 def build_llm_judging(
-    store: Store,
+    store: SharedStore,
     config: LlmConfig,
     assembler: AssemblerConfig,
     telemetry: Telemetry,

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from typing import Final
 
 from tracejury.collector.store import ledger
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.outlines import StoredOutlines
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.processors.trace_outline import LARGE, RunOutline, TraceOutline, from_json, outline_of
@@ -50,7 +50,7 @@ class StoredTraceQueries:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         config: AssemblerConfig,
         clock: Callable[[], int],
         recent: RecentTraces | None = None,
