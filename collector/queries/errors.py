@@ -57,7 +57,7 @@ def stored_error(scope: Scope, some_id: str, confidence: Confidence) -> ErrorVie
     store, tenant = scope.store, scope.tenant
     errors = StoredErrors(store, tenant)
     trace_id, named = errors.named(some_id)
-    trace_ids = sorted(StoredJoins(store, tenant).partners([trace_id]).get(trace_id, {trace_id}))
+    trace_ids = sorted(StoredJoins(store, tenant).with_partners(trace_id))
     loaded = StoredReading(store, tenant).load_findings(trace_ids) if named else {}
     findings = {finding.id: finding for found in loaded.values() for finding in found}
     holding = errors.holding(trace_ids, named, confidence)
