@@ -74,7 +74,7 @@ class Store:
         self._identity: FolderIdentity | None = None
         self._closed = False
         self.is_incomplete = False
-        """Whether stored rows are known to be missing (see `StoreHealth`)."""
+        """Whether stored rows are known to be missing: `StoreHealth` says so, of each process for itself."""
         self.is_new = False
         """Whether `open_store` made it, for there was none."""
         self.unreadable: set[str] = set()

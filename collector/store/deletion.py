@@ -22,7 +22,7 @@ from .trace_deleter import PAGE, TraceDeleter
 from .users import StoredUsers
 
 
-class TraceMemory(Protocol):
+class HeldTraces(Protocol):
     """Traces held in memory, by the judging thread."""
 
     def forget(self, keys: Collection[TraceKey], through: int) -> None:
@@ -54,7 +54,7 @@ class Deletion:
     def __init__(
         self,
         store: SharedStore,
-        judging: TraceMemory,
+        judging: HeldTraces,
         drops: Sequence[Callable[[Collection[TraceKey]], None]] = (),
         clock: Callable[[], int] = time.time_ns,
         deleted: Callable[[], None] = lambda: None,
