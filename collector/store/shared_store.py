@@ -1,8 +1,7 @@
 """The store with what the threads of one process tell each other about its traces.
 
-One process alone commits, judges and deletes; others only read, for which `Store` is enough. What is here is lost with
-the process: all that matters after it stands in tables. Each field says who owns it (writes to it), who reads it, what
-it is a cache of, and what it becomes where several processes commit, judge or delete.
+One process alone commits, judges and deletes; for what only reads, `Store` is enough. What is here is lost with the
+process: all that matters after it stands in tables.
 """
 
 from __future__ import annotations
@@ -23,38 +22,37 @@ if TYPE_CHECKING:
 
 
 class SharedStore(Store):
-    """What `open_store` gives to a collector, and what each class that stores or deletes something of a trace takes."""
+    """What `open_store` gives to a collector, and what each class that stores or deletes something of a trace takes.
+
+    Each service has an owner, which alone writes to it:
+
+    `deletions`: traces that are being deleted, and what is being written. Owner: `Deletion`, and for the latter whoever
+    is within `writing`. Read by whatever stores or shows something of a trace, and by backups. Of no table. With
+    several processes: a row a trace before its deletion begins, and one process that writes all of one trace and
+    deletes it when others ask.
+
+    `derivation`: the lock of deriving, and what was derived last. Owner: `derive`; `Deletion` forgets. Held by
+    `StoredJudging`, `StoredLlmJudging` and `rederive`. A cache of `errors` and `run_facts`. With several processes: as
+    it is where one process derives all of one trace; else a lock in the store, and no cache.
+
+    `opinions`: what LLM judges have said of detectors' findings. Owner: `write_opinions`. Read by `StoredJudging`. A
+    cache of `findings`. With several processes: as it is where detectors and LLM judges of one trace share one; else
+    read from `findings` before each judging.
+
+    `pending`: traces that lists may lack. `Committer` adds and `StoredJudging` removes them. Read by `list_pending`. A
+    cache of the traces in `spans` that have no judged row in `traces`. With several processes: each lists those that it
+    has committed, and asks in the same statement who was judged; a judged row replaces any other.
+
+    `tombstones`: traces that stay deleted. `Deletion` adds and `RetentionSweep` removes them. Read by `Committer`. A
+    cache of `deletions`. With several processes: each that commits reads that table again every few seconds, and what
+    was committed meanwhile is deleted by who deleted the trace.
+    """
 
     def __init__(self, target: Target, config: StoreConfig, lock: FileLock | None = None) -> None:
         """Use `SharedStore.open`."""
         super().__init__(target, config, lock)
         self.deletions = Deletions()
-        """Owner: `Deletion`. Readers: whatever stores or shows something of a trace, and backups.
-
-        Cache of nothing: what is being deleted and written at this moment. With several processes: a row a held trace,
-        written before its deletion, and one process that writes and deletes all of one trace; others ask it to delete.
-        """
         self.derivation = DerivationLock()
-        """Owner: `derived.deriving`. Readers: the stores of detectors and of LLM judges, and `derived.rederiving`.
-
-        A lock, and a cache of `errors` and `run_facts`. With several processes: as it is, in the process that judges a
-        trace, if detectors and LLM judges of one trace are one process; else versions of rows need a common clock.
-        """
         self.opinions = GivenOpinions(self.deletions)
-        """Owner: `detector_opinions`. Reader: `StoredJudging`.
-
-        A cache of the verifications in `findings`. With several processes: as `derivation`; else the judging thread
-        reads them before each judging.
-        """
         self.pending = PendingTraces()
-        """Owner: `Committer` adds, `StoredJudging` removes. Reader: `lists.pending`.
-
-        A cache of the traces in `spans` without a judged row in `traces`. With several processes: each lists what it
-        has committed; what another judges meanwhile keeps its row, since that of a judging replaces any other.
-        """
         self.tombstones = Tombstones()
-        """Owner: `Deletion` adds, the retention sweep removes. Reader: `Committer`.
-
-        A cache of the table `deletions`. With several processes: read again by each that commits, every few seconds;
-        what came between is deleted again.
-        """
