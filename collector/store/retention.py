@@ -72,7 +72,7 @@ def expired(store: Store, retention: Retention, now: int) -> Iterator[Expired]:
     if not retention.config.retention:
         return
     first: dict[tuple[str, str], int] = {}
-    for table in ("traces", "spans"):  # traces get their row when they are judged or listed
+    for table in ("traces", "spans"):  # traces get their row when they are judged, or have waited for it
         for project, service, arrived in store.rows(_ARRIVED.format(table)):
             first[project, service] = min(arrived, first.get((project, service), arrived))
     for (project, service), arrived in sorted(first.items()):
