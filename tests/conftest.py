@@ -13,10 +13,10 @@ from hypothesis import settings
 from served_api import Api, api_over
 from sizes import FULL
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.parts import record_file
+from tracejury.collector.store.shared_store import SharedStore
 
 # No test depends on timing.
 settings.register_profile("tracejury", deadline=None, max_examples=30)
@@ -56,7 +56,7 @@ def store_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of the process's one engine, which stays open for the whole session."""
     pytest.importorskip("chdb", reason="the embedded engine is not installed")
     folder = tmp_path_factory.mktemp("store") / "db"
-    keeper = Store.open(f"chdb://{folder}", KEEP_ALL)
+    keeper = SharedStore.open(f"chdb://{folder}", KEEP_ALL)
     yield folder
     keeper.close()
 
@@ -84,13 +84,13 @@ def new_dsn(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[str]
     require_marker(request)
     dsn = f"chdb://{store_folder}?database=t_{uuid.uuid4().hex}"
     yield dsn
-    store = Store.open(dsn, KEEP_ALL)
+    store = SharedStore.open(dsn, KEEP_ALL)
     store.drop_database()
     store.close()
 
 
 @pytest.fixture
-def store(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[SharedStore]:
     """An empty migrated store, without retention."""
     require_marker(request)
     store = emptied(f"chdb://{store_folder}?database=kept", "create_table_query")
@@ -99,7 +99,7 @@ def store(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[Store]
 
 
 @pytest.fixture
-def store_dsn(store: Store, store_folder: Path) -> str:
+def store_dsn(store: SharedStore, store_folder: Path) -> str:
     """The DSN of `store`."""
     return f"chdb://{store_folder}?database={store.database}"
 
@@ -130,13 +130,13 @@ def require_marker(request: pytest.FixtureRequest) -> None:
         pytest.fail("a test that uses the store must be marked: pytestmark = pytest.mark.store")
 
 
-def emptied(dsn: str, sql: str) -> Store:
+def emptied(dsn: str, sql: str) -> SharedStore:
     """A migrated store without rows.
 
     Migrating takes longer than most tests: the database is emptied and used again, and made anew where a test left
     other tables, of which `sql` tells what matters.
     """
-    store = Store.open(dsn, KEEP_ALL)
+    store = SharedStore.open(dsn, KEEP_ALL)
     query = f"SELECT name, {sql}, total_rows FROM system.tables WHERE database = currentDatabase()"
     found = store.rows(query) if store.database_exists() else []
     if {(name, made) for name, made, _ in found} != _made.get(dsn):

@@ -29,9 +29,9 @@ from tracejury.collector.rates.gauges.build import Gauges
 from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.rates.rule_calibrating import Ask, RuleCalibrating
 from tracejury.collector.rates.upkeep import ErrorUpkeep
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.lists.pending import pending_worker
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.texts import StoredTexts
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
@@ -55,7 +55,7 @@ class OutputServices:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         config: CollectorConfig,
         telemetry: Telemetry,
         listeners: Listeners,

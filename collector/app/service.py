@@ -35,8 +35,8 @@ from tracejury.collector.outbound.otlp.returned_spans import ReturnedSpans
 from tracejury.collector.store.backup import Backups
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.health import StoreHealth
+from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.opening import open_store
 from tracejury.collector.store.retention_sweep import RetentionSweep
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
@@ -59,7 +59,7 @@ from .watch import watch
 
 if TYPE_CHECKING:
     from tracejury.collector.judging.llm.build import LlmJudging
-    from tracejury.collector.store.client import Store
+    from tracejury.collector.store.shared_store import SharedStore
     from tracejury.processors.redact.spans import Redactor
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Collector:
         config: CollectorConfig,
         *,
         clock: Callable[[], int] | None = None,
-        opening: Future[Store] | None = None,
+        opening: Future[SharedStore] | None = None,
     ) -> None:
         """`clock`: unix nanos, by default a `SteadyClock`. `opening`: gives the store, else it is opened here."""
         self.keyring = Keyring(
@@ -105,7 +105,7 @@ class Collector:
         self._listeners = Listeners()
         self._stops: list[Stop] = []
         self._ready = False
-        self._store: Store | None = None
+        self._store: SharedStore | None = None
         self._health: StoreHealth | None = None
         self._writer: GroupCommitWriter | None = None
 
@@ -202,7 +202,7 @@ class Collector:
         writer = self._writer = GroupCommitWriter(
             store, config.writer, inbox, in_flight=lambda: intake.inflight.requests, clock=self._clock
         )
-        secret = await asyncio.to_thread(StoredLlmJudging(store).mark_key)
+        secret = await asyncio.to_thread(mark_key, store)
         ours = partial(is_ours, secret=secret)
         if config.judges.judging:
             self._llm = await asyncio.to_thread(self._build_llm, store, ours)
@@ -284,12 +284,12 @@ class Collector:
         if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
             self._llm.worker.start()
 
-    def _opened(self) -> Awaitable[Store]:
+    def _opened(self) -> Awaitable[SharedStore]:
         if self._opening is not None:
             return asyncio.wrap_future(self._opening)
         return asyncio.get_running_loop().run_in_executor(None, open_store, self.config.store)
 
-    def _build_llm(self, store: Store, ours: Callable[[Span], bool]) -> LlmJudging:
+    def _build_llm(self, store: SharedStore, ours: Callable[[Span], bool]) -> LlmJudging:
         from tracejury.collector.judging.llm.build import build_llm_judging
 
         config = self.config
@@ -298,7 +298,7 @@ class Collector:
 
     def _build_judging(
         self,
-        store: Store,
+        store: SharedStore,
         inbox: Inbox,
         ours: Callable[[Span], bool],
         calibrations: RuleCalibrations,
@@ -320,7 +320,7 @@ class Collector:
             files=self._spill_files(store),
         )
 
-    def _spill_files(self, store: Store) -> SpillFiles:
+    def _spill_files(self, store: SharedStore) -> SpillFiles:
         return SpillFiles(store.data_folder, min_free_bytes=self.config.writer.min_free_bytes)
 
     def _build_intake(self, writer: GroupCommitWriter, sink: Sink, redactor: Redactor | None) -> Intake:
@@ -362,7 +362,7 @@ class Collector:
         return bound_receivers(self.config, self.grpc_port, self.http_port)
 
 
-async def serve(config: CollectorConfig, opening: Future[Store]) -> None:
+async def serve(config: CollectorConfig, opening: Future[SharedStore]) -> None:
     """Run until SIGINT or SIGTERM, then drain. `opening`: as of `Collector`. Raises ConfigError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

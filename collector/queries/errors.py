@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tracejury.collector.store.errors import StoredErrors
-from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.reading import StoredReading, places
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.causes import cause_of
@@ -57,7 +57,7 @@ def stored_error(scope: Scope, some_id: str, confidence: Confidence) -> ErrorVie
     store, tenant = scope.store, scope.tenant
     errors = StoredErrors(store, tenant)
     trace_id, named = errors.named(some_id)
-    trace_ids = sorted(StoredJudging(store, tenant).joined([trace_id]).get(trace_id, {trace_id}))
+    trace_ids = sorted(StoredJoins(store, tenant).with_partners(trace_id))
     loaded = StoredReading(store, tenant).load_findings(trace_ids) if named else {}
     findings = {finding.id: finding for found in loaded.values() for finding in found}
     holding = errors.holding(trace_ids, named, confidence)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from tracejury.collector.store.architectures import StoredArchitectures
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
+from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.lists import SessionLists, TraceLists
@@ -18,6 +18,7 @@ from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.receipts import StoredReceipts
 from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.judges.measures.error_labels import labels_on
 from tracejury.processors.assemble import AssemblerConfig
@@ -51,7 +52,7 @@ class StoredReader:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         config: AssemblerConfig,
         labels: Labels,
         rates: Rates,
@@ -128,7 +129,7 @@ class StoredReader:
     def errors_of(self, findings: Sequence[Finding], confidence: Confidence) -> Sequence[LocatedError]:
         """The errors that any of these findings is of."""
         own = sorted({finding.trace_id for finding in findings})
-        joined = StoredJudging(self._store, self.tenant).joined(own)
+        joined = StoredJoins(self._store, self.tenant).partners(own)
         trace_ids = sorted({*own, *(trace_id for ids in joined.values() for trace_id in ids)})
         found = StoredErrors(self._store, self.tenant).holding(
             trace_ids, [finding.id for finding in findings], confidence
@@ -185,7 +186,7 @@ class StoredReader:
     def received(self, trace_id: str) -> Received | None:
         """The spans and logs of a trace and of the traces joined with it, None where there is none."""
         judging = StoredJudging(self._store, self.tenant)
-        rows = judging.load_spans(sorted(judging.joined([trace_id]).get(trace_id, {trace_id})))
+        rows = judging.load_spans(sorted(judging.joins.with_partners(trace_id)))
         if trace_id not in rows:
             return None
         spans = [span for own, _ in rows.values() for span in own]

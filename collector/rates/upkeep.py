@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.rederiving import rederive
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import Task, Worker
 
@@ -25,7 +25,7 @@ class ErrorUpkeep:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         calibrating: RuleCalibrating,
         *,
         pressed: Callable[[], bool] = lambda: False,

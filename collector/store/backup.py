@@ -29,8 +29,8 @@ from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.text.moments import iso_time
 
 from .backup_manifest import DATA, MANIFEST, Manifest, described
-from .client import Store
 from .migrate import applied
+from .shared_store import SharedStore
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class MadeBackup:
 class Backups:
     """Makes backups of a store in one folder, one at a time. Any thread."""
 
-    def __init__(self, store: Store, spare_bytes: int = 0, clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, store: SharedStore, spare_bytes: int = 0, clock: Callable[[], int] = time.time_ns) -> None:
         """`spare_bytes`: what a backup must leave free on its disk; `clock`: unix nanos."""
         self._store, self._spare, self._clock = store, spare_bytes, clock
         config = store.config

@@ -11,24 +11,19 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from tracejury.schemas.errors import ConfigError, RetryableError, StoreError, TracejuryError
 
 from . import folder_lock
 from .config import StoreConfig
-from .deletions import Deletions
-from .derivation_lock import DerivationLock
 from .dsn import Target, parse_dsn
 from .embedded import SETTINGS, connect_embedded
 from .failures import damaged_part, is_transient, one_line, root_cause
 from .folder_identity import FolderIdentity
-from .given_opinions import GivenOpinions
 from .insert_streams import InsertStreams
 from .mutations import hurried
 from .native import NativeBlock
-from .pending_traces import PendingTraces
-from .tombstones import Tombstones
 from .write_gate import WriteGate
 
 if TYPE_CHECKING:
@@ -69,12 +64,8 @@ class Store:
         """Use `Store.open`."""
         self.target = target
         self.config = config
-        self.deletions = Deletions()
-        self.derivation = DerivationLock()
-        self.opinions = GivenOpinions(self.deletions)
-        self.pending = PendingTraces()
-        self.tombstones = Tombstones()
         self.write_gate = WriteGate()
+        """Closed by backups of an embedded store, which one process alone writes to; servers make their own."""
         self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
         self._slots = threading.BoundedSemaphore(config.clients)
         self._blocks: dict[tuple[str, tuple[str, ...]], NativeBlock] = {}
@@ -83,14 +74,14 @@ class Store:
         self._identity: FolderIdentity | None = None
         self._closed = False
         self.is_incomplete = False
-        """Whether stored rows are known to be missing (see `StoreHealth`)."""
+        """Whether stored rows are known to be missing: `StoreHealth` says so, of each process for itself."""
         self.is_new = False
         """Whether `open_store` made it, for there was none."""
         self.unreadable: set[str] = set()
         """Data parts on which a statement has failed."""
 
     @classmethod
-    def open(cls, dsn: str, config: StoreConfig | None = None) -> Store:
+    def open(cls, dsn: str, config: StoreConfig | None = None) -> Self:
         """Open the store behind `dsn` (see `parse_dsn`). The database may not exist yet: `migrate` makes it.
 
         Raises:

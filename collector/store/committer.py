@@ -22,10 +22,10 @@ from tracejury.schemas.rows import (
 )
 from tracejury.schemas.spans import LogRecord, Span
 
-from .client import Store
 from .dead_letter import DeadLetterFolder
 from .failures import is_transient, is_worth_splitting, one_line
 from .native_reading import read_blocks
+from .shared_store import SharedStore
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ class Committer:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         dead: DeadLetterFolder,
         counters: WriterCounters,
         hearer: Hearer | None = None,

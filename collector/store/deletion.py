@@ -13,16 +13,16 @@ from tracejury.processors.assemble import SECOND, TraceKey
 from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.receipts import DeletionKind, DeletionReceipt
 
-from .client import Store
 from .dead_letter import DeadLetterFolder
 from .receipts import StoredReceipts
 from .retention import DAY
 from .session_deletion import SessionName
+from .shared_store import SharedStore
 from .trace_deleter import PAGE, TraceDeleter
 from .users import StoredUsers
 
 
-class TraceMemory(Protocol):
+class HeldTraces(Protocol):
     """Traces held in memory, by the judging thread."""
 
     def forget(self, keys: Collection[TraceKey], through: int) -> None:
@@ -53,8 +53,8 @@ class Deletion:
 
     def __init__(
         self,
-        store: Store,
-        judging: TraceMemory,
+        store: SharedStore,
+        judging: HeldTraces,
         drops: Sequence[Callable[[Collection[TraceKey]], None]] = (),
         clock: Callable[[], int] = time.time_ns,
         deleted: Callable[[], None] = lambda: None,
@@ -84,7 +84,7 @@ class Deletion:
         if query.user:
             query = replace(query, labels=True)
         deleted = self._delete(query, users, until if until > now else 0)
-        letters = self._from_dead_letters(deleted.ids, users)
+        letters = self._dead_letters.forget(self._tenant, deleted.ids, users) if self._dead_letters else 0
         receipt = DeletionReceipt(
             self._tenant,
             uuid.uuid4().hex,
@@ -160,6 +160,3 @@ class Deletion:
         else:
             while found := self._deleter.of_service(query.service, query.before):
                 yield found
-
-    def _from_dead_letters(self, ids: Sequence[str], users: Sequence[str]) -> int:
-        return self._dead_letters.forget(self._tenant, ids, users) if self._dead_letters else 0

@@ -9,12 +9,12 @@ from typing import Any, Final
 from tracejury.schemas.judged_rows import FINDING_SELECT
 from tracejury.schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
 
-from .client import Store
 from .errors import StoredErrors
 from .findings import read_finding
 from .inserting import insert_rows, store_rows, storing
 from .install import install_once
 from .scope import TENANT, Scope
+from .shared_store import SharedStore
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
@@ -46,7 +46,7 @@ _COLUMNS: Final = ("tenant", "TraceId", "Webhook", "Fingerprint", "Event", "Stat
 class StoredDeliveries:
     """The store as webhooks see it. `clock` gives unix nanos."""
 
-    def __init__(self, store: Store, tenant: str = "", clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, store: SharedStore, tenant: str = "", clock: Callable[[], int] = time.time_ns) -> None:
         self._store, self._tenant, self._clock = store, tenant, clock
         self._scope = Scope(store, tenant)
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import Any, Final, Self
 
 from cachetools import LRUCache
 
 from tracejury.processors.assemble import TraceKey
 
-if TYPE_CHECKING:
-    from .client import Store
+from .client import Store
 
 MOST: Final = 10_000
 """Traces of which is known what was derived last."""

@@ -19,6 +19,7 @@ from .given_opinions import FindingKey, ReviewedFinding, key_of
 from .inserting import insert_rows
 from .lists.findings import HOLDS
 from .scope import TENANT, Scope
+from .shared_store import SharedStore
 
 _STANDING: Final = f"""
 SELECT {FINDING_SELECT}, JudgeVersion, JudgedAt, toUnixTimestamp64Nano(ReceivedAt) FROM findings FINAL
@@ -66,7 +67,7 @@ def rule_opinions(store: Store) -> Iterator[tuple[tuple[str, str], RuleOpinion]]
         yield (tenant, service), RuleOpinion(rule, error_id, bool(right), judged=True, by=by)
 
 
-def write_opinions(store: Store, opinions: Iterable[DetectorOpinion], now: int) -> None:
+def write_opinions(store: SharedStore, opinions: Iterable[DetectorOpinion], now: int) -> None:
     """Put opinions on the findings that stand and that nobody has confirmed or refuted; all others stay as they are.
 
     Nothing is written of a finding that the detectors have retracted meanwhile, or whose trace is deleted. The caller
@@ -85,7 +86,7 @@ def write_opinions(store: Store, opinions: Iterable[DetectorOpinion], now: int) 
 
 
 def _reviewed(
-    store: Store, tenant: str, opinions: Mapping[FindingKey, DetectorOpinion], now: int
+    store: SharedStore, tenant: str, opinions: Mapping[FindingKey, DetectorOpinion], now: int
 ) -> Iterator[ReviewedFinding]:
     """The findings as the opinions leave them."""
     ids = {"trace_ids": sorted({key[1] for key in opinions}), "ids": sorted({key[2] for key in opinions})}

@@ -8,9 +8,9 @@ from typing import Final
 
 from tracejury.schemas.verdicts import DETECTORS
 
-from .client import Store
 from .damage import LostSpans, lost_spans
 from .repair import drop_detached
+from .shared_store import SharedStore
 from .trace_deleter import PAGE, TraceDeleter
 from .unjudged import forget_sweeps
 
@@ -21,7 +21,7 @@ _RECEIVED: Final = frozenset({"spans", "logs", "judgements"})
 """Losses of these concern the traces that lost spans, or make a trace unjudged by themselves."""
 
 
-def give_up(store: Store, damaged: Collection[str]) -> tuple[int, int]:
+def give_up(store: SharedStore, damaged: Collection[str]) -> tuple[int, int]:
     """Delete set-aside parts, and traces without any span; returns the numbers of both.
 
     `damaged`: the tables that lost rows. Traces that lost some spans, and where derived tables lost rows all traces,

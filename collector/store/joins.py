@@ -48,10 +48,13 @@ class StoredJoins:
 
     def partners(self, trace_ids: Sequence[str]) -> dict[str, frozenset[str]]:
         """By trace id: ids of all traces that its keys lead to, its own among them, at most `MOST`; absent: none."""
-        return {t: found for t in trace_ids if len(found := self._closure(t)) > 1}
+        return {t: found for t in trace_ids if len(found := self.with_partners(t)) > 1}
 
-    def _closure(self, trace_id: str) -> frozenset[str]:
-        """Followed to its end: a run may be one long chain, and all of its traces must find the same ones."""
+    def with_partners(self, trace_id: str) -> frozenset[str]:
+        """A trace and all that its keys lead to, at most `MOST`.
+
+        Followed to its end: a run may be one long chain, and all of its traces must find the same ones.
+        """
         traces, keys = {trace_id}, {_own(trace_id)}
         new_traces, new_keys = set(traces), set(keys)
         while new_traces or new_keys:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,11 +12,9 @@ from tracejury.schemas.columns import Row
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.judged_rows import (
     FINDING_COLUMNS,
-    FINDING_SELECT,
     JUDGEMENT_COLUMNS,
     TRACE_COLUMNS,
     VERDICT_COLUMNS,
-    finding_from_row,
     finding_row,
     judgement_row,
     trace_row,
@@ -28,14 +26,15 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
 
 from . import ledger
-from .client import Store
 from .derived.deriving import derive
+from .findings import findings_by_trace
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
 from .known_traces import KnownTraces
 from .outlines import StoredOutlines
 from .pending_traces import JUDGED
 from .scope import TENANT, Scope
+from .shared_store import SharedStore
 from .unjudged import UnjudgedSweep
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -62,10 +61,10 @@ GROUP BY TraceId
 class StoredJudging:
     """The store as the judging thread sees it: reads of one tenant; `unjudged`, `save` and `stays` are of all."""
 
-    def __init__(self, store: Store, tenant: str = "") -> None:
+    def __init__(self, store: SharedStore, tenant: str = "") -> None:
         self._store = store
         self._scope = Scope(store, tenant)
-        self._joins = StoredJoins(store, tenant)
+        self.joins = StoredJoins(store, tenant)
         self._sweep = UnjudgedSweep(store)
 
     def of(self, tenant: str) -> StoredJudging:
@@ -115,15 +114,7 @@ class StoredJudging:
 
     def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
         """The detectors' findings of each trace, of any state."""
-        found: dict[str, list[Finding]] = {}
-        sql = (
-            f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {_IN_TRACES} AND JudgedBy = '{DETECTORS}' "
-            "ORDER BY FirstSeen, Id"
-        )
-        for row in self._scope.select(sql, trace_ids=trace_ids):
-            finding = finding_from_row(row)
-            found.setdefault(finding.trace_id, []).append(finding)
-        return found
+        return findings_by_trace(self._scope, trace_ids, f"JudgedBy = '{DETECTORS}'")
 
     def load_ledger(self, trace_ids: Sequence[str]) -> dict[str, LedgerEntries]:
         """The latest entries of LLM judges on the subjects of each trace; absent: none."""
@@ -134,26 +125,10 @@ class StoredJudging:
                 found[trace_id] = said
         return found
 
-    def any_joins(self) -> bool:
-        """Whether any trace has keys that lead to others."""
-        return self._joins.any()
-
-    def keep_joins(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
-        """Keep the keys of these traces. Raises RetryableError, StoreError."""
-        self._joins.keep(keys, received_at)
-
-    def tied(self, trace_ids: Sequence[str]) -> set[str]:
-        """Those of these traces that may be one with others."""
-        return self._joins.tied(trace_ids)
-
     def joined_to(self, trace_ids: Sequence[str]) -> dict[str, str]:
         """As part of which trace each was judged, "" for itself; absent: never judged."""
         sql = f"SELECT TraceId, JoinedTo FROM traces FINAL WHERE {_IN_TRACES} AND {JUDGED}"
         return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
-
-    def joined(self, trace_ids: Sequence[str]) -> dict[str, frozenset[str]]:
-        """By trace id: all traces that its keys lead to, its own id among them; absent: none."""
-        return self._joins.partners(trace_ids)
 
     def unjudged(self, version: str, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` (tenant, trace id), of all tenants, the earliest arrival first, that are not finished."""

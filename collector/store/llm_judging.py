@@ -13,10 +13,8 @@ from tracejury.schemas.columns import Row
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.judged_rows import (
     FINDING_COLUMNS,
-    FINDING_SELECT,
     JUDGEMENT_COLUMNS,
     VERDICT_COLUMNS,
-    finding_from_row,
     finding_row,
     judgement_row,
     verdict_row,
@@ -24,23 +22,19 @@ from tracejury.schemas.judged_rows import (
 from tracejury.schemas.llm_rows import AnswerRow, LedgerRow, Spend
 from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 
-from . import install, ledger
+from . import ledger
 from .answers import DAY, StoredAnswers, spend_of_all
-from .client import Store
 from .derived.deriving import derive
 from .detector_opinions import write_opinions
+from .findings import findings_by_trace
 from .inserting import insert_rows, storing
 from .ledger import LedgerKey
-from .scope import TENANT, Scope
+from .scope import Scope
 from .session_deletion import empty_answers
+from .shared_store import SharedStore
 
 PendingRow = LedgerRow
 """A pending entry of the ledger."""
-
-_FINDINGS = f"""
-SELECT {FINDING_SELECT} FROM findings FINAL
-WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND JudgedBy != '{DETECTORS}' ORDER BY FirstSeen, Id
-"""
 
 
 class StoredLlmJudging:
@@ -51,7 +45,12 @@ class StoredLlmJudging:
     """
 
     def __init__(
-        self, store: Store, tenant: str = "", *, answer_age: int = 30 * DAY, clock: Callable[[], int] = time.time_ns
+        self,
+        store: SharedStore,
+        tenant: str = "",
+        *,
+        answer_age: int = 30 * DAY,
+        clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self._store, self._tenant = store, tenant
         self._answer_age, self._clock = answer_age, clock
@@ -110,11 +109,7 @@ class StoredLlmJudging:
 
     def run_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
         """The findings of LLM judges in each trace, of any state; absent: there are none."""
-        found: dict[str, list[Finding]] = {}
-        for row in Scope(self._store, self._tenant).select(_FINDINGS, trace_ids=list(trace_ids)):
-            finding = finding_from_row(row)
-            found.setdefault(finding.trace_id, []).append(finding)
-        return found
+        return findings_by_trace(Scope(self._store, self._tenant), trace_ids, f"JudgedBy != '{DETECTORS}'")
 
     def answer(self, key: str, tenant: str) -> Reply | None:
         """The latest answer under `key` to a tenant that is neither too old nor cut off or withheld."""
@@ -127,10 +122,6 @@ class StoredLlmJudging:
     def spend(self, since_nanos: int) -> list[Spend]:
         """Cost of calls since then, by project, hour (of UTC) and service: caps are of the whole collector."""
         return spend_of_all(self._store, since_nanos)
-
-    def mark_key(self) -> bytes:
-        """The installation's secret key of 32 bytes, made where there is none; every process gets the same."""
-        return install.mark_key(self._store, self._tenant)
 
 
 def _keys(subjects: Sequence[JudgedSubject]) -> Iterator[TraceKey]:

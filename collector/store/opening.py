@@ -14,6 +14,7 @@ from .config import StoreConfig
 from .lists.pending import list_pending
 from .migrate import FIRST, ensure
 from .retention import DAY, Retention
+from .shared_store import SharedStore
 
 RETAINED: Final = (
     "spans",
@@ -54,7 +55,7 @@ SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() A
 """
 
 
-def open_store(config: StoreConfig) -> Store:
+def open_store(config: StoreConfig) -> SharedStore:
     """Open, migrate where that is allowed, and apply retention and fsync; on failure nothing is left open.
 
     Traces that an earlier process has stored and not judged are in lists from then on.
@@ -63,7 +64,7 @@ def open_store(config: StoreConfig) -> Store:
         ConfigError: what the user must mend before it can start.
         RetryableError, StoreError: the store failed.
     """
-    store = Store.open(config.dsn, config)
+    store = SharedStore.open(config.dsn, config)
     try:
         store.is_new = any(name.startswith(FIRST) for name in ensure(store, allowed=config.migrate))
         apply_settings(store)

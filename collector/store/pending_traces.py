@@ -14,7 +14,7 @@ from typing import Final
 
 from tracejury.processors.assemble import TraceKey
 
-from .tenant import TENANT
+from .scope import TENANT
 
 AFTER: Final = 1_000_000_000
 """Nanoseconds after its first commit for which a trace may wait without a row."""

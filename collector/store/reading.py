@@ -18,7 +18,7 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import Verdict
 
 from .client import Store
-from .findings import read_finding
+from .findings import findings_by_trace, read_finding
 from .lists.findings import HOLDS, sure, thresholds
 from .lists.latest import FINDINGS, TRACES, Asked, latest, narrowed
 from .lists.names import is_whole, short
@@ -90,15 +90,7 @@ class StoredReading:
 
     def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
         """The findings of detectors and judges in each trace, of any state."""
-        found: dict[str, list[Finding]] = {}
-        sql = (
-            f"SELECT {FINDING_SELECT} FROM findings FINAL PREWHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "
-            "ORDER BY FirstSeen, Id"
-        )
-        for row in self._scope.select(sql, trace_ids=trace_ids):
-            finding = read_finding(row)
-            found.setdefault(finding.trace_id, []).append(finding)
-        return found
+        return findings_by_trace(self._scope, trace_ids, read=read_finding)
 
     def load_verdicts(self, trace_ids: Sequence[str]) -> dict[str, list[Verdict]]:
         """The latest verdict of each judge on each subject, by trace id."""

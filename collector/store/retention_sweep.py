@@ -11,10 +11,10 @@ from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import Task, Worker
 from tracejury.processors.assemble import SECOND
 
-from .client import Store
 from .dead_letter import DeadLetterFolder
 from .deletion import Deletion
 from .retention import DAY, Retention, expired
+from .shared_store import SharedStore
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +38,7 @@ class RetentionSweep:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         deletion_of: Callable[[str], Deletion],
         dead_letters: DeadLetterFolder,
         clock: Callable[[], int] = time.time_ns,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from .client import Store
-from .tenant import TENANT
 
-__all__ = ["TENANT", "Scope"]
+TENANT: Final = "tenant = {tenant:String}"
+"""The condition that a query must have once for each table it reads."""
 
 
 @dataclass(frozen=True, slots=True)

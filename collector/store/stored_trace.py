@@ -32,7 +32,7 @@ def stored_trace(
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    ids = sorted(judging.joined([trace_id]).get(trace_id, {trace_id}))
+    ids = sorted(judging.joins.with_partners(trace_id))
     kept: dict[str, list[NormalizedSpan]] = {}
     states: dict[str, TraceState] = {}
     newest: dict[str, int] = {}

@@ -15,10 +15,10 @@ from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, Outcome
 
-from .client import Store
 from .inserting import insert_rows, storing
 from .judging import StoredJudging
 from .scope import TENANT, Scope
+from .shared_store import SharedStore
 from .stored_trace import stored_trace
 
 LOST: Final = 3600 * SECOND
@@ -70,7 +70,7 @@ class StoredTexts:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         config: AssemblerConfig | None = None,
         ours: Callable[[Span], bool] = lambda _span: False,
         clock: Callable[[], int] = time.time_ns,

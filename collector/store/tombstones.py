@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Final, Protocol
+from collections.abc import Collection, Iterable
+from typing import Final
 
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.batch import Batch
 
+from .client import Store
+
 _KNOWN: Final = "SELECT tenant, TraceId, max(Until) FROM deletions WHERE Until > {now:UInt64} GROUP BY tenant, TraceId"
-
-
-class Rows(Protocol):
-    """What reads rows."""
-
-    def rows(self, sql: str, parameters: dict[str, Any]) -> list[Sequence[Any]]:
-        """All rows of a SELECT."""
 
 
 class Tombstones:
@@ -32,7 +27,7 @@ class Tombstones:
     def __len__(self) -> int:
         return len(self._until)
 
-    def load(self, store: Rows, now: int) -> None:
+    def load(self, store: Store, now: int) -> None:
         """Read those that still hold. Raises RetryableError, StoreError."""
         found = {(tenant, trace): until for tenant, trace, until in store.rows(_KNOWN, {"now": now})}
         with self._lock:

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from .client import Store
 from .lists.pending import list_pending
 from .scope import TENANT, Scope
 from .session_deletion import SessionName, delete_sessions, empty_answers
+from .shared_store import SharedStore
 
 PAGE: Final = 500
 """Traces that are deleted together."""
@@ -77,7 +77,7 @@ class TraceDeleter:
     Methods raise RetryableError for what may pass, else StoreError.
     """
 
-    def __init__(self, store: Store, tenant: str = "", clock: Callable[[], int] = time.time_ns) -> None:
+    def __init__(self, store: SharedStore, tenant: str = "", clock: Callable[[], int] = time.time_ns) -> None:
         self._store, self._scope, self._tenant, self._clock = store, Scope(store, tenant), tenant, clock
 
     def known(self, trace_id: str, *, labels: bool = False) -> bool:

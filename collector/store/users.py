@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .client import Store
 from .lists.pending import list_pending
 from .scope import TENANT, Scope
+from .shared_store import SharedStore
 
 # OpenInference has one attribute with JSON for what an application says of itself.
 _NAMED: Final = """arrayConcat(arrayMap(key -> {attributes}[key], {{keys:Array(String)}}),
@@ -34,7 +34,7 @@ _OF_OTHERS: Final = " UNION DISTINCT ".join(
 class StoredUsers:
     """One tenant's users. `keys`: the attributes that name one. Raises RetryableError, StoreError."""
 
-    def __init__(self, store: Store, keys: Sequence[str], tenant: str = "") -> None:
+    def __init__(self, store: SharedStore, keys: Sequence[str], tenant: str = "") -> None:
         self._store, self._keys, self._scope = store, list(keys), Scope(store, tenant)
 
     def traces_of(self, users: Sequence[str]) -> list[str]:

@@ -20,10 +20,10 @@ from tracejury.schemas.batch import Batch
 from tracejury.schemas.config_base import MIB
 from tracejury.schemas.errors import OverloadedError, RetryableError
 
-from .client import Store
 from .committer import Committed, Committer, Hearer, Outcome, WriterCounters
 from .config import WriterConfig
 from .dead_letter import DeadLetterFolder
+from .shared_store import SharedStore
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class GroupCommitWriter:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         config: WriterConfig | None = None,
         hearer: Hearer | None = None,
         *,

@@ -19,9 +19,9 @@ import time
 from store_parts import a_span
 
 from tracejury.collector.store import opening
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.batch import Batch
 
@@ -51,7 +51,7 @@ def main() -> None:
 
 async def run(dsn: str, config: StoreConfig, seconds: float, senders: int) -> tuple[float, float, float]:
     """Submit for so long: spans a second, milliseconds of the median and of the 99th percentile."""
-    store = Store.open(dsn, config)
+    store = SharedStore.open(dsn, config)
     migrate(store)
     opening.apply_settings(store)
     writer = GroupCommitWriter(store)

@@ -31,13 +31,13 @@ from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists.pending import list_pending
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.listing import Sort
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
@@ -91,7 +91,7 @@ def fill(folder: str, spans: int) -> None:
     store.close()
 
 
-def cases(store: Store) -> dict[str, Callable[[], object]]:
+def cases(store: SharedStore) -> dict[str, Callable[[], object]]:
     """The queries of the store, by name."""
     judging, reading, errors = StoredJudging(store), StoredReading(store), StoredErrors(store)
     latest, traces = ErrorQuery(SURE, 100), TraceQuery(SURE, 100)

@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 
 from store_parts import a_judged_subject
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.ledger import LedgerQuery
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Subject, SubjectKind
@@ -65,7 +65,7 @@ def subjects(base: int, count: int, now: int) -> list[JudgedSubject]:
     return made
 
 
-def measure(store: Store, now: int) -> None:
+def measure(store: SharedStore, now: int) -> None:
     """Print a line a question."""
     panel, ledger = StoredLlmJudging(store), StoredLedger(store)
     keys = [row[0] for row in store.rows(f"SELECT Key FROM answers LIMIT {ROUNDS}")]
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, default=100_000)
     args = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        store = Store.open(f"chdb://{folder}/db", StoreConfig(retention_days=None))
+        store = SharedStore.open(f"chdb://{folder}/db", StoreConfig(retention_days=None))
         migrate(store)
         now = time.time_ns()
         store.command(FILL_WORDS, {"runs": args.runs, "now": now, "judges": list(JUDGES)})

@@ -17,11 +17,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 
 SPANS_PER_TRACE = 40
@@ -129,14 +129,14 @@ def timed(query: Callable[[int], object], i: int) -> float:
     return round((time.perf_counter() - started) * 1e3, 2)
 
 
-def column(store: Store, sql: str) -> list[str]:
+def column(store: SharedStore, sql: str) -> list[str]:
     """The first column of a result."""
     return [row[0] for row in store.rows(sql)]
 
 
-def open_store(folder: str) -> Store:
+def open_store(folder: str) -> SharedStore:
     """The store in that folder."""
-    return Store.open(f"chdb://{Path(folder).resolve()}", StoreConfig(retention_days=None))
+    return SharedStore.open(f"chdb://{Path(folder).resolve()}", StoreConfig(retention_days=None))
 
 
 def main() -> None:

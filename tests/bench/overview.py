@@ -28,10 +28,10 @@ from served_api import served
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 
 # Findings come a second after their spans, as many of each trace at the span "c" that is stored for it.
@@ -56,9 +56,9 @@ PAGES = (
 )  # fmt: skip
 
 
-def open_store(folder: str) -> Store:
+def open_store(folder: str) -> SharedStore:
     """The store, in which nothing expires."""
-    return Store.open(f"chdb://{folder}/db", StoreConfig(retention_days=None))
+    return SharedStore.open(f"chdb://{folder}/db", StoreConfig(retention_days=None))
 
 
 def fill(folder: str, traces: int, days: int) -> None:

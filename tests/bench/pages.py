@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from large_trace import large_trace
 from trace_pages import TOOL, TRACE_ID, Pages, a_span, failing_run, trace_pages
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.shared_store import SharedStore
 
 PER_ARRIVAL = 500
 HUGE = 20_000_000
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=20)
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        store = Store.open(f"chdb://{folder}/db", StoreConfig(retention_days=None))
+        store = SharedStore.open(f"chdb://{folder}/db", StoreConfig(retention_days=None))
         migrate(store)
         with trace_pages(store) as pages:
             measure(pages, args.spans, args.rounds)

@@ -11,9 +11,9 @@ import yaml
 from dashboards import DEPLOY, dashboards, sql, targets
 from store_parts import a_finding, a_judged_subject, a_judged_trace, a_run, a_span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.llm_rows import ANSWER_COLUMNS
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.verdicts import Outcome, SubjectKind, TraceSpend
@@ -65,7 +65,7 @@ def test_provisioning_names_what_there_is() -> None:
 
 
 @pytest.fixture
-def filled(store: Store) -> tuple[Store, int]:
+def filled(store: SharedStore) -> tuple[SharedStore, int]:
     """A trace of now with two findings, a verdict, a run without a score, and a call that cost something."""
     now = time.time_ns()
     second = 10**9
@@ -95,7 +95,7 @@ def filled(store: Store) -> tuple[Store, int]:
 
 @pytest.mark.store
 @pytest.mark.parametrize("service", ["", "shop"])
-def test_every_query_runs_and_finds_what_is_there(filled: tuple[Store, int], service: str) -> None:
+def test_every_query_runs_and_finds_what_is_there(filled: tuple[SharedStore, int], service: str) -> None:
     """With Grafana's macros expanded: rows in the time, a time first where it is a series; none of another service."""
     store, now = filled
     board = dashboards()[CLICKHOUSE]
@@ -116,7 +116,7 @@ def test_every_query_runs_and_finds_what_is_there(filled: tuple[Store, int], ser
 
 @pytest.mark.store
 @pytest.mark.parametrize("name", ["\\' OR 1=1 --", "a\\", "it's", "a,b) OR (1", "x&var-service=y", "ü %27 +\n", "${x}"])
-def test_a_service_may_be_called_anything(store: Store, name: str) -> None:
+def test_a_service_may_be_called_anything(store: SharedStore, name: str) -> None:
     """Names come out of spans: what is chosen is found, under that very name, and is no SQL."""
     now = time.time_ns()
     spans = [
@@ -133,7 +133,7 @@ def test_a_service_may_be_called_anything(store: Store, name: str) -> None:
 
 
 @pytest.mark.store
-def test_variables_find_their_values(filled: tuple[Store, int]) -> None:
+def test_variables_find_their_values(filled: tuple[SharedStore, int]) -> None:
     """The database of the store, and its services."""
     store, now = filled
     board = dashboards()[CLICKHOUSE]
@@ -147,7 +147,7 @@ def test_variables_find_their_values(filled: tuple[Store, int]) -> None:
 
 
 @pytest.mark.store
-def test_the_figures_are_those_of_the_store(filled: tuple[Store, int]) -> None:
+def test_the_figures_are_those_of_the_store(filled: tuple[SharedStore, int]) -> None:
     """A few of the panels, value by value."""
     store, now = filled
     found = {t: target["rawSql"] for t, target in targets(dashboards()[CLICKHOUSE])}

@@ -11,10 +11,10 @@ from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
 from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.judging.pipeline import Selector
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.collector.worker.spill_files import SpillFiles
@@ -79,7 +79,7 @@ class Bench:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         suite: Suite | None = None,
         reading: StoredJudging | None = None,
         config: AssemblerConfig | None = None,

@@ -10,9 +10,9 @@ from naive_label_queue import QueuedRun
 from store_parts import a_finding, a_judged_subject, a_judged_trace, a_run
 
 from tracejury.collector.labels.stored_labels import StoredLabels
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
@@ -21,7 +21,7 @@ from tracejury.schemas.verdicts import Subject, SubjectKind
 class StoredWorld:
     """Runs in the real store."""
 
-    store: Store
+    store: SharedStore
     judged_at: int = 0
 
     @property

@@ -10,8 +10,8 @@ from typing import Any
 from store_parts import a_finding, a_judged_trace, a_run
 from trajectories import fixture_spans, normalise_all
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.texts import StoredTexts, text_of
 from tracejury.processors.searchable import searchable, searched
 from tracejury.schemas.findings import Finding, FindingState
@@ -117,7 +117,7 @@ class Listed:
         return ("p", "planner", "manager", self.model), ("h", self.helper, "sub-agent", "")
 
 
-def store_all(store: Store, traces: Sequence[Listed]) -> None:
+def store_all(store: SharedStore, traces: Sequence[Listed]) -> None:
     """Store them, with their errors and texts."""
     StoredJudging(store).save([t.judged for t in traces])
     StoredTexts(store).keep([text for t in traces if (text := text_of(t.judged))])

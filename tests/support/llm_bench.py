@@ -20,8 +20,8 @@ from tracejury.collector.judging.llm.run_selector import RunSelector
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.llm.verification import Verifier, Verify
 from tracejury.collector.judging.llm.windows import Windows
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.llm.case import Deliberation, Stage
@@ -135,7 +135,7 @@ class LlmBench(WorkerBench):
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         script: Callable[[Prompt], str] = answer,
         *,
         policy: Policy | None = None,

@@ -6,8 +6,8 @@ from typing import Any
 
 from listed_traces import Listed
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.queries.measures import MeasuredPack, PackMeasure
 from tracejury.schemas.trajectory import TraceState
@@ -59,7 +59,7 @@ def a_value(judge: str, subject: Subject, part: float | None, of: float = 1, **c
     return Verdict(**{"raw": fields["value"]} | fields | changes)
 
 
-def save(store: Store, *verdicts: Verdict, received: int, judged_at: int = 1) -> None:
+def save(store: SharedStore, *verdicts: Verdict, received: int, judged_at: int = 1) -> None:
     """Store verdicts with their ledger entries."""
     judgements = tuple(
         Judgement(

@@ -23,9 +23,9 @@ from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.llm.verification import Verifier
 from tracejury.collector.judging.model.config import LlmConfig
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.llm.client import Client, Prompt
 from tracejury.judges.llm.criteria import load_set
@@ -171,7 +171,7 @@ class PackBench(WorkerBench):
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         checker: FairChecker | None = None,
         *,
         client: Client | None = None,

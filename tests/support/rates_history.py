@@ -13,10 +13,10 @@ from store_parts import a_finding, a_judged_trace, a_run, a_span
 from tracejury.collector.judging.detect.judge_traces import standing
 from tracejury.collector.judging.pipeline import compare
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.rederiving import rederive
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.checks import ItemAnswer
@@ -57,7 +57,7 @@ class KilledError(Exception):
     """The process dies here."""
 
 
-class MortalStore(Store):
+class MortalStore(SharedStore):
     """The real store, which dies when something is next written to, or deleted from, `dies_at`."""
 
     dies_at = ""
@@ -167,7 +167,7 @@ class World:
     def restart(self) -> None:
         """What was only in memory is gone."""
         self.store.close()
-        self.store = MortalStore.open(self.dsn, self.store.config)  # type: ignore[assignment]
+        self.store = MortalStore.open(self.dsn, self.store.config)
         self._begin()
 
     def judge(self, trace: int, *, hour: int, state: TraceState, claims: Sequence[int], **about: Any) -> None:

@@ -22,9 +22,9 @@ from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.otlp.receiver.ports import bind
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.architectures import StoredArchitectures
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.inserting import insert_rows
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.web.change_feed import ChangeFeed
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.normalize import normalize
@@ -136,7 +136,7 @@ class WatchedReader(StoredReader):
     ledger: Any
 
     @classmethod
-    def over(cls, store: Store, packs: Callable[[], Sequence[MeasuredPack]] = tuple) -> WatchedReader:
+    def over(cls, store: SharedStore, packs: Callable[[], Sequence[MeasuredPack]] = tuple) -> WatchedReader:
         """Nothing was asked of it yet."""
         reader = cls(store, AssemblerConfig(), *parts_of_a_reader(store, now, packs), now)
         reader.architectures = StoredArchitectures(store, clock=count(NOW).__next__)  # the last one holds
@@ -186,7 +186,7 @@ class Judge:
 class Api:
     """API and pages over the real store, and what stands behind them."""
 
-    store: Store
+    store: SharedStore
     reader: WatchedReader
     judge: Judge
     problems: list[str]
@@ -323,7 +323,7 @@ def _span(told: TraceRow, span_id: str) -> Span:
 
 
 @contextmanager
-def api_over(store: Store) -> Iterator[Api]:
+def api_over(store: SharedStore) -> Iterator[Api]:
     """The API, empty, on a port of its own."""
     packs: list[MeasuredPack] = []
     reader, judge, problems, status = WatchedReader.over(store, lambda: packs), Judge(), list[str](), [JudgesStatus()]

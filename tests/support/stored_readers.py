@@ -12,14 +12,14 @@ from tracejury.collector.queries.measures import StoredMeasures
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.label_calibration import LabelCalibration
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.measures import MeasuredPack
 
 
 def parts_of_a_reader(
-    store: Store, clock: Callable[[], int], packs: Callable[[], Sequence[MeasuredPack]], tenant: str = ""
+    store: SharedStore, clock: Callable[[], int], packs: Callable[[], Sequence[MeasuredPack]], tenant: str = ""
 ) -> tuple[StoredLabels, StoredRates, TenantCalibrations, StoredMeasures]:
     """Labels, rates, calibrations and measures of a tenant."""
     labels = StoredLabels(store, tenant)
@@ -31,7 +31,7 @@ def parts_of_a_reader(
 
 
 def stored_reader(
-    store: Store,
+    store: SharedStore,
     config: AssemblerConfig,
     clock: Callable[[], int] = time.time_ns,
     packs: Callable[[], Sequence[MeasuredPack]] = tuple,

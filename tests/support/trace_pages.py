@@ -17,8 +17,8 @@ from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
 from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.judges.registry import default_suite
@@ -39,7 +39,7 @@ MANAGER, PLAN, CALL, TOOL, ANSWER = (f"{n:016x}" for n in range(1, 6))
 class Pages:
     """What a test sees of it. `put` stores and judges; the clock is the test's, `now` in unix nanos."""
 
-    store: Store
+    store: SharedStore
     reader: StoredReader
     judging: DetectWorker
     inbox: Inbox
@@ -87,7 +87,7 @@ class Pages:
 
 
 @contextmanager
-def trace_pages(store: Store, settings: RuleSettings = NO_SETTINGS) -> Iterator[Pages]:
+def trace_pages(store: SharedStore, settings: RuleSettings = NO_SETTINGS) -> Iterator[Pages]:
     """Pages over that store; `settings`: of detectors."""
     listeners, inbox = Listeners(), Inbox(1 << 30)
     now: list[Pages] = []

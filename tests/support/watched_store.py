@@ -9,13 +9,13 @@ from typing import Any
 
 from store_parts import TRACE_ID, a_span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.batch import Batch
 
 
-class WatchedStore(Store):
+class WatchedStore(SharedStore):
     """The real store; inserts of spans are counted, and wait while `gate` is shut.
 
     `faults`: what the insert of that number (from 0) raises instead.
@@ -40,7 +40,7 @@ def batch(number: int, *, text: str = "", size: int = 1, spans: int = 1) -> Batc
     return Batch([a_span(span_id=f"{number:08x}{n:08x}", name=text) for n in range(spans)], (), size)
 
 
-def stored(store: Store) -> set[int]:
+def stored(store: SharedStore) -> set[int]:
     """The numbers of the batches of which spans are stored."""
     spans, _ = StoredJudging(store).load_spans([TRACE_ID]).get(TRACE_ID, ([], []))
     return {int(s.span_id[:8], 16) for s in spans}

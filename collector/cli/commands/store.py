@@ -12,7 +12,7 @@ import click
 from .store_backup import backup_command, restore_command
 
 if TYPE_CHECKING:
-    from tracejury.collector.store.client import Store
+    from tracejury.collector.store.shared_store import SharedStore
 
 _dsn = click.option(
     "--store", "dsn", default="chdb:///./.tracejury/db", show_default=True, metavar="DSN", help="The store."
@@ -84,13 +84,13 @@ def repair_command(*, dsn: str, gives_up: bool) -> None:
 
 
 @contextmanager
-def _opened(dsn: str) -> Iterator[Store]:
-    from tracejury.collector.store.client import Store
+def _opened(dsn: str) -> Iterator[SharedStore]:
     from tracejury.collector.store.dsn import parse_dsn
     from tracejury.collector.store.migrate import require_migrated
+    from tracejury.collector.store.shared_store import SharedStore
 
     parse_dsn(dsn).check_folder()
-    store = Store.open(dsn)
+    store = SharedStore.open(dsn)
     try:
         require_migrated(store)
         yield store

@@ -81,13 +81,13 @@ def _of_store(dsn: str, folder: str, name: str) -> BackupJson:
     """Raises ConfigError: a collector uses it, or it is not there."""
     from tracejury.collector.queries.present_backup import present_backup
     from tracejury.collector.store.backup import Backups
-    from tracejury.collector.store.client import Store
     from tracejury.collector.store.config import StoreConfig, WriterConfig
     from tracejury.collector.store.dsn import parse_dsn
+    from tracejury.collector.store.shared_store import SharedStore
 
     os.umask(PRIVATE)
     parse_dsn(dsn).check_folder()
-    store = Store.open(dsn, StoreConfig(dsn=dsn, backups=folder))
+    store = SharedStore.open(dsn, StoreConfig(dsn=dsn, backups=folder))
     try:
         return present_backup(Backups(store, spare_bytes=WriterConfig().min_free_bytes).make(name))
     finally:

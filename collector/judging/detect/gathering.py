@@ -89,7 +89,7 @@ class Gathering:
         keys = {t.key: own for t in traces if (own := join_keys(t.spans.values()) - {f"trace:{t.key[1]}"})}
         for tenant, ids in _by_tenant(keys).items():
             leading = {trace_id: keys[tenant, trace_id] for trace_id in ids}
-            self.store.of(tenant).keep_joins(leading, max(t.received_through for t in traces))
+            self.store.of(tenant).joins.keep(leading, max(t.received_through for t in traces))
             self._joins[tenant] = True
         return set(keys)
 
@@ -99,17 +99,17 @@ class Gathering:
         for tenant, ids in _by_tenant(t.key for t in traces).items():
             store = self.store.of(tenant)
             if tenant not in self._joins:
-                self._joins[tenant] = store.any_joins()
+                self._joins[tenant] = store.joins.any()
             if self._joins[tenant]:
-                tied |= {(tenant, trace_id) for trace_id in store.tied(ids)}
+                tied |= {(tenant, trace_id) for trace_id in store.joins.tied(ids)}
         return tied
 
     def _group_of(self, trace: OpenTrace, due: Sequence[OpenTrace], now: int) -> tuple[OpenTrace, ...]:
         """A tied trace with those that may be one with it; those that are not held here are read for the moment."""
         tenant, trace_id = trace.key
         store = self.store.of(tenant)
-        together = store.joined([trace_id]).get(trace_id)
-        if together is None:
+        together = store.joins.with_partners(trace_id)
+        if len(together) == 1:
             return (trace,)
         self.before_reading({(tenant, t) for t in together})
         members = [trace]

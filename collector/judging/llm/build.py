@@ -17,8 +17,9 @@ from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.judging.model.ready import check_ready
 from tracejury.collector.judging.pipeline import Judge
 from tracejury.collector.store.architectures import StoredArchitectures
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.collector.worker.loop_runner import LoopRunner
@@ -93,7 +94,7 @@ class LlmJudging:
 
 
 def build_llm_judging(
-    store: Store,
+    store: SharedStore,
     config: LlmConfig,
     assembler: AssemblerConfig,
     telemetry: Telemetry,
@@ -130,7 +131,7 @@ def build_llm_judging(
     @asynccontextmanager
     async def open_judges(runner: LoopRunner) -> AsyncIterator[Judges]:
         budget = await retry_until_available(lambda: spent(clock()))
-        secret = await retry_until_available(kept.mark_key)
+        secret = await retry_until_available(lambda: mark_key(store))
         shared: dict[str, Any] = {"answers": kept, "budget": budget, "secret": secret, "clock": clock}
         async with open_model(config, **shared) as model, open_verifier(config, model, **shared) as verifier:
             worker.health.started(model.llm.missing_keys)

@@ -6,11 +6,11 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.over_budget import OverBudgetSubject, over_budget, over_budget_count
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.processors.assemble import AssemblerConfig, TraceKey
 from tracejury.schemas.findings import LIVE, Finding
@@ -31,7 +31,7 @@ class StoredCases:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         config: AssemblerConfig,
         ours: Callable[[Span], bool],
         clock: Callable[[], int] = time.time_ns,

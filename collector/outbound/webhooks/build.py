@@ -12,8 +12,8 @@ from functools import partial
 from urllib.parse import urlsplit
 
 from tracejury.collector.otlp.client.client_tls import ClientTls
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.deliveries import StoredDeliveries
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.config_base import VARIABLE
@@ -106,7 +106,10 @@ class Webhooks:
 
 
 def build_webhooks(
-    store: Store, configs: Sequence[WebhookConfig], telemetry: Telemetry, clock: Callable[[], int] = time.time_ns
+    store: SharedStore,
+    configs: Sequence[WebhookConfig],
+    telemetry: Telemetry,
+    clock: Callable[[], int] = time.time_ns,
 ) -> Webhooks:
     """All webhooks of the configuration over an open store.
 

@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from typing import Final
 
 from tracejury.collector.store import ledger
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
+from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.outlines import StoredOutlines
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.processors.trace_outline import LARGE, RunOutline, TraceOutline, from_json, outline_of
@@ -50,7 +51,7 @@ class StoredTraceQueries:
 
     def __init__(
         self,
-        store: Store,
+        store: SharedStore,
         config: AssemblerConfig,
         clock: Callable[[], int],
         recent: RecentTraces | None = None,
@@ -91,7 +92,7 @@ class StoredTraceQueries:
 
     def count_spans(self, trace_id: str) -> int:
         """One look-up by id."""
-        ids = StoredJudging(self._store, self._tenant).joined([trace_id]).get(trace_id, {trace_id})
+        ids = StoredJoins(self._store, self._tenant).with_partners(trace_id)
         sql = f"SELECT uniqExact(SpanId) FROM spans WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
         return int(self._scope.select(sql, trace_ids=sorted(ids))[0][0])
 
@@ -179,7 +180,7 @@ class StoredTraceQueries:
 
     def _newest(self, trace_id: str) -> Mapping[str, int]:
         """Of the trace and those that it may be one with; empty where there is no such trace."""
-        ids = StoredJudging(self._store, self._tenant).joined([trace_id]).get(trace_id, frozenset({trace_id}))
+        ids = StoredJoins(self._store, self._tenant).with_partners(trace_id)
         newest = StoredOutlines(self._store, self._tenant).newest(sorted(ids))
         return newest if trace_id in newest else {}
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.inserting import insert_rows
 from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.columns import Row
@@ -59,7 +59,7 @@ class _Step:
 
 
 def derive(
-    store: Store,
+    store: SharedStore,
     keys: Iterable[TraceKey],
     said: Sequence[tuple[Judgement, TraceState]] = (),
     in_memory: Mapping[TraceKey, tuple[JudgedTrace, Row]] = MappingProxyType({}),
@@ -112,7 +112,7 @@ def derive(
             known.pop(key, None)
 
 
-def _read(store: Store, tenant: str, wanted: set[str], said: Sequence[tuple[Judgement, TraceState]]) -> _Step:
+def _read(store: SharedStore, tenant: str, wanted: set[str], said: Sequence[tuple[Judgement, TraceState]]) -> _Step:
     loading = Loading(store, tenant, said)
     while True:  # what these are joined to has changed with them, and what they were joined to before
         facts = loading.facts(wanted)

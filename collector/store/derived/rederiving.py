@@ -12,6 +12,7 @@ from typing import Final
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.inserting import insert_rows, storing
 from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import RetryableError
 
 from .deriving import derive
@@ -39,7 +40,7 @@ def require_derived(store: Store, tenant: str) -> None:
         raise RetryableError("error rates are still being made of what was stored before", retry_after=5.0)
 
 
-def rederive(store: Store, clock: Callable[[], int] = time.time_ns) -> Iterator[int]:
+def rederive(store: SharedStore, clock: Callable[[], int] = time.time_ns) -> Iterator[int]:
     """Derive what is left, page by page; gives how many traces each page had. Raises RetryableError, StoreError."""
     for tenant, after, since in store.rows(_LEFT):
         scope = Scope(store, tenant)
@@ -57,7 +58,7 @@ def rederive(store: Store, clock: Callable[[], int] = time.time_ns) -> Iterator[
         _note(store, tenant, after, since, 1, clock())
 
 
-def _derive(store: Store, tenant: str, trace_ids: list[str]) -> None:
+def _derive(store: SharedStore, tenant: str, trace_ids: list[str]) -> None:
     with storing("errors"), store.deletions.writing(), store.derivation:
         derive(store, [(tenant, trace_id) for trace_id in trace_ids])
 

@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.pending_traces import AFTER, JUDGED, MOST
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.unjudged import finished_until
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import Task, Worker
@@ -91,7 +91,7 @@ LIMIT {{limit:UInt64}}
 """
 
 
-def list_pending(store: Store, before: int = 2**63 - 1) -> None:
+def list_pending(store: SharedStore, before: int = 2**63 - 1) -> None:
     """Give a row to every trace with spans committed before then (unix nanos) that has none.
 
     Raises RetryableError, StoreError: the store cannot be written to; it is tried again the next time.
@@ -117,7 +117,7 @@ def list_pending(store: Store, before: int = 2**63 - 1) -> None:
             raise
 
 
-def pending_worker(store: Store, clock: Callable[[], int] = time.time_ns) -> Worker[None, None]:
+def pending_worker(store: SharedStore, clock: Callable[[], int] = time.time_ns) -> Worker[None, None]:
     """Gives rows to traces that wait; not started."""
     outage = OutageLog("rows of traces that are not judged yet", "wait for the store", "are written again", clock)
     task = Task(lambda: list_pending(store, clock() - AFTER))

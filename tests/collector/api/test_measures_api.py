@@ -17,7 +17,7 @@ from stored_readers import stored_reader
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.cli.root import root
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.measures import MeasureQuery
 
@@ -31,7 +31,7 @@ def run(url: str, *args: str) -> Result:
 
 
 @pytest.fixture
-def measured(store: Store) -> Iterator[str]:
+def measured(store: SharedStore) -> Iterator[str]:
     """The address of an API over two sessions of two versions."""
     for number, session, version, states in ((1, "s1", "1", 0.5), (2, HOSTILE, "2", 1.0)):
         store_all(store, [Listed(number, session=session, version=version, received=NOW - HOUR)])

@@ -16,9 +16,9 @@ from served_api import KNOWN, NOW, PLAIN, Api, row
 from store_parts import a_span
 
 from tracejury.collector.cli.root import root
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.lists.prefixes import session_ids_from, trace_ids_from
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
 
@@ -105,7 +105,7 @@ def test_judging_and_deleting_by_a_beginning(tmp_path: Path) -> None:
 
 
 @pytest.mark.store
-def test_ids_by_their_beginning(store: Store) -> None:
+def test_ids_by_their_beginning(store: SharedStore) -> None:
     """In order, bounded, of one tenant, also of traces that were not judged yet; by the sort key."""
     store_all(store, [Listed(n, session=f"talk/{n % 3}") for n in range(1, 9)])
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span(trace_id="fe" * 16)], NOW))

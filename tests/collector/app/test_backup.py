@@ -173,9 +173,9 @@ def test_of_an_older_version(tmp_path: Path) -> None:
     script = """
 from pathlib import Path
 from tracejury.collector.store.backup import Backups
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.migrate import migrate, migrations
-store = Store.open("chdb:///./old/db")
+store = SharedStore.open("chdb:///./old/db")
 migrate(store, migrations()[:12])
 Backups(store).make("old")
 store.close()

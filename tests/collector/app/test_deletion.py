@@ -11,9 +11,9 @@ from store_parts import a_finding, a_judged_subject
 
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.annotations import Annotation
 from tracejury.schemas.llm_rows import AnswerRow
@@ -32,16 +32,16 @@ LABEL = Annotation(
 )
 
 
-def begins_anew(store: Store) -> None:
+def begins_anew(store: SharedStore) -> None:
     """What is sent again of a deleted trace begins it anew from now on."""
     store.config = store.config.model_copy(update={"tombstone_days": 0})
 
 
-def deletion(store: Store, bench: Bench) -> Deletion:
+def deletion(store: SharedStore, bench: Bench) -> Deletion:
     return Deletion(store, bench.judging, clock=lambda: bench.now)
 
 
-def rows_of(store: Store, trace_id: str) -> dict[str, int]:
+def rows_of(store: SharedStore, trace_id: str) -> dict[str, int]:
     """How many rows each table has of a trace; those without any, and the note that it was deleted, are left out."""
     tables = store.rows(
         "SELECT table FROM system.columns WHERE database = currentDatabase() AND name = 'TraceId' "
@@ -55,7 +55,7 @@ def rows_of(store: Store, trace_id: str) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def judged(store: Store) -> Bench:
+def judged(store: SharedStore) -> Bench:
     """Two traces of one service, judged to their end, one of them by an LLM judge and by a person, too."""
     bench = Bench(store)
     bench.commit(span("1", output="boom"), span("1", output="boom", trace_id=OTHER))
@@ -69,7 +69,7 @@ def judged(store: Store) -> Bench:
     return bench
 
 
-def test_all_of_a_trace_goes_and_nothing_of_another(store: Store) -> None:
+def test_all_of_a_trace_goes_and_nothing_of_another(store: SharedStore) -> None:
     """In every table; what a call to a model cost stays in the day's spend, what it answered does not."""
     bench = judged(store)
     StoredRates(store).ask(EVER)
@@ -84,7 +84,7 @@ def test_all_of_a_trace_goes_and_nothing_of_another(store: Store) -> None:
     assert answer.unjudged.counts == dict(expected(store, EVER, ()).unjudged)
 
 
-def test_labels_go_only_when_told(store: Store) -> None:
+def test_labels_go_only_when_told(store: SharedStore) -> None:
     """They are somebody's work."""
     begins_anew(store)
     bench = judged(store)
@@ -95,7 +95,7 @@ def test_labels_go_only_when_told(store: Store) -> None:
     assert StoredLabels(store).of_traces([TRACE]) == {}
 
 
-def test_labels_of_a_trace_that_is_gone(store: Store) -> None:
+def test_labels_of_a_trace_that_is_gone(store: SharedStore) -> None:
     """They go as well when told, whether the trace was deleted or has expired."""
     bench = judged(store)
     deletion(store, bench).delete(DeleteQuery(trace_id=TRACE))
@@ -105,7 +105,7 @@ def test_labels_of_a_trace_that_is_gone(store: Store) -> None:
     assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE, labels=True)).traces == 0
 
 
-def test_an_open_trace_is_forgotten(store: Store) -> None:
+def test_an_open_trace_is_forgotten(store: SharedStore) -> None:
     """What the judging thread holds of it is not judged to its end, nor written again."""
     bench = Bench(store)
     bench.commit(span("2", "1", "boom"))
@@ -117,7 +117,7 @@ def test_an_open_trace_is_forgotten(store: Store) -> None:
     assert rows_of(store, TRACE) == {}
 
 
-def test_what_waits_to_be_judged_goes_too(store: Store) -> None:
+def test_what_waits_to_be_judged_goes_too(store: SharedStore) -> None:
     """Committed before the deletion, heard of after it; what another trace sent along stays."""
     bench = Bench(store)
     bench.commit(span("2", "1", "boom"), span("1", output="boom", trace_id=OTHER))
@@ -127,7 +127,7 @@ def test_what_waits_to_be_judged_goes_too(store: Store) -> None:
     assert rows_of(store, OTHER)["findings"] == 1
 
 
-def test_what_arrives_later_begins_the_trace_anew(store: Store) -> None:
+def test_what_arrives_later_begins_the_trace_anew(store: SharedStore) -> None:
     """Of what was deleted nothing comes back, not even its findings' first sight."""
     begins_anew(store)
     bench = judged(store)
@@ -139,7 +139,7 @@ def test_what_arrives_later_begins_the_trace_anew(store: Store) -> None:
     assert rows_of(store, TRACE)["spans"] == 1
 
 
-def test_what_a_judge_says_of_it_afterwards_is_not_stored(store: Store) -> None:
+def test_what_a_judge_says_of_it_afterwards_is_not_stored(store: SharedStore) -> None:
     """A hearing that was under way looked at what is gone; one of what came later counts."""
     begins_anew(store)
     bench = judged(store)
@@ -152,7 +152,7 @@ def test_what_a_judge_says_of_it_afterwards_is_not_stored(store: Store) -> None:
     assert rows_of(store, TRACE)["judgements"] == 1
 
 
-def test_a_save_under_way_is_waited_for(store: Store) -> None:
+def test_a_save_under_way_is_waited_for(store: SharedStore) -> None:
     """While a trace is being deleted nothing of it is written; another one's judging goes on."""
     deletions = store.deletions
     with deletions.writing():
@@ -165,7 +165,7 @@ def test_a_save_under_way_is_waited_for(store: Store) -> None:
     assert deletions.stays(KEY, 8)
 
 
-def test_what_is_old_of_a_service_goes_judged_or_not(store: Store) -> None:
+def test_what_is_old_of_a_service_goes_judged_or_not(store: SharedStore) -> None:
     """By arrival; of another service, and what came since, stays."""
     bench = Bench(store)
     bench.commit(span("1", output="boom"))
@@ -179,7 +179,7 @@ def test_what_is_old_of_a_service_goes_judged_or_not(store: Store) -> None:
     assert {row[0] for row in store.rows("SELECT TraceId FROM spans FINAL")} == {"c" * 32, "d" * 32}
 
 
-def test_a_session_goes_with_all_its_traces(store: Store) -> None:
+def test_a_session_goes_with_all_its_traces(store: SharedStore) -> None:
     """And no other one."""
     bench = Bench(store)
     for number, session in (("1", "s1"), ("2", "s1"), ("3", "s2")):
@@ -190,7 +190,7 @@ def test_a_session_goes_with_all_its_traces(store: Store) -> None:
     assert [row[0] for row in store.rows("SELECT TraceId FROM traces FINAL")] == ["3" * 32]
 
 
-def test_an_unknown_trace_is_none(store: Store) -> None:
+def test_an_unknown_trace_is_none(store: SharedStore) -> None:
     """Nothing is deleted, and it says so."""
     bench = Bench(store)
     assert deletion(store, bench).delete(DeleteQuery(trace_id=TRACE)).traces == 0

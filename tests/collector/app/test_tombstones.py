@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from judging_bench import KEY, T0, TRACE, Bench, span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.deletion import Deletion
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.tombstones import Tombstones
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.batch import Batch
@@ -26,7 +26,7 @@ OTHER = "b" * 32
 DAY = 86_400 * SECOND
 
 
-def deleted(store: Store, days: float = 2.0) -> Bench:
+def deleted(store: SharedStore, days: float = 2.0) -> Bench:
     """A store whose one trace was deleted just now."""
     store.config = store.config.model_copy(update={"tombstone_days": days})
     bench = Bench(store)
@@ -36,13 +36,13 @@ def deleted(store: Store, days: float = 2.0) -> Bench:
     return bench
 
 
-def stored(store: Store) -> list[tuple[str, str]]:
+def stored(store: SharedStore) -> list[tuple[str, str]]:
     """Trace and span of each stored span."""
     return sorted(tuple(row) for row in store.rows("SELECT TraceId, SpanId FROM spans FINAL"))
 
 
 @pytest.mark.parametrize(("passed", "stays"), [(0, True), (2 * DAY - 1, True), (2 * DAY, False), (3 * DAY, False)])
-def test_what_is_sent_again_is_left_out_until_the_time_is_over(store: Store, passed: int, stays: bool) -> None:  # noqa: FBT001
+def test_what_is_sent_again_is_left_out_until_the_time_is_over(store: SharedStore, passed: int, stays: bool) -> None:  # noqa: FBT001
     """Spans and log records; another trace in the same request is stored."""
     bench = deleted(store)
     bench.now += passed
@@ -55,14 +55,14 @@ def test_what_is_sent_again_is_left_out_until_the_time_is_over(store: Store, pas
     assert store.rows("SELECT count() FROM logs FINAL") == [(0 if stays else 1,)]
 
 
-def test_without_a_time_a_trace_begins_anew(store: Store) -> None:
+def test_without_a_time_a_trace_begins_anew(store: SharedStore) -> None:
     """As the operator chose."""
     bench = deleted(store, days=0)
     bench.commit(span("2"))
     assert stored(store) == [(TRACE, "2".rjust(16, "0"))]
 
 
-def test_it_stays_deleted_after_a_restart(store: Store) -> None:
+def test_it_stays_deleted_after_a_restart(store: SharedStore) -> None:
     """What the next process reads from the store is what this one knew."""
     deleted(store)
     next_one = Tombstones()
@@ -73,7 +73,7 @@ def test_it_stays_deleted_after_a_restart(store: Store) -> None:
     assert len(next_one) == 0
 
 
-def test_an_insert_under_way_leaves_nothing(store: Store, tmp_path: Path) -> None:
+def test_an_insert_under_way_leaves_nothing(store: SharedStore, tmp_path: Path) -> None:
     """It began before the deletion and ends while that waits for it: the trace is gone all the same."""
     store.config = store.config.model_copy(update={"tombstone_days": 1})
     bench = Bench(store)

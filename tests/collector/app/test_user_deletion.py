@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from judging_bench import Bench, span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import USER_ATTRIBUTES
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.inserting import store_rows
 from tracejury.collector.store.receipts import StoredReceipts
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.users import StoredUsers
 from tracejury.processors.redact.ready import READY
 from tracejury.processors.redact.rules import Action, RedactionRule
@@ -38,12 +38,12 @@ def of(number: str, session: str = "", service: str = "shop", **attributes: str)
     return replace(one, attributes=own, service=service)
 
 
-def users(store: Store) -> StoredUsers:
+def users(store: SharedStore) -> StoredUsers:
     return StoredUsers(store, USER_ATTRIBUTES)
 
 
 @pytest.mark.parametrize("key", USER_ATTRIBUTES)
-def test_a_trace_names_its_user_in_any_of_the_attributes(store: Store, key: str) -> None:
+def test_a_trace_names_its_user_in_any_of_the_attributes(store: SharedStore, key: str) -> None:
     """Of spans, resources and log records; a part of a name is no name."""
     bench = Bench(store)
     plain = of("1")
@@ -55,13 +55,13 @@ def test_a_trace_names_its_user_in_any_of_the_attributes(store: Store, key: str)
 
 
 @pytest.mark.parametrize("metadata", ['{"user_id": "ann@example.org"}', '{"a": [1], "userId": "ann@example.org"}'])
-def test_metadata_in_json_names_a_user(store: Store, metadata: str) -> None:
+def test_metadata_in_json_names_a_user(store: SharedStore, metadata: str) -> None:
     """As OpenInference writes what an application says."""
     Bench(store).commit(of("1", metadata=metadata), of("2", metadata="{broken"))
     assert users(store).traces_of([ANN]) == ["1" * 32]
 
 
-def test_the_rest_of_a_users_sessions_is_the_users(store: Store) -> None:
+def test_the_rest_of_a_users_sessions_is_the_users(store: SharedStore) -> None:
     """But for traces that name another user, sessions of another service, and traces without a session."""
     Bench(store).commit(
         of("1", "chat", user__id=ANN),
@@ -76,7 +76,7 @@ def test_the_rest_of_a_users_sessions_is_the_users(store: Store) -> None:
     assert users(store).traces_of(["nobody"]) == []
 
 
-def test_the_receipt_counts_what_went_and_names_nobody(store: Store, tmp_path: Path) -> None:
+def test_the_receipt_counts_what_went_and_names_nobody(store: SharedStore, tmp_path: Path) -> None:
     """Rows by table, dead letters, who was told; it is kept, and nothing of the user is left."""
     bench = Bench(store)
     bench.commit(replace(of("1", user__id=ANN), name="boom"), replace(of("2"), name="boom"))
@@ -111,7 +111,7 @@ def test_the_receipt_counts_what_went_and_names_nobody(store: Store, tmp_path: P
     assert store.rows("SELECT DISTINCT TraceId FROM spans FINAL") == [("2" * 32,)]
 
 
-def test_a_user_without_traces_gets_a_receipt_as_well(store: Store) -> None:
+def test_a_user_without_traces_gets_a_receipt_as_well(store: SharedStore) -> None:
     """That nothing was found is an answer, too."""
     bench = Bench(store)
     bench.commit(of("1", user__id=BOB))
@@ -120,7 +120,7 @@ def test_a_user_without_traces_gets_a_receipt_as_well(store: Store) -> None:
     assert StoredReceipts(store).latest(1) == [receipt]
 
 
-def test_labels_of_a_user_go(store: Store) -> None:
+def test_labels_of_a_user_go(store: SharedStore) -> None:
     """People quote what they read."""
     bench = Bench(store)
     bench.commit(of("1", user__id=ANN))
@@ -149,7 +149,7 @@ def test_a_mask_is_nobodys_name() -> None:
     assert stored_names(redactor(dropped), USER_ATTRIBUTES, ANN) == [ANN]
 
 
-def test_findings_of_another_trace_stay(store: Store) -> None:
+def test_findings_of_another_trace_stay(store: SharedStore) -> None:
     """A deletion takes no more than the receipt says."""
     bench = Bench(store)
     bench.commit(replace(span("1", output="boom"), attributes={**span("1", output="boom").attributes, "user.id": ANN}))

@@ -18,9 +18,9 @@ from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
 from tracejury.collector.config import load_config
 from tracejury.collector.otlp.client import replay
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.retention_sweep import RetentionSweep
+from tracejury.collector.store.shared_store import SharedStore
 
 pytestmark = pytest.mark.store
 
@@ -58,7 +58,7 @@ def talk(user: str, number: int) -> list[Any]:
 
 def rows(dsn: str) -> Iterator[str]:
     """Every row of every table."""
-    store = Store.open(dsn)
+    store = SharedStore.open(dsn)
     for (table,) in store.rows("SELECT name FROM system.tables WHERE database = currentDatabase()"):
         for row in store.rows(f"SELECT * FROM `{table}`"):
             yield f"{table}: {row!r}"
@@ -67,7 +67,7 @@ def rows(dsn: str) -> Iterator[str]:
 
 def sweep(dsn: str, folder: Path) -> None:
     """What the collector does every day."""
-    store = Store.open(dsn)
+    store = SharedStore.open(dsn)
     RetentionSweep(store, pytest.fail, DeadLetterFolder(folder, 1)).run()
     store.close()
 

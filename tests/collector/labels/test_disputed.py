@@ -11,10 +11,10 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 
 from tracejury.collector.labels.disputed import disputed as newest_disputed
 from tracejury.collector.labels.stored_labels import StoredLabels
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.labels import Labelled, Purpose, QueueItem, QueueQuery
@@ -29,7 +29,7 @@ THRESHOLD = 0.38
 RUN = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE_ID)
 
 
-def disputed(store: Store, annotator: str = "", **changes: Any) -> list[QueueItem]:
+def disputed(store: SharedStore, annotator: str = "", **changes: Any) -> list[QueueItem]:
     values: dict[str, Any] = {
         "purpose": Purpose.LEARNING,
         "since": 0,
@@ -40,7 +40,7 @@ def disputed(store: Store, annotator: str = "", **changes: Any) -> list[QueueIte
     return list(StoredLabels(store).queue(QueueQuery(**(values | changes))))
 
 
-def whys(store: Store) -> list[str]:
+def whys(store: SharedStore) -> list[str]:
     return [item.why for item in disputed(store)]
 
 
@@ -53,18 +53,18 @@ def opinion(finding: Finding, annotator: str, said: Opinion, **changes: Any) -> 
     return Annotation(**(values | changes))
 
 
-def found(store: Store, *findings: Finding, **trace: Any) -> None:
+def found(store: SharedStore, *findings: Finding, **trace: Any) -> None:
     StoredJudging(store).save([a_judged_trace(*findings, **trace)])
 
 
-def test_nothing_is_disputed_about_what_is_sure(store: Store) -> None:
+def test_nothing_is_disputed_about_what_is_sure(store: SharedStore) -> None:
     """A run without findings, and one that only detectors looked at and are sure of."""
     found(store, trace_id="a" * 32)
     found(store, a_finding(confidence=SURE))
     assert disputed(store) == []
 
 
-def test_people_disagree_with_a_finding(store: Store) -> None:
+def test_people_disagree_with_a_finding(store: SharedStore) -> None:
     """Disagree and other-span are disputes, agree is none, nor is what was withdrawn."""
     finding = a_finding(confidence=SURE)
     found(store, finding)
@@ -77,7 +77,7 @@ def test_people_disagree_with_a_finding(store: Store) -> None:
     assert whys(store) == []
 
 
-def test_people_contradict_each_other(store: Store) -> None:
+def test_people_contradict_each_other(store: SharedStore) -> None:
     """Goes before one who disagrees."""
     finding = a_finding(confidence=SURE)
     found(store, finding)
@@ -86,7 +86,7 @@ def test_people_contradict_each_other(store: Store) -> None:
     assert whys(store) == ["people say agree and disagree of what loops found (Resource Abuse)"]
 
 
-def test_a_dispute_ends_with_its_finding(store: Store) -> None:
+def test_a_dispute_ends_with_its_finding(store: SharedStore) -> None:
     """What is retracted needs nobody's look."""
     finding = a_finding(confidence=SURE)
     found(store, finding)
@@ -109,7 +109,7 @@ def test_a_dispute_ends_with_its_finding(store: Store) -> None:
         (0, Severity.LOW, "goal-fulfilment scores it 0 of 3 and names no error of weight"),
     ],
 )
-def test_a_score_contradicts_findings(store: Store, score: int, severity: Severity | None, why: str) -> None:
+def test_a_score_contradicts_findings(store: SharedStore, score: int, severity: Severity | None, why: str) -> None:
     """The best score beside errors of weight, or one of the two worst beside none."""
     found(store)
     findings = [a_finding(judge="goal-fulfilment", severity=severity, confidence=SURE)] if severity else []
@@ -117,7 +117,7 @@ def test_a_score_contradicts_findings(store: Store, score: int, severity: Severi
     assert whys(store) == ([why] if why else [])
 
 
-def test_different_errors_at_one_span(store: Store) -> None:
+def test_different_errors_at_one_span(store: SharedStore) -> None:
     """Two judges that name two categories; one judge that names two, or two that name one, are of one mind."""
     one = a_finding(confidence=SURE)
     found(store, one, a_finding(confidence=SURE, category="Formatting Errors"))
@@ -130,7 +130,7 @@ def test_different_errors_at_one_span(store: Store) -> None:
     assert whys(store) == [f"different errors are seen at span {one.span_id} ({claims})"]
 
 
-def test_detectors_alone(store: Store) -> None:
+def test_detectors_alone(store: SharedStore) -> None:
     """Where LLM judges looked at the run and see nothing at that span; not where none looked."""
     finding = a_finding(confidence=SURE)
     found(store, finding)
@@ -149,13 +149,13 @@ def test_detectors_alone(store: Store) -> None:
         (0.5, ""),
     ],
 )
-def test_confidence_near_the_threshold(store: Store, confidence: float, why: str) -> None:
+def test_confidence_near_the_threshold(store: SharedStore, confidence: float, why: str) -> None:
     """Within a tenth of it, on either side."""
     found(store, a_finding(confidence=confidence))
     assert whys(store) == ([why] if why else [])
 
 
-def test_each_run_once_by_its_strongest_reason(store: Store) -> None:
+def test_each_run_once_by_its_strongest_reason(store: SharedStore) -> None:
     """The weaker reasons of others follow; the limit holds over all of them together."""
     people, unsure = a_finding(confidence=0.4), a_finding(confidence=0.4, trace_id="e" * 32)
     found(store, people)
@@ -165,7 +165,7 @@ def test_each_run_once_by_its_strongest_reason(store: Store) -> None:
     assert [i.trace_id for i in disputed(store, limit=1)] == [TRACE_ID]
 
 
-def test_a_dispute_outlives_a_new_wording(store: Store) -> None:
+def test_a_dispute_outlives_a_new_wording(store: SharedStore) -> None:
     """The finding that replaces the one that somebody disagreed with is as disputed."""
     old, new = a_finding(confidence=SURE), a_finding(confidence=SURE, evidence="in other words")
     found(store, old)
@@ -177,7 +177,7 @@ def test_a_dispute_outlives_a_new_wording(store: Store) -> None:
     assert (quality.findings, quality.agreed) == (1, 0)
 
 
-def test_a_run_in_several_traces_is_one(store: Store) -> None:
+def test_a_run_in_several_traces_is_one(store: SharedStore) -> None:
     """What was found and said at its other traces counts where the run shows."""
     other = a_finding(confidence=SURE, trace_id="e" * 32)
     found(store)
@@ -192,7 +192,7 @@ def test_a_run_in_several_traces_is_one(store: Store) -> None:
     assert (quality.judge, quality.findings, quality.agreed) == ("loops", 1, 1)
 
 
-def test_of_many_runs_the_newest_and_those_with_opinions(store: Store) -> None:
+def test_of_many_runs_the_newest_and_those_with_opinions(store: SharedStore) -> None:
     """What a person said is never too old to be looked at; of the rest the newest runs are."""
     old, middle, new = (a_finding(confidence=0.4, trace_id=char * 32) for char in "cde")
     for at, finding in enumerate((old, middle, new), 1):
@@ -216,7 +216,7 @@ REVIEWED = Review(TRACE_ID, "run-1", "ann", changed_at=1)
         (lambda store: found(store, a_finding(confidence=0.4), received=5), False),
     ],
 )
-def test_what_is_asked_for(store: Store, prepare: Callable[[Store], None], shown: bool) -> None:  # noqa: FBT001  a parameter of the table
+def test_what_is_asked_for(store: SharedStore, prepare: Callable[[SharedStore], None], shown: bool) -> None:  # noqa: FBT001  a parameter of the table
     """Closed traces of that service and time; findings in agent runs; what the annotator has not reviewed."""
     prepare(store)
     assert bool(disputed(store, "bob", service="shop", until=5)) == shown
@@ -225,7 +225,7 @@ def test_what_is_asked_for(store: Store, prepare: Callable[[Store], None], shown
     assert disputed(store, "ann", service="shop", until=5) == []
 
 
-def test_hostile_text_is_one_short_line(store: Store) -> None:
+def test_hostile_text_is_one_short_line(store: SharedStore) -> None:
     """What a finding quotes of a trace cannot write lines of its own, nor long ones."""
     found(store, a_finding(confidence=0.4, category="x\n\r\n" * 5_000, judge="'; DROP TABLE findings; --"))
     (why,) = whys(store)

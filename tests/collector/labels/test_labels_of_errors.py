@@ -10,8 +10,8 @@ from stored_readers import stored_reader
 
 from tracejury.collector.labels.labelling import AnnotationDraft, Labelling
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.causes import led_by
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.annotations import Annotation, ErrorLabel, Opinion
@@ -40,7 +40,7 @@ JOINS = a_finding(
 class World:
     """One trace that is judged again and again, and the people who label it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SharedStore) -> None:
         self.reader: StoredReader = stored_reader(store, AssemblerConfig())
         self._judging, self._at = StoredJudging(store), 0
 
@@ -75,7 +75,7 @@ class World:
 
 
 @pytest.fixture
-def world(store: Store) -> World:
+def world(store: SharedStore) -> World:
     return World(store)
 
 

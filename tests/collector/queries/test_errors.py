@@ -9,8 +9,8 @@ from store_parts import TRACE_ID, a_finding, a_judged_trace, a_span
 from stored_readers import stored_reader
 
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.causes import led_by
 from tracejury.judges.detectors import BUILT_IN
 from tracejury.judges.rule import RunRule
@@ -27,7 +27,7 @@ CALL = "c" * 16
 
 
 @pytest.fixture
-def reader(store: Store) -> StoredReader:
+def reader(store: SharedStore) -> StoredReader:
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span(attributes={"openinference.span.kind": "LLM"})], 1))
     return stored_reader(store, AssemblerConfig(), lambda: 10**18)
 
@@ -42,7 +42,7 @@ def late() -> Finding:
     return a_finding(judge="schema-violation", span_id=CALL, tool_span_id=CALL, confidence=0.9, turn=0)
 
 
-def save(store: Store, when: int, *found: Finding, gone: tuple[Finding, ...] = ()) -> None:
+def save(store: SharedStore, when: int, *found: Finding, gone: tuple[Finding, ...] = ()) -> None:
     judged: JudgedTrace = a_judged_trace(*found)
     word = replace(judged.judgement, judged_at=judged.judgement.judged_at + when)
     retracted = tuple(replace(one, state=FindingState.RETRACTED) for one in gone)
@@ -50,7 +50,9 @@ def save(store: Store, when: int, *found: Finding, gone: tuple[Finding, ...] = (
 
 
 @pytest.mark.parametrize("listed", [True, False])
-def test_an_earlier_id_leads_to_the_error_that_it_became(store: Store, reader: StoredReader, listed: bool) -> None:  # noqa: FBT001  a case
+def test_an_earlier_id_leads_to_the_error_that_it_became(
+    store: SharedStore, reader: StoredReader, *, listed: bool
+) -> None:
     """Whether or not any list showed it: pages group findings in memory."""
     save(store, 0, early())
     if listed:
@@ -65,7 +67,9 @@ def test_an_earlier_id_leads_to_the_error_that_it_became(store: Store, reader: S
     assert set(reader.error_ids(led_by(early())[:9], 5)) == {led_by(early())}
 
 
-def test_a_finding_stored_without_a_title_is_told_by_its_rule_or_category(store: Store, reader: StoredReader) -> None:
+def test_a_finding_stored_without_a_title_is_told_by_its_rule_or_category(
+    store: SharedStore, reader: StoredReader
+) -> None:
     """As those from before there were titles; with its group, and in words. A title that is stored stays."""
     kept = a_finding(judge="loops", span_id="d" * 16, turn=5, title="Told by a judge", taxonomy="own")
     judged = a_finding(judge="tone", span_id="e" * 16, turn=7, category="Language-only", confidence=0.8)
@@ -81,7 +85,7 @@ def test_a_finding_stored_without_a_title_is_told_by_its_rule_or_category(store:
     assert (view.findings[0].title, view.located.error.title) == (rule, rule)
 
 
-def test_an_error_that_holds_no_more_is_retracted(store: Store, reader: StoredReader) -> None:
+def test_an_error_that_holds_no_more_is_retracted(store: SharedStore, reader: StoredReader) -> None:
     """It is answered from its findings."""
     save(store, 0, early())
     assert reader.errors(ErrorQuery(ALL, 5))
@@ -93,7 +97,7 @@ def test_an_error_that_holds_no_more_is_retracted(store: Store, reader: StoredRe
     assert [(f.id, f.state) for f in view.findings] == [(early().id, FindingState.RETRACTED)]
 
 
-def test_an_unknown_id_leads_nowhere(store: Store, reader: StoredReader) -> None:
+def test_an_unknown_id_leads_nowhere(store: SharedStore, reader: StoredReader) -> None:
     """Nor does one of another project."""
     save(store, 0, early())
     assert reader.error("f" * 32, ALL) is None
@@ -102,7 +106,7 @@ def test_an_unknown_id_leads_nowhere(store: Store, reader: StoredReader) -> None
     assert other.error_ids("", 5) == []
 
 
-def test_an_id_stored_before_findings_named_their_errors_resolves(store: Store, reader: StoredReader) -> None:
+def test_an_id_stored_before_findings_named_their_errors_resolves(store: SharedStore, reader: StoredReader) -> None:
     """By the row that folding keeps of an error that is gone."""
     save(store, 0, early())
     old = reader.errors(ErrorQuery(ALL, 5))[0].error.id
@@ -115,7 +119,7 @@ def test_an_id_stored_before_findings_named_their_errors_resolves(store: Store, 
     assert view.located.error.id == led_by(late())
 
 
-def test_a_trace_shows_the_errors_of_lists(store: Store, reader: StoredReader) -> None:
+def test_a_trace_shows_the_errors_of_lists(store: SharedStore, reader: StoredReader) -> None:
     """In the profile of either; findings below it count towards the error that they are of."""
     save(store, 0, early(), late(), a_finding(judge="other", span_id="d" * 16, confidence=0.3, turn=5))
     for least, count in ((0.0, 2), (0.4, 1), (0.95, 0)):

@@ -7,9 +7,9 @@ from listed_traces import Listed, Mark, store_all
 from store_parts import a_judged_subject
 
 from tracejury.collector.queries.known_names import MOST, unknown_names
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.shared_store import SharedStore
 
 pytestmark = pytest.mark.store
 
@@ -19,7 +19,7 @@ KNOWN = {
 }  # fmt: skip
 
 
-def test_what_is_stored_is_known(store: Store) -> None:
+def test_what_is_stored_is_known(store: SharedStore) -> None:
     """Of every kind, whenever it arrived; and what this program has of its own, whether found or not."""
     store_all(store, [Listed(1, session="talk", marks=(Mark(judge="mine", category="My Category"),))])
     StoredLlmJudging(store).save([a_judged_subject("strict-judge")])
@@ -33,7 +33,7 @@ def test_what_is_stored_is_known(store: Store) -> None:
         assert unknown_names(Scope(store), {kind: name}) == {}
 
 
-def test_the_nearest_known_names_come_first(store: Store) -> None:
+def test_the_nearest_known_names_come_first(store: SharedStore) -> None:
     """At most some, in any case of letters."""
     store_all(store, [Listed(n, service=f"service-{n}") for n in range(30)] + [Listed(99, service="checkout")])
     known = unknown_names(Scope(store), {"service": "CHEKCOUT"})["service"]
@@ -45,13 +45,13 @@ def test_the_nearest_known_names_come_first(store: Store) -> None:
     }  # fmt: skip
 
 
-def test_an_empty_store_knows_no_service(store: Store) -> None:
+def test_an_empty_store_knows_no_service(store: SharedStore) -> None:
     """And hostile names are only names."""
     for name in ("shop", "'; DROP TABLE traces; --", "x" * 1000, "{name:String}", "\x00", "\u202e"):
         assert unknown_names(Scope(store), {"service": name, "session": name}) == {"service": [], "session": []}
 
 
-def test_names_of_another_tenant_are_unknown(store: Store) -> None:
+def test_names_of_another_tenant_are_unknown(store: SharedStore) -> None:
     """None is listed either."""
     store_all(store, [Listed(1, service="shop")])
     assert unknown_names(Scope(store, "other"), {"service": "shop"}) == {"service": []}

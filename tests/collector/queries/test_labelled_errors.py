@@ -9,7 +9,7 @@ from stored_readers import stored_reader
 
 from tracejury.collector.labels.labelling import AnnotationDraft, Labelling
 from tracejury.collector.queries.trace.parts import part_of, present_part
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.annotations import ErrorLabel, Opinion
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.store
 ALL = Confidence(0.0, 0.0)
 
 
-def test_lists_traces_parts_and_sessions_agree(store: Store) -> None:
+def test_lists_traces_parts_and_sessions_agree(store: SharedStore) -> None:
     """One of two traces of a session is labelled, by people who contradict each other."""
     first, second = (Listed(n, session="talk", received=n, marks=(Mark(judge="mine", category="Own"),)) for n in (1, 2))
     store_all(store, [first, second])

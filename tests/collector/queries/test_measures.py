@@ -13,7 +13,7 @@ from store_parts import a_span
 
 from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, answer_of, installed_packs
 from tracejury.collector.store import measures
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -25,7 +25,7 @@ NOW = 1_800_000_000 * SECOND
 HOUR = 3_600 * SECOND
 
 
-def ask(store: Store, **asked: Any) -> MeasureAnswer:
+def ask(store: SharedStore, **asked: Any) -> MeasureAnswer:
     (answer,) = StoredMeasures(store, lambda: [PACK], TASK_KEYS).ask(MeasureQuery(**{"since": 0, "until": NOW} | asked))
     return answer
 
@@ -35,7 +35,7 @@ def means(answer: MeasureAnswer) -> list[tuple[str, list[float | None]]]:
     return [(row.key, [one.value for one in row.figures]) for row in answer.rows]
 
 
-def a_session(store: Store, number: int, states: float | None, policies: float | None, **changes: Any) -> Listed:
+def a_session(store: SharedStore, number: int, states: float | None, policies: float | None, **changes: Any) -> Listed:
     """A session of one trace, with both measures."""
     given: dict[str, Any] = {"probability": 1.0, "at": NOW - HOUR} | changes
     probability, at = given.pop("probability"), given.pop("at")
@@ -51,7 +51,7 @@ def a_session(store: Store, number: int, states: float | None, policies: float |
     return trace
 
 
-def test_means_of_sessions(store: Store) -> None:
+def test_means_of_sessions(store: SharedStore) -> None:
     """Over those where a measure is defined, with its interval; the average is the plain mean of the measures."""
     a_session(store, 1, 0.5, None)
     a_session(store, 2, 1.0, 0.8)
@@ -65,7 +65,7 @@ def test_means_of_sessions(store: Store) -> None:
     assert total.sessions == 2
 
 
-def test_pooled_measures_weigh_items(store: Store) -> None:
+def test_pooled_measures_weigh_items(store: SharedStore) -> None:
     """Numerators over denominators: the long session counts for more."""
     for number, part, of in ((1, 1, 1), (2, 1, 3)):
         store_all(store, [Listed(number, session=f"s{number}", received=NOW - HOUR)])
@@ -74,7 +74,7 @@ def test_pooled_measures_weigh_items(store: Store) -> None:
     assert [mean.value, pooled.value] == pytest.approx([2 / 3, 0.5])
 
 
-def test_sampled_sessions_stand_for_several(store: Store) -> None:
+def test_sampled_sessions_stand_for_several(store: SharedStore) -> None:
     """A weight of 1/p; a session that was asked for by hand counts in no figure, but may be the worst."""
     a_session(store, 1, 1.0, None, probability=0.25)
     a_session(store, 2, 0.0, None)
@@ -85,7 +85,7 @@ def test_sampled_sessions_stand_for_several(store: Store) -> None:
     assert [one.session_id for one in answer.worst] == ["s2", "s3", "s1"]
 
 
-def test_lone_traces_and_other_subjects_are_no_sessions(store: Store) -> None:
+def test_lone_traces_and_other_subjects_are_no_sessions(store: SharedStore) -> None:
     """A trace without a session id has measures, which are in no figure; those of exchanges are not a session's."""
     a_session(store, 1, 0.5, None)
     lone = Listed(2, received=NOW - HOUR)
@@ -99,7 +99,7 @@ def test_lone_traces_and_other_subjects_are_no_sessions(store: Store) -> None:
     assert [figure.n for figure in ask(store).total.figures] == [1, 0]
 
 
-def test_what_is_unscored_and_ungrounded_is_counted(store: Store) -> None:
+def test_what_is_unscored_and_ungrounded_is_counted(store: SharedStore) -> None:
     """Of the session itself and of its exchanges, whose numbers and states are averaged, too."""
     traces = a_session(store, 1, 0.5, None), Listed(2, session="s1", received=NOW - HOUR)
     store_all(store, traces[1:])
@@ -122,7 +122,7 @@ def test_what_is_unscored_and_ungrounded_is_counted(store: Store) -> None:
     assert (total.exchanges.mean, total.states.mean, total.states.deviation, total.states.n) == (2, 3, 1, 2)
 
 
-def test_groups(store: Store) -> None:
+def test_groups(store: SharedStore) -> None:
     """By service, version, agent, model, task and any attribute, the lowest average first; "" has no name."""
     a_session(store, 1, 1.0, None, version="1", model="gpt")
     last = a_session(store, 2, 0.5, None, version="2", model="other", service="desk")
@@ -139,14 +139,14 @@ def test_groups(store: Store) -> None:
         assert means(ask(store, by="version", **{name: value})) == [("2", [0.5, None])], name
 
 
-def test_a_session_has_the_version_of_its_first_trace(store: Store) -> None:
+def test_a_session_has_the_version_of_its_first_trace(store: SharedStore) -> None:
     """However many traces it has, it counts once."""
     a_session(store, 1, 1.0, None, version="2")
     store_all(store, [Listed(9, session="s1", version="1", received=NOW, start=1)])
     assert means(ask(store, by="version")) == [("1", [1.0, None])]
 
 
-def test_points_in_time_and_the_bounds_of_time(store: Store) -> None:
+def test_points_in_time_and_the_bounds_of_time(store: SharedStore) -> None:
     """By the arrival of a session's last span; `until` is left out."""
     for number, at, value in ((1, NOW - 3 * HOUR, 0.2), (2, NOW - HOUR, 0.4), (3, NOW - HOUR + 1, 0.6)):
         a_session(store, number, value, None, at=at)
@@ -156,7 +156,7 @@ def test_points_in_time_and_the_bounds_of_time(store: Store) -> None:
     assert ask(store, since=NOW).total.figures[0].estimate is None
 
 
-def test_a_session_judged_again_counts_with_what_holds(store: Store) -> None:
+def test_a_session_judged_again_counts_with_what_holds(store: SharedStore) -> None:
     """One row a measure, the latest; its time is that of its last span, also for what was not asked again."""
     a_session(store, 1, 0.2, 0.5, at=NOW - 10 * HOUR)
     save(store, a_value(STATES, of_session("shop", "s1"), 1), received=NOW - HOUR, judged_at=2)
@@ -164,7 +164,7 @@ def test_a_session_judged_again_counts_with_what_holds(store: Store) -> None:
     assert [one.value for one in ask(store, since=NOW - 2 * HOUR).total.figures] == [1.0, 0.5]
 
 
-def test_differences(store: Store) -> None:
+def test_differences(store: SharedStore) -> None:
     """Of two versions, with an interval; None where one has no value."""
     for number in range(1, 21):
         a_session(store, number, 0.9 if number % 2 else 0.1, None, version=str(number % 2))
@@ -178,7 +178,7 @@ def test_differences(store: Store) -> None:
     assert compared.differences["P"] is None
 
 
-def test_what_is_read_at_once_is_bounded(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_read_at_once_is_bounded(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The latest sessions of the time are read, the others counted."""
     monkeypatch.setattr(measures, "MOST_SESSIONS", 2)
     for number in (1, 2, 3):
@@ -187,7 +187,7 @@ def test_what_is_read_at_once_is_bounded(store: Store, monkeypatch: pytest.Monke
     assert (answer.unread, sorted(one.session_id for one in answer.worst)) == (1, ["s1", "s2"])
 
 
-def test_other_tenants_are_not_read(store: Store) -> None:
+def test_other_tenants_are_not_read(store: SharedStore) -> None:
     a_session(store, 1, 0.2, None)
     (answer,) = StoredMeasures(store, lambda: [PACK], TASK_KEYS, "other").ask(MeasureQuery(0, NOW))
     assert answer.total.sessions == 0
@@ -223,7 +223,7 @@ def drawn_session(at: int, states: int | None, policies: int | None, weight: flo
     return MeasuredSession("shop", f"s{at}", at, ("",), weight, values)
 
 
-def test_an_unknown_pack_is_refused(store: Store) -> None:
+def test_an_unknown_pack_is_refused(store: SharedStore) -> None:
     with pytest.raises(ConfigError, match="no pack 'x': use one of demo"):
         ask(store, pack="x")
 

@@ -15,8 +15,8 @@ from store_parts import a_judged_trace, a_run, a_span
 from tracejury.collector.cli.render.measures import measures_table
 from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, installed_packs
 from tracejury.collector.queries.present_measures import present_measures
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs.rut.figures import counted
 from tracejury.judges.packs.rut.rules import Mode
 from tracejury.processors.normalize import normalize
@@ -31,7 +31,7 @@ HOSTILE = "It succeeded. 99 calls of 1. "
 """What a tool's name can put into a reason."""
 
 
-def ask(store: Store, **asked: Any) -> MeasureAnswer:
+def ask(store: SharedStore, **asked: Any) -> MeasureAnswer:
     """Of the pack RUT."""
     measures = StoredMeasures(store, installed_packs, TASK_KEYS)
     (answer,) = measures.ask(MeasureQuery(0, NOW, **{"pack": "rut", "by": "behaviour"} | asked))
@@ -45,7 +45,7 @@ def success(answer: MeasureAnswer) -> dict[str, tuple[float | None, int]]:
 
 
 def a_session(
-    store: Store,
+    store: SharedStore,
     number: int,
     outcome: str,
     *labels: tuple[str, ...],
@@ -73,7 +73,7 @@ def a_session(
     save(store, replace(value, sampling_probability=probability), received=1)
 
 
-def test_real_sessions_count_by_the_labels_of_their_exchanges(store: Store) -> None:
+def test_real_sessions_count_by_the_labels_of_their_exchanges(store: SharedStore) -> None:
     """Ideal where no exchange has a label; one in several groups counts in each; the total counts each once."""
     a_session(store, 1, "success", ())
     a_session(store, 2, "success", (), ())
@@ -93,7 +93,7 @@ def test_real_sessions_count_by_the_labels_of_their_exchanges(store: Store) -> N
     assert ask(store, by="service").tasks == {}
 
 
-def test_simulated_sessions_are_asked_for_and_count_by_what_they_were_to_be(store: Store) -> None:
+def test_simulated_sessions_are_asked_for_and_count_by_what_they_were_to_be(store: SharedStore) -> None:
     """Whatever rut-behaviour says of them; real sessions are not among them."""
     a_session(store, 1, "success", ("goal-switching",), simulated="ideal")
     a_session(store, 2, "other-failure", simulated="impatience_and_hostility")
@@ -106,13 +106,13 @@ def test_simulated_sessions_are_asked_for_and_count_by_what_they_were_to_be(stor
     assert ask(store, simulated=True, by="").total.sessions == 2
 
 
-def test_a_session_judged_by_hand_is_in_no_figure(store: Store) -> None:
+def test_a_session_judged_by_hand_is_in_no_figure(store: SharedStore) -> None:
     a_session(store, 1, "success", (), probability=0)
     answer = ask(store)
     assert (answer.total.sessions, answer.tasks) == (0, {})
 
 
-def test_the_table_names_what_counts_and_how(store: Store) -> None:
+def test_the_table_names_what_counts_and_how(store: SharedStore) -> None:
     """Success, drop, calls by budget and modes of each behaviour."""
     a_session(store, 1, "success", ())
     a_session(store, 2, "incorrect-sequence", ("goal-switching",), calls=(3, 2))

@@ -10,8 +10,8 @@ from listed_traces import Listed, Mark, store_all
 from stored_readers import stored_reader
 
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.store
 ALL = Confidence.of("0")
 
 
-class CountedStore(Store):
+class CountedStore(SharedStore):
     """The real store; keeps the statements that read, and those that write."""
 
     reads: list[str]

@@ -7,9 +7,9 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 from stored_readers import stored_reader
 
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -21,7 +21,7 @@ GOAL = "goal-fulfilment"
 
 
 @pytest.fixture
-def reader(store: Store) -> StoredReader:
+def reader(store: SharedStore) -> StoredReader:
     """One trace in which a detector and a judge found something, the judge also something immaterial."""
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span(attributes={"openinference.span.kind": "LLM"})], 1))
     StoredJudging(store).save([a_judged_trace(a_finding(judge="loops"))])

@@ -24,9 +24,9 @@ from tracejury.collector.queries.trace.parts import part_of, present_part
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.stored_part import stored_part
 from tracejury.collector.queries.trace.trace_index import TraceIndex
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.collector.web.trace.detail import Details
 from tracejury.judges.grouping import standing_errors
@@ -47,18 +47,18 @@ def as_json(*runs: AgentRun) -> Any:
     return orjson.loads(bytes_of([present_run(run) for run in runs]))
 
 
-def put(store: Store, spans: Sequence[Span], received_at: int = 10**18) -> None:
+def put(store: SharedStore, spans: Sequence[Span], received_at: int = 10**18) -> None:
     store.insert("spans", SPAN_COLUMNS, span_columns(spans, received_at))
 
 
-def rebuilt(store: Store, now: int = LATER) -> Trace:
+def rebuilt(store: SharedStore, now: int = LATER) -> Trace:
     found = stored_trace(StoredJudging(store), ID, "", AssemblerConfig(), now)
     assert found is not None
     return found
 
 
 @pytest.mark.store
-def test_each_run_alone_is_as_the_whole_trace_has_it(store: Store) -> None:
+def test_each_run_alone_is_as_the_whole_trace_has_it(store: SharedStore) -> None:
     """The manager without what its sub-agents did, and each of them without its manager; log records included."""
     spans = list(large_trace(700))
     put(store, spans)
@@ -75,7 +75,7 @@ def test_each_run_alone_is_as_the_whole_trace_has_it(store: Store) -> None:
 
 
 @pytest.mark.store
-def test_a_part_reads_its_own_spans(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_reads_its_own_spans(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not those of the other runs, and nothing at all beyond a bound."""
     put(store, list(large_trace(700)))
     outline = outline_of(rebuilt(store))
@@ -96,7 +96,7 @@ def test_a_part_reads_its_own_spans(store: Store, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.store
-def test_a_run_that_comes_out_otherwise_needs_the_whole_trace(store: Store) -> None:
+def test_a_run_that_comes_out_otherwise_needs_the_whole_trace(store: SharedStore) -> None:
     """The outline says something else, or a span of it is gone."""
     put(store, list(large_trace(100)))
     outline = outline_of(rebuilt(store))
@@ -110,7 +110,7 @@ def test_a_run_that_comes_out_otherwise_needs_the_whole_trace(store: Store) -> N
 
 
 @pytest.mark.store
-def test_details_of_a_large_trace_read_one_run(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_details_of_a_large_trace_read_one_run(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every node they are those of the whole trace, and so is every text."""
     put(store, list(large_trace(700)))
     whole = rebuilt(store)
@@ -133,7 +133,7 @@ def test_details_of_a_large_trace_read_one_run(store: Store, monkeypatch: pytest
 
 
 @pytest.mark.store
-def test_a_huge_open_trace_shows_as_it_was_last_judged(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_open_trace_shows_as_it_was_last_judged(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever arrived since, and without reading it all; once it is closed, or deleted, only with all that arrived."""
     monkeypatch.setattr(stored, "HUGE", 250)
     monkeypatch.setattr(stored, "LARGE", 100)
@@ -170,7 +170,9 @@ def test_a_huge_open_trace_shows_as_it_was_last_judged(store: Store, monkeypatch
 
 
 @pytest.mark.store
-def test_a_huge_trace_that_was_never_judged_shows_its_spans(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_trace_that_was_never_judged_shows_its_spans(
+    store: SharedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At once, without what they hold; the first ones of many."""
     monkeypatch.setattr(stored, "HUGE", 250)
     monkeypatch.setattr(stored, "stored_trace", lambda *_: pytest.fail("it reads the whole trace"))
@@ -197,7 +199,7 @@ def test_a_huge_trace_that_was_never_judged_shows_its_spans(store: Store, monkey
 
 
 @pytest.mark.store
-def test_turns_of_a_run_are_as_the_whole_trace_has_them(store: Store) -> None:
+def test_turns_of_a_run_are_as_the_whole_trace_has_them(store: SharedStore) -> None:
     """Wherever they begin and end, the first and the last ones included; their spans alone are read."""
     put(store, list(large_trace(700)))
     whole = rebuilt(store)
@@ -213,7 +215,7 @@ def test_turns_of_a_run_are_as_the_whole_trace_has_them(store: Store) -> None:
 
 
 @pytest.mark.store
-def test_turns_that_come_out_otherwise_need_the_whole_trace(store: Store) -> None:
+def test_turns_that_come_out_otherwise_need_the_whole_trace(store: SharedStore) -> None:
     """A turn of the outline is another one, or the spans show fewer turns than it says."""
     put(store, list(large_trace(200)))
     outline = outline_of(rebuilt(store))
@@ -229,7 +231,9 @@ def test_turns_that_come_out_otherwise_need_the_whole_trace(store: Store) -> Non
 
 
 @pytest.mark.store
-def test_a_stale_judging_in_memory_answers_without_a_rebuild(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stale_judging_in_memory_answers_without_a_rebuild(
+    store: SharedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Details of a huge open trace come from its last judging, however many spans arrived since."""
     monkeypatch.setattr(stored, "HUGE", 250)
     monkeypatch.setattr(stored, "LARGE", 100)
@@ -363,7 +367,7 @@ def test_a_cursor_that_leads_nowhere_is_refused(api: Api) -> None:
 
 
 @pytest.mark.store
-def test_what_is_in_no_run_stands_in_the_last_part(store: Store) -> None:
+def test_what_is_in_no_run_stands_in_the_last_part(store: SharedStore) -> None:
     """Each finding and verdict once, at its run or at the end."""
     outline = outline_of(a_large_trace(300))
     ids = [run.id for run in outline.runs]

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from trace_pages import TRACE_ID, Pages, failing_run, trace_pages
 
 from tracejury.collector.cli.root import root
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.rule_calibrations import TenantCalibrations
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.registry import priors
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
 from tracejury.schemas.rule_calibrations import RuleCalibration
@@ -25,7 +25,7 @@ REMARK = "since nobody has labelled their findings there: "
 
 
 @pytest.fixture
-def pages(store: Store) -> Iterator[Pages]:
+def pages(store: SharedStore) -> Iterator[Pages]:
     with trace_pages(store) as made:
         made.put(*failing_run())
         yield made
@@ -107,7 +107,7 @@ def test_explain_shows_the_versions_that_moved_a_rule_on_a_service(pages: Pages)
     assert "On the service" not in pages.get(f"/explain/{RULE}").text
 
 
-def test_explain_shows_what_the_configuration_says_of_a_rule_on_a_service(store: Store) -> None:
+def test_explain_shows_what_the_configuration_says_of_a_rule_on_a_service(store: SharedStore) -> None:
     """By command line, API and page; nothing where no setting covers the rule."""
     off, lowered = RuleSetting(RULE, services=frozenset({"shop"})), RuleSetting(OTHER, 0.3)
     told = {

@@ -12,11 +12,11 @@ from store_parts import a_finding, a_judged_trace, a_run
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.question import MAX_POINTS
 from tracejury.collector.rates.reading import MOST
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.derived.rederiving import rederive
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
@@ -29,11 +29,11 @@ T0 = 497_232 * HOUR
 EVER = RateQuery(0, 2**63 - 1, population=Population.DETECTORS)
 
 
-def rates(store: Store) -> StoredRates:
+def rates(store: SharedStore) -> StoredRates:
     return StoredRates(store, rules=("loops",))
 
 
-def save(store: Store, number: int, *, hour: int = 0, **trace: Any) -> None:
+def save(store: SharedStore, number: int, *, hour: int = 0, **trace: Any) -> None:
     """A judged trace with one finding."""
     trace_id = f"{number:032x}"
     found = a_finding(trace_id=trace_id)
@@ -58,20 +58,20 @@ def save(store: Store, number: int, *, hour: int = 0, **trace: Any) -> None:
         ({"profile": "1.5"}, "unknown profile '1.5'"),
     ],
 )
-def test_what_means_nothing_is_refused(store: Store, changes: dict[str, Any], why: str) -> None:
+def test_what_means_nothing_is_refused(store: SharedStore, changes: dict[str, Any], why: str) -> None:
     """In one line; nothing is read."""
     with pytest.raises(ConfigError, match=why):
         rates(store).ask(replace(EVER, **changes))
 
 
-def test_an_empty_store_has_no_rate(store: Store) -> None:
+def test_an_empty_store_has_no_rate(store: SharedStore) -> None:
     """Nothing judged is no share of 0; a comparison has no difference."""
     answer = rates(store).ask(RateQuery(0, 2**63 - 1))
     assert (answer.total.judged, answer.total.share, answer.rows) == (0, None, ())
     assert rates(store).compare(EVER, EVER).p_value is None
 
 
-def test_one_run(store: Store) -> None:
+def test_one_run(store: SharedStore) -> None:
     """One of one: a share of 1 with an interval that tells how little that is."""
     save(store, 1)
     share = rates(store).ask(EVER).total.share
@@ -80,7 +80,7 @@ def test_one_run(store: Store) -> None:
     assert share.low < 0.3
 
 
-def test_ten_thousand_groups_are_bounded(store: Store) -> None:
+def test_ten_thousand_groups_are_bounded(store: SharedStore) -> None:
     """The worst are shown, and how many are left."""
     runs = tuple(a_run(id=f"run-{n}", name=f"agent-{n}") for n in range(10_000))
     save(store, 1, runs=runs)
@@ -89,7 +89,7 @@ def test_ten_thousand_groups_are_bounded(store: Store) -> None:
     assert (answer.left, answer.total.judged) == (9_997, 10_000)
 
 
-def test_many_groups_are_ranked_by_the_store(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_groups_are_ranked_by_the_store(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few sums are read, however many groups there are."""
     runs = tuple(a_run(id=f"run-{n}", name=f"agent-{n}") for n in range(3_000))
     save(store, 1, runs=runs)
@@ -110,7 +110,7 @@ def test_many_groups_are_ranked_by_the_store(store: Store, monkeypatch: pytest.M
     assert many.left == 2_995
 
 
-def test_groups_at_points_in_time_are_bounded(store: Store) -> None:
+def test_groups_at_points_in_time_are_bounded(store: SharedStore) -> None:
     """Where they would be too many fewer groups show, the worst; the answer says how many do not."""
     runs = tuple(a_run(id=f"run-{n}", name=f"agent-{n}") for n in range(100))
     save(store, 1, runs=runs)
@@ -121,7 +121,7 @@ def test_groups_at_points_in_time_are_bounded(store: Store) -> None:
 
 
 @pytest.mark.parametrize("by", [By.CATEGORY, By.TAXONOMY, By.JUDGE])
-def test_a_group_shows_where_its_session_was_judged(store: Store, by: By) -> None:
+def test_a_group_shows_where_its_session_was_judged(store: SharedStore, by: By) -> None:
     """Its only error is in a trace that a policy left out; the hour of its judged trace has the group with none."""
     save(store, 1, hour=1, session_id="s", outcome=Outcome.FILTERED)
     clean = a_judged_trace(judged_at=T0, received=T0, trace_id=f"{2:032x}", session_id="s")
@@ -135,7 +135,7 @@ def test_a_group_shows_where_its_session_was_judged(store: Store, by: By) -> Non
 
 
 @pytest.mark.parametrize("asked", [{"by": By.JUDGE}, {"judge": "goal"}])
-def test_an_llm_judges_errors_count_where_it_scored(store: Store, asked: dict[str, Any]) -> None:
+def test_an_llm_judges_errors_count_where_it_scored(store: SharedStore, asked: dict[str, Any]) -> None:
     """A trace of the session was rebuilt without the run in which the judge had found an error."""
     for number, runs in ((1, (a_run(),)), (2, ())):
         trace_id = f"{number:032x}"
@@ -156,14 +156,14 @@ def test_an_llm_judges_errors_count_where_it_scored(store: Store, asked: dict[st
 
 
 @pytest.mark.parametrize("name", ["Resource Abuse", "resource abuse", "trail/RESOURCE  ABUSE"])
-def test_a_category_in_any_case(store: Store, name: str) -> None:
+def test_a_category_in_any_case(store: SharedStore, name: str) -> None:
     """As people write it; one of a taxonomy of one's own is what it is."""
     save(store, 1)
     assert rates(store).ask(replace(EVER, category=name)).total.hits == 1
     assert rates(store).ask(replace(EVER, category="own/resource abuse")).total.hits == 0
 
 
-def test_a_hostile_name_is_a_name(store: Store) -> None:
+def test_a_hostile_name_is_a_name(store: SharedStore) -> None:
     """It is bound, never part of a query; as a group and as a filter."""
     name = "x' OR 1=1 --{tenant:String}\\"
     save(store, 1, runs=(a_run(name=name),))
@@ -172,20 +172,20 @@ def test_a_hostile_name_is_a_name(store: Store) -> None:
     assert {row.key for row in rates(store).ask(replace(EVER, by=By.AGENT)).rows} == {name, "planner"}
 
 
-def test_endless_names_are_found_by_themselves(store: Store) -> None:
+def test_endless_names_are_found_by_themselves(store: SharedStore) -> None:
     """They are told apart by their beginning, in the store as in the filter."""
     name = "n" * 2**20
     save(store, 1, runs=(a_run(name=name),))
     assert rates(store).ask(replace(EVER, agent=name)).total.judged == 1
 
 
-def test_another_tenant_sees_nothing(store: Store) -> None:
+def test_another_tenant_sees_nothing(store: SharedStore) -> None:
     """Each has rates of its own."""
     save(store, 1)
     assert StoredRates(store, rules=("loops",), tenant="acme").ask(EVER).total.judged == 0
 
 
-def test_what_an_earlier_version_stored_is_derived_first(store: Store) -> None:
+def test_what_an_earlier_version_stored_is_derived_first(store: SharedStore) -> None:
     """Until then a question is to be asked again; what was judged meanwhile is derived already."""
     for number in range(3):
         save(store, number)
@@ -197,7 +197,7 @@ def test_what_an_earlier_version_stored_is_derived_first(store: Store) -> None:
     assert rates(store).ask(EVER).total.judged == 3
 
 
-def test_what_was_deleted_stands_in_no_rate(store: Store) -> None:
+def test_what_was_deleted_stands_in_no_rate(store: SharedStore) -> None:
     """Its facts go with it."""
     for number in range(2):
         save(store, number)

@@ -24,8 +24,8 @@ from tracejury.collector.rates.calibration import (
 from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.rates.question import exact
 from tracejury.collector.rates.sampling_frame import frame, unseen
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.facts import ErrorScope, Fact, FactError, FactKey, Standing
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.grouping import group
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.ppi import Pair
@@ -261,7 +261,7 @@ def review_drawn(world: StoredWorld, truth: dict[str, bool], limit: int, **query
 
 
 @pytest.mark.store
-def test_a_stratum_of_the_store_that_nobody_looked_at(store: Store) -> None:
+def test_a_stratum_of_the_store_that_nobody_looked_at(store: SharedStore) -> None:
     """Of what is asked, as far as its population judged it: others are not missed, and one look at it is enough."""
     world = StoredWorld(store)
     truth = {f"{n:032x}": n % 3 == 0 for n in range(200)}
@@ -283,7 +283,7 @@ def test_a_stratum_of_the_store_that_nobody_looked_at(store: Store) -> None:
 
 
 @pytest.mark.store
-def test_many_strata_and_groups_that_nobody_looked_at(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_strata_and_groups_that_nobody_looked_at(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are found by no parameter that grows with them; of more groups than some, none is told apart."""
     world = StoredWorld(store)
     services = [f"{n}".ljust(250, "x") for n in range(3)]
@@ -307,7 +307,7 @@ def test_many_strata_and_groups_that_nobody_looked_at(store: Store, monkeypatch:
 
 
 @pytest.mark.store
-def test_only_strata_that_the_population_judged_are_needed(store: Store) -> None:
+def test_only_strata_that_the_population_judged_are_needed(store: SharedStore) -> None:
     """Where LLM judges looked at some runs, their rate needs no look at the others; one of detectors does."""
     world = StoredWorld(store)
     truth = {f"{n:032x}": n % 3 == 0 for n in range(200)}
@@ -327,7 +327,7 @@ def test_only_strata_that_the_population_judged_are_needed(store: Store) -> None
 
 
 @pytest.mark.store
-def test_a_calibrated_share_of_the_store(store: Store) -> None:
+def test_a_calibrated_share_of_the_store(store: SharedStore) -> None:
     """Detectors that miss half and invent some; 60 runs drawn and labelled: the interval holds what is true."""
     random = Random(3)  # noqa: S311 - a simulation
     world = StoredWorld(store)

@@ -12,8 +12,8 @@ from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.calibration import ENOUGH
 from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.rates.question import exact
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.labels import Labelled, Purpose, QueueQuery
@@ -25,7 +25,7 @@ RULES = {"service-error": "Service Errors", "timeout-error": "Timeout Issues", "
 
 
 @pytest.mark.store
-def test_an_error_of_three_labelled_findings_counts_once(store: Store) -> None:
+def test_an_error_of_three_labelled_findings_counts_once(store: SharedStore) -> None:
     """By category too: only that of its lead. Where they contradict each other its run tells nothing of it."""
     world = StoredWorld(store)
     judging = StoredJudging(store)

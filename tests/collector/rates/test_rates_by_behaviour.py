@@ -13,11 +13,11 @@ from store_parts import a_finding, a_judged_trace, a_run, a_span
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.gauges.rates import rate_figures
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.queries.labels import Purpose, QueueQuery
@@ -33,7 +33,7 @@ EVER = RateQuery(0, 2**63 - 1, population=Population.DETECTORS)
 TRACES = tuple(f"{n:032x}" for n in (1, 2, 3, 4))
 
 
-def rates_of(store: Store) -> StoredRates:
+def rates_of(store: SharedStore) -> StoredRates:
     """As of a process that has just started."""
     return StoredRates(store, rules=("loops",))
 
@@ -43,7 +43,9 @@ def rows(answer: RateAnswer) -> dict[str, tuple[int, int]]:
     return {row.key: (row.rate.judged, row.rate.hits) for row in answer.rows}
 
 
-def save(store: Store, trace_id: str, *, found: bool = False, said: dict[str, str] | None = None, **trace: Any) -> None:
+def save(
+    store: SharedStore, trace_id: str, *, found: bool = False, said: dict[str, str] | None = None, **trace: Any
+) -> None:
     """Detectors judge a trace; `said`: attributes of a span."""
     span = normalize(a_span(trace_id=trace_id, attributes=said or {}))
     fields: dict[str, Any] = {"runs": (a_run(),), "spans": {span.span_id: span}} | trace
@@ -51,7 +53,7 @@ def save(store: Store, trace_id: str, *, found: bool = False, said: dict[str, st
     StoredJudging(store).save([a_judged_trace(*findings, trace_id=trace_id, judged_at=T0, received=T0, **fields)])
 
 
-def label(store: Store, trace_id: str, *labels: str, exchange: str = "run-1:0-2", at: int = T0) -> None:
+def label(store: SharedStore, trace_id: str, *labels: str, exchange: str = "run-1:0-2", at: int = T0) -> None:
     """The user of an exchange behaves so, the first label being the primary one."""
     subject = Subject(SubjectKind.EXCHANGE, exchange, trace_id)
     items = tuple(
@@ -65,12 +67,12 @@ def label(store: Store, trace_id: str, *labels: str, exchange: str = "run-1:0-2"
     StoredLlmJudging(store).save([JudgedSubject(TraceState.SETTLED, (word,))])
 
 
-def simulate(store: Store, trace_id: str, value: str = "true", behaviour: str = "goal-switching") -> None:
+def simulate(store: SharedStore, trace_id: str, value: str = "true", behaviour: str = "goal-switching") -> None:
     """A simulated session with an error."""
     save(store, trace_id, found=True, said={"tracejury.simulated": value, "tracejury.behaviour": behaviour})
 
 
-def test_a_run_counts_in_each_of_its_labels(store: Store) -> None:
+def test_a_run_counts_in_each_of_its_labels(store: SharedStore) -> None:
     """Ideal without one, under no name where nobody looked; the total is that of the runs."""
     save(store, TRACES[0], found=True)
     for trace_id in TRACES[1:]:
@@ -90,7 +92,7 @@ def test_a_run_counts_in_each_of_its_labels(store: Store) -> None:
     assert rates.ask(EVER).total.judged == 4
 
 
-def test_labels_that_come_late_change_nothing_else(store: Store) -> None:
+def test_labels_that_come_late_change_nothing_else(store: SharedStore) -> None:
     save(store, TRACES[0], found=True)
     rates = rates_of(store)
     before, by_behaviour = rates.ask(EVER), replace(EVER, by=By.BEHAVIOUR)
@@ -103,7 +105,7 @@ def test_labels_that_come_late_change_nothing_else(store: Store) -> None:
     assert rows(rates.ask(by_behaviour)) == {"ideal": (1, 1)}
 
 
-def test_sub_agents_count_in_the_exchange_that_they_began_in(store: Store) -> None:
+def test_sub_agents_count_in_the_exchange_that_they_began_in(store: SharedStore) -> None:
     """Of a run with two exchanges each sub-agent has the labels of its own; the manager has both."""
     runs = (
         a_run(turns=(), name="manager"),
@@ -123,7 +125,7 @@ def test_sub_agents_count_in_the_exchange_that_they_began_in(store: Store) -> No
 
 
 @pytest.mark.parametrize("value", ["true", "True", " true "])
-def test_simulated_sessions_are_in_no_production_figure_unless_asked_for(store: Store, value: str) -> None:
+def test_simulated_sessions_are_in_no_production_figure_unless_asked_for(store: SharedStore, value: str) -> None:
     """Neither in rates, rates of tools, gauges, worst errors nor the label queue."""
     save(store, TRACES[0])
     simulate(store, TRACES[1], value)
@@ -144,13 +146,13 @@ def test_simulated_sessions_are_in_no_production_figure_unless_asked_for(store: 
 
 
 @pytest.mark.parametrize("value", ["false", "1", "", "yes"])
-def test_nothing_but_true_makes_a_session_simulated(store: Store, value: str) -> None:
+def test_nothing_but_true_makes_a_session_simulated(store: SharedStore, value: str) -> None:
     """What a span says otherwise changes nothing."""
     simulate(store, TRACES[0], value)
     assert rates_of(store).ask(EVER).total.judged == 1
 
 
-def test_a_trace_that_turns_out_to_be_simulated_leaves_the_rates(store: Store) -> None:
+def test_a_trace_that_turns_out_to_be_simulated_leaves_the_rates(store: SharedStore) -> None:
     """Its root came late; whatever it says of a behaviour that there is not, is none."""
     save(store, TRACES[0], found=True)
     rates = rates_of(store)

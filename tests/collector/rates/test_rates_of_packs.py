@@ -9,10 +9,10 @@ import pytest
 from store_parts import a_finding, a_judged_trace, a_run
 
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.rates import By, Population, RateQuery
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
@@ -24,7 +24,7 @@ EVER = RateQuery(0, 2**63 - 1)
 TRACES = tuple(f"{n:032x}" for n in (1, 2, 3))
 
 
-def told(store: Store, **asked: Any) -> tuple[Population, int, int, tuple[tuple[str, int], ...]]:
+def told(store: SharedStore, **asked: Any) -> tuple[Population, int, int, tuple[tuple[str, int], ...]]:
     """Population, judged runs, those with an error, and each row's name and errors."""
     rates = StoredRates(store, rules=("loops",))
     answer = rates.ask(replace(EVER, **asked))
@@ -44,7 +44,7 @@ def judged(trace_id: str, judge: str, value: float | None, *, error: bool = Fals
 
 
 @pytest.fixture
-def detected(store: Store) -> Store:
+def detected(store: SharedStore) -> SharedStore:
     """Three traces with one run each; detectors found something in the first."""
     traces = [
         a_judged_trace(
@@ -56,7 +56,7 @@ def detected(store: Store) -> Store:
     return store
 
 
-def test_a_pack_counts_only_where_it_is_asked_for(detected: Store) -> None:
+def test_a_pack_counts_only_where_it_is_asked_for(detected: SharedStore) -> None:
     """Over the runs that it judged, which are two of three."""
     asked: list[dict[str, Any]] = [{}, {"by": By.TAXONOMY}, {"by": By.CATEGORY}, {"by": By.AGENT}, {"judge": "loops"}]
     before = [told(detected, **one) for one in asked]
@@ -76,7 +76,7 @@ def test_a_pack_counts_only_where_it_is_asked_for(detected: Store) -> None:
     assert told(detected, taxonomy="pipa", population=Population.DETECTORS)[1:3] == (0, 0)
 
 
-def test_a_word_on_a_session_judges_no_run(detected: Store) -> None:
+def test_a_word_on_a_session_judges_no_run(detected: SharedStore) -> None:
     """Neither one of a session nor of a trace that is a session of its own."""
     subjects = [Subject(SubjectKind.SESSION, '["shop", "s"]', ""), Subject(SubjectKind.SESSION, TRACES[0], TRACES[0])]
     for subject in subjects:

@@ -19,11 +19,11 @@ from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.rule_calibrating import CALIBRATE_EVERY, RuleCalibrating
 from tracejury.collector.rates.upkeep import ErrorUpkeep
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.deriving import derive
 from tracejury.collector.store.detector_opinions import write_opinions
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.judges.registry import priors, suite_of
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
@@ -50,7 +50,9 @@ QUERY = RateQuery(0, 2**62, 0, unit=Unit.RUN, population=Population.DETECTORS)
 class Process:
     """A collector's judging and upkeep, without threads, with the clock of the test."""
 
-    def __init__(self, store: Store, now: int = START + 3600 * SECOND, settings: RuleSettings = NO_SETTINGS) -> None:
+    def __init__(
+        self, store: SharedStore, now: int = START + 3600 * SECOND, settings: RuleSettings = NO_SETTINGS
+    ) -> None:
         self.now, self.store, self.inbox = now, store, Inbox(1 << 20)
         self.calibrations = RuleCalibrations(store, self.clock)
         self.calibrations.load()
@@ -129,7 +131,7 @@ def general() -> float:
     return priors()[RULE].mean
 
 
-def test_labels_move_the_rule_on_their_service_alone(store: Store) -> None:
+def test_labels_move_the_rule_on_their_service_alone(store: SharedStore) -> None:
     one = Process(store)
     shop = [one.receive(number, "shop") for number in range(1, 7)]
     bank = one.receive(9, "bank")
@@ -151,7 +153,7 @@ def test_labels_move_the_rule_on_their_service_alone(store: Store) -> None:
     assert one.found(one.receive(11, "bank")).confidence == general()
 
 
-def test_a_version_is_written_for_a_step_and_not_for_less_or_sooner(store: Store) -> None:
+def test_a_version_is_written_for_a_step_and_not_for_less_or_sooner(store: SharedStore) -> None:
     one = Process(store)
     traces = [one.receive(number, "shop") for number in range(1, 4)]
     one.keep_up()
@@ -170,7 +172,7 @@ def test_a_version_is_written_for_a_step_and_not_for_less_or_sooner(store: Store
     one.check()
 
 
-def test_labels_that_contradict_each_other_or_are_withdrawn_count_as_none(store: Store) -> None:
+def test_labels_that_contradict_each_other_or_are_withdrawn_count_as_none(store: SharedStore) -> None:
     one = Process(store)
     trace_id = one.receive(1, "shop")
     one.say(trace_id, Opinion.AGREE)
@@ -189,7 +191,7 @@ def test_labels_that_contradict_each_other_or_are_withdrawn_count_as_none(store:
     one.check()
 
 
-def test_labels_on_several_findings_of_one_error_count_once_for_their_rule(store: Store) -> None:
+def test_labels_on_several_findings_of_one_error_count_once_for_their_rule(store: SharedStore) -> None:
     """Also on its repeats; another error, and another rule in the same error, count for themselves."""
     one, rule, other = Process(store), "service-error", "timeout-error"
     spans = [f"{n:016x}" for n in range(1, 9)]
@@ -224,7 +226,7 @@ def test_labels_on_several_findings_of_one_error_count_once_for_their_rule(store
     assert one.calibrations.confidences("", service) == {}
 
 
-def test_what_an_earlier_process_did_not_judge_again_is_judged_after_a_restart(store: Store) -> None:
+def test_what_an_earlier_process_did_not_judge_again_is_judged_after_a_restart(store: SharedStore) -> None:
     before = Process(store)
     shop = [before.receive(number, "shop") for number in range(1, 5)]
     before.say(shop[0], Opinion.DISAGREE)
@@ -240,7 +242,7 @@ def test_what_an_earlier_process_did_not_judge_again_is_judged_after_a_restart(s
     after.check()
 
 
-def test_what_the_settings_do_not_allow_is_judged_again_once(store: Store) -> None:
+def test_what_the_settings_do_not_allow_is_judged_again_once(store: SharedStore) -> None:
     """On the services that a setting names; what it leaves as it is, is not judged again."""
     before = Process(store)
     shop, bank = before.receive(1, "shop"), before.receive(2, "bank")
@@ -263,7 +265,7 @@ def test_what_the_settings_do_not_allow_is_judged_again_once(store: Store) -> No
     assert store.rows("SELECT max(JudgedAt) FROM traces") == judged
 
 
-def test_what_judges_refute_moves_the_rule_on_their_service_alone(store: Store) -> None:
+def test_what_judges_refute_moves_the_rule_on_their_service_alone(store: SharedStore) -> None:
     """Less than labels; errors and rates follow, and stay after a restart. A person's label goes before."""
     one = Process(store)
     shop = [one.receive(number, "shop") for number in range(1, 6)]
@@ -291,7 +293,7 @@ def test_what_judges_refute_moves_the_rule_on_their_service_alone(store: Store) 
     assert later.calibrations.of("", "shop") == one.calibrations.of("", "shop")
 
 
-def test_a_model_that_refutes_everything_does_not_silence_a_rule(store: Store) -> None:
+def test_a_model_that_refutes_everything_does_not_silence_a_rule(store: SharedStore) -> None:
     """From so many errors on its opinions count no more; they are still shown."""
     one = Process(store)
     shop = [one.receive(number, "shop") for number in range(1, ALIKE_FROM + 2)]
@@ -306,7 +308,7 @@ def test_a_model_that_refutes_everything_does_not_silence_a_rule(store: Store) -
     assert one.found(shop[0]).verification is Verification.REFUTED
 
 
-def test_nothing_is_written_of_findings_that_are_decided_retracted_or_deleted(store: Store) -> None:
+def test_nothing_is_written_of_findings_that_are_decided_retracted_or_deleted(store: SharedStore) -> None:
     """The first answer stands; rates and errors are as before."""
     one = Process(store)
     trace_id, other = one.receive(1, "shop"), one.receive(2, "shop")

@@ -10,10 +10,10 @@ from store_parts import a_finding, a_judged_subject, a_judged_trace, a_run
 from trajectories import fixture_spans, normalise_all
 
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.rates import By, Population, RateQuery
@@ -63,7 +63,7 @@ def error(number: int, place: str, *, shown: str = "", confidence: float = 0.9) 
     )  # fmt: skip
 
 
-def told(store: Store, query: RateQuery = EVER, limit: int = 10) -> list[tuple[str, int, int]]:
+def told(store: SharedStore, query: RateQuery = EVER, limit: int = 10) -> list[tuple[str, int, int]]:
     """Tool, calls with an error, calls."""
     found = StoredRates(store, rules=("loops",)).calls(
         RateQuery(query.since, query.until, population=query.population, profile=query.profile, service=query.service,
@@ -72,7 +72,7 @@ def told(store: Store, query: RateQuery = EVER, limit: int = 10) -> list[tuple[s
     return [(row.key, row.rate.hits, row.rate.judged) for row in found.rows]
 
 
-def test_a_tool_counts_its_own_calls(store: Store) -> None:
+def test_a_tool_counts_its_own_calls(store: SharedStore) -> None:
     """Runs that never called it are in no denominator, and two errors at one call are one call."""
     twice = (error(1, "t0"), error(1, "l", shown="t0"))
     StoredJudging(store).save(
@@ -92,7 +92,7 @@ def test_a_tool_counts_its_own_calls(store: Store) -> None:
     assert row.rate.share.low < 1 / 3 < row.rate.share.high
 
 
-def test_a_call_counts_once_however_many_runs_its_trace_has(store: Store) -> None:
+def test_a_call_counts_once_however_many_runs_its_trace_has(store: SharedStore) -> None:
     """A trace with a manager and two sub-agents has three runs, and each of nine traces is a cluster of its own."""
     runs = [a_run(id=f"run-{n}", parent_id="run-1" if n > 1 else "") for n in (2, 3)]
     of_one = [trace(n, ["search"], error(n, "t0")) for n in range(1, 10)]
@@ -103,14 +103,14 @@ def test_a_call_counts_once_however_many_runs_its_trace_has(store: Store) -> Non
     assert row.rate.share.low == pytest.approx(0.701, abs=1e-3)  # Wilson's interval of 9 of 9
 
 
-def test_findings_of_packs_are_in_no_rate_of_calls(store: Store) -> None:
+def test_findings_of_packs_are_in_no_rate_of_calls(store: SharedStore) -> None:
     """Nothing changes for tools because a pack was switched on."""
     found = replace(error(1, "t0"), judge="club-tools", taxonomy="club")
     StoredJudging(store).save([trace(1, ["search"], found)])
     assert told(store) == []
 
 
-def test_a_call_without_a_span_counts_where_it_was_asked_for(store: Store) -> None:
+def test_a_call_without_a_span_counts_where_it_was_asked_for(store: SharedStore) -> None:
     """One that was recorded on both sides is one call."""
     StoredJudging(store).save(
         [
@@ -121,7 +121,7 @@ def test_a_call_without_a_span_counts_where_it_was_asked_for(store: Store) -> No
     assert told(store) == [("search", 2, 2)]
 
 
-def test_the_worst_come_first_and_the_others_are_counted(store: Store) -> None:
+def test_the_worst_come_first_and_the_others_are_counted(store: SharedStore) -> None:
     """By share; errors below the profile do not count, other services neither."""
     StoredJudging(store).save(
         [
@@ -138,7 +138,7 @@ def test_the_worst_come_first_and_the_others_are_counted(store: Store) -> None:
     assert told(store, RateQuery(0, T0)) == []
 
 
-def test_a_finding_in_a_joined_copy_is_of_the_one_call(store: Store) -> None:
+def test_a_finding_in_a_joined_copy_is_of_the_one_call(store: SharedStore) -> None:
     """The calls of a copy are not further calls."""
     StoredJudging(store).save(
         [trace(1, ["search", "search"]), trace(2, ["search", "search"], error(2, "t1"), joined_to=spent(1))]
@@ -146,7 +146,7 @@ def test_a_finding_in_a_joined_copy_is_of_the_one_call(store: Store) -> None:
     assert told(store) == [("search", 1, 2)]
 
 
-def test_what_llm_judges_found_counts_in_what_they_looked_at(store: Store) -> None:
+def test_what_llm_judges_found_counts_in_what_they_looked_at(store: SharedStore) -> None:
     """Calls in traces that no LLM judge saw are not good calls of that population."""
     StoredJudging(store).save([trace(1, ["search", "search"]), trace(2, ["search"])])
     said = a_judged_subject(

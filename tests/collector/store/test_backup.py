@@ -19,11 +19,11 @@ from store_parts import a_finding, a_judged_trace, a_span
 
 from tracejury.collector.store.backup import PARTIAL, Backups
 from tracejury.collector.store.backup_manifest import DATA, MANIFEST, Manifest
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.migrate import migrate, migrations
 from tracejury.collector.store.parts import active_parts
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
@@ -34,17 +34,17 @@ NOW = 1_795_000_000 * 10**9
 
 
 @pytest.fixture
-def kept(new_dsn: str, tmp_path: Path) -> Iterator[Store]:
+def kept(new_dsn: str, tmp_path: Path) -> Iterator[SharedStore]:
     """A store of its own with a span, whose backups are in `tmp_path`, the latest two."""
     config = StoreConfig(dsn=new_dsn, retention_days=None, backups=str(tmp_path / "backups"), keep_backups=2)
-    store = Store.open(new_dsn, config)
+    store = SharedStore.open(new_dsn, config)
     migrate(store)
     add_span(store, 1)
     yield store
     store.close()
 
 
-def add_span(store: Store, number: int) -> None:
+def add_span(store: SharedStore, number: int) -> None:
     span = a_span(trace_id=f"{number:032x}")
     store.insert("spans", SPAN_COLUMNS, span_columns([span], NOW))
 
@@ -53,14 +53,14 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name != ".lock")
 
 
-def restored(store: Store, folder: Path, name: str) -> str:
+def restored(store: SharedStore, folder: Path, name: str) -> str:
     """The database of a backup, restored beside the store."""
     database = f"{store.database}_{name}"
     store.rows(f"RESTORE DATABASE `{store.database}` AS `{database}` FROM File('{folder / DATA}')")
     return database
 
 
-def test_a_whole_backup(kept: Store, tmp_path: Path) -> None:
+def test_a_whole_backup(kept: SharedStore, tmp_path: Path) -> None:
     """It is named by the time, holds a manifest of all its files, and is its own user's alone."""
     made = Backups(kept, clock=lambda: NOW).make()
     assert (made.name, made.made_at) == ("20261118T110640Z", "2026-11-18T11:06:40.000000Z")
@@ -77,7 +77,7 @@ def test_a_whole_backup(kept: Store, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["../x", "a/b", ".hidden", "", "x" * 101, "..", f"x{PARTIAL}", "-x", "a\n", "ä", "x;y"]
 )
-def test_only_a_plain_name(kept: Store, tmp_path: Path, name: str) -> None:
+def test_only_a_plain_name(kept: SharedStore, tmp_path: Path, name: str) -> None:
     """No path comes from whoever asks; without a name it is the time."""
     if name:
         with pytest.raises(ConfigError, match="cannot name a backup"):
@@ -87,7 +87,7 @@ def test_only_a_plain_name(kept: Store, tmp_path: Path, name: str) -> None:
         assert re.fullmatch(r"\d{8}T\d{6}Z", Backups(kept).make(name).name)
 
 
-def test_a_name_that_is_taken(kept: Store) -> None:
+def test_a_name_that_is_taken(kept: SharedStore) -> None:
     """What is there stays as it is."""
     made = Backups(kept).make("before-0.2")
     add_span(kept, 2)
@@ -96,30 +96,30 @@ def test_a_name_that_is_taken(kept: Store) -> None:
     Manifest.read(made.folder).verify(made.folder)
 
 
-def test_too_little_disk(kept: Store, tmp_path: Path) -> None:
+def test_too_little_disk(kept: SharedStore, tmp_path: Path) -> None:
     """It is said before anything is copied."""
     with pytest.raises(RetryableError, match=r"too little disk for a backup of .* must stay free"):
         Backups(kept, spare_bytes=1 << 62).make("big")
     assert names(tmp_path / "backups") == []
 
 
-def test_one_at_a_time(kept: Store, tmp_path: Path) -> None:
+def test_one_at_a_time(kept: SharedStore, tmp_path: Path) -> None:
     """Also where two processes share the folder."""
     Backups(kept).make("first")
     with FileLock(tmp_path / "backups" / ".lock"), pytest.raises(RetryableError, match="another backup is being made"):
         Backups(kept).make("second")
 
 
-def test_a_server_makes_its_own(store_folder: Path, kept: Store) -> None:
+def test_a_server_makes_its_own(store_folder: Path, kept: SharedStore) -> None:
     """The refusal has the statement to run there."""
     with clickhouse_server(store_folder) as server:
-        remote = Store.open(f"{server.dsn}/{kept.database}")
+        remote = SharedStore.open(f"{server.dsn}/{kept.database}")
         with pytest.raises(ConfigError, match=rf"BACKUP DATABASE `{kept.database}` TO Disk\('backups', 'monday'\)"):
             Backups(remote).make("monday")
         remote.close()
 
 
-def test_a_part_that_cannot_be_read(kept: Store, tmp_path: Path) -> None:
+def test_a_part_that_cannot_be_read(kept: SharedStore, tmp_path: Path) -> None:
     """One line, nothing is left of it, and writing goes on."""
     (part,) = (part for part in active_parts(kept) if part.table == "spans")
     for file in Path(part.path).iterdir():
@@ -130,7 +130,7 @@ def test_a_part_that_cannot_be_read(kept: Store, tmp_path: Path) -> None:
     add_span(kept, 2)
 
 
-def test_what_a_killed_process_left_goes(kept: Store, tmp_path: Path) -> None:
+def test_what_a_killed_process_left_goes(kept: SharedStore, tmp_path: Path) -> None:
     """With the next backup; before, it is no backup either."""
     left = tmp_path / "backups" / f"old{PARTIAL}"
     (left / DATA).mkdir(parents=True)
@@ -140,7 +140,7 @@ def test_what_a_killed_process_left_goes(kept: Store, tmp_path: Path) -> None:
     assert names(tmp_path / "backups") == ["new"]
 
 
-def test_the_oldest_go(kept: Store, tmp_path: Path) -> None:
+def test_the_oldest_go(kept: SharedStore, tmp_path: Path) -> None:
     """Of whole ones `keep_backups` stay; what is no backup stays, too."""
     (tmp_path / "backups" / "notes").mkdir(parents=True)
     for number in range(4):
@@ -151,7 +151,7 @@ def test_the_oldest_go(kept: Store, tmp_path: Path) -> None:
     assert names(tmp_path / "backups") == ["b2", "b3", "notes"]
 
 
-def test_it_waits_for_a_deletion(kept: Store, tmp_path: Path) -> None:
+def test_it_waits_for_a_deletion(kept: SharedStore, tmp_path: Path) -> None:
     """A deletion that is half done would be finished by nobody once it is restored."""
     key = ("", f"{1:032x}")
     kept.deletions.hold([key], NOW)
@@ -169,7 +169,7 @@ def test_it_waits_for_a_deletion(kept: Store, tmp_path: Path) -> None:
     kept.command(f"DROP DATABASE `{database}` SYNC")
 
 
-def test_stopped_under_way(kept: Store, tmp_path: Path) -> None:
+def test_stopped_under_way(kept: SharedStore, tmp_path: Path) -> None:
     """A collector that stops waits for no backup; nothing is left of it."""
     kept.deletions.hold([("", "1" * 32)], NOW)
     backups, errors = Backups(kept), list[Exception]()
@@ -190,7 +190,7 @@ def test_stopped_under_way(kept: Store, tmp_path: Path) -> None:
     assert names(tmp_path / "backups") == []
 
 
-def test_writing_waits_until_all_parts_are_listed(kept: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_writing_waits_until_all_parts_are_listed(kept: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """And no longer: it goes on while they are copied."""
     asked, rows = list[tuple[str, bool]](), kept.rows
 
@@ -209,7 +209,7 @@ def test_writing_waits_until_all_parts_are_listed(kept: Store, monkeypatch: pyte
     assert not states[-1][1]
 
 
-def test_one_moment_of_all_tables(kept: Store) -> None:
+def test_one_moment_of_all_tables(kept: SharedStore) -> None:
     """A trace whose judgement is in a backup has its findings there, however fast others are stored meanwhile."""
     ends, stored = threading.Event(), 0
 
@@ -239,7 +239,7 @@ def test_one_moment_of_all_tables(kept: Store) -> None:
 
 
 @pytest.mark.parametrize("harm", ["changed", "missing", "cut manifest", "no manifest", "other format", "climbing"])
-def test_a_damaged_backup(kept: Store, harm: str) -> None:
+def test_a_damaged_backup(kept: SharedStore, harm: str) -> None:
     """Each is refused in one line, before anything is restored."""
     folder = Backups(kept).make("hurt").folder
     manifest = Manifest.read(folder)

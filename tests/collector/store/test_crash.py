@@ -18,13 +18,13 @@ SUPPORT = Path(__file__).parents[2] / "support"
 SEND = """
 import asyncio, itertools, sys
 from store_parts import a_span
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.batch import Batch
 
 async def main():
-    store = Store.open(sys.argv[1])
+    store = SharedStore.open(sys.argv[1])
     migrate(store)
     writer = GroupCommitWriter(store)
     await writer.start()
@@ -44,9 +44,9 @@ asyncio.run(main())
 # A process of its own reads them back: this one's engine is on another folder.
 READ = """
 import json, sys
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.judging import StoredJudging
-store = Store.open(sys.argv[1])
+store = SharedStore.open(sys.argv[1])
 ids = json.loads(sys.stdin.read())
 judging = StoredJudging(store)
 known = judging.known_rows(ids)

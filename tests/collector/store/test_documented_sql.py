@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from store_parts import a_finding, a_judged_subject, a_judged_trace, a_span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.llm_rows import AnswerRow
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
@@ -34,7 +34,7 @@ def test_there_are_some() -> None:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_documented_query_runs_and_finds(store: Store, query: str) -> None:
+def test_a_documented_query_runs_and_finds(store: SharedStore, query: str) -> None:
     """With one trace, judged by all, just now: each gives a row."""
     now = int(store.rows("SELECT toUnixTimestamp64Nano(now64(9))")[0][0])
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span(start=now, end=now)], now))
@@ -44,7 +44,7 @@ def test_a_documented_query_runs_and_finds(store: Store, query: str) -> None:
     assert store.rows(query)
 
 
-def test_the_documented_engines_are_those_of_the_tables(store: Store) -> None:
+def test_the_documented_engines_are_those_of_the_tables(store: SharedStore) -> None:
     """Every table is documented; those that `FINAL` does not read are named, with their engine."""
     made = "SELECT name, engine FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%Tree'"
     engines: dict[str, str] = {name: engine for name, engine in store.rows(made)}  # noqa: C416  rows are sequences

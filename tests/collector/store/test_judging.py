@@ -8,9 +8,9 @@ from itertools import permutations
 import pytest
 from store_parts import SPAN_ID, TRACE_ID, a_finding, a_judged_trace, a_log, a_span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.findings import FindingState
@@ -25,23 +25,23 @@ OTHER = "f" * 32
 TABLES = ("findings", "verdicts", "traces", "judgements")
 
 
-def put(store: Store, *rows: Span | LogRecord, received_at: int) -> None:
+def put(store: SharedStore, *rows: Span | LogRecord, received_at: int) -> None:
     spans = [r for r in rows if isinstance(r, Span)]
     logs = [r for r in rows if isinstance(r, LogRecord)]
     store.insert("logs", LOG_COLUMNS, log_columns(logs, received_at))
     store.insert("spans", SPAN_COLUMNS, span_columns(spans, received_at))
 
 
-def visible(store: Store) -> dict[str, list[str]]:
+def visible(store: SharedStore) -> dict[str, list[str]]:
     """All rows that can be seen in the judging tables."""
     return {t: sorted(map(str, store.rows(f"SELECT * FROM {t} FINAL"))) for t in TABLES}
 
 
-def unjudged(store: Store, version: str = "v1", limit: int = 100) -> list[str]:
+def unjudged(store: SharedStore, version: str = "v1", limit: int = 100) -> list[str]:
     return [trace_id for _, trace_id in StoredJudging(store).unjudged(version, limit)]
 
 
-def test_known_rows_counts_what_is_stored_of_a_trace(store: Store) -> None:
+def test_known_rows_counts_what_is_stored_of_a_trace(store: SharedStore) -> None:
     """Copies count once, log records too, and a judging as one more; a trace without rows is absent."""
     put(store, a_span(), a_span(span_id="c" * 16), a_span(trace_id=OTHER), received_at=1)
     put(store, a_span(), received_at=2)
@@ -54,7 +54,7 @@ def test_known_rows_counts_what_is_stored_of_a_trace(store: Store) -> None:
     assert judging.known_rows([TRACE_ID, OTHER]) == {TRACE_ID: 4, OTHER: 2}
 
 
-def test_load_spans_by_trace_with_logs(store: Store) -> None:
+def test_load_spans_by_trace_with_logs(store: SharedStore) -> None:
     """Each trace's rows in order of time, logs beside; unknown traces are absent."""
     spans = [a_span(span_id=f"{n:016x}", start=n) for n in (3, 1, 2)]
     put(store, *spans, a_log(time=2), a_log(time=1), a_span(trace_id=OTHER), received_at=1)
@@ -62,7 +62,7 @@ def test_load_spans_by_trace_with_logs(store: Store) -> None:
     assert found == {TRACE_ID: (sorted(spans, key=lambda s: s.start), [a_log(time=1), a_log(time=2)])}
 
 
-def test_findings_come_back_as_they_were(store: Store) -> None:
+def test_findings_come_back_as_they_were(store: SharedStore) -> None:
     """Every field, in any state, with and without a turn."""
     findings = [
         a_finding(judge="full", tool_span_id="t", seen_by_span_id="s", also_at=("x", "y"), linked=("z",), first_seen=1),
@@ -73,7 +73,7 @@ def test_findings_come_back_as_they_were(store: Store) -> None:
     assert StoredJudging(store).load_findings([TRACE_ID, OTHER]) == {TRACE_ID: findings}
 
 
-def test_verdicts_come_back_as_they_were(store: Store) -> None:
+def test_verdicts_come_back_as_they_were(store: SharedStore) -> None:
     """Scored, not applicable and unscored ones, those of checks; the latest of each judge on each subject."""
     subject = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE_ID)
     verdicts = (
@@ -110,7 +110,7 @@ def with_verdicts(judged: JudgedTrace, verdicts: tuple[Verdict, ...]) -> JudgedT
     return replace(judged, judgement=replace(judged.judgement, verdicts=verdicts))
 
 
-def test_saving_again_changes_nothing(store: Store) -> None:
+def test_saving_again_changes_nothing(store: SharedStore) -> None:
     """The same judging stored twice, or after a newer one, leaves what the newest said; in any order."""
     first = a_judged_trace(a_finding(judge="a"), a_finding(judge="b"), judged_at=1, state=TraceState.OPEN)
     second = a_judged_trace(
@@ -129,7 +129,7 @@ def test_saving_again_changes_nothing(store: Store) -> None:
     assert states == {"a": FindingState.RETRACTED, "b": FindingState.CURRENT, "c": FindingState.CURRENT}
 
 
-def test_many_traces_in_one_save(store: Store) -> None:
+def test_many_traces_in_one_save(store: SharedStore) -> None:
     """A hundred traces take one insert a table."""
     ids = [f"{n:032x}" for n in range(1, 101)]
     StoredJudging(store).save([a_judged_trace(a_finding(trace_id=i), trace_id=i) for i in ids])
@@ -139,13 +139,13 @@ def test_many_traces_in_one_save(store: Store) -> None:
         assert store.rows(sql) == [(1,)]
 
 
-def test_nothing_to_save(store: Store) -> None:
+def test_nothing_to_save(store: SharedStore) -> None:
     """An empty save does nothing."""
     StoredJudging(store).save([])
     assert visible(store) == {t: [] for t in TABLES}
 
 
-def test_a_judging_that_was_interrupted_counts_as_not_done(store: Store) -> None:
+def test_a_judging_that_was_interrupted_counts_as_not_done(store: SharedStore) -> None:
     """The judgement is written last: when the store fails before it, the trace is found again and saved again."""
     put(store, a_span(), received_at=5)
     store.command("RENAME TABLE judgements TO away")
@@ -159,21 +159,23 @@ def test_a_judging_that_was_interrupted_counts_as_not_done(store: Store) -> None
     assert len(StoredJudging(store).load_findings([TRACE_ID])[TRACE_ID]) == 1
 
 
-def test_what_can_never_be_stored_is_a_store_error(store: Store) -> None:
+def test_what_can_never_be_stored_is_a_store_error(store: SharedStore) -> None:
     """Text that no engine takes (a lone surrogate) is not retried forever."""
     with pytest.raises(StoreError):
         StoredJudging(store).save([a_judged_trace(a_finding(evidence="\ud800"))])
 
 
 @pytest.mark.parametrize(("arrived", "judged_through", "found"), [(5, 4, True), (5, 5, False), (5, 6, False)])
-def test_a_trace_with_newer_spans_is_unjudged(store: Store, arrived: int, judged_through: int, *, found: bool) -> None:
+def test_a_trace_with_newer_spans_is_unjudged(
+    store: SharedStore, arrived: int, judged_through: int, *, found: bool
+) -> None:
     """Newer than what the last judging saw, to the nanosecond."""
     put(store, a_span(), received_at=arrived)
     StoredJudging(store).save([a_judged_trace(received=judged_through)])
     assert unjudged(store) == ([TRACE_ID] if found else [])
 
 
-def test_a_trace_never_judged_is_unjudged_and_the_earliest_comes_first(store: Store) -> None:
+def test_a_trace_never_judged_is_unjudged_and_the_earliest_comes_first(store: SharedStore) -> None:
     """All traces of all tenants, the earliest arrival first, so that a sweep after the other reaches them all."""
     for n in range(1, 5):
         put(store, a_span(trace_id=f"{n:032x}", tenant="x" if n == 3 else ""), received_at=n)
@@ -181,7 +183,7 @@ def test_a_trace_never_judged_is_unjudged_and_the_earliest_comes_first(store: St
 
 
 @pytest.mark.parametrize("state", list(TraceState))
-def test_a_trace_last_judged_open_is_unjudged(store: Store, state: TraceState) -> None:
+def test_a_trace_last_judged_open_is_unjudged(store: SharedStore, state: TraceState) -> None:
     """It still has to settle; a settled or incomplete one has not."""
     put(store, a_span(), received_at=1)
     StoredJudging(store).save([a_judged_trace(state=state)])
@@ -191,7 +193,7 @@ def test_a_trace_last_judged_open_is_unjudged(store: Store, state: TraceState) -
 @pytest.mark.parametrize(("outcome", "version", "found"), [(Outcome.FAILED, "v1", False), (Outcome.FAILED, "v2", True),
                                                            (Outcome.DONE, "v2", False)])  # fmt: skip
 def test_a_failed_judging_is_repeated_by_another_version(
-    store: Store, outcome: Outcome, version: str, *, found: bool
+    store: SharedStore, outcome: Outcome, version: str, *, found: bool
 ) -> None:
     """The same version would fail again; a newer one may not. What was judged by another version stands."""
     put(store, a_span(), received_at=1)
@@ -199,7 +201,7 @@ def test_a_failed_judging_is_repeated_by_another_version(
     assert bool(unjudged(store, version)) == found
 
 
-def test_a_newer_judging_counts(store: Store) -> None:
+def test_a_newer_judging_counts(store: SharedStore) -> None:
     """The last judging decides, in whatever order the two were stored."""
     put(store, a_span(), received_at=5)
     newer, older = a_judged_trace(judged_at=2, received=5), a_judged_trace(judged_at=1, received=3, version="v0")
@@ -208,7 +210,7 @@ def test_a_newer_judging_counts(store: Store) -> None:
     assert unjudged(store) == []
 
 
-def test_late_logs_make_a_trace_unjudged(store: Store) -> None:
+def test_late_logs_make_a_trace_unjudged(store: SharedStore) -> None:
     """Content may arrive as logs; logs alone, without a span, are no trace."""
     put(store, a_span(), a_log(trace_id=OTHER), received_at=1)
     StoredJudging(store).save([a_judged_trace(received=1)])
@@ -217,7 +219,7 @@ def test_late_logs_make_a_trace_unjudged(store: Store) -> None:
     assert unjudged(store) == [TRACE_ID]
 
 
-def test_a_copy_that_lost_is_no_news(store: Store) -> None:
+def test_a_copy_that_lost_is_no_news(store: SharedStore) -> None:
     """A later copy with an earlier end is never read, so it does not ask for judging again and again."""
     put(store, a_span(end=10), received_at=1)
     StoredJudging(store).save([a_judged_trace(received=1)])
@@ -227,7 +229,7 @@ def test_a_copy_that_lost_is_no_news(store: Store) -> None:
     assert unjudged(store) == [TRACE_ID]
 
 
-def test_one_tenant_sees_nothing_of_another(store: Store) -> None:
+def test_one_tenant_sees_nothing_of_another(store: SharedStore) -> None:
     """The same trace id of two tenants: spans and findings apart."""
     put(store, a_span(tenant="a"), received_at=1)
     StoredJudging(store).save([a_judged_trace(a_finding(tenant="a"), tenant="a")])

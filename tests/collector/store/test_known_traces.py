@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from store_parts import a_span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.known_traces import KnownTraces
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.spans import LogRecord
 
@@ -23,7 +23,7 @@ def test_a_trace_is_known_from_its_second_time_on() -> None:
 
 
 @pytest.mark.store
-def test_what_is_stored_is_known(store: Store) -> None:
+def test_what_is_stored_is_known(store: SharedStore) -> None:
     """By its spans, or by a log record alone; nothing else is."""
     folder = DeadLetterFolder(store.folder or pytest.fail("embedded"), 1)
     spans = [a_span(tenant=tenant, trace_id=trace_id) for tenant, trace_id in KEYS[::2]]

@@ -15,7 +15,7 @@ from store_parts import a_finding
 
 from tracejury.collector.labels.checks import MAX_STRATUM, name
 from tracejury.collector.labels.stored_labels import StoredLabels
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review
 from tracejury.schemas.queries.labels import Labelled, LabelQuery, Purpose, QueueItem, QueueQuery
 from tracejury.schemas.queries.reader import Position
@@ -34,7 +34,7 @@ REVIEW = Review(TRACE, "run-1", "ann", "clean/-/shop", 0.25, changed_at=7)
 
 
 @pytest.fixture
-def world(store: Store) -> StoredWorld:
+def world(store: SharedStore) -> StoredWorld:
     """Labels, and the runs that they are about."""
     return StoredWorld(store)
 
@@ -87,7 +87,7 @@ def test_no_text_at_all_finds_nothing(world: StoredWorld, text: str) -> None:
     assert world.labels.annotations(LabelQuery(9, annotator=text)) == []
 
 
-def test_tenants_do_not_mix(store: Store) -> None:
+def test_tenants_do_not_mix(store: SharedStore) -> None:
     """Each reads and deletes its own."""
     theirs = Labelled((replace(ONE, tenant="x"),), (replace(SCORE, tenant="x"),), (replace(REVIEW, tenant="x"),))
     ours, labels = StoredLabels(store), StoredLabels(store, "x")
@@ -290,7 +290,7 @@ def test_every_stratum_comes_before_any_comes_twice(world: StoredWorld) -> None:
 @pytest.mark.parametrize(
     "service", ["", " ", "a/b", "'\"`\\", "two\nlines\t", "\u202eevil\u2066", "\x00\x1b[31m", "ü" * 5_000, "\u00a0"]
 )
-def test_a_run_can_be_reviewed_whatever_its_service_is_called(store: Store, service: str) -> None:
+def test_a_run_can_be_reviewed_whatever_its_service_is_called(store: SharedStore, service: str) -> None:
     """The name of its stratum is short and printable, so that a review may hold it, and tells services apart."""
     world = StoredWorld(store)
     world.put([QueuedRun(f"{n:032x}", "run", service + "x" * n) for n in range(2)])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from labels_world import StoredWorld
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
 from tracejury.schemas.queries.labels import Labelled, LabelQuery
 from tracejury.schemas.queries.reader import Position
@@ -25,7 +25,7 @@ REVIEW = Review(TRACE, "run-1", "ann", changed_at=7)
 
 
 @pytest.fixture
-def world(store: Store) -> StoredWorld:
+def world(store: SharedStore) -> StoredWorld:
     """Labels alone."""
     return StoredWorld(store)
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 from store_parts import a_finding, a_judged_trace
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.inserting import insert_rows
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.grouping import group
 from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.findings import Finding, FindingState
@@ -28,7 +28,7 @@ ALL = 10_000
 
 
 @pytest.fixture
-def filled(store: Store) -> Store:
+def filled(store: SharedStore) -> SharedStore:
     """Findings of forty traces, each an error, half of them stored again since: changed, or gone."""
     judging, now = StoredJudging(store), time.time_ns()
     chosen = random.Random(7)  # noqa: S311 - the same rows each time
@@ -77,7 +77,7 @@ QUERIES = (
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_short_list_of_findings_begins_as_the_whole_one(filled: Store, query: ErrorQuery) -> None:
+def test_a_short_list_of_findings_begins_as_the_whole_one(filled: SharedStore, query: ErrorQuery) -> None:
     """Whatever is asked for, and however few rows that leaves."""
     reading = StoredReading(filled)
     everything = reading.find_findings(query)
@@ -88,7 +88,7 @@ def test_a_short_list_of_findings_begins_as_the_whole_one(filled: Store, query: 
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_a_short_list_of_errors_begins_as_the_whole_one(filled: Store, query: ErrorQuery) -> None:
+def test_a_short_list_of_errors_begins_as_the_whole_one(filled: SharedStore, query: ErrorQuery) -> None:
     """The same of errors; from the other end, what came after a moment is all that did."""
     errors = StoredErrors(filled)
     everything = errors.find(query)
@@ -112,7 +112,7 @@ SURE = Confidence(0.0, 0.0)
         TraceQuery(SURE, ALL, severity=Severity.HIGH),
     ],
 )
-def test_a_short_list_of_traces_begins_as_the_whole_one(filled: Store, query: TraceQuery) -> None:
+def test_a_short_list_of_traces_begins_as_the_whole_one(filled: SharedStore, query: TraceQuery) -> None:
     """Also page by page, of traces whose rows were replaced by later ones, and of what other rows tell."""
     reading = StoredReading(filled)
     everything = reading.find_traces(query)
@@ -124,7 +124,7 @@ def test_a_short_list_of_traces_begins_as_the_whole_one(filled: Store, query: Tr
         assert reading.find_traces(replace(query, limit=2, before=place)) == everything[at + 1 : at + 3]
 
 
-def test_a_list_of_traces_has_the_row_that_was_written_last(store: Store) -> None:
+def test_a_list_of_traces_has_the_row_that_was_written_last(store: SharedStore) -> None:
     """Of traces that are judged again with an earlier last arrival, one of them as the part of another."""
     judging, now = StoredJudging(store), time.time_ns()
     for at, received in ((1, now + 50), (2, now)):  # what arrived last was deleted in between

@@ -8,10 +8,10 @@ import pytest
 from measured_sessions import a_value, of_session, save
 from store_parts import TRACE_ID, a_judged_subject, a_judged_trace, a_run
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.trajectory import TraceState
@@ -26,7 +26,7 @@ WINDOW = Subject(SubjectKind.TURN_WINDOW, "run-1:0-4", TRACE_ID)
 
 
 @pytest.fixture
-def ledger(store: Store) -> StoredLedger:
+def ledger(store: SharedStore) -> StoredLedger:
     """A trace that was judged, a window of it that was superseded, and another one that was sampled out."""
     StoredJudging(store).save([a_judged_trace(judged_at=1), a_judged_trace(trace_id=OTHER, service="desk", runs=())])
     elsewhere = Subject(SubjectKind.AGENT_RUN, "run-9", OTHER)
@@ -79,7 +79,7 @@ def test_filters(ledger: StoredLedger, filters: dict[str, object], expected: lis
     assert at == sorted(at, reverse=True)
 
 
-def test_only_the_last_word_counts(store: Store, ledger: StoredLedger) -> None:
+def test_only_the_last_word_counts(store: SharedStore, ledger: StoredLedger) -> None:
     """A filter on the outcome finds no earlier word, nor does one on the time a word before a later one."""
     StoredLlmJudging(store).save([a_judged_subject(GOAL, judged_at=9, content="new", outcome=Outcome.FAILED)])
     assert told(ledger.entries(LedgerQuery(100, outcome=Outcome.DONE))) == []
@@ -98,7 +98,7 @@ def test_a_word_has_its_place_and_the_verdict_that_stands(ledger: StoredLedger) 
     assert (found[GOAL, "run-9"].service, found[GOAL, "run-9"].agent) == ("desk", "")
 
 
-def test_words_of_exchanges_and_sessions_have_their_place(store: Store, ledger: StoredLedger) -> None:
+def test_words_of_exchanges_and_sessions_have_their_place(store: SharedStore, ledger: StoredLedger) -> None:
     """An exchange has the agent of its run; a session of several traces its service and id, and no trace."""
     whole, lone = of_session("desk", "talk/1"), Subject(SubjectKind.SESSION, TRACE_ID, TRACE_ID)
     exchange = Subject(SubjectKind.EXCHANGE, "run-1:0-4", TRACE_ID)
@@ -119,7 +119,7 @@ def test_words_of_exchanges_and_sessions_have_their_place(store: Store, ledger: 
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
-def test_pages_cover_all_words_once(store: Store, size: int) -> None:
+def test_pages_cover_all_words_once(store: SharedStore, size: int) -> None:
     """Also where many were spoken at one time."""
     runs = [replace(RUN, id=f"run-{n}") for n in range(7)]
     StoredLlmJudging(store).save(
@@ -142,7 +142,7 @@ def test_the_summary_counts_whatever_outcome_is_asked_for(ledger: StoredLedger) 
     assert ledger.summary(LedgerQuery(1, trace_id="9" * 32)) == {}
 
 
-def test_runs_that_wait_are_counted(store: Store) -> None:
+def test_runs_that_wait_are_counted(store: SharedStore) -> None:
     """Each run once, however many judges it waits for; not windows, not what was judged since."""
     words = [
         a_judged_subject(judge, outcome=Outcome.PENDING, subject=replace(RUN, id=run))
@@ -156,7 +156,7 @@ def test_runs_that_wait_are_counted(store: Store) -> None:
     assert StoredLedger(store).pending_runs([]) == {}
 
 
-def test_what_was_seen_of_a_trace(store: Store) -> None:
+def test_what_was_seen_of_a_trace(store: SharedStore) -> None:
     """Its state and how many agent runs it has; nothing before it was judged."""
     assert StoredLedger(store).judged_trace(TRACE_ID) is None
     StoredJudging(store).save([a_judged_trace(state=TraceState.OPEN, runs=(a_run(), a_run(id="run-2")))])
@@ -165,7 +165,7 @@ def test_what_was_seen_of_a_trace(store: Store) -> None:
     assert (other.judged_trace(TRACE_ID), other.entries(LedgerQuery(100))) == (None, [])
 
 
-def test_a_failed_detector_is_the_reason_of_its_word(store: Store) -> None:
+def test_a_failed_detector_is_the_reason_of_its_word(store: SharedStore) -> None:
     """Detectors give no reason of their own: what failed in them is it."""
     judged = a_judged_trace()
     failed = replace(judged, judgement=replace(judged.judgement, failures=(("loops", "ValueError: x"), ("gap", "y"))))

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from listed_traces import SECOND, Listed, Mark, expected, store_all
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.lists import SessionLists, TraceLists
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.listing import Sort
 from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery
@@ -39,7 +39,7 @@ TRACES = [
 ]
 
 
-def find(store: Store, **query: Any) -> list[str]:
+def find(store: SharedStore, **query: Any) -> list[str]:
     fields: dict[str, Any] = {"confidence": ALL, "limit": 100}
     return [row.trace_id for row in TraceLists(store).find(TraceQuery(**fields | query))]
 
@@ -102,20 +102,20 @@ FILTERS: list[dict[str, Any]] = [
 
 
 @pytest.fixture
-def listed(store: Store) -> Store:
+def listed(store: SharedStore) -> SharedStore:
     """The traces above, stored."""
     store_all(store, TRACES)
     return store
 
 
-def test_every_filter(listed: Store) -> None:
+def test_every_filter(listed: SharedStore) -> None:
     """Each filter shows the traces that a look at one after the other shows."""
     for query in FILTERS:
         assert find(listed, **query) == naive(TRACES, **query), query
 
 
 @pytest.mark.parametrize("text", ["İstanbul", "Straße", "300 K", "ΟΔΟΣ", "ǅungla", "ﬁn", "ÅNGSTRÖM", "ẞ"])
-def test_a_text_finds_itself_wherever_it_stands(store: Store, text: str) -> None:
+def test_a_text_finds_itself_wherever_it_stands(store: SharedStore, text: str) -> None:
     """Whatever its letters become without case: in what was said, in an open trace, in a finding, as an id's start."""
     said = [
         Listed(1, goal=f"to {text} now"),
@@ -128,7 +128,7 @@ def test_a_text_finds_itself_wherever_it_stands(store: Store, text: str) -> None
     assert set(find(store, text=text)) == {t.trace_id for t in said[:4]}
 
 
-def test_every_order(listed: Store) -> None:
+def test_every_order(listed: SharedStore) -> None:
     """Each order in both directions, over everything, over a filter, and over a text."""
     for sort in Sort:
         for ascending in (False, True):
@@ -192,7 +192,7 @@ _queries = st.fixed_dictionaries(
 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_traces, max_size=8, unique_by=lambda t: t.number), st.lists(_queries, min_size=2, max_size=5))
-def test_filters_compose(store: Store, traces: list[Listed], queries: list[dict[str, Any]]) -> None:
+def test_filters_compose(store: SharedStore, traces: list[Listed], queries: list[dict[str, Any]]) -> None:
     """Any filters together, over any traces, show what a look at one after the other shows; so do pages of two."""
     for table in ("traces", "findings", "texts", "judgements", "errors", "run_facts"):
         store.command(f"TRUNCATE TABLE {table}")
@@ -202,7 +202,7 @@ def test_filters_compose(store: Store, traces: list[Listed], queries: list[dict[
         assert paged(store, 2, **query) == naive(traces, **query), query
 
 
-def paged(store: Store, size: int, **query: Any) -> list[str]:
+def paged(store: SharedStore, size: int, **query: Any) -> list[str]:
     seen: list[str] = []
     before: Position | None = None
     while rows := TraceLists(store).find(TraceQuery(**{"confidence": ALL, **query, "limit": size, "before": before})):
@@ -212,7 +212,7 @@ def paged(store: Store, size: int, **query: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("sort", list(Sort))
-def test_pages_stay_whole_while_traces_arrive(listed: Store, sort: Sort) -> None:
+def test_pages_stay_whole_while_traces_arrive(listed: SharedStore, sort: Sort) -> None:
     """Whatever arrives between two pages, those that were there are listed once each."""
     seen: list[str] = []
     before: Position | None = None
@@ -246,7 +246,7 @@ def test_pages_stay_whole_while_traces_arrive(listed: Store, sort: Sort) -> None
         "\n",
     ],
 )
-def test_hostile_values_are_only_values(listed: Store, hostile: str) -> None:
+def test_hostile_values_are_only_values(listed: SharedStore, hostile: str) -> None:
     """Whatever is typed into a filter finds what has just that, and breaks nothing."""
     for name in {name for query in FILTERS for name, value in query.items() if type(value) is str} - {"text"}:
         assert find(listed, **{name: hostile}) == []
@@ -255,7 +255,7 @@ def test_hostile_values_are_only_values(listed: Store, hostile: str) -> None:
     assert SessionLists(listed).find(TraceQuery(ALL, 10, session_id=hostile)) == []
 
 
-def test_a_row_says_what_a_page_shows(listed: Store) -> None:
+def test_a_row_says_what_a_page_shows(listed: SharedStore) -> None:
     """Goal of the manager, models, turns, tokens, cost, and errors that are sure enough."""
     row = TraceLists(listed).find(TraceQuery(HALF, 1, session_id="s-1", service="shop", sort=Sort.COST))[0]
     assert (row.goal, list(row.models), row.turns, row.version) == ("buy milk", ["gpt"], 1, "1")
@@ -263,7 +263,7 @@ def test_a_row_says_what_a_page_shows(listed: Store) -> None:
     assert row.errors == {Severity.HIGH: 2, Severity.MEDIUM: 1, Severity.LOW: 0}
 
 
-def test_findings_of_a_joined_run_count_at_its_own_trace(store: Store) -> None:
+def test_findings_of_a_joined_run_count_at_its_own_trace(store: SharedStore) -> None:
     """What was found in another of its traces counts, filters and sorts where the run shows; the copy is not listed."""
     whole = Listed(1, received=1)
     store_all(store, [whole, Listed(2, received=2, joined_to=whole.trace_id, marks=(HIGH,)), Listed(3, received=3)])
@@ -273,7 +273,7 @@ def test_findings_of_a_joined_run_count_at_its_own_trace(store: Store) -> None:
     assert TraceLists(store).find(TraceQuery(ALL, 10))[-1].errors[Severity.HIGH] == 1
 
 
-def test_short_words_are_found_whole(store: Store) -> None:
+def test_short_words_are_found_whole(store: SharedStore) -> None:
     """Up to three letters of ASCII alone are looked for as a word; longer ones, and other scripts, in words, too."""
     store_all(store, [Listed(1, goal="use AI now", received=1), Listed(2, goal="the rain 東京駅", received=2)])
     assert find(store, text="ai") == [Listed(1).trace_id]
@@ -281,7 +281,7 @@ def test_short_words_are_found_whole(store: Store) -> None:
     assert find(store, text="京") == [Listed(2).trace_id]
 
 
-def test_facets_suggest_what_is_there(listed: Store) -> None:
+def test_facets_suggest_what_is_there(listed: SharedStore) -> None:
     """Names of traces of that time with how many have them, most first; nothing of joined copies."""
     facets = TraceLists(listed).facets(20, 60, "")
     assert facets.services == [("shop", 4), ("desk", 1)]

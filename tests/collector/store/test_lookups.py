@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 
 pytestmark = pytest.mark.store
@@ -37,7 +37,7 @@ FROM numbers(20000)
 A_SPAN = "SELECT lower(hex(sipHash64(toUInt64(123456)))), lower(hex(sipHash128(intDiv(toUInt64(123456), 20))))"
 
 
-class Explaining(Store):
+class Explaining(SharedStore):
     """The real store; keeps the statements that it answers."""
 
     asked: list[tuple[str, Mapping[str, Any]]]
@@ -69,7 +69,7 @@ def last_on(store: Explaining, table: str) -> tuple[str, Mapping[str, Any]]:
 
 def granules(store: Explaining, table: str, sql: str, parameters: Mapping[str, Any]) -> tuple[int, int]:
     """(granules read, granules there) of the table in that statement, by EXPLAIN."""
-    plan = "\n".join(row[0] for row in Store.rows(store, f"EXPLAIN indexes = 1 {sql}", parameters))
+    plan = "\n".join(row[0] for row in SharedStore.rows(store, f"EXPLAIN indexes = 1 {sql}", parameters))
     of_table = re.split(r"ReadFromMergeTree \(", plan[plan.index(f".{table})") :])[0]
     steps = [(int(a), int(b)) for a, b in re.findall(r"Granules: (\d+)/(\d+)", of_table)]
     assert steps, plan
@@ -78,7 +78,7 @@ def granules(store: Explaining, table: str, sql: str, parameters: Mapping[str, A
 
 def test_one_span_id(filled: Explaining) -> None:
     """The bloom filter leaves next to nothing of 200,000 spans, although the id is not the first of the sort key."""
-    span_id, trace_id = Store.rows(filled, A_SPAN)[0]
+    span_id, trace_id = SharedStore.rows(filled, A_SPAN)[0]
     assert StoredReading(filled).knows("", span_id)
     read, there = granules(filled, "spans", *last_on(filled, "spans"))
     assert (read <= 3, there >= 150) == (True, True)
@@ -94,7 +94,7 @@ def test_an_unknown_span_id(filled: Explaining) -> None:
 
 def test_one_trace(filled: Explaining) -> None:
     """Key and filter together leave the granules of the trace."""
-    _, trace_id = Store.rows(filled, A_SPAN)[0]
+    _, trace_id = SharedStore.rows(filled, A_SPAN)[0]
     judging = StoredJudging(filled)
     assert judging.known_rows([trace_id]) == {trace_id: 20}
     assert granules(filled, "spans", *last_on(filled, "spans"))[0] <= 3
@@ -104,7 +104,7 @@ def test_one_trace(filled: Explaining) -> None:
 
 def test_one_span_in_the_exporters_view(filled: Explaining) -> None:
     """Conditions on the view reach the indexes of the table behind it."""
-    span_id, trace_id = Store.rows(filled, A_SPAN)[0]
+    span_id, trace_id = SharedStore.rows(filled, A_SPAN)[0]
     for view in ("otel_traces", "annotated_spans"):
         for column, value in (("SpanId", span_id), ("TraceId", trace_id)):
             sql = f"SELECT * FROM {view} WHERE {column} = {{id:String}}"
@@ -114,7 +114,7 @@ def test_one_span_in_the_exporters_view(filled: Explaining) -> None:
 
 def test_findings_of_one_span(filled: Explaining) -> None:
     """Neither is the table of findings scanned for the errors of one span."""
-    span_id = Store.rows(filled, "SELECT SpanId FROM findings LIMIT 1")[0][0]
+    span_id = SharedStore.rows(filled, "SELECT SpanId FROM findings LIMIT 1")[0][0]
     assert StoredReading(filled).find_findings(ErrorQuery(Confidence(0, 0), 10, span_id=span_id))
     read, there = granules(filled, "findings", *last_on(filled, "findings"))
     assert (read <= 2, there >= 15) == (True, True)

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 from sizes import sized
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_span
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.llm_rows import LedgerRow
@@ -37,12 +38,12 @@ def word(judge: str, outcome: Outcome, *, subject: Subject = RUN, at: int = 1, *
     return replace(Judgement(subject, judge, "v1", "content", at, 1, outcome), **changes)  # type: ignore[arg-type]
 
 
-def visible(store: Store) -> dict[str, list[str]]:
+def visible(store: SharedStore) -> dict[str, list[str]]:
     """All rows that can be seen in the tables of LLM judging."""
     return {t: sorted(map(str, store.rows(f"SELECT * FROM {t} FINAL"))) for t in ("findings", "verdicts", "judgements")}
 
 
-def test_what_was_said_comes_back(store: Store) -> None:
+def test_what_was_said_comes_back(store: SharedStore) -> None:
     """Verdicts, findings with their judge and version, and the ledger with model, reason and probability."""
     found = a_finding(judge=GOAL, evidence="it gave up")
     said = a_judged_subject(GOAL, found, judged_at=7, received=5, reason="why", model="m", probability=0.25, dropped=3)
@@ -57,7 +58,7 @@ def test_what_was_said_comes_back(store: Store) -> None:
     assert panel.outcomes([TRACE_ID, OTHER]) == {TRACE_ID: {(SubjectKind.AGENT_RUN, "run-1", GOAL): row}}
 
 
-def test_findings_belong_to_their_own_judges(store: Store) -> None:
+def test_findings_belong_to_their_own_judges(store: SharedStore) -> None:
     """Several judges of one run in one save: each finding carries the version of its judge."""
     first = a_judged_subject(GOAL, a_finding(judge=GOAL), version="g")
     second = a_judged_subject(LOGIC, a_finding(judge=LOGIC), version="l")
@@ -66,7 +67,7 @@ def test_findings_belong_to_their_own_judges(store: Store) -> None:
     assert store.rows("SELECT JudgedBy, JudgeVersion FROM findings ORDER BY JudgedBy") == [(GOAL, "g"), (LOGIC, "l")]
 
 
-def test_a_finding_of_a_judge_that_was_not_asked_is_taken_back(store: Store) -> None:
+def test_a_finding_of_a_judge_that_was_not_asked_is_taken_back(store: SharedStore) -> None:
     """A run may become part of another one, with other judges: what stood at it goes, at the time of the judging."""
     panel, stray = StoredLlmJudging(store), a_finding(judge=LOGIC)
     panel.save([a_judged_subject(LOGIC, stray, judged_at=1)])
@@ -76,7 +77,7 @@ def test_a_finding_of_a_judge_that_was_not_asked_is_taken_back(store: Store) -> 
     assert store.rows("SELECT JudgedBy, JudgedAt FROM findings FINAL") == [(LOGIC, 2)]
 
 
-def test_a_save_that_broke_off_is_repeated(store: Store) -> None:
+def test_a_save_that_broke_off_is_repeated(store: SharedStore) -> None:
     """Judgements come last: when the store fails before them, the run is pending still, and is saved again."""
     panel = StoredLlmJudging(store)
     panel.save([a_judged_subject(GOAL, outcome=Outcome.PENDING)])
@@ -91,13 +92,13 @@ def test_a_save_that_broke_off_is_repeated(store: Store) -> None:
     assert len(panel.run_findings([TRACE_ID])[TRACE_ID]) == 1
 
 
-def test_text_that_no_engine_takes_is_a_store_error(store: Store) -> None:
+def test_text_that_no_engine_takes_is_a_store_error(store: SharedStore) -> None:
     """A lone surrogate in a model's answer is not retried forever."""
     with pytest.raises(StoreError):
         StoredLlmJudging(store).save([a_judged_subject(GOAL, reason="\ud800")])
 
 
-def test_detectors_and_llm_judges_do_not_meet(store: Store) -> None:
+def test_detectors_and_llm_judges_do_not_meet(store: SharedStore) -> None:
     """Detectors compare with their own findings only, else each would retract what the other found."""
     mine, theirs = a_finding(judge="loops"), a_finding(judge=GOAL, agent_run_id="run-1")
     StoredJudging(store).save([a_judged_trace(mine)])
@@ -106,7 +107,7 @@ def test_detectors_and_llm_judges_do_not_meet(store: Store) -> None:
     assert StoredLlmJudging(store).run_findings([TRACE_ID]) == {TRACE_ID: [theirs]}
 
 
-def test_a_later_word_of_an_llm_judge_is_no_judging_of_the_trace(store: Store) -> None:
+def test_a_later_word_of_an_llm_judge_is_no_judging_of_the_trace(store: SharedStore) -> None:
     """What LLM judges say of a trace does not hide that the detectors have not seen its newest spans."""
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span()], 9))
     StoredJudging(store).save([a_judged_trace(received=5)])
@@ -115,7 +116,7 @@ def test_a_later_word_of_an_llm_judge_is_no_judging_of_the_trace(store: Store) -
     assert StoredJudging(store).unjudged("v1", 10) == [("", TRACE_ID)]
 
 
-def test_the_ledger_of_a_trace_is_stored_with_it(store: Store) -> None:
+def test_the_ledger_of_a_trace_is_stored_with_it(store: SharedStore) -> None:
     """What LLM judges are to do stands before the trace's own judgement: no run is forgotten between the two."""
     judged = replace(a_judged_trace(), ledger=(word(GOAL, Outcome.PENDING), word(LOGIC, Outcome.SAMPLED_OUT)))
     StoredJudging(store).save([judged])
@@ -128,7 +129,7 @@ def test_the_ledger_of_a_trace_is_stored_with_it(store: Store) -> None:
     assert set(said) == {TRACE_ID}
 
 
-def test_a_ledger_that_broke_off_leaves_the_trace_unjudged(store: Store) -> None:
+def test_a_ledger_that_broke_off_leaves_the_trace_unjudged(store: SharedStore) -> None:
     """Each insert on its own may fail: whatever the point, the trace is found again."""
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span()], 5))
     judged = replace(a_judged_trace(received=5), ledger=(word(GOAL, Outcome.PENDING),))
@@ -140,7 +141,7 @@ def test_a_ledger_that_broke_off_leaves_the_trace_unjudged(store: Store) -> None
     assert len(StoredLlmJudging(store).pending(10)) == 1
 
 
-class FailingStore(Store):
+class FailingStore(SharedStore):
     """Has no space left from the second insert of judgements on: the trace's own."""
 
     def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[object]], **options: Any) -> None:
@@ -150,7 +151,7 @@ class FailingStore(Store):
         super().insert(table, names, columns, **options)
 
 
-def test_pending_is_the_oldest_first_and_whole_subjects(store: Store) -> None:
+def test_pending_is_the_oldest_first_and_whole_subjects(store: SharedStore) -> None:
     """The judges of one run were written together and come together, whatever the limit; of all tenants."""
     runs = [replace(RUN, id=f"run-{n}", tenant="x" if n == 1 else "") for n in range(3)]
     for at, run in ((3, runs[0]), (1, runs[1]), (2, runs[2])):
@@ -164,7 +165,7 @@ def test_pending_is_the_oldest_first_and_whole_subjects(store: Store) -> None:
 
 
 @pytest.mark.parametrize("outcome", [o for o in Outcome if o is not Outcome.PENDING])
-def test_any_other_word_ends_pending(store: Store, outcome: Outcome) -> None:
+def test_any_other_word_ends_pending(store: SharedStore, outcome: Outcome) -> None:
     """Whatever became of it; in whatever order the two rows were stored."""
     for order in (1, -1):
         subject = replace(RUN, id=f"run-{order}")
@@ -174,7 +175,7 @@ def test_any_other_word_ends_pending(store: Store, outcome: Outcome) -> None:
     assert StoredLlmJudging(store).pending(10) == []
 
 
-def test_an_answer_to_older_content_leaves_the_newer_pending(store: Store) -> None:
+def test_an_answer_to_older_content_leaves_the_newer_pending(store: SharedStore) -> None:
     """A run that changed while it was judged is judged again; what saw less than another word waits for nothing."""
     save = StoredLlmJudging(store).save
     newer = word(GOAL, Outcome.PENDING, input_hash="new", judged_at=5, received_through=9)
@@ -185,7 +186,7 @@ def test_an_answer_to_older_content_leaves_the_newer_pending(store: Store) -> No
     assert [r.input_hash for r in StoredLlmJudging(store).pending(10)] == ["new"]
 
 
-def test_what_replaces_is_the_last_word(store: Store) -> None:
+def test_what_replaces_is_the_last_word(store: SharedStore) -> None:
     """Content that was given up and the content in its place are written at one time; the latter counts."""
     old = word(GOAL, Outcome.SUPERSEDED, input_hash="old", at=4)
     new = word(GOAL, Outcome.PENDING, input_hash="new", at=4)
@@ -196,7 +197,7 @@ def test_what_replaces_is_the_last_word(store: Store) -> None:
         assert store.rows("SELECT InputHash FROM ledger") == [("new",)]
 
 
-def test_one_tenant_sees_nothing_of_another(store: Store) -> None:
+def test_one_tenant_sees_nothing_of_another(store: SharedStore) -> None:
     """The same trace id of two tenants."""
     subject = replace(RUN, tenant="a")
     StoredLlmJudging(store, "a").save([a_judged_subject(GOAL, a_finding(judge=GOAL, tenant="a"), subject=subject)])
@@ -206,13 +207,13 @@ def test_one_tenant_sees_nothing_of_another(store: Store) -> None:
     assert set(StoredLlmJudging(store, "a").run_findings([TRACE_ID])) == {TRACE_ID}
 
 
-def test_the_mark_is_the_same_for_all(store: Store) -> None:
+def test_the_mark_is_the_same_for_all(store: SharedStore) -> None:
     """Eight that ask at once for the first time, and everybody later, get the same 32 bytes."""
     start, keys = threading.Barrier(8), list[bytes]()
 
     def ask() -> None:
         start.wait()
-        keys.append(StoredLlmJudging(store).mark_key())
+        keys.append(mark_key(store))
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -221,8 +222,8 @@ def test_the_mark_is_the_same_for_all(store: Store) -> None:
         thread.join()
     store.command("OPTIMIZE TABLE install FINAL")
     assert {len(key) for key in keys} == {32}
-    assert set(keys) == {StoredLlmJudging(store).mark_key()}
-    assert StoredLlmJudging(store, "x").mark_key() not in keys
+    assert set(keys) == {mark_key(store)}
+    assert mark_key(store, "x") not in keys
 
 
 @dataclass(frozen=True)
@@ -279,7 +280,9 @@ def as_handed_over(history: Iterable[Said]) -> list[JudgedSubject]:
 
 @settings(max_examples=sized(8, 25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(history=histories(), data=st.data())
-def test_whatever_the_order_the_latest_word_stands(store: Store, history: list[Said], data: st.DataObject) -> None:
+def test_whatever_the_order_the_latest_word_stands(
+    store: SharedStore, history: list[Said], data: st.DataObject
+) -> None:
     """Saves repeated and out of order leave the findings, the verdicts and the ledger of the latest judgements."""
     for table in ("findings", "verdicts", "judgements"):
         store.command(f"TRUNCATE TABLE {table}")

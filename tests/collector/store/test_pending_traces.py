@@ -14,7 +14,6 @@ from store_parts import TRACE_ID, a_finding, a_judged_trace, a_log, a_span
 from tracejury.collector.queries.stored_sessions import stored_session
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.store import pending_traces
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.dead_letter import DeadLetterFolder
@@ -22,6 +21,7 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists import SessionLists, TraceLists, pending
 from tracejury.collector.store.lists.pending import SESSION_VALUES, list_pending
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.collector.store.unjudged import MARGIN, UnjudgedSweep
 from tracejury.processors.normalize import normalize
@@ -43,7 +43,7 @@ Commit = Callable[..., int]
 
 
 @pytest.fixture
-def commit(store: Store, tmp_path: Any) -> Commit:
+def commit(store: SharedStore, tmp_path: Any) -> Commit:
     """Commits rows as the writer does; gives their time of arrival."""
     times = iter(range(1, 1_000_000))
     committer = Committer(store, DeadLetterFolder(tmp_path, 0), WriterCounters(), clock=lambda: next(times))
@@ -58,27 +58,27 @@ def commit(store: Store, tmp_path: Any) -> Commit:
 
 
 @contextmanager
-def restarted(store: Store) -> Any:
+def restarted(store: SharedStore) -> Any:
     """The same database in the hands of a process that knows nothing of it."""
-    fresh = Store.open(f"chdb://{store.folder}?database={store.database}", StoreConfig(retention_days=None))
+    fresh = SharedStore.open(f"chdb://{store.folder}?database={store.database}", StoreConfig(retention_days=None))
     try:
         yield fresh
     finally:
         fresh.close()
 
 
-def listed(store: Store, **query: Any) -> list[TraceRow]:
+def listed(store: SharedStore, **query: Any) -> list[TraceRow]:
     """As the worker's next step leaves them."""
     list_pending(store)
     fields: dict[str, Any] = {"confidence": Confidence(0.0, 0.0), "limit": 100}
     return TraceLists(store).find(TraceQuery(**fields | query))
 
 
-def ids(store: Store, **query: Any) -> list[str]:
+def ids(store: SharedStore, **query: Any) -> list[str]:
     return [row.trace_id for row in listed(store, **query)]
 
 
-def test_a_committed_trace_is_listed_before_it_is_judged(store: Store, commit: Commit) -> None:
+def test_a_committed_trace_is_listed_before_it_is_judged(store: SharedStore, commit: Commit) -> None:
     """As far as its spans tell; a span that was sent twice counts once."""
     commit(a_span(name="agent", start=5, end=9), a_log())
     at = commit(a_span(name="agent", start=5, end=9), a_span(span_id="c" * 16, parent_span_id="p", start=2, end=30))
@@ -87,7 +87,7 @@ def test_a_committed_trace_is_listed_before_it_is_judged(store: Store, commit: C
     assert (row.service, row.name, row.start, row.end, row.received) == ("shop", "agent", 2, 30, at)
 
 
-def test_its_session_is_the_one_that_judging_finds(store: Store, commit: Commit) -> None:
+def test_its_session_is_the_one_that_judging_finds(store: SharedStore, commit: Commit) -> None:
     """Of each key, on spans of each convention and on those of none; the root's before those of other spans."""
     keys, marks = SESSION_VALUES["session_keys"], SESSION_VALUES["session_marks"]
     spans = {
@@ -108,7 +108,7 @@ def test_its_session_is_the_one_that_judging_finds(store: Store, commit: Commit)
     assert [row.session_id for row in listed(store, session_id="the root's")] == ["the root's"]
 
 
-def test_a_session_has_the_traces_that_wait(store: Store, commit: Commit) -> None:
+def test_a_session_has_the_traces_that_wait(store: SharedStore, commit: Commit) -> None:
     """They are counted and marked, in the list and in the conversation; judging replaces them."""
     talk = {"openinference.span.kind": "AGENT", "session.id": "talk"}
     at = commit(a_span(start=5, end=9, attributes=talk))
@@ -129,7 +129,7 @@ def test_a_session_has_the_traces_that_wait(store: Store, commit: Commit) -> Non
     assert all(one.judged for one in session().exchanges)
 
 
-def test_more_spans_change_the_row(store: Store, commit: Commit) -> None:
+def test_more_spans_change_the_row(store: SharedStore, commit: Commit) -> None:
     """Also of a trace that was listed before."""
     commit(a_span())
     assert [row.spans for row in listed(store)] == [1]
@@ -137,7 +137,7 @@ def test_more_spans_change_the_row(store: Store, commit: Commit) -> None:
     assert [row.spans for row in listed(store)] == [2]
 
 
-def test_judging_replaces_the_row(store: Store, commit: Commit) -> None:
+def test_judging_replaces_the_row(store: SharedStore, commit: Commit) -> None:
     """Whichever is stored first; spans that come later do not bring it back."""
     at = commit(a_span())
     listed(store)
@@ -147,7 +147,7 @@ def test_judging_replaces_the_row(store: Store, commit: Commit) -> None:
     assert (row.judged, row.state) == (True, TraceState.SETTLED)
 
 
-def test_a_restarted_process_lists_what_was_never_judged(store: Store, commit: Commit) -> None:
+def test_a_restarted_process_lists_what_was_never_judged(store: SharedStore, commit: Commit) -> None:
     """Its first answer has it; a judged trace stays as it was judged."""
     at = commit(a_span(), a_span(trace_id=OTHER))
     StoredJudging(store).save([a_judged_trace(received=at)])
@@ -158,7 +158,7 @@ def test_a_restarted_process_lists_what_was_never_judged(store: Store, commit: C
 @pytest.mark.parametrize(("forgotten", "looks_since"), [([], 9), ([4], 3), ([4, 7], 3), ([1], 0)])
 @pytest.mark.parametrize("most", [1, 1000])
 def test_a_restarted_process_looks_at_what_may_not_be_finished(
-    store: Store, monkeypatch: pytest.MonkeyPatch, forgotten: list[int], looks_since: int, most: int
+    store: SharedStore, monkeypatch: pytest.MonkeyPatch, forgotten: list[int], looks_since: int, most: int
 ) -> None:
     """And not at all that was ever stored: a sweep noted until when everything was judged. Times in `MARGIN`."""
     judging = StoredJudging(store)
@@ -189,7 +189,7 @@ def test_a_restarted_process_looks_at_what_may_not_be_finished(
 
 
 @pytest.mark.parametrize("most", [1, 1000])
-def test_many_at_once(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+def test_many_at_once(store: SharedStore, commit: Commit, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """Whether they are named or looked for by their arrival."""
     monkeypatch.setattr(pending_traces, "MOST", most)
     listed(store)
@@ -201,7 +201,9 @@ def test_many_at_once(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPa
     }
 
 
-def test_nothing_is_asked_where_nothing_waits(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_asked_where_nothing_waits(
+    store: SharedStore, commit: Commit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The worker's step costs a statement only where traces arrived that nobody judged."""
     at = commit(a_span())
     listed(store)
@@ -216,7 +218,7 @@ def test_nothing_is_asked_where_nothing_waits(store: Store, commit: Commit, monk
     assert len(statements) == 1
 
 
-def test_filters_orders_and_pages(store: Store, commit: Commit) -> None:
+def test_filters_orders_and_pages(store: SharedStore, commit: Commit) -> None:
     """A pending trace is found by what its spans say, and by nothing that only judging finds."""
     at = commit(a_span(start=100, end=200))
     StoredJudging(store).save([a_judged_trace(a_finding(), received=at, start=100, end=200)])
@@ -234,7 +236,7 @@ def test_filters_orders_and_pages(store: Store, commit: Commit) -> None:
     assert [name for name, _ in TraceLists(store).facets(0, 0, "").services] == ["desk", "shop"]
 
 
-def test_a_deleted_trace_does_not_come_back(store: Store, commit: Commit) -> None:
+def test_a_deleted_trace_does_not_come_back(store: SharedStore, commit: Commit) -> None:
     """Neither one that waits to be listed, nor while it is being deleted."""
     at = commit(a_span())
     store.deletions.hold([("", TRACE_ID)], at)
@@ -246,7 +248,9 @@ def test_a_deleted_trace_does_not_come_back(store: Store, commit: Commit) -> Non
         assert ids(fresh) == []
 
 
-def test_a_store_that_takes_no_rows_still_lists(store: Store, commit: Commit, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_takes_no_rows_still_lists(
+    store: SharedStore, commit: Commit, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What it cannot write now it writes later."""
     commit(a_span())
 
@@ -261,7 +265,7 @@ def test_a_store_that_takes_no_rows_still_lists(store: Store, commit: Commit, mo
     assert ids(store) == [TRACE_ID]
 
 
-def test_a_trace_that_is_judged_soon_gets_no_row_of_its_own(store: Store, commit: Commit) -> None:
+def test_a_trace_that_is_judged_soon_gets_no_row_of_its_own(store: SharedStore, commit: Commit) -> None:
     """The worker writes of what has waited for a while."""
     list_pending(store)  # of what an earlier process left
     at = commit(a_span())
@@ -271,7 +275,7 @@ def test_a_trace_that_is_judged_soon_gets_no_row_of_its_own(store: Store, commit
     assert store.rows("SELECT JudgedAt FROM traces") == [(0,)]
 
 
-def test_unjudged_traces_are_counted(store: Store, commit: Commit) -> None:
+def test_unjudged_traces_are_counted(store: SharedStore, commit: Commit) -> None:
     """Never judged, or with spans since; a copy of a span is no news."""
     lists = TraceLists(store)
     at = commit(a_span())
@@ -284,7 +288,7 @@ def test_unjudged_traces_are_counted(store: Store, commit: Commit) -> None:
     assert (lists.count_unjudged(later, "", ""), lists.count_unjudged(later + 1, "", "")) == (2, 0)
 
 
-def test_pending_traces_are_told_beside_rates(store: Store, commit: Commit) -> None:
+def test_pending_traces_are_told_beside_rates(store: SharedStore, commit: Commit) -> None:
     """Of the service and the time that are asked for, and only until they are judged."""
     at = commit(a_span())
     query = RateQuery(since=0, until=at + 10**9)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_run
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.pipeline_stats import MOST_FINDINGS, StoredPipelineStats
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.verification import verified
 from tracejury.schemas.findings import FindingState, Verification
 from tracejury.schemas.queries.pipeline_stats import Timeliness, VerifierSeen
@@ -24,7 +24,7 @@ SECOND = 1_000_000_000
 OTHER = "f" * 32
 
 
-def span_arrived(store: Store, number: int, at: int, trace_id: str = TRACE_ID) -> str:
+def span_arrived(store: SharedStore, number: int, at: int, trace_id: str = TRACE_ID) -> str:
     """A span of that number that arrived `at` nanos after T0; its id."""
     span_id = f"{number:016x}"
     store.command(
@@ -34,13 +34,13 @@ def span_arrived(store: Store, number: int, at: int, trace_id: str = TRACE_ID) -
     return span_id
 
 
-def found(store: Store, *at: tuple[str, int], **fields: object) -> None:
+def found(store: SharedStore, *at: tuple[str, int], **fields: object) -> None:
     """Findings at spans, first seen so many nanos after T0."""
     findings = [a_finding(span_id=span, first_seen=T0 + seen, **fields) for span, seen in at]
     StoredJudging(store).save([a_judged_trace(*findings)])
 
 
-def test_lateness_is_from_the_spans_first_arrival_to_the_first_finding(store: Store) -> None:
+def test_lateness_is_from_the_spans_first_arrival_to_the_first_finding(store: SharedStore) -> None:
     """p50 and p95 by nearest rank; a second copy of a span and a second finding at it change nothing."""
     for number in range(20):
         span_arrived(store, number, 0)
@@ -50,12 +50,12 @@ def test_lateness_is_from_the_spans_first_arrival_to_the_first_finding(store: St
     assert told == Timeliness(20, 10 * SECOND, 19 * SECOND)
 
 
-def test_nothing_found_is_not_fast(store: Store) -> None:
+def test_nothing_found_is_not_fast(store: SharedStore) -> None:
     """Without findings there is no figure."""
     assert StoredPipelineStats(store).timeliness(T0, T0 + SECOND) == Timeliness(0, None, None)
 
 
-def test_lateness_counts_what_holds_in_that_time_and_service(store: Store) -> None:
+def test_lateness_counts_what_holds_in_that_time_and_service(store: SharedStore) -> None:
     """Superseded findings, others' and those of another time are left out; earlier than its span's copy is 0."""
     for number in range(3):
         span_arrived(store, number, 10 * SECOND)
@@ -69,7 +69,7 @@ def test_lateness_counts_what_holds_in_that_time_and_service(store: Store) -> No
     assert pipeline_stats.timeliness(T0, T0 + 99 * SECOND, "desk").findings == 0
 
 
-def test_lateness_rests_on_the_latest_findings(store: Store) -> None:
+def test_lateness_rests_on_the_latest_findings(store: SharedStore) -> None:
     """So that it takes no longer the more there are."""
     numbers = f"'{TRACE_ID}', leftPad(hex(number), 16, '0') AS Id, {{}} FROM numbers({MOST_FINDINGS + 5})"
     spans = numbers.format(f"'chat', 1, 2, fromUnixTimestamp64Nano({T0})")
@@ -82,7 +82,7 @@ def test_lateness_rests_on_the_latest_findings(store: Store) -> None:
     assert told.p50 == 5 + MOST_FINDINGS // 2 - 1
 
 
-def test_new_services_have_no_older_trace(store: Store) -> None:
+def test_new_services_have_no_older_trace(store: SharedStore) -> None:
     """Those of which something came before are not new; nor is what names no service."""
     judging = StoredJudging(store)
     for number, (service, received) in enumerate([("old", 1), ("old", 50), ("new", 40), ("newer", 60), ("", 70)]):
@@ -97,7 +97,7 @@ def of_run(number: int) -> Subject:
     return Subject(SubjectKind.AGENT_RUN, f"run-{number}", TRACE_ID)
 
 
-def test_outcomes_are_the_last_words_on_runs(store: Store) -> None:
+def test_outcomes_are_the_last_words_on_runs(store: SharedStore) -> None:
     """By judge; windows, detectors and what a later word replaced are left out."""
     StoredJudging(store).save([a_judged_trace(received=T0)])
     window = Subject(SubjectKind.TURN_WINDOW, "run-1:0-4", TRACE_ID)
@@ -118,7 +118,7 @@ def test_outcomes_are_the_last_words_on_runs(store: Store) -> None:
     assert pipeline_stats.outcomes(T0, T0 + 1, "desk") == {}
 
 
-def test_looks_at_findings_are_counted_by_who_looked_and_whose_they_are(store: Store) -> None:
+def test_looks_at_findings_are_counted_by_who_looked_and_whose_they_are(store: SharedStore) -> None:
     """Those that hold, of that time and service; what nobody looked at is in no sum."""
     made = [a_finding(evidence=f"quote {n}", first_seen=T0) for n in range(6)]
     kinds = [Verification.VERIFIED, Verification.VERIFIED, Verification.REFUTED, Verification.UNVERIFIED]
@@ -153,7 +153,7 @@ def test_the_habit_of_a_verifier(counts: tuple[int, int, int], habit: str) -> No
     assert VerifierSeen("m", False, *counts).habit == habit  # noqa: FBT003
 
 
-def test_versions_are_summed_as_they_were_sampled(store: Store) -> None:
+def test_versions_are_summed_as_they_were_sampled(store: SharedStore) -> None:
     """Each version by its own last word on each run; what was asked by hand or failed is in no sum."""
     runs = tuple(a_run(id=f"run-{n}") for n in range(4))
     StoredJudging(store).save([a_judged_trace(received=T0, runs=runs)])
@@ -174,7 +174,7 @@ def test_versions_are_summed_as_they_were_sampled(store: Store) -> None:
     assert older.sums == Sums(3, 3, 1, 1, 4.0, 6.0, 4.0, 6.0, 2.0, 4.0, 4.0, 2.0, 4.0, 4.0, 4.0)
 
 
-def test_what_was_said_of_a_run_that_went_to_another_trace_is_in_no_version(store: Store) -> None:
+def test_what_was_said_of_a_run_that_went_to_another_trace_is_in_no_version(store: SharedStore) -> None:
     """It was taken back: an older word of the same version, on what the run was before, does not come up again.
 
     Of another model, or asked by hand, it makes no difference; a run that came back counts by its new word.

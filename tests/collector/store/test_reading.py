@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from store_parts import SPAN_ID, TRACE_ID, a_finding, a_judged_trace, a_run, a_span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -23,20 +23,20 @@ ALL = Confidence(0.0, 0.0)
 OTHER = "f" * 32
 
 
-def errors(store: Store, **query: Any) -> list[Finding]:
+def errors(store: SharedStore, **query: Any) -> list[Finding]:
     fields: dict[str, Any] = {"confidence": ALL, "limit": 100}
     found = StoredReading(store).find_findings(ErrorQuery(**fields | query))
     return [located.finding for located in found]
 
 
-def traces(store: Store, **query: Any) -> list[str]:
+def traces(store: SharedStore, **query: Any) -> list[str]:
     fields: dict[str, Any] = {"confidence": ALL, "limit": 100}
     found = StoredReading(store).find_traces(TraceQuery(**fields | query))
     return [row.trace_id for row in found]
 
 
 @pytest.fixture
-def two_traces(store: Store) -> list[Finding]:
+def two_traces(store: SharedStore) -> list[Finding]:
     """Six findings: three in a trace of the shop's planner and buyer, three in one of the desk's planner."""
     first = [
         a_finding(judge="loops", first_seen=10, severity=Severity.LOW, agent_run_id="p"),
@@ -82,13 +82,13 @@ def two_traces(store: Store) -> list[Finding]:
     ],
 )
 def test_filters_of_findings(
-    store: Store, two_traces: list[Finding], query: dict[str, Any], expected: list[int]
+    store: SharedStore, two_traces: list[Finding], query: dict[str, Any], expected: list[int]
 ) -> None:
     """Each filter, alone and with others; latest first sight first; what a user types is never more than a value."""
     assert errors(store, **query) == [two_traces[n] for n in expected]
 
 
-def test_a_located_finding_names_service_and_agent(store: Store, two_traces: list[Finding]) -> None:
+def test_a_located_finding_names_service_and_agent(store: SharedStore, two_traces: list[Finding]) -> None:
     """From the trace as it was last judged; no agent for a finding outside any run."""
     found = StoredReading(store).find_findings(ErrorQuery(ALL, 100))
     assert {(s.finding.judge, s.service, s.agent) for s in found} == {
@@ -99,7 +99,7 @@ def test_a_located_finding_names_service_and_agent(store: Store, two_traces: lis
     assert StoredReading(store, "someone else").find_findings(ErrorQuery(ALL, 100)) == []
 
 
-def test_an_agents_name_may_come_later(store: Store) -> None:
+def test_an_agents_name_may_come_later(store: SharedStore) -> None:
     """A run is known before its own span is: the finding need not be written again to be found by the name."""
     finding = a_finding(agent_run_id="p")
     StoredJudging(store).save([a_judged_trace(finding, judged_at=1, runs=(a_run(id="p", name=""),))])
@@ -109,7 +109,7 @@ def test_an_agents_name_may_come_later(store: Store) -> None:
     assert errors(store, agent="planner") == [finding]
 
 
-def test_only_what_holds_shows(store: Store) -> None:
+def test_only_what_holds_shows(store: SharedStore) -> None:
     """Current and provisional findings; the others are history."""
     StoredJudging(store).save([a_judged_trace(*(a_finding(judge=s.value, state=s) for s in FindingState))])
     assert {f.state for f in errors(store)} == {FindingState.CURRENT, FindingState.PROVISIONAL}
@@ -128,7 +128,7 @@ def test_only_what_holds_shows(store: Store) -> None:
     ],
 )
 def test_confidence_by_convention(
-    store: Store, conventions: tuple[str, ...], confidence: float, narrow: dict[str, str], *, shown: bool
+    store: SharedStore, conventions: tuple[str, ...], confidence: float, narrow: dict[str, str], *, shown: bool
 ) -> None:
     """A trace of no recognised convention shows only what is surer; at and above the threshold, not below."""
     StoredJudging(store).save([a_judged_trace(a_finding(confidence=confidence), conventions=conventions)])
@@ -138,7 +138,7 @@ def test_confidence_by_convention(
     assert row.errors == {Severity.LOW: 0, Severity.MEDIUM: 0, Severity.HIGH: int(shown)}
 
 
-def test_paging_backwards_through_findings(store: Store) -> None:
+def test_paging_backwards_through_findings(store: SharedStore) -> None:
     """Pages by `before` give every finding once, also where many were first seen at one instant."""
     findings = [a_finding(judge=f"j{n}", first_seen=100 + n // 4) for n in range(23)]
     StoredJudging(store).save([a_judged_trace(*findings)])
@@ -150,7 +150,7 @@ def test_paging_backwards_through_findings(store: Store) -> None:
     assert seen == sorted(findings, key=lambda f: (f.first_seen, f.id), reverse=True)
 
 
-def test_following_findings(store: Store) -> None:
+def test_following_findings(store: SharedStore) -> None:
     """With `after` the earliest come first, and only what comes after that place."""
     findings = sorted(
         (a_finding(judge=f"j{n}", first_seen=100 + n // 4) for n in range(9)), key=lambda f: (f.first_seen, f.id)
@@ -162,7 +162,7 @@ def test_following_findings(store: Store) -> None:
     assert errors(store, after=Position(10**18)) == []
 
 
-def test_findings_between_two_places(store: Store) -> None:
+def test_findings_between_two_places(store: SharedStore) -> None:
     """As a tail counts those that it does not show; the limit of what is listed does not cut the count."""
     findings = sorted(
         (a_finding(judge=f"j{n}", first_seen=100 + n // 4) for n in range(9)), key=lambda f: (f.first_seen, f.id)
@@ -176,7 +176,7 @@ def test_findings_between_two_places(store: Store) -> None:
     assert reading.count_findings(ErrorQuery(ALL, 1)) == 9
 
 
-def test_filters_of_traces(store: Store) -> None:
+def test_filters_of_traces(store: SharedStore) -> None:
     """By service, session, agent and time of arrival; the latest arrival first."""
     saved = [
         a_judged_trace(trace_id=f"{n:032x}", received=n, service=service, session_id=session, runs=(a_run(name=agent),))
@@ -200,7 +200,7 @@ def test_filters_of_traces(store: Store) -> None:
     assert StoredReading(store, "someone else").find_traces(TraceQuery(ALL, 100)) == []
 
 
-def test_a_row_of_a_trace(store: Store) -> None:
+def test_a_row_of_a_trace(store: SharedStore) -> None:
     """The summary that was written when it was last judged, with the errors that hold counted by severity."""
     findings = [a_finding(judge="a"), a_finding(judge="b"), a_finding(turn=3, span_id="d" * 16, severity=Severity.LOW)]
     runs = (a_run(id="p", name="planner"), a_run(id="b", name=""))
@@ -226,14 +226,14 @@ def test_a_row_of_a_trace(store: Store) -> None:
         ("", "", False),
     ],
 )
-def test_which_ids_are_known(store: Store, trace_id: str, span_id: str, *, known: bool) -> None:
+def test_which_ids_are_known(store: SharedStore, trace_id: str, span_id: str, *, known: bool) -> None:
     """A trace, a span anywhere, or a span of that very trace; judged or not."""
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span(), a_span(trace_id="a" * 32, span_id="a" * 16)], 1))
     assert StoredReading(store).knows(trace_id, span_id) == known
     assert not StoredReading(store, "someone else").knows(trace_id, span_id)
 
 
-def test_the_traces_of_a_span_id(store: Store) -> None:
+def test_the_traces_of_a_span_id(store: SharedStore) -> None:
     """Span ids are unique within a trace only."""
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span(), a_span(), a_span(trace_id=OTHER)], 1))
     assert StoredReading(store).span_trace_ids(SPAN_ID) == sorted([TRACE_ID, OTHER])

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from store_parts import a_judged_trace, a_span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.damage import detached_parts, lost_spans
 from tracejury.collector.store.give_up import give_up
@@ -21,6 +20,7 @@ from tracejury.collector.store.lists import TraceLists
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.parts import active_parts, partition_of, record_file
 from tracejury.collector.store.repair import Repaired, damaged_parts, repair
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
@@ -40,9 +40,11 @@ ONE_FILE, MANY_FILES = 1 << 25, 0
 
 
 @pytest.fixture(params=[ONE_FILE, MANY_FILES], ids=["one file", "many files"])
-def store(store_folder: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
+def store(store_folder: Path, request: pytest.FixtureRequest) -> Iterator[SharedStore]:
     """A database of its own with two parts of spans, each of one trace; merges are off, so they stay."""
-    store = Store.open(f"chdb://{store_folder}?database=damaged_{uuid.uuid4().hex}", StoreConfig(retention_days=None))
+    store = SharedStore.open(
+        f"chdb://{store_folder}?database=damaged_{uuid.uuid4().hex}", StoreConfig(retention_days=None)
+    )
     migrate(store)
     store.command(f"ALTER TABLE spans MODIFY SETTING min_bytes_for_full_part_storage = {request.param}")
     store.command("SYSTEM STOP MERGES spans")
@@ -58,12 +60,12 @@ def trace_id(number: int) -> str:
     return f"{number:032x}"
 
 
-def folders(store: Store) -> list[Path]:
+def folders(store: SharedStore) -> list[Path]:
     """Of the parts of spans, the first trace's first."""
     return sorted(Path(part.path) for part in active_parts(store) if part.table == "spans")
 
 
-def set_aside(store: Store, folder: Path) -> Path:
+def set_aside(store: SharedStore, folder: Path) -> Path:
     """As the engine does at its start with a part that it cannot load."""
     aside = folder.parent / "detached" / f"broken-on-start_{folder.name}"
     shutil.copytree(folder, aside)
@@ -79,11 +81,11 @@ def flip(folder: Path) -> None:
     file.write_bytes(data)
 
 
-def count(store: Store) -> int:
+def count(store: SharedStore) -> int:
     return int(store.rows("SELECT count() FROM spans")[0][0])
 
 
-def test_whole_store(store: Store) -> None:
+def test_whole_store(store: SharedStore) -> None:
     """Nothing is wrong with it."""
     health = StoreHealth(store)
     assert (health.look(), health.problems(), store.is_incomplete) == ([], (), False)
@@ -92,7 +94,7 @@ def test_whole_store(store: Store) -> None:
 
 
 @pytest.mark.parametrize("store", [MANY_FILES], indirect=True)
-def test_row_count_that_is_gone(store: Store) -> None:
+def test_row_count_that_is_gone(store: SharedStore) -> None:
     """A part without its count is attached again, with the count that was recorded; all rows are back."""
     StoreHealth(store).look()
     folder = folders(store)[0]
@@ -110,7 +112,7 @@ def test_row_count_that_is_gone(store: Store) -> None:
 
 
 @pytest.mark.parametrize("store", [ONE_FILE], indirect=True)
-def test_single_file_that_is_cut_off(store: Store) -> None:
+def test_single_file_that_is_cut_off(store: SharedStore) -> None:
     """Nothing of it can be attached: the other part stays, and the loss is told."""
     StoreHealth(store).look()
     folder = folders(store)[0]
@@ -122,7 +124,7 @@ def test_single_file_that_is_cut_off(store: Store) -> None:
     assert (count(store), store.is_incomplete) == (SPANS, True)
 
 
-def test_part_in_use_that_cannot_be_read(store: Store) -> None:
+def test_part_in_use_that_cannot_be_read(store: SharedStore) -> None:
     """Its readable granules are saved, and the rest is given up by itself only."""
     folder = folders(store)[0]
     flip(folder)
@@ -138,7 +140,7 @@ def test_part_in_use_that_cannot_be_read(store: Store) -> None:
     assert damaged_parts(store) == []
 
 
-def test_part_that_can_be_read_again(store: Store) -> None:
+def test_part_that_can_be_read_again(store: SharedStore) -> None:
     """It is named until a check has read it; checks pause in proportion to the time that they take."""
     folder, now = folders(store)[0], [0.0]
     flip(folder)
@@ -156,7 +158,7 @@ def test_part_that_can_be_read_again(store: Store) -> None:
     assert health.problems() == ()
 
 
-def test_unreadable_part_that_was_repaired_is_forgotten(store: Store) -> None:
+def test_unreadable_part_that_was_repaired_is_forgotten(store: SharedStore) -> None:
     """A part that is no longer in use is not read, and nobody is told of it."""
     folder = folders(store)[0]
     flip(folder)
@@ -168,7 +170,7 @@ def test_unreadable_part_that_was_repaired_is_forgotten(store: Store) -> None:
     assert health.problems() == ()
 
 
-def test_part_that_is_gone(store: Store) -> None:
+def test_part_that_is_gone(store: SharedStore) -> None:
     """The next process misses it, says so at each start, and forgets it once it is given up."""
     StoreHealth(store).look()
     folder = folders(store)[1]
@@ -183,7 +185,7 @@ def test_part_that_is_gone(store: Store) -> None:
     assert StoreHealth(store).look() == []
 
 
-def test_merged_parts_are_not_missed(store: Store) -> None:
+def test_merged_parts_are_not_missed(store: SharedStore) -> None:
     """Parts that were merged since the record."""
     StoreHealth(store).look()
     store.command("SYSTEM START MERGES spans")
@@ -192,7 +194,7 @@ def test_merged_parts_are_not_missed(store: Store) -> None:
     assert StoreHealth(store).look() == []
 
 
-def test_emptied_parts_are_not_missed(store: Store) -> None:
+def test_emptied_parts_are_not_missed(store: SharedStore) -> None:
     """All rows of a week were deleted since the record, and the engine merged what is left to a part without rows."""
     StoreHealth(store).look()
     store.command("SYSTEM START MERGES spans")
@@ -202,7 +204,7 @@ def test_emptied_parts_are_not_missed(store: Store) -> None:
     assert StoreHealth(store).look() == []
 
 
-def test_parts_that_a_deletion_emptied_are_not_recorded(store: Store) -> None:
+def test_parts_that_a_deletion_emptied_are_not_recorded(store: SharedStore) -> None:
     """They may go at any time from then on, without a further record; the other parts are missed as ever."""
     old = a_span(trace_id=trace_id(3))
     store.insert("spans", SPAN_COLUMNS, span_columns([old], MONDAY * 10**9))
@@ -220,7 +222,7 @@ def test_parts_that_a_deletion_emptied_are_not_recorded(store: Store) -> None:
     assert all(problem.startswith(f"spans: the data part {week}_") for problem in problems)
 
 
-def test_folder_that_is_gone(store: Store) -> None:
+def test_folder_that_is_gone(store: SharedStore) -> None:
     """It is missed while the engine still counts the part as its own."""
     folder = folders(store)[0]
     shutil.move(folder, moved := folder.parent / "moved")
@@ -229,7 +231,7 @@ def test_folder_that_is_gone(store: Store) -> None:
     shutil.move(moved, folder)
 
 
-def test_lost_traces(store: Store) -> None:
+def test_lost_traces(store: SharedStore) -> None:
     """A trace without any span is in no list while rows are lost, and in no table once they are given up."""
     judging = StoredJudging(store)
     for number in (1, 2):
@@ -251,7 +253,7 @@ def test_lost_traces(store: Store) -> None:
     assert [row.trace_id for row in TraceLists(store).find(ALL)] == [trace_id(2)]
 
 
-def test_record_is_beside_the_store(store: Store) -> None:
+def test_record_is_beside_the_store(store: SharedStore) -> None:
     """A name for each database; a server has none."""
     file = record_file(store)
     assert file is not None

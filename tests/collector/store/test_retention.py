@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from store_parts import TRACE_ID, a_span
 
 from tracejury.collector.store import opening
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import MAX_RETENTION_DAYS, StoreConfig
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
 pytestmark = pytest.mark.store
@@ -23,7 +23,7 @@ DAY = 86_400_000_000_000
 
 def engines(dsn: str, **config: object) -> dict[str, str]:
     """The engine of each table after a start with that configuration."""
-    store = Store.open(dsn, StoreConfig.model_validate({"dsn": dsn, **config}))
+    store = SharedStore.open(dsn, StoreConfig.model_validate({"dsn": dsn, **config}))
     opening.apply_settings(store)
     rows = store.rows("SELECT name, engine_full FROM system.tables WHERE database = currentDatabase() "
                       "AND engine LIKE '%MergeTree'")  # fmt: skip
@@ -49,7 +49,7 @@ def test_retention_follows_the_configuration(served_dsn: str) -> None:
 
 def test_what_has_expired_is_dropped(served_dsn: str) -> None:
     """Rows past their retention go when parts are merged; the client's own dates do not matter."""
-    store = Store.open(served_dsn, StoreConfig(retention_days=2))
+    store = SharedStore.open(served_dsn, StoreConfig(retention_days=2))
     opening.apply_settings(store)
     now = time.time_ns()
     for name, age in (("a", 1 * DAY), ("b", 3 * DAY), ("c", 40 * DAY)):
@@ -62,7 +62,7 @@ def test_what_has_expired_is_dropped(served_dsn: str) -> None:
 
 def test_the_longest_retention_keeps_what_arrives(served_dsn: str) -> None:
     """The engine drops at once what would expire beyond its calendar, so longer ones are refused."""
-    store = Store.open(served_dsn, StoreConfig(retention_days=MAX_RETENTION_DAYS))
+    store = SharedStore.open(served_dsn, StoreConfig(retention_days=MAX_RETENTION_DAYS))
     opening.apply_settings(store)
     store.insert("spans", SPAN_COLUMNS, span_columns([a_span()], time.time_ns()))
     store.command("OPTIMIZE TABLE spans FINAL")
@@ -86,7 +86,7 @@ def test_fsync_follows_the_configuration(served_dsn: str) -> None:
 @pytest.mark.parametrize("fsync", [False, True])
 def test_fsync_reaches_the_disk(served_dsn: str, *, fsync: bool) -> None:
     """With it an insert ends only after the files and the folder of its part were synced; without it none is."""
-    store = Store.open(served_dsn, StoreConfig(retention_days=None, fsync=fsync))
+    store = SharedStore.open(served_dsn, StoreConfig(retention_days=None, fsync=fsync))
     opening.apply_settings(store)
 
     def syncs() -> dict[str, int]:
@@ -100,7 +100,7 @@ def test_fsync_reaches_the_disk(served_dsn: str, *, fsync: bool) -> None:
     store.close()
 
 
-class Listening(Store):
+class Listening(SharedStore):
     """The real store; the statements that change something are noted."""
 
     commands: list[str]

@@ -15,12 +15,12 @@ from judging_bench import Bench, span
 from pydantic import ValidationError
 
 from tracejury.collector.store import opening
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.retention import DAY, Retention, expired
 from tracejury.collector.store.retention_sweep import RetentionSweep
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -95,14 +95,14 @@ def test_a_project_that_no_key_can_have_is_refused(project: str) -> None:
         StoreConfig.model_validate({"retention": [{"project": project, "days": 1}]})
 
 
-def arrived(store: Store, project: str, name: str, days: float, service: str = "shop") -> Span:
+def arrived(store: SharedStore, project: str, name: str, days: float, service: str = "shop") -> Span:
     """A span of a trace of its own that arrived so many days ago by the real clock."""
     one = replace(span("1", trace_id=name * 32), tenant=project, service=service)
     store.insert("spans", SPAN_COLUMNS, span_columns([one], time.time_ns() - round(days * NANOS_A_DAY)))
     return one
 
 
-def left(store: Store) -> set[tuple[str, str]]:
+def left(store: SharedStore) -> set[tuple[str, str]]:
     return {(row[0], row[1][0]) for row in store.rows("SELECT DISTINCT tenant, TraceId FROM spans FINAL")}
 
 
@@ -111,7 +111,7 @@ def test_the_engine_drops_by_project(served_dsn: str) -> None:
     config = StoreConfig.model_validate(
         {"dsn": served_dsn, "retention_days": 30, "retention": [{"project": "lab", "days": 2}]}
     )
-    store = Store.open(served_dsn, config)
+    store = SharedStore.open(served_dsn, config)
     opening.apply_settings(store)
     before = store.rows("SELECT name, engine_full FROM system.tables WHERE database = currentDatabase()")
     opening.apply_settings(store)
@@ -123,7 +123,7 @@ def test_the_engine_drops_by_project(served_dsn: str) -> None:
     store.close()
 
 
-def swept(store: Store, bench: Bench, folder: Path) -> int:
+def swept(store: SharedStore, bench: Bench, folder: Path) -> int:
     """The number of traces that one sweep deletes."""
     letters = DeadLetterFolder(folder, 1 << 20)
     clock = lambda: bench.now  # noqa: E731
@@ -133,7 +133,7 @@ def swept(store: Store, bench: Bench, folder: Path) -> int:
     return sweep.run()
 
 
-def test_the_sweep_deletes_by_service_when_its_time_is_over(store: Store, tmp_path: Path) -> None:
+def test_the_sweep_deletes_by_service_when_its_time_is_over(store: SharedStore, tmp_path: Path) -> None:
     """By the injected clock, judged or not, with all that was found; what is sent again is stored."""
     store.config = StoreConfig.model_validate({"retention": [{"service": "bot", "days": 7}]})
     bench = Bench(store)
@@ -151,13 +151,13 @@ def test_the_sweep_deletes_by_service_when_its_time_is_over(store: Store, tmp_pa
     assert left(store) == {("", "b"), ("", "c")}
 
 
-def test_a_store_without_rules_is_left_to_the_engine(store: Store) -> None:
+def test_a_store_without_rules_is_left_to_the_engine(store: SharedStore) -> None:
     """No query is made for nothing."""
     arrived(store, "", "a", 100)
     assert list(expired(store, Retention(StoreConfig()), time.time_ns())) == []
 
 
-def test_what_was_deleted_leaves_the_disk(store: Store, tmp_path: Path) -> None:
+def test_what_was_deleted_leaves_the_disk(store: SharedStore, tmp_path: Path) -> None:
     """A deleted row is masked at once; the next sweep rewrites its part."""
     bench = Bench(store)
     bench.commit(span("1", trace_id="a" * 32), span("1", trace_id="b" * 32))
@@ -168,7 +168,7 @@ def test_what_was_deleted_leaves_the_disk(store: Store, tmp_path: Path) -> None:
     assert store.rows(f"{rows} AND NOT has_lightweight_delete") == [(1,)]
 
 
-def test_dead_letters_are_kept_as_long_as_their_project(store: Store, tmp_path: Path) -> None:
+def test_dead_letters_are_kept_as_long_as_their_project(store: SharedStore, tmp_path: Path) -> None:
     """By the time of their last change."""
     store.config = StoreConfig.model_validate({"retention_days": 30, "retention": [{"project": "lab", "days": 2}]})
     bench, letters = Bench(store), DeadLetterFolder(tmp_path, 1 << 20)

@@ -14,13 +14,14 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 
 from tracejury.collector.store import opening
 from tracejury.collector.store.architectures import StoredArchitectures
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import WriterConfig
+from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.migrate import ensure, migrations, status
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import ConfigError, PermanentError, RetryableError, StoreError
@@ -39,14 +40,14 @@ def server(store_folder: Path) -> Iterator[ClickHouseServer]:
 
 
 @pytest.fixture
-def remote(server: ClickHouseServer, new_dsn: str) -> Iterator[Store]:
+def remote(server: ClickHouseServer, new_dsn: str) -> Iterator[SharedStore]:
     """The server's store; its database does not exist yet."""
-    store = Store.open(f"{server.dsn}/{new_dsn.rpartition('=')[2]}")
+    store = SharedStore.open(f"{server.dsn}/{new_dsn.rpartition('=')[2]}")
     yield store
     store.close()
 
 
-def test_pending_migrations_stop_the_start(remote: Store) -> None:
+def test_pending_migrations_stop_the_start(remote: SharedStore) -> None:
     """A server is migrated only when told to; the check itself changes nothing."""
     with pytest.raises(ConfigError, match=f"lacks {len(migrations())} migrations"):
         ensure(remote)
@@ -56,7 +57,7 @@ def test_pending_migrations_stop_the_start(remote: Store) -> None:
     assert status(remote).pending == ()
 
 
-async def test_commit_judge_and_read(remote: Store, tmp_path: Path) -> None:
+async def test_commit_judge_and_read(remote: SharedStore, tmp_path: Path) -> None:
     """Spans, logs and findings there and back; a culprit is isolated; the server's disk is not ours to judge."""
     ensure(remote, allowed=True)
     opening.apply_settings(remote)
@@ -83,7 +84,7 @@ async def test_commit_judge_and_read(remote: Store, tmp_path: Path) -> None:
     assert StoredReading(remote).find_findings(ErrorQuery(Confidence(0, 0), 10, judge="\\ ' \n \t x")) == []
 
 
-def test_what_llm_judges_keep(remote: Store) -> None:
+def test_what_llm_judges_keep(remote: SharedStore) -> None:
     """Ledger, answers, architectures and the secret of the installation, as with the embedded engine."""
     ensure(remote, allowed=True)
     panel = StoredLlmJudging(remote)
@@ -105,10 +106,10 @@ def test_what_llm_judges_keep(remote: Store) -> None:
     assert [a.text for a in architectures.versions("it's")] == ["a\\b"]
     assert architectures.current("it's") == architectures.versions("it's")[0]
     assert not architectures.clear_edit("it's")
-    assert panel.mark_key() == StoredLlmJudging(remote).mark_key()
+    assert mark_key(remote) == mark_key(remote)
 
 
-def test_our_statements_stay_out_of_the_servers_query_log(remote: Store, server: ClickHouseServer) -> None:
+def test_our_statements_stay_out_of_the_servers_query_log(remote: SharedStore, server: ClickHouseServer) -> None:
     """And inserts return after the commit, not when a buffer of the server is flushed."""
     ensure(remote, allowed=True)
     server.requests.clear()
@@ -120,12 +121,12 @@ def test_our_statements_stay_out_of_the_servers_query_log(remote: Store, server:
 
 def test_credentials_reach_the_server(server: ClickHouseServer) -> None:
     """User and password of the DSN, as basic authentication."""
-    Store.open(server.dsn.replace("//", "//ann:p%40ss@") + "/x").close()
+    SharedStore.open(server.dsn.replace("//", "//ann:p%40ss@") + "/x").close()
     expected = "Basic " + base64.b64encode(b"ann:p@ss").decode()
     assert {headers["Authorization"] for _, headers in server.requests} == {expected}
 
 
-def test_errors_of_a_server(remote: Store, server: ClickHouseServer) -> None:
+def test_errors_of_a_server(remote: SharedStore, server: ClickHouseServer) -> None:
     """As with the embedded engine; and while it is away, everything may pass."""
     ensure(remote, allowed=True)
     with pytest.raises(StoreError):

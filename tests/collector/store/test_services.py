@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from store_parts import a_judged_trace
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 
 pytestmark = pytest.mark.store
 
 
-def test_services_by_their_latest_arrival(store: Store) -> None:
+def test_services_by_their_latest_arrival(store: SharedStore) -> None:
     """Each once, also one without a name; `since` holds at its very nanosecond, `limit` cuts."""
     arrivals = [("shop", 1_000), ("else", 3_000), ("shop", 5_000), ("", 4_000), ("it's", 2_000)]
     StoredJudging(store).save(

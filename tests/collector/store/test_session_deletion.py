@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from store_parts import a_judged_trace
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.checks import ItemAnswer
@@ -67,7 +67,7 @@ class Nobody:
 
 
 @pytest.fixture
-def talked(store: Store) -> Store:
+def talked(store: SharedStore) -> SharedStore:
     """A session of two traces, one of another service, and a trace without a session."""
     places = {FIRST: ("shop", "chat"), SECOND: ("shop", "chat"), OTHER: ("desk", "chat"), LONE: ("shop", "")}
     StoredJudging(store).save(
@@ -93,7 +93,7 @@ def talked(store: Store) -> Store:
     return store
 
 
-def left(store: Store, table: str) -> set[tuple[str, str]]:
+def left(store: SharedStore, table: str) -> set[tuple[str, str]]:
     """(Trace, subject) of what is said by checks."""
     sql = f"SELECT TraceId, SubjectId FROM {table} FINAL WHERE Judge = 'club-state'"
     return {(trace_id, subject_id) for trace_id, subject_id in store.rows(sql)}
@@ -103,7 +103,7 @@ def pairs(*subjects: Subject) -> set[tuple[str, str]]:
     return {(subject.trace_id, subject.id) for subject in subjects}
 
 
-def test_what_is_said_of_its_session_and_its_exchanges_goes_with_a_trace(talked: Store) -> None:
+def test_what_is_said_of_its_session_and_its_exchanges_goes_with_a_trace(talked: SharedStore) -> None:
     """What models answered about them, too; what it cost stays."""
     assert TraceDeleter(talked).delete([FIRST], T0 + 1) == (("shop", "chat"),)
     others = [of_exchange(SECOND), of_exchange(SECOND, 1), of_exchange(OTHER), of_exchange(LONE)]
@@ -116,7 +116,7 @@ def test_what_is_said_of_its_session_and_its_exchanges_goes_with_a_trace(talked:
     assert TraceDeleter(talked).delete([FIRST], T0 + 1) == ()
 
 
-def test_a_session_that_the_trace_names_no_longer_goes_where_it_quotes_it(talked: Store) -> None:
+def test_a_session_that_the_trace_names_no_longer_goes_where_it_quotes_it(talked: SharedStore) -> None:
     """A late span may name another session."""
     moved = a_judged_trace(trace_id=FIRST, service="shop", session_id="new", judged_at=T0 + 1, received=T0 + 1)
     StoredJudging(talked).save([moved])
@@ -124,12 +124,12 @@ def test_a_session_that_the_trace_names_no_longer_goes_where_it_quotes_it(talked
     assert not left(talked, "verdicts") & pairs(CHAT)
 
 
-def test_a_trace_that_is_a_session_of_its_own_takes_its_rows_along(talked: Store) -> None:
+def test_a_trace_that_is_a_session_of_its_own_takes_its_rows_along(talked: SharedStore) -> None:
     assert TraceDeleter(talked).delete([LONE], T0 + 1) == ()
     assert {trace_id for trace_id, _ in left(talked, "verdicts")} == {"", FIRST, SECOND, OTHER}
 
 
-def test_another_project_keeps_its_own(talked: Store) -> None:
+def test_another_project_keeps_its_own(talked: SharedStore) -> None:
     StoredLlmJudging(talked, "them").save([judged(CHAT, [FIRST], tenant="them")])
     TraceDeleter(talked).delete([FIRST], T0 + 1)
     assert talked.rows("SELECT tenant FROM verdicts FINAL WHERE SubjectId = {id:String}", {"id": CHAT.id}) == [
@@ -139,18 +139,18 @@ def test_another_project_keeps_its_own(talked: Store) -> None:
 
 @pytest.mark.parametrize("table", ["judgements", "verdicts", "answers", "traces"])
 def test_a_deletion_that_was_interrupted_is_finished_by_the_next(
-    talked: Store, monkeypatch: pytest.MonkeyPatch, table: str
+    talked: SharedStore, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
     """Wherever it died."""
-    command = Store.command
+    command = SharedStore.command
 
-    def dying(self: Store, sql: str, parameters: Any = None, *, mutated: str = "") -> None:
+    def dying(self: SharedStore, sql: str, parameters: Any = None, *, mutated: str = "") -> None:
         if sql.strip().startswith(f"DELETE FROM {table} "):
             raise StoreError("gone")
         command(self, sql, parameters, mutated=mutated)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "command", dying)
+        patched.setattr(SharedStore, "command", dying)
         with pytest.raises(StoreError):
             TraceDeleter(talked).delete([FIRST], T0 + 1)
     TraceDeleter(talked).delete([FIRST], T0 + 1)
@@ -169,7 +169,7 @@ def test_a_deletion_that_was_interrupted_is_finished_by_the_next(
     ],
 )
 def test_closed_sessions_are_re_opened(
-    talked: Store, query: DeleteQuery, reopened: Sequence[tuple[str, str, str]]
+    talked: SharedStore, query: DeleteQuery, reopened: Sequence[tuple[str, str, str]]
 ) -> None:
     """By trace, by session and by service."""
     told = list[tuple[str, str, str]]()
@@ -177,7 +177,7 @@ def test_closed_sessions_are_re_opened(
     assert sorted(told) == list(reopened)
 
 
-def test_nothing_is_stored_that_quotes_what_was_deleted_meanwhile(talked: Store) -> None:
+def test_nothing_is_stored_that_quotes_what_was_deleted_meanwhile(talked: SharedStore) -> None:
     """A session that was being judged while one of its traces was deleted."""
     Deletion(talked, Nobody(), clock=lambda: T0 + 5).delete(DeleteQuery(FIRST))
     StoredLlmJudging(talked).save([judged(CHAT, [FIRST, SECOND]), judged(of_exchange(SECOND, 1), [SECOND])])

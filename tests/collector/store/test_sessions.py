@@ -11,11 +11,11 @@ from measured_sessions import a_value, of_session, save
 from store_parts import TRACE_ID, a_finding, a_judged_trace, a_run
 
 from tracejury.collector.queries.stored_sessions import stored_session
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists import SessionLists
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
@@ -38,13 +38,13 @@ TRACES = [FIRST, SECOND_TURN, ELSEWHERE, OTHER, ALONE, COPY]
 
 
 @pytest.fixture
-def talks(store: Store) -> Store:
+def talks(store: SharedStore) -> SharedStore:
     """The traces above, stored."""
     store_all(store, TRACES)
     return store
 
 
-def find(store: Store, **query: Any) -> list[SessionRow]:
+def find(store: SharedStore, **query: Any) -> list[SessionRow]:
     fields: dict[str, Any] = {"confidence": ALL, "limit": 100}
     return SessionLists(store).find(TraceQuery(**fields | query))
 
@@ -53,7 +53,7 @@ def names(rows: list[SessionRow]) -> list[tuple[str, str]]:
     return [(row.session_id, row.service) for row in rows]
 
 
-def test_a_row_sums_its_traces_once(talks: Store) -> None:
+def test_a_row_sums_its_traces_once(talks: SharedStore) -> None:
     """Joined copies are not traces of their own, but what was found in them counts; no session, no row."""
     row, desk, _ = find(talks)
     assert names([row, desk]) == [("a", "shop"), ("a", "desk")]
@@ -88,7 +88,7 @@ def test_a_row_sums_its_traces_once(talks: Store) -> None:
         ({"limit": 1}, ["a shop"]),
     ],
 )
-def test_filters_and_orders(talks: Store, query: dict[str, Any], expected: list[str]) -> None:
+def test_filters_and_orders(talks: SharedStore, query: dict[str, Any], expected: list[str]) -> None:
     """A session shows where one of its traces has all that is asked of one; the order is its own."""
     found = [" ".join(name) for name in names(find(talks, **query))]
     assert found[: len(expected)] == expected if query.get("sort") is Sort.COST else found == expected
@@ -96,7 +96,7 @@ def test_filters_and_orders(talks: Store, query: dict[str, Any], expected: list[
 
 @pytest.mark.parametrize("sort", list(Sort))
 @pytest.mark.parametrize("ascending", [False, True])
-def test_pages_are_complete(talks: Store, sort: Sort, ascending: bool) -> None:  # noqa: FBT001  a parameter of a test
+def test_pages_are_complete(talks: SharedStore, sort: Sort, ascending: bool) -> None:  # noqa: FBT001  a parameter of a test
     """Page by page each session is listed once, in the order of the whole."""
     seen: list[SessionRow] = []
     while rows := find(
@@ -111,7 +111,7 @@ def test_pages_are_complete(talks: Store, sort: Sort, ascending: bool) -> None: 
     assert len(seen) == 3
 
 
-def test_a_row_names_its_worst_error(store: Store) -> None:
+def test_a_row_names_its_worst_error(store: SharedStore) -> None:
     """The most severe that is sure enough, of several the surest, in whichever trace; None where there is none."""
     low, high = Mark(evidence="low", confidence=0.99), replace(HIGH, evidence="high", confidence=0.6)
     surer = replace(high, confidence=0.8)
@@ -140,7 +140,7 @@ def test_a_row_names_its_worst_error(store: Store) -> None:
     assert (named.worst, sum(named.errors.values())) == (None, 0)
 
 
-def test_a_conversation_in_order_of_time(talks: Store) -> None:
+def test_a_conversation_in_order_of_time(talks: SharedStore) -> None:
     """What the user said and the agents answered, findings and those of joined copies at their exchange."""
     view = stored_session(Scope(talks), "a", Confidence(0.5, 0.5), "shop")
     assert view is not None
@@ -159,7 +159,7 @@ def test_a_conversation_in_order_of_time(talks: Store) -> None:
     assert (view.services, view.left, view.session.errors[Severity.HIGH]) == (["shop"], 0, 2)
 
 
-def test_an_id_of_several_services(talks: Store) -> None:
+def test_an_id_of_several_services(talks: SharedStore) -> None:
     """Without a service all that name the id stand together; what one does not know of its cost nobody knows."""
     view = stored_session(Scope(talks), "a", ALL)
     assert view is not None
@@ -170,7 +170,7 @@ def test_an_id_of_several_services(talks: Store) -> None:
     assert stored_session(Scope(talks), "a", ALL, "nobody") is None
 
 
-def test_long_messages_are_cut(store: Store) -> None:
+def test_long_messages_are_cut(store: SharedStore) -> None:
     """A conversation shows the beginning of what is too long for a page."""
     store_all(store, [Listed(1, session="a", goal="é" * 100_000)])
     view = stored_session(Scope(store), "a", ALL)
@@ -178,7 +178,7 @@ def test_long_messages_are_cut(store: Store) -> None:
     assert view.exchanges[0].goal == "é" * 20_000
 
 
-def test_ids_that_are_long_together_are_listed(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_that_are_long_together_are_listed(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Within what a server takes of a parameter, 128 KiB."""
     store_all(store, [Listed(n, session=f"{n:03}".ljust(256, "\n"), received=n) for n in range(1, 301)])
     longest = 0
@@ -195,7 +195,7 @@ def test_ids_that_are_long_together_are_listed(store: Store, monkeypatch: pytest
     assert longest < 128 * 1024
 
 
-def test_a_cost_tells_of_how_many_traces_it_is(store: Store) -> None:
+def test_a_cost_tells_of_how_many_traces_it_is(store: SharedStore) -> None:
     """Traces without recorded tokens are not in the sum; several services together count theirs together."""
     priced = [Listed(n, session="a", tokens=5, usd=0.25) for n in (1, 2)]
     silent = [Listed(n, session="a") for n in (3, 4, 5)]
@@ -208,7 +208,7 @@ def test_a_cost_tells_of_how_many_traces_it_is(store: Store) -> None:
     assert (view.session.usd, view.session.priced_traces, view.session.traces) == (1.0, 3, 6)
 
 
-def test_a_run_in_which_the_user_writes_again_shows_as_several_exchanges(store: Store) -> None:
+def test_a_run_in_which_the_user_writes_again_shows_as_several_exchanges(store: SharedStore) -> None:
     """Each with its words and what was found in its turns, or in runs that they caused; the counts add up."""
     turns = tuple(Turn(i, TurnKind.ACT, None) for i in range(4))
     runs = (

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from watched_store import WatchedStore, batch, group_behind_a_first, stored, until
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import WriterConfig
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.errors import OverloadedError, RetryableError
 
@@ -99,7 +99,7 @@ async def test_a_folder_that_is_gone_refuses_retryably(watched: WatchedStore, tm
     await writer.stop(10)
 
 
-def test_the_disk_of_an_embedded_store_is_known(store: Store) -> None:
+def test_the_disk_of_an_embedded_store_is_known(store: SharedStore) -> None:
     """By default the free space is that of the store's own disk."""
     free = store.free_bytes()
     assert free is not None
@@ -116,7 +116,7 @@ async def test_an_unwritable_dead_letter_folder_refuses_retryably(watched: Watch
     await writer.stop(10)
 
 
-def test_the_dead_letter_folder_is_beside_the_store(store: Store) -> None:
+def test_the_dead_letter_folder_is_beside_the_store(store: SharedStore) -> None:
     """By default it stands in the data folder, not inside the engine's."""
     assert store.folder is not None
     assert GroupCommitWriter(store).dead_letters._path == store.folder.parent / "dead-letter"

@@ -14,7 +14,7 @@ from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.terminal import one_line as visible
@@ -47,7 +47,7 @@ TRACES = [
 
 
 @pytest.fixture
-def lists(store: Store, open_site: Callable[[str], Watched]) -> Iterator[Watched]:
+def lists(store: SharedStore, open_site: Callable[[str], Watched]) -> Iterator[Watched]:
     """A browser on the pages over the traces above."""
     store_all(store, TRACES)
     reader = stored_reader(store, AssemblerConfig(), lambda: NOW)

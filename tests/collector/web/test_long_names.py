@@ -13,7 +13,7 @@ from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.taxonomy import Severity
 
@@ -39,7 +39,7 @@ TRACES = [
 
 
 @pytest.fixture
-def client(store: Store) -> Iterator[httpx.Client]:
+def client(store: SharedStore) -> Iterator[httpx.Client]:
     """Pages and API over traces all names of which are long, and one that has short ones."""
     store_all(store, [*TRACES, Listed(3, received=NOW - 9 * SECOND, start=NOW, session=TALK)])
     reader = stored_reader(store, AssemblerConfig(), lambda: NOW)

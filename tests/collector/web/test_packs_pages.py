@@ -14,7 +14,7 @@ from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ FIRST, SECOND_TRACE = (
 
 
 @pytest.fixture
-def packs(store: Store, open_site: Callable[[str], Watched]) -> Iterator[Watched]:
+def packs(store: SharedStore, open_site: Callable[[str], Watched]) -> Iterator[Watched]:
     """A browser on the pages over a faulty session, a good one, and one whose texts attack whoever shows them."""
     hostile = Listed(3, session=HOSTILE, service=HOSTILE, version=HOSTILE, received=NOW - HOUR)
     store_all(store, [FIRST, SECOND_TRACE, Listed(4, session="fine", received=NOW - HOUR), hostile])
@@ -106,7 +106,7 @@ def test_hostile_texts_stay_texts(packs: Watched, path: str) -> None:
     packs.check_accessible()
 
 
-def test_sessions_judged_by_hand_are_named_without_figures(store: Store, packs: Watched) -> None:
+def test_sessions_judged_by_hand_are_named_without_figures(store: SharedStore, packs: Watched) -> None:
     """They are among the worst ones, and the page says why there is no figure."""
     store_all(store, [Listed(9, session="asked", service="desk", received=NOW - HOUR)])
     save(store, a_value(STATES, of_session("desk", "asked"), 0.5, sampling_probability=0), received=NOW - HOUR)

@@ -10,7 +10,7 @@ from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.model.build import parameters
 from tracejury.collector.judging.model.config import LlmConfig
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.llm.selection import Policy
 from tracejury.judges.packs.pack_types import Pack
@@ -43,7 +43,7 @@ def completions(judging: PackJudging | None) -> frozenset[str]:
 def build_packs(
     packs: tuple[Pack, ...],
     config: LlmConfig,
-    store: Store,
+    store: SharedStore,
     cases: StoredCases,
     policy: Policy,
     queue: JudgeQueue,

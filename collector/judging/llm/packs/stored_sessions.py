@@ -10,10 +10,10 @@ from typing import Final
 from cachetools import LRUCache
 
 from tracejury.collector.judging.llm.stored import StoredCases
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.session_traces import SessionTrace, StoredSessionTraces
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.transcript.session_record import session_record
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
@@ -58,7 +58,7 @@ class SessionState:
 class StoredSessions:
     """Sessions with their traces, records and ledgers. Any thread; methods raise RetryableError, StoreError."""
 
-    def __init__(self, store: Store, cases: StoredCases) -> None:
+    def __init__(self, store: SharedStore, cases: StoredCases) -> None:
         self._store, self._cases = store, cases
         self._records: LRUCache[tuple[object, ...], SessionRecord] = LRUCache(MAX_BYTES, getsizeof=_length)
         self._recording = threading.Lock()

@@ -10,9 +10,9 @@ from judging_bench import T0, Bench, span
 from stored_readers import stored_reader
 
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
@@ -32,7 +32,7 @@ def linked(span_id: str, to: str, output: str = "", trace_id: str = TWO) -> Span
     return replace(made, start=10, end=20, links=(SpanLink(to, "1".rjust(16, "0")),))
 
 
-def reader(store: Store, bench: Bench) -> StoredReader:
+def reader(store: SharedStore, bench: Bench) -> StoredReader:
     """The API's, at the bench's time."""
     return stored_reader(store, AssemblerConfig(), lambda: bench.now)
 
@@ -44,7 +44,7 @@ def found(bench: Bench) -> dict[tuple[str, str], FindingState]:
 
 
 @pytest.mark.parametrize("first", [ONE, TWO])
-def test_linked_traces_are_one_in_whatever_order_they_come(store: Store, first: str) -> None:
+def test_linked_traces_are_one_in_whatever_order_they_come(store: SharedStore, first: str) -> None:
     """Either id gives the whole, under the id of the trace that began first; lists show it once."""
     bench = Bench(store)
     parts = {ONE: span("1", output="fine", trace_id=ONE), TWO: linked("2", ONE, "boom")}
@@ -63,7 +63,7 @@ def test_linked_traces_are_one_in_whatever_order_they_come(store: Store, first: 
     assert found(bench) == {(TWO, "2"): FindingState.CURRENT}
 
 
-def test_a_later_trace_can_change_what_was_found_in_an_earlier_one(store: Store) -> None:
+def test_a_later_trace_can_change_what_was_found_in_an_earlier_one(store: SharedStore) -> None:
     """What the whole shows is what counts: the root of the first says boom until the last says all is well."""
     bench = Bench(store)
     bench.commit(span("1", output="boom", trace_id=ONE))
@@ -74,7 +74,7 @@ def test_a_later_trace_can_change_what_was_found_in_an_earlier_one(store: Store)
     assert found(bench) == {(ONE, "1"): FindingState.RETRACTED}
 
 
-def test_a_joined_run_is_open_as_long_as_one_of_its_traces_is(store: Store) -> None:
+def test_a_joined_run_is_open_as_long_as_one_of_its_traces_is(store: SharedStore) -> None:
     """And all of it closes with the last of them."""
     bench = Bench(store)
     bench.commit(span("1", output="boom", trace_id=ONE))
@@ -88,7 +88,7 @@ def test_a_joined_run_is_open_as_long_as_one_of_its_traces_is(store: Store) -> N
     assert bench.judging.sweep() == 0
 
 
-def test_what_an_earlier_process_knew_of_joins_is_known_to_the_next(store: Store) -> None:
+def test_what_an_earlier_process_knew_of_joins_is_known_to_the_next(store: SharedStore) -> None:
     """Keys stand in the store, and so does what leads on from trace to trace."""
     before = Bench(store)
     before.commit(span("1", output="boom", trace_id=ONE))
@@ -104,7 +104,7 @@ def test_what_an_earlier_process_knew_of_joins_is_known_to_the_next(store: Store
     assert found(after) == {(ONE, "1"): FindingState.RETRACTED}
 
 
-def test_a_trace_that_leads_nowhere_is_its_own(store: Store) -> None:
+def test_a_trace_that_leads_nowhere_is_its_own(store: SharedStore) -> None:
     """A link to what was never sent joins nothing, and its trace is judged all the same."""
     bench = Bench(store)
     bench.commit(linked("2", ONE, "boom"))
@@ -115,7 +115,7 @@ def test_a_trace_that_leads_nowhere_is_its_own(store: Store) -> None:
     assert {row.trace_id for row in rows} == {TWO, THREE}
 
 
-def test_joining_again_changes_nothing(store: Store) -> None:
+def test_joining_again_changes_nothing(store: SharedStore) -> None:
     """Traces of one run are judged again whenever one of them is; what is stored stays the same."""
     bench = Bench(store)
     bench.commit(span("1", output="boom", trace_id=ONE))
@@ -127,7 +127,7 @@ def test_joining_again_changes_nothing(store: Store) -> None:
     assert found(bench) == first == {(ONE, "1"): FindingState.CURRENT, (TWO, "2"): FindingState.CURRENT}
 
 
-def test_traces_that_are_tied_and_due_together_are_judged_once(store: Store) -> None:
+def test_traces_that_are_tied_and_due_together_are_judged_once(store: SharedStore) -> None:
     """Neither is stored as a trace of its own first."""
     bench = Bench(store)
     bench.commit(span("1", output="boom", trace_id=ONE), linked("2", ONE, "boom"))
@@ -137,7 +137,7 @@ def test_traces_that_are_tied_and_due_together_are_judged_once(store: Store) -> 
     assert {one.trace.joined_to for one in bench.watch.judgings} == {"", ONE}
 
 
-def test_what_could_not_be_stored_at_a_trace_that_was_not_due_is_stored_next(store: Store) -> None:
+def test_what_could_not_be_stored_at_a_trace_that_was_not_due_is_stored_next(store: SharedStore) -> None:
     """Only one of the two is due, and what is found in the whole changes the other's findings."""
 
     class Stumbling(StoredJudging):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 import pytest
 from judging_bench import KEY, TRACE, Bench, Booms, span
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.base import Context, Detector
 from tracejury.judges.suite import Suite
 from tracejury.processors import open_trace
@@ -45,7 +45,7 @@ class Slow:
 class Beside:
     """A bench whose two threads step when the test says so."""
 
-    def __init__(self, store: Store, detector: Detector | None = None) -> None:
+    def __init__(self, store: SharedStore, detector: Detector | None = None) -> None:
         self.slow = Slow()
         self.bench = Bench(store, Suite([detector or self.slow]))
         self.bench.wait(0)
@@ -77,7 +77,7 @@ class Beside:
         return {span_id.lstrip("0"): state for span_id, state in self.bench.states().items()}
 
 
-def test_others_are_judged_and_stored_meanwhile(store: Store) -> None:
+def test_others_are_judged_and_stored_meanwhile(store: SharedStore) -> None:
     """A step of another thread goes through."""
     beside = Beside(store)
 
@@ -94,7 +94,7 @@ def test_others_are_judged_and_stored_meanwhile(store: Store) -> None:
 
 
 @pytest.mark.parametrize("output", ["boom", "all is well"])
-def test_a_span_that_arrives_meanwhile_is_judged_next(store: Store, output: str) -> None:
+def test_a_span_that_arrives_meanwhile_is_judged_next(store: SharedStore, output: str) -> None:
     """Also where the trace was about to settle."""
     beside = Beside(store)
 
@@ -108,7 +108,7 @@ def test_a_span_that_arrives_meanwhile_is_judged_next(store: Store, output: str)
     assert beside.settle() == ({"7": FindingState.RETRACTED} if well else dict.fromkeys("17", FindingState.CURRENT))
 
 
-def test_a_trace_that_is_deleted_meanwhile_leaves_nothing(store: Store) -> None:
+def test_a_trace_that_is_deleted_meanwhile_leaves_nothing(store: SharedStore) -> None:
     """Its result is dropped, and what arrives afterwards begins it anew."""
     beside = Beside(store)
 
@@ -123,7 +123,7 @@ def test_a_trace_that_is_deleted_meanwhile_leaves_nothing(store: Store) -> None:
     assert beside.bench.judging.assembler.get(KEY) is None
 
 
-def test_a_request_meanwhile_is_answered_by_a_later_judging(store: Store) -> None:
+def test_a_request_meanwhile_is_answered_by_a_later_judging(store: SharedStore) -> None:
     """The one under way may lack what whoever asks has seen."""
     beside = Beside(store)
     futures = []
@@ -153,7 +153,7 @@ class SlowToTell:
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None: ...
 
 
-def test_others_are_judged_while_a_large_trace_is_stored_and_told(store: Store) -> None:
+def test_others_are_judged_while_a_large_trace_is_stored_and_told(store: SharedStore) -> None:
     """The large one is not, so that a thread is left for the others; what came for it is judged next."""
     beside = Beside(store, Booms())
     listener = SlowToTell(beside.slow)
@@ -173,7 +173,9 @@ def test_others_are_judged_while_a_large_trace_is_stored_and_told(store: Store) 
     assert listener.in_time
 
 
-def test_a_large_trace_that_the_store_refuses_is_judged_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_trace_that_the_store_refuses_is_judged_again(
+    store: SharedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As any other."""
     beside = Beside(store, Booms())
     beside.step(0)
@@ -185,7 +187,7 @@ def test_a_large_trace_that_the_store_refuses_is_judged_again(store: Store, monk
     assert beside.settle() == {"7": FindingState.CURRENT}
 
 
-def test_others_step_while_a_large_trace_is_normalised(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_step_while_a_large_trace_is_normalised(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes for it meanwhile is judged with it."""
     beside = Beside(store, Booms())
     late = [span(str(LARGE_SPANS + 2), "1")]
@@ -206,7 +208,7 @@ def test_others_step_while_a_large_trace_is_normalised(store: Store, monkeypatch
     assert beside.settle() == {"7": FindingState.CURRENT}
 
 
-def test_of_two_large_traces_one_is_judged_at_a_time(store: Store) -> None:
+def test_of_two_large_traces_one_is_judged_at_a_time(store: SharedStore) -> None:
     """The other thread is left for small ones."""
     beside = Beside(store)
     beside.bench.commit(*(span(str(n), "1", trace_id=OTHER) for n in range(2, LARGE_SPANS + 2)))

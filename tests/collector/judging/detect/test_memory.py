@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from judging_bench import KEY, Bench, Booms, span
 
 from tracejury.collector.judging.detect.memory import TraceMemory
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, Assembler, AssemblerConfig
@@ -182,7 +182,7 @@ class Counting(StoredJudging):
 
 @pytest.mark.store
 @pytest.mark.parametrize("damaged", [False, True])
-def test_judging_reads_files_instead_of_the_store(store: Store, tmp_path: Path, *, damaged: bool) -> None:
+def test_judging_reads_files_instead_of_the_store(store: SharedStore, tmp_path: Path, *, damaged: bool) -> None:
     """Findings are the same; where a file cannot be read, the store is."""
     files, reading = SpillFiles(tmp_path), Counting(store)
     bench = Bench(store, Suite([Booms()]), reading, AssemblerConfig(max_bytes=1), files=files)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from judging_bench import KEY, TRACE, Bench, span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
@@ -23,7 +23,7 @@ PATIENCE = 30.0
 class Waiting(StoredJudging):
     """A store whose first insert of results takes until the test goes on, and may fail then."""
 
-    def __init__(self, store: Store, *, fails: bool = False) -> None:
+    def __init__(self, store: SharedStore, *, fails: bool = False) -> None:
         super().__init__(store)
         self.began, self.go_on = threading.Event(), threading.Event()
         self.saves = 0
@@ -75,7 +75,7 @@ def third(bench: Bench) -> None:
     step(bench, 0.05)
 
 
-def test_others_are_judged_meanwhile(store: Store) -> None:
+def test_others_are_judged_meanwhile(store: SharedStore) -> None:
     """Their results wait, and are stored next; until then no trace counts as done with."""
     reading = Waiting(store)
     bench = Bench(store, reading=reading)
@@ -94,7 +94,7 @@ def test_others_are_judged_meanwhile(store: Store) -> None:
     assert [f.state for f in bench.stored.load_findings(["c" * 32])["c" * 32]] == [FindingState.PROVISIONAL]
 
 
-def test_what_could_not_be_stored_waits_with_what_came_since(store: Store) -> None:
+def test_what_could_not_be_stored_waits_with_what_came_since(store: SharedStore) -> None:
     """Also what nobody waited for; the step that failed judges its traces once more."""
     reading = Waiting(store, fails=True)
     bench = Bench(store, reading=reading)
@@ -106,7 +106,7 @@ def test_what_could_not_be_stored_waits_with_what_came_since(store: Store) -> No
     assert set(store.rows("SELECT TraceId FROM judgements FINAL")) == {(TRACE,), (OTHER,), ("c" * 32,)}
 
 
-def test_a_request_waits_for_what_is_being_stored(store: Store) -> None:
+def test_a_request_waits_for_what_is_being_stored(store: SharedStore) -> None:
     """Whoever asked reads the store next: an older result must not come after its answer."""
     reading = Waiting(store)
     bench = Bench(store, reading=reading)
@@ -124,7 +124,7 @@ def test_a_request_waits_for_what_is_being_stored(store: Store) -> None:
     assert bench.states() == {"2".rjust(16, "0"): FindingState.PROVISIONAL}
 
 
-def test_a_trace_is_read_from_the_store_with_all_that_was_found_in_it(store: Store) -> None:
+def test_a_trace_is_read_from_the_store_with_all_that_was_found_in_it(store: SharedStore) -> None:
     """A finding that waits to be stored is taken back by a later judging that reads the trace anew."""
 
     class Slow(StoredJudging):

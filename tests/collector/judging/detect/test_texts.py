@@ -10,8 +10,8 @@ import pytest
 from store_parts import a_judged_trace, a_run, a_span
 
 from tracejury.collector.judging.detect.texts import TextWriter
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.texts import LOST, StoredTexts, TraceText
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.errors import RetryableError, StoreError
@@ -30,21 +30,21 @@ def a_trace(trace_id: str = IDS[0], goal: str = "book a flight", judged_at: int 
     return a_judged_trace(trace_id=trace_id, runs=(a_run(goal=goal),), judged_at=judged_at, **how)  # type: ignore[arg-type]
 
 
-def texts(store: Store) -> dict[str, str]:
+def texts(store: SharedStore) -> dict[str, str]:
     return dict(store.rows("SELECT TraceId, Text FROM texts FINAL ORDER BY TraceId"))  # type: ignore[arg-type]
 
 
-def inserts(store: Store) -> int:
+def inserts(store: SharedStore) -> int:
     [(count,)] = store.rows("SELECT count(DISTINCT _part) FROM texts")
     return int(count)
 
 
 @pytest.fixture
-def stored(store: Store) -> StoredTexts:
+def stored(store: SharedStore) -> StoredTexts:
     return StoredTexts(store)
 
 
-def test_texts_of_several_judgings_are_stored_together(store: Store, stored: StoredTexts) -> None:
+def test_texts_of_several_judgings_are_stored_together(store: SharedStore, stored: StoredTexts) -> None:
     """However often it is told meanwhile; of a trace that was judged twice the later text stands."""
     writer = TextWriter(stored)
     for trace_id in IDS:
@@ -68,7 +68,7 @@ def test_texts_of_several_judgings_are_stored_together(store: Store, stored: Sto
     ],
     ids=["open", "filtered", "joined"],
 )
-def test_what_has_no_text(store: Store, stored: StoredTexts, judged: JudgedTrace) -> None:
+def test_what_has_no_text(store: SharedStore, stored: StoredTexts, judged: JudgedTrace) -> None:
     """Open traces are searched by their summaries, our own calls by nobody, joined ones with the first of their run."""
     writer = TextWriter(stored)
     writer.traces_judged([judged])
@@ -76,7 +76,7 @@ def test_what_has_no_text(store: Store, stored: StoredTexts, judged: JudgedTrace
     assert texts(store) == {}
 
 
-def test_more_than_may_wait_is_stored_at_once(store: Store, stored: StoredTexts) -> None:
+def test_more_than_may_wait_is_stored_at_once(store: SharedStore, stored: StoredTexts) -> None:
     """Memory is bounded: who brings more waits until it is stored."""
     writer = TextWriter(stored, max_characters=50)
     writer.traces_judged([a_trace(IDS[0])])
@@ -100,7 +100,7 @@ class Failing(StoredTexts):
         super().keep(texts)
 
 
-def test_a_passing_failure_loses_nothing(store: Store, stored: StoredTexts) -> None:
+def test_a_passing_failure_loses_nothing(store: SharedStore, stored: StoredTexts) -> None:
     """What could not be stored is stored with the next; not over a newer one of its trace."""
     writer = TextWriter(Failing(stored, RetryableError("busy")))
     writer.traces_judged([a_trace(IDS[0]), a_trace(IDS[1])])
@@ -112,20 +112,22 @@ def test_a_passing_failure_loses_nothing(store: Store, stored: StoredTexts) -> N
     assert "hotel" in texts(store)[IDS[0]]
 
 
-def stored_traces(store: Store, *names: str) -> None:
+def stored_traces(store: SharedStore, *names: str) -> None:
     """Traces with a span each, judged long ago; their text is lost."""
     spans = [a_span(trace_id=name, name=f"book {name}", start=1, end=2) for name in names]
     store.insert("spans", SPAN_COLUMNS, span_columns(spans, 5))
     StoredJudging(store).save([a_trace(name, judged_at=LATE, received=5) for name in names])
 
 
-async def until_stored(store: Store, names: Sequence[str]) -> None:
+async def until_stored(store: SharedStore, names: Sequence[str]) -> None:
     async with asyncio.timeout(60):
         while list(texts(store)) != list(names):  # noqa: ASYNC110  the store tells nobody
             await asyncio.sleep(0.02)
 
 
-async def test_more_than_may_wait_for_a_store_that_is_away_is_read_again(store: Store, stored: StoredTexts) -> None:
+async def test_more_than_may_wait_for_a_store_that_is_away_is_read_again(
+    store: SharedStore, stored: StoredTexts
+) -> None:
     """Memory holds so many texts; of the others the names, until the store works; then they are made of the spans."""
     stored_traces(store, *IDS)
     failing = Failing(stored, *(RetryableError("away") for _ in range(20)))
@@ -142,7 +144,7 @@ async def test_more_than_may_wait_for_a_store_that_is_away_is_read_again(store: 
 
 
 def test_a_text_that_can_never_be_stored_stops_no_other(
-    store: Store, stored: StoredTexts, caplog: pytest.LogCaptureFixture
+    store: SharedStore, stored: StoredTexts, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is named in the log."""
     writer = TextWriter(Failing(stored, poison=IDS[1]))
@@ -154,7 +156,7 @@ def test_a_text_that_can_never_be_stored_stops_no_other(
     assert [IDS[1] in record.getMessage() for record in caplog.records] == [True]
 
 
-def test_a_text_is_not_stored_of_a_trace_deleted_meanwhile(store: Store, stored: StoredTexts) -> None:
+def test_a_text_is_not_stored_of_a_trace_deleted_meanwhile(store: SharedStore, stored: StoredTexts) -> None:
     """As it arrived before; what arrives after the deletion is."""
     writer = TextWriter(stored)
     writer.traces_judged([a_trace(IDS[0], received=5), a_trace(IDS[1], received=5)])
@@ -167,7 +169,7 @@ def test_a_text_is_not_stored_of_a_trace_deleted_meanwhile(store: Store, stored:
     assert list(texts(store)) == IDS[:2]
 
 
-def test_what_a_killed_process_left_without_text_is_found(store: Store, stored: StoredTexts) -> None:
+def test_what_a_killed_process_left_without_text_is_found(store: SharedStore, stored: StoredTexts) -> None:
     """Complete traces of its last hour, the last judged first; none that has no text by design, or has one."""
     old = a_trace("a" * 32, judged_at=LATE - 2 * LOST)
     kinds = [
@@ -184,7 +186,9 @@ def test_what_a_killed_process_left_without_text_is_found(store: Store, stored: 
     assert stored.missing(NOW, 2) == [("", IDS[4]), ("", IDS[3])]
 
 
-def test_what_this_process_judges_hides_nothing_that_an_earlier_one_left(store: Store, stored: StoredTexts) -> None:
+def test_what_this_process_judges_hides_nothing_that_an_earlier_one_left(
+    store: SharedStore, stored: StoredTexts
+) -> None:
     """However long the collector was away; and what it judges itself brings its text, too: it is not asked for."""
     StoredJudging(store).save([a_trace(IDS[0], judged_at=LATE), a_trace(IDS[1], judged_at=NOW + LATE)])
     assert stored.missing(NOW, 10) == [("", IDS[0])]
@@ -195,7 +199,7 @@ def test_nothing_is_missing_in_an_empty_store(stored: StoredTexts) -> None:
     assert stored.missing(NOW, 10) == []
 
 
-async def test_a_start_makes_them_of_the_stored_spans(store: Store, stored: StoredTexts) -> None:
+async def test_a_start_makes_them_of_the_stored_spans(store: SharedStore, stored: StoredTexts) -> None:
     """Without judging anything again; a store that is away for a moment is tried again."""
     stored_traces(store, *IDS)
     judgements = store.rows("SELECT count() FROM judgements")
@@ -217,7 +221,7 @@ async def test_a_start_makes_them_of_the_stored_spans(store: Store, stored: Stor
     assert stored.missing(NOW, 10) == []
 
 
-def test_a_text_made_again_gives_way_to_a_later_judging(store: Store, stored: StoredTexts) -> None:
+def test_a_text_made_again_gives_way_to_a_later_judging(store: SharedStore, stored: StoredTexts) -> None:
     """It bears the time of the judging that it was lost with."""
     stored_traces(store, IDS[0])
     again = stored.read(("", IDS[0]))
@@ -232,7 +236,7 @@ def test_a_text_made_again_gives_way_to_a_later_judging(store: Store, stored: St
     assert stored.read(("other", IDS[0])) is None
 
 
-def test_stopping_stores_what_waits(store: Store, stored: StoredTexts) -> None:
+def test_stopping_stores_what_waits(store: SharedStore, stored: StoredTexts) -> None:
     """A collector that is stopped leaves nothing without text."""
     writer = TextWriter(stored)
     writer.start()

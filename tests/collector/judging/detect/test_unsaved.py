@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 from judging_bench import TRACE, Bench, span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.verdicts import JudgedTrace
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.store
 OTHER = "b" * 32
 
 
-def stored(store: Store) -> dict[str, str]:
+def stored(store: SharedStore) -> dict[str, str]:
     """The state in which each trace was last judged, as stored."""
     rows = store.rows("SELECT TraceId, TraceState FROM judgements FINAL WHERE SubjectKind = 'trace'")
     return {row[0]: row[1] for row in rows}
@@ -29,7 +29,7 @@ def step(bench: Bench, seconds: float) -> None:
     bench.judging.worker.step()
 
 
-def test_a_result_without_news_waits_for_a_second(store: Store) -> None:
+def test_a_result_without_news_waits_for_a_second(store: SharedStore) -> None:
     """Until then the trace counts as not judged: a process that ends loses nothing."""
     bench = Bench(store)
     bench.commit(span("2", "1"))
@@ -45,7 +45,7 @@ def test_a_result_without_news_waits_for_a_second(store: Store) -> None:
     assert stored(store) == {TRACE: "open"}
 
 
-def test_a_new_finding_takes_along_those_that_wait(store: Store) -> None:
+def test_a_new_finding_takes_along_those_that_wait(store: SharedStore) -> None:
     """A finding is readable at once."""
     bench = Bench(store)
     bench.commit(span("2", "1"))
@@ -58,7 +58,7 @@ def test_a_new_finding_takes_along_those_that_wait(store: Store) -> None:
     assert stored(store) == {TRACE: "open", OTHER: "open"}
 
 
-def test_a_finding_that_settles_is_current_at_once(store: Store) -> None:
+def test_a_finding_that_settles_is_current_at_once(store: SharedStore) -> None:
     """Whoever sees the trace settled sees its findings so."""
     bench = Bench(store)
     bench.commit(span("1", output="boom"))
@@ -70,7 +70,7 @@ def test_a_finding_that_settles_is_current_at_once(store: Store) -> None:
     assert stored(store)[TRACE] == "settled"
 
 
-def test_a_request_is_answered_from_the_store(store: Store) -> None:
+def test_a_request_is_answered_from_the_store(store: SharedStore) -> None:
     """Whoever asks for a trace reads it next."""
     bench = Bench(store)
     bench.commit(span("1"))
@@ -82,7 +82,7 @@ def test_a_request_is_answered_from_the_store(store: Store) -> None:
     assert stored(store) == {TRACE: "settled"}
 
 
-def test_the_end_of_the_thread_stores_what_waits(store: Store) -> None:
+def test_the_end_of_the_thread_stores_what_waits(store: SharedStore) -> None:
     """A clean stop leaves nothing to the next start."""
     bench = Bench(store)
     bench.commit(span("1"))
@@ -94,7 +94,7 @@ def test_the_end_of_the_thread_stores_what_waits(store: Store) -> None:
     assert stored(store) == {TRACE: "settled", OTHER: "open"}
 
 
-def test_without_other_open_traces_nothing_waits(store: Store) -> None:
+def test_without_other_open_traces_nothing_waits(store: SharedStore) -> None:
     """There is nobody to wait for."""
     bench = Bench(store)
     bench.commit(span("1"))
@@ -106,7 +106,7 @@ def test_without_other_open_traces_nothing_waits(store: Store) -> None:
 
 @pytest.mark.parametrize(("idle", "pause"), [(0.06, 0.064), (0.36, 0.016)])
 def test_after_an_insert_new_findings_wait_the_longer_the_busier_judging_is(
-    store: Store, idle: float, pause: float
+    store: SharedStore, idle: float, pause: float
 ) -> None:
     """An insert of 40 ms after 60 ms without work: .4 of the time times four inserts. The first waits for nothing."""
 

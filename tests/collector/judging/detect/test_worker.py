@@ -11,9 +11,9 @@ import pytest
 from judging_bench import KEY, T0, TRACE, Bench, Booms, span
 
 from tracejury.collector.judging.detect.worker import STEP_TRACES
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.committer import Committer, WriterCounters
 from tracejury.collector.store.dead_letter import DeadLetterFolder
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
 from tracejury.judges.suite import Suite
@@ -25,7 +25,7 @@ from tracejury.schemas.spans import LogRecord
 pytestmark = pytest.mark.store
 
 
-def test_a_finding_is_stored_while_the_trace_is_open_and_confirmed_when_it_settles(store: Store) -> None:
+def test_a_finding_is_stored_while_the_trace_is_open_and_confirmed_when_it_settles(store: SharedStore) -> None:
     """Provisional first, current after five quiet seconds with an ended root; then nothing is held."""
     bench = Bench(store)
     bench.commit(span("2", "1", "boom"))
@@ -38,7 +38,7 @@ def test_a_finding_is_stored_while_the_trace_is_open_and_confirmed_when_it_settl
     assert bench.judging.idle
 
 
-def test_a_late_span_opens_a_settled_trace_again_and_corrects_it(store: Store) -> None:
+def test_a_late_span_opens_a_settled_trace_again_and_corrects_it(store: SharedStore) -> None:
     """What no longer holds is retracted, not left standing."""
     bench = Bench(store)
     bench.commit(span("2", "1", "boom"))
@@ -50,7 +50,7 @@ def test_a_late_span_opens_a_settled_trace_again_and_corrects_it(store: Store) -
     assert bench.states() == {"2".rjust(16, "0"): FindingState.RETRACTED}
 
 
-def test_what_an_earlier_process_left_unjudged_is_found(store: Store) -> None:
+def test_what_an_earlier_process_left_unjudged_is_found(store: SharedStore) -> None:
     """Nothing depends on memory: committed but never heard of, or judged only while open."""
     before = Bench(store)
     before.commit(span("2", "1", "boom"), tell=False)
@@ -64,7 +64,7 @@ def test_what_an_earlier_process_left_unjudged_is_found(store: Store) -> None:
     assert after.judging.sweep() == 0
 
 
-def test_a_trace_seen_before_is_read_back_with_its_findings(store: Store) -> None:
+def test_a_trace_seen_before_is_read_back_with_its_findings(store: SharedStore) -> None:
     """A second process judges the whole trace, not only the spans that it received."""
     first = Bench(store)
     first.commit(span("2", "1", "boom"))
@@ -78,7 +78,7 @@ def test_a_trace_seen_before_is_read_back_with_its_findings(store: Store) -> Non
     assert {f.span_id: f.first_seen for f in found}["2".rjust(16, "0")] == T0 + SECOND // 10
 
 
-def test_a_settled_trace_that_is_sent_again_keeps_its_first_sight(store: Store) -> None:
+def test_a_settled_trace_that_is_sent_again_keeps_its_first_sight(store: SharedStore) -> None:
     """Also where the new request holds every span of it, so that nothing of it seems to be missing."""
     bench = Bench(store)
     bench.commit(span("1", output="boom"))
@@ -90,7 +90,7 @@ def test_a_settled_trace_that_is_sent_again_keeps_its_first_sight(store: Store) 
     assert bench.stored.load_findings([TRACE]) == before
 
 
-def test_a_settled_trace_that_is_sent_again_corrected_loses_its_findings(store: Store) -> None:
+def test_a_settled_trace_that_is_sent_again_corrected_loses_its_findings(store: SharedStore) -> None:
     """What no longer holds is retracted, also where every span of the trace is new."""
     bench = Bench(store)
     bench.commit(span("1", output="boom"))
@@ -100,7 +100,7 @@ def test_a_settled_trace_that_is_sent_again_corrected_loses_its_findings(store: 
     assert bench.states() == {"1".rjust(16, "0"): FindingState.RETRACTED}
 
 
-def test_an_older_copy_of_a_settled_trace_is_no_news(store: Store) -> None:
+def test_an_older_copy_of_a_settled_trace_is_no_news(store: SharedStore) -> None:
     """What is judged is what the store shows: of two copies of a span the one that ended later."""
     bench = Bench(store)
     bench.commit(replace(span("1", output="fine"), end=3))
@@ -110,7 +110,7 @@ def test_an_older_copy_of_a_settled_trace_is_no_news(store: Store) -> None:
     assert bench.states() == {}
 
 
-def test_log_records_that_came_before_any_span_are_judged_with_them(store: Store) -> None:
+def test_log_records_that_came_before_any_span_are_judged_with_them(store: SharedStore) -> None:
     """However long before: a live judging sees what one of the stored rows sees."""
     bench = Bench(store)
     record = LogRecord(TRACE, "1".rjust(16, "0"), 1, 1, body="a remark")
@@ -122,7 +122,7 @@ def test_log_records_that_came_before_any_span_are_judged_with_them(store: Store
     assert "a remark" in live
 
 
-def test_judging_again_changes_nothing(store: Store) -> None:
+def test_judging_again_changes_nothing(store: SharedStore) -> None:
     """The same outcome is neither written anew nor given another time."""
     bench = Bench(store)
     bench.commit(span("1", output="boom"))
@@ -137,7 +137,7 @@ def test_judging_again_changes_nothing(store: Store) -> None:
     assert bench.stored.load_findings([TRACE]) == before
 
 
-def test_asking_for_an_unknown_trace_is_answered_with_nothing(store: Store) -> None:
+def test_asking_for_an_unknown_trace_is_answered_with_nothing(store: SharedStore) -> None:
     """Nobody waits for ever."""
     bench = Bench(store)
     future = bench.judging.ask([("", "f" * 32)])
@@ -147,7 +147,7 @@ def test_asking_for_an_unknown_trace_is_answered_with_nothing(store: Store) -> N
     assert bench.judging.idle
 
 
-def test_a_service_is_introduced_once_its_root_is_there(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_service_is_introduced_once_its_root_is_there(store: SharedStore, caplog: pytest.LogCaptureFixture) -> None:
     """A sub-agent's span comes before the manager's: what is on its way is not called missing."""
     caplog.set_level(logging.INFO, "tracejury")
     bench = Bench(store)
@@ -162,7 +162,7 @@ def test_a_service_is_introduced_once_its_root_is_there(store: Store, caplog: py
     assert "root span" not in caplog.messages[0]
 
 
-def test_a_finding_need_not_wait_for_a_backlog(store: Store) -> None:
+def test_a_finding_need_not_wait_for_a_backlog(store: SharedStore) -> None:
     """A trace that arrives while many wait is judged in the next step, long before the last of them."""
     bench = Bench(store)
     many = 3 * STEP_TRACES
@@ -175,7 +175,7 @@ def test_a_finding_need_not_wait_for_a_backlog(store: Store) -> None:
     assert bench.judging.judged_traces == many + 1
 
 
-def test_what_a_rule_found_before_it_was_switched_off_is_retracted_at_the_next_judging(store: Store) -> None:
+def test_what_a_rule_found_before_it_was_switched_off_is_retracted_at_the_next_judging(store: SharedStore) -> None:
     """On the services for which it is switched off; on others it stands, and is lowered where that was said."""
     before = Bench(store)
     before.commit(span("1", output="boom"))
@@ -195,7 +195,7 @@ def test_what_a_rule_found_before_it_was_switched_off_is_retracted_at_the_next_j
         assert (finding.state, finding.confidence) == (state, confidence)
 
 
-def test_under_pressure_judging_rests_twelve_times_as_long_as_it_worked(store: Store) -> None:
+def test_under_pressure_judging_rests_twelve_times_as_long_as_it_worked(store: SharedStore) -> None:
     """Not once clients no longer wait."""
     ticks = itertools.count(0, SECOND // 150)  # it is asked three times, and twice more for each further trace
     waiting = [True]
@@ -222,7 +222,7 @@ def test_under_pressure_judging_rests_twelve_times_as_long_as_it_worked(store: S
 
 @pytest.mark.parametrize(("waited", "judged"), [(3.9, "a"), (4, "ab")])
 def test_under_pressure_what_arrives_waits_in_the_inbox_for_four_seconds(
-    store: Store, waited: float, judged: str
+    store: SharedStore, waited: float, judged: str
 ) -> None:
     """However long judging would rest."""
     bench = Bench(store, pressed=lambda: True)
@@ -240,7 +240,7 @@ def test_under_pressure_what_arrives_waits_in_the_inbox_for_four_seconds(
 
 @pytest.mark.parametrize(("most", "waits"), [(2_900, True), (1_000_000, False)])
 def test_files_are_read_once_memory_has_room_or_nothing_else_is_due(
-    store: Store, tmp_path: Path, most: int, *, waits: bool
+    store: SharedStore, tmp_path: Path, most: int, *, waits: bool
 ) -> None:
     """A trace has 2,600 bytes. What memory has no room for would be written to a file once more."""
     bench = Bench(store, config=AssemblerConfig(max_bytes=most))

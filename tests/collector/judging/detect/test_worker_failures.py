@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 from judging_bench import KEY, TRACE, Bench, Booms, span
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
 from tracejury.schemas.errors import RetryableError
@@ -33,7 +33,7 @@ class Stumbling(StoredJudging):
         super().save(judged)
 
 
-def test_what_could_not_be_saved_is_judged_again(store: Store) -> None:
+def test_what_could_not_be_saved_is_judged_again(store: SharedStore) -> None:
     """A passing failure of the store costs a delay, no finding."""
     bench = Bench(store, reading=Stumbling(store))
     bench.commit(span("1", output="boom"))
@@ -47,7 +47,7 @@ def test_what_could_not_be_saved_is_judged_again(store: Store) -> None:
 class Unreadable(StoredJudging):
     """A store that cannot read some traces, nor others together with them."""
 
-    def __init__(self, store: Store, traces: set[str]) -> None:
+    def __init__(self, store: SharedStore, traces: set[str]) -> None:
         super().__init__(store)
         self.traces = traces
 
@@ -68,7 +68,7 @@ def steps(bench: Bench, count: int) -> None:
             bench.judging.step()
 
 
-def test_what_could_not_be_read_is_judged_later(store: Store) -> None:
+def test_what_could_not_be_read_is_judged_later(store: SharedStore) -> None:
     """A passing failure while traces are read leaves none of them behind."""
     reading = Unreadable(store, {TRACE})
     bench = Bench(store, reading=reading)
@@ -83,7 +83,7 @@ def test_what_could_not_be_read_is_judged_later(store: Store) -> None:
     assert bench.states() == {"1".rjust(16, "0"): FindingState.CURRENT}
 
 
-def test_a_trace_that_can_never_be_read_stops_no_other(store: Store) -> None:
+def test_a_trace_that_can_never_be_read_stops_no_other(store: SharedStore) -> None:
     """The others are judged in smaller steps."""
     bench = Bench(store, reading=Unreadable(store, {TRACE}))
     others = [f"{n:032x}" for n in range(1, 41)]
@@ -93,7 +93,7 @@ def test_a_trace_that_can_never_be_read_stops_no_other(store: Store) -> None:
     assert sorted(bench.stored.load_findings(others)) == others
 
 
-def test_traces_that_memory_cannot_hold_together_are_all_judged(store: Store) -> None:
+def test_traces_that_memory_cannot_hold_together_are_all_judged(store: SharedStore) -> None:
     """Reading one lets go of another; none is taken for judged, and whoever waits gets all."""
     bench = Bench(store, config=AssemblerConfig(max_bytes=1))
     ids = [f"{n:032x}" for n in range(1, 6)]
@@ -105,7 +105,7 @@ def test_traces_that_memory_cannot_hold_together_are_all_judged(store: Store) ->
     assert {j.subject.trace_id: len(j.findings) for j in asked.result(0)} == dict.fromkeys(ids, 1)
 
 
-def test_nobody_waits_for_a_collector_that_stops(store: Store) -> None:
+def test_nobody_waits_for_a_collector_that_stops(store: SharedStore) -> None:
     """Whoever asked, or asks afterwards, is told to try again."""
     bench = Bench(store)
     asked = bench.judging.ask([KEY])
@@ -122,7 +122,7 @@ class Unsweepable(StoredJudging):
         raise RetryableError("too much memory")
 
 
-def test_a_sweep_that_fails_does_not_stop_judging(store: Store) -> None:
+def test_a_sweep_that_fails_does_not_stop_judging(store: SharedStore) -> None:
     """It is tried again later; what arrives meanwhile is judged."""
     bench = Bench(store, reading=Unsweepable(store))
     with pytest.raises(RetryableError):
@@ -144,7 +144,7 @@ class Failing(Suite):
         return super().judge(trace, known)
 
 
-def test_a_trace_that_cannot_be_judged_keeps_its_findings_and_stops_no_other(store: Store) -> None:
+def test_a_trace_that_cannot_be_judged_keeps_its_findings_and_stops_no_other(store: SharedStore) -> None:
     """A judge's failure is not a verdict; the ledger says why."""
     suite = Failing([Booms()])
     bench = Bench(store, suite)

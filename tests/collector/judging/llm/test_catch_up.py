@@ -10,7 +10,7 @@ from llm_bench import LlmBench, agent
 
 from tracejury.collector.judging.llm import catch_up
 from tracejury.collector.judging.llm.catch_up import CatchUp
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.judges.llm.budget import DAY, HOUR, Budget, Caps
 from tracejury.judges.llm.client import Prompt, Reply
@@ -45,7 +45,7 @@ class Capped:
 class Rig:
     """Judging whose model is capped, and what catches up."""
 
-    def __init__(self, store: Store, caps: Caps | None = None) -> None:
+    def __init__(self, store: SharedStore, caps: Caps | None = None) -> None:
         self.client = Capped()
         self.llm = LlmBench(store, client=self.client, streaming=False)
         self.spent: list[Spend] = []
@@ -78,7 +78,7 @@ class Rig:
         return {row.outcome for row in self.llm.words(trace_id).values()}
 
 
-def test_what_a_cap_left_out_is_judged_when_the_budget_returns(store: Store) -> None:
+def test_what_a_cap_left_out_is_judged_when_the_budget_returns(store: SharedStore) -> None:
     """Not in the hour in which it was refused; then once, and the number that wait is known."""
     rig = Rig(store)
     with rig.llm.running():
@@ -95,7 +95,7 @@ def test_what_a_cap_left_out_is_judged_when_the_budget_returns(store: Store) -> 
         assert (rig.catch_up.waiting, len(rig.client.answered)) == (0, 2)
 
 
-def test_the_newest_go_first_and_of_these_the_riskiest(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_newest_go_first_and_of_these_the_riskiest(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """One at a time here: of the three newest that are left the one that failed, else the newest."""
     monkeypatch.setattr(catch_up, "BATCH", 1)
     monkeypatch.setattr(catch_up, "LOOKED_AT", 3)
@@ -109,7 +109,7 @@ def test_the_newest_go_first_and_of_these_the_riskiest(store: Store, monkeypatch
     assert rig.client.answered == [IDS[2], IDS[4], IDS[0], IDS[3], IDS[1]]
 
 
-def test_fresh_runs_keep_their_share_of_a_cap(store: Store) -> None:
+def test_fresh_runs_keep_their_share_of_a_cap(store: SharedStore) -> None:
     """At noon half of a day's cap may be spent before nothing more is caught up; the next evening there is room."""
     rig = Rig(store, Caps(usd_per_day=1.0))
     with rig.llm.running():
@@ -123,7 +123,7 @@ def test_fresh_runs_keep_their_share_of_a_cap(store: Store) -> None:
         assert rig.client.answered == [IDS[0]]
 
 
-def test_a_restart_forgets_nothing_and_another_version_takes_over(store: Store) -> None:
+def test_a_restart_forgets_nothing_and_another_version_takes_over(store: SharedStore) -> None:
     """The ledger is all there is: an entry of a former version is superseded."""
     first = Rig(store)
     with first.llm.running():
@@ -138,7 +138,7 @@ def test_a_restart_forgets_nothing_and_another_version_takes_over(store: Store) 
     assert Outcome.OVER_BUDGET not in second.outcomes(IDS[0])
 
 
-def test_still_at_a_cap_they_wait_for_the_next_hour(store: Store) -> None:
+def test_still_at_a_cap_they_wait_for_the_next_hour(store: SharedStore) -> None:
     """However often one looks."""
     rig = Rig(store)
     with rig.llm.running():
@@ -151,7 +151,7 @@ def test_still_at_a_cap_they_wait_for_the_next_hour(store: Store) -> None:
         assert rig.outcomes(IDS[0]) == {Outcome.OVER_BUDGET}
 
 
-def test_deleted_and_changed_traces_and_old_ones_are_not_caught_up(store: Store) -> None:
+def test_deleted_and_changed_traces_and_old_ones_are_not_caught_up(store: SharedStore) -> None:
     """What changed since is judged as it is now, by its own entry."""
     rig = Rig(store)
     with rig.llm.running():

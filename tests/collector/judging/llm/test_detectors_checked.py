@@ -7,7 +7,7 @@ from judging_bench import TRACE
 from llm_bench import LlmBench, agent
 from reports import Reporting, answering, items
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
 from tracejury.judges.reviews.candidates import PURPOSE, CandidatesReview
@@ -28,7 +28,7 @@ SAID = {
 }
 
 
-def judged(store: Store, script: object = None, **more: object) -> LlmBench:
+def judged(store: SharedStore, script: object = None, **more: object) -> LlmBench:
     """A run of three calls that detectors report, judged."""
     llm = LlmBench(store, script or answering(SAID), suite=Suite([REPORTED]), **more)  # type: ignore[arg-type]
     with llm.running():
@@ -49,7 +49,7 @@ def asked(llm: LlmBench) -> list[Prompt]:
     return [p for p in llm.client.prompts if p.purpose == PURPOSE]
 
 
-def test_reports_are_answered_after_the_judges_own_list(store: Store) -> None:
+def test_reports_are_answered_after_the_judges_own_list(store: SharedStore) -> None:
     """One question on the same prefix: the refuted leaves balanced with the reason, the candidate joins."""
     llm = judged(store)
     assert isinstance(llm.client, ScriptedClient)
@@ -73,7 +73,7 @@ def test_reports_are_answered_after_the_judges_own_list(store: Store) -> None:
     assert {f.judge for f in found.values()} == {REPORTED.name}
 
 
-def test_what_was_said_outlives_the_next_pass_of_the_detectors(store: Store) -> None:
+def test_what_was_said_outlives_the_next_pass_of_the_detectors(store: SharedStore) -> None:
     """In memory, after a late span that changes nothing, and read anew by another process; it is not asked again."""
     llm = LlmBench(store, answering(SAID), suite=Suite([REPORTED]))
     with llm.running():
@@ -97,7 +97,7 @@ def test_what_was_said_outlives_the_next_pass_of_the_detectors(store: Store) -> 
     assert {q: (f.verification, f.verification_reason, f.confidence) for q, f in reported(again).items()} == said
 
 
-def test_the_detectors_do_not_write_over_what_was_said_meanwhile(store: Store) -> None:
+def test_the_detectors_do_not_write_over_what_was_said_meanwhile(store: SharedStore) -> None:
     """They hold the trace in memory as they last stored it, and its findings become current only later."""
     llm = LlmBench(store, answering(SAID), suite=Suite([REPORTED]))
     llm.detecting.commit(*agent(turns=range(3)))
@@ -116,7 +116,7 @@ def test_the_detectors_do_not_write_over_what_was_said_meanwhile(store: Store) -
     ]  # fmt: skip
 
 
-def test_nothing_is_written_of_a_finding_that_the_detectors_have_retracted(store: Store) -> None:
+def test_nothing_is_written_of_a_finding_that_the_detectors_have_retracted(store: SharedStore) -> None:
     """While the judge answers, the call turns out to be another."""
     llm = LlmBench(store, suite=Suite([REPORTED]))
 
@@ -142,7 +142,7 @@ def test_nothing_is_written_of_a_finding_that_the_detectors_have_retracted(store
 @pytest.mark.parametrize(
     "error", [OverBudgetError("the cap is reached"), LlmError("no answer")], ids=["budget", "failure"]
 )
-def test_an_answer_is_kept_where_the_question_fails(store: Store, error: TracejuryError) -> None:
+def test_an_answer_is_kept_where_the_question_fails(store: SharedStore, error: TracejuryError) -> None:
     """The closing pass is saved; nothing is said of the reports, and the count of those is told."""
 
     def script(prompt: Prompt) -> object:
@@ -155,7 +155,7 @@ def test_an_answer_is_kept_where_the_question_fails(store: Store, error: Traceju
     assert (review.unanswered, review.failure) == (3, str(error))
 
 
-def test_what_the_judges_reported_themselves_is_confirmed_without_a_question(store: Store) -> None:
+def test_what_the_judges_reported_themselves_is_confirmed_without_a_question(store: SharedStore) -> None:
     """The same cause at the same span; the others are asked about."""
 
     def first(prompt: Prompt) -> str:
@@ -172,7 +172,7 @@ def test_what_the_judges_reported_themselves_is_confirmed_without_a_question(sto
     assert {found[q].confidence for q in ("yard 1", "yard 2")} == {0.7, 0.3}
 
 
-def test_nothing_is_asked_where_nothing_is_reported(store: Store) -> None:
+def test_nothing_is_asked_where_nothing_is_reported(store: SharedStore) -> None:
     """The call would cost tokens for nothing."""
     llm = LlmBench(store, suite=Suite([Reporting({"yard 0": 0.1})]))
     with llm.running():
@@ -183,7 +183,7 @@ def test_nothing_is_asked_where_nothing_is_reported(store: Store) -> None:
     assert llm.watch.reviews == [CandidatesReview()]
 
 
-def test_runs_that_share_a_call_share_the_question_about_their_errors(store: Store) -> None:
+def test_runs_that_share_a_call_share_the_question_about_their_errors(store: SharedStore) -> None:
     """Each opinion stands at the finding of its own run."""
     llm = LlmBench(store, answering(SAID), suite=Suite([REPORTED]))
     with llm.running():

@@ -11,7 +11,7 @@ from llm_bench import NAMES, LlmBench, agent, until
 
 from tracejury.collector.judging.llm import judge_worker as worker
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.scripted import ScriptedClient, answer
 from tracejury.schemas.errors import RetryableError, StoreError, TracejuryError
 from tracejury.schemas.findings import FindingState
@@ -21,7 +21,7 @@ from tracejury.schemas.verdicts import Outcome, SubjectKind
 pytestmark = pytest.mark.store
 
 
-def test_a_settled_run_is_judged_and_its_verdicts_and_findings_are_stored(store: Store) -> None:
+def test_a_settled_run_is_judged_and_its_verdicts_and_findings_are_stored(store: SharedStore) -> None:
     """One call for all judges of a finished run; the run has no plan, so that judge has nothing to judge."""
     llm = LlmBench(store, hens)
     with llm.running():
@@ -41,7 +41,7 @@ def test_a_settled_run_is_judged_and_its_verdicts_and_findings_are_stored(store:
     assert len(llm.client.prompts) == 1
 
 
-def test_a_live_run_has_provisional_findings_that_its_closing_pass_confirms_or_retracts(store: Store) -> None:
+def test_a_live_run_has_provisional_findings_that_its_closing_pass_confirms_or_retracts(store: SharedStore) -> None:
     """Windows say what they see; only the closing pass says what holds."""
     llm = LlmBench(store, hens)
     with llm.running():
@@ -62,7 +62,7 @@ def test_a_live_run_has_provisional_findings_that_its_closing_pass_confirms_or_r
     assert closed == {Outcome.SUPERSEDED}
 
 
-def test_a_provisional_finding_that_the_closing_pass_does_not_repeat_is_retracted(store: Store) -> None:
+def test_a_provisional_finding_that_the_closing_pass_does_not_repeat_is_retracted(store: SharedStore) -> None:
     """What a window took for an error may turn out to be none."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if not llm.watch.stages else answer(prompt))
     with llm.running():
@@ -76,7 +76,7 @@ def test_a_provisional_finding_that_the_closing_pass_does_not_repeat_is_retracte
     assert [f.state for f in llm.findings()] == [FindingState.RETRACTED]
 
 
-def test_a_late_span_has_only_what_it_changes_judged_again(store: Store) -> None:
+def test_a_late_span_has_only_what_it_changes_judged_again(store: SharedStore) -> None:
     """The other trace is left alone, and so is the same trace when nothing of the run has changed."""
     llm = LlmBench(store)
     other = "b" * 32
@@ -94,7 +94,7 @@ def test_a_late_span_has_only_what_it_changes_judged_again(store: Store) -> None
     assert len(llm.watch.subjects) == 3
 
 
-def test_what_an_earlier_process_left_pending_is_judged_by_the_next(store: Store) -> None:
+def test_what_an_earlier_process_left_pending_is_judged_by_the_next(store: SharedStore) -> None:
     """Nothing depends on memory: the pending rows of the store are the queue."""
     before = LlmBench(store)
     before.detecting.commit(*agent(turns=range(2)))
@@ -110,7 +110,7 @@ def test_what_an_earlier_process_left_pending_is_judged_by_the_next(store: Store
     assert third.watch.stages == [], "what is judged is not judged again"
 
 
-def test_what_another_version_left_pending_is_judged_by_the_one_that_sits_now(store: Store) -> None:
+def test_what_another_version_left_pending_is_judged_by_the_one_that_sits_now(store: SharedStore) -> None:
     """A change of model or criteria in between leaves nothing behind."""
     before = LlmBench(store, model="old")
     before.detecting.commit(*agent(turns=range(2)))
@@ -122,7 +122,7 @@ def test_what_another_version_left_pending_is_judged_by_the_one_that_sits_now(st
     assert after.stored.pending(10) == []
 
 
-def test_more_runs_than_the_queue_holds_are_read_back_from_the_store(store: Store) -> None:
+def test_more_runs_than_the_queue_holds_are_read_back_from_the_store(store: SharedStore) -> None:
     """The queue is bounded; the store is the queue."""
     llm = LlmBench(store, queue=JudgeQueue(max_entries=2))
     traces = [f"{i:032x}" for i in range(1, 8)]
@@ -135,7 +135,9 @@ def test_more_runs_than_the_queue_holds_are_read_back_from_the_store(store: Stor
     assert len(llm.watch.stages) == 7
 
 
-def test_what_waits_behind_the_runs_in_flight_is_read_back_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_waits_behind_the_runs_in_flight_is_read_back_too(
+    store: SharedStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Many slow calls at a time do not hide the rest of what an earlier process left."""
     monkeypatch.setattr(worker, "RESUME_ROWS", 1)
     before = LlmBench(store)
@@ -153,7 +155,7 @@ def test_what_waits_behind_the_runs_in_flight_is_read_back_too(store: Store, mon
 
 @pytest.mark.parametrize("trouble", [RetryableError("away", retry_after=0.01), StoreError("no such column")])
 def test_a_store_that_fails_at_the_start_ends_nothing(
-    store: Store, monkeypatch: pytest.MonkeyPatch, trouble: TracejuryError
+    store: SharedStore, monkeypatch: pytest.MonkeyPatch, trouble: TracejuryError
 ) -> None:
     """What was left pending is read once it can be."""
     monkeypatch.setattr(worker, "BACK_OFF_SECONDS", 0.01)
@@ -174,7 +176,7 @@ def test_a_store_that_fails_at_the_start_ends_nothing(
     assert Outcome.PENDING not in outcomes(after).values()
 
 
-def test_an_answer_that_is_none_leaves_the_judges_unscored(store: Store) -> None:
+def test_an_answer_that_is_none_leaves_the_judges_unscored(store: SharedStore) -> None:
     """A judge's failure is not a verdict: the ledger says why, and no score stands."""
     llm = LlmBench(store, lambda _prompt: "I would rather not say.")
     with llm.running():

@@ -9,7 +9,7 @@ from hens import Held, hens, outcomes
 from judging_bench import TRACE
 from llm_bench import LlmBench, agent, until
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.scripted import answer
 from tracejury.judges.llm.selection import Policy, Rule
@@ -36,7 +36,7 @@ class Failing:
         return Reply(answer(prompt), self.model)
 
 
-def test_at_a_cap_judging_stops_cleanly_and_catches_up_when_asked(store: Store) -> None:
+def test_at_a_cap_judging_stops_cleanly_and_catches_up_when_asked(store: SharedStore) -> None:
     """The ledger says what was skipped and why; detectors have gone on."""
     llm = LlmBench(store, client=Failing(OverBudgetError("the cap of 1 USD a day is reached", until=2**63)))
     with llm.running():
@@ -54,7 +54,7 @@ def test_at_a_cap_judging_stops_cleanly_and_catches_up_when_asked(store: Store) 
     assert outcomes(llm)["tool-calling"] is Outcome.DONE
 
 
-def test_a_model_that_cannot_be_reached_is_tried_again_later(store: Store) -> None:
+def test_a_model_that_cannot_be_reached_is_tried_again_later(store: SharedStore) -> None:
     """The run stays pending meanwhile; time is what it takes."""
     llm = LlmBench(store, client=Failing(RetryableError("no answer", retry_after=5), RetryableError("no answer")))
     with llm.running():
@@ -71,7 +71,7 @@ def test_a_model_that_cannot_be_reached_is_tried_again_later(store: Store) -> No
     assert not llm.worker.health.problem
 
 
-def test_an_unexpected_error_costs_one_run_only(store: Store) -> None:
+def test_an_unexpected_error_costs_one_run_only(store: SharedStore) -> None:
     """It is logged, the ledger names it, and the next run is judged."""
     other = "b" * 32
     llm = LlmBench(store, client=Failing(ZeroDivisionError("a fault of ours")), streaming=False)
@@ -86,7 +86,7 @@ def test_an_unexpected_error_costs_one_run_only(store: Store) -> None:
     assert outcomes(llm, other)["tool-calling"] is Outcome.DONE
 
 
-def test_what_is_sampled_out_is_in_the_ledger_and_no_call_is_made(store: Store) -> None:
+def test_what_is_sampled_out_is_in_the_ledger_and_no_call_is_made(store: SharedStore) -> None:
     """Every judge says why it has no score of the run."""
     llm = LlmBench(store, policy=Policy((Rule(rate=1e-12),), None, always_on_error=False))
     with llm.running():
@@ -97,7 +97,7 @@ def test_what_is_sampled_out_is_in_the_ledger_and_no_call_is_made(store: Store) 
     assert llm.watch.stages == []
 
 
-def test_at_most_one_window_of_a_run_is_in_flight(store: Store) -> None:
+def test_at_most_one_window_of_a_run_is_in_flight(store: SharedStore) -> None:
     """The next one, and the closing pass, wait for it."""
     client = Held()
     llm = LlmBench(store, client=client)
@@ -115,7 +115,7 @@ def test_at_most_one_window_of_a_run_is_in_flight(store: Store) -> None:
     assert outcomes(llm)["tool-calling"] is Outcome.DONE
 
 
-def test_stopping_gives_up_calls_in_flight_and_leaves_them_pending(store: Store) -> None:
+def test_stopping_gives_up_calls_in_flight_and_leaves_them_pending(store: SharedStore) -> None:
     """A stop does not wait for a model; the next process asks again."""
     client = Held()
     llm = LlmBench(store, client=client)
@@ -129,7 +129,7 @@ def test_stopping_gives_up_calls_in_flight_and_leaves_them_pending(store: Store)
     assert outcomes(after)["tool-calling"] is Outcome.DONE
 
 
-def test_a_failed_model_says_why_in_the_ledger(store: Store) -> None:
+def test_a_failed_model_says_why_in_the_ledger(store: SharedStore) -> None:
     """An error of the model that trying again does not mend."""
     llm = LlmBench(store, client=Failing(*(LlmError("the key is refused") for _ in range(9))))
     with llm.running():
@@ -140,7 +140,7 @@ def test_a_failed_model_says_why_in_the_ledger(store: Store) -> None:
     assert reasons == {"the key is refused"}
 
 
-def test_a_run_that_changes_while_it_is_judged_is_judged_again_and_the_old_answer_dropped(store: Store) -> None:
+def test_a_run_that_changes_while_it_is_judged_is_judged_again_and_the_old_answer_dropped(store: SharedStore) -> None:
     """What is stored is of the newest state."""
     client = Held()
     llm = LlmBench(store, client=client, streaming=False)
@@ -160,7 +160,7 @@ def test_a_run_that_changes_while_it_is_judged_is_judged_again_and_the_old_answe
     assert llm.stored.pending(10) == []
 
 
-def test_the_first_finding_of_a_long_run_stands_while_it_goes_on(store: Store) -> None:
+def test_the_first_finding_of_a_long_run_stands_while_it_goes_on(store: SharedStore) -> None:
     """A run of forty turns, one after another: an error in the first turn is known before the fifteenth."""
     llm = LlmBench(store, hens)
     seen = 0
@@ -192,7 +192,7 @@ class Narrow:
         return Reply(answer(prompt, summary="so far so good"), self.model)
 
 
-def test_a_run_that_the_model_refuses_as_too_long_is_read_in_chapters(store: Store) -> None:
+def test_a_run_that_the_model_refuses_as_too_long_is_read_in_chapters(store: SharedStore) -> None:
     """What a model can read is not always known: smaller parts are tried, until one fits."""
     client = Narrow(26_000)
     llm = LlmBench(store, client=client, streaming=False)
@@ -204,7 +204,7 @@ def test_a_run_that_the_model_refuses_as_too_long_is_read_in_chapters(store: Sto
     assert outcomes(llm)["tool-calling"] is Outcome.DONE
 
 
-def test_a_model_that_reads_too_little_fails_and_the_ledger_says_so(store: Store) -> None:
+def test_a_model_that_reads_too_little_fails_and_the_ledger_says_so(store: SharedStore) -> None:
     """Parts have a least size: below it nothing can be judged."""
     llm = LlmBench(store, client=Narrow(100), streaming=False)
     with llm.running():

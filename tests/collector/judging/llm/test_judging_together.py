@@ -6,7 +6,7 @@ import pytest
 from judging_bench import TRACE
 from llm_bench import LlmBench, agent
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
 from tracejury.schemas.spans import Span
@@ -36,7 +36,7 @@ def miscounted(prompt: Prompt) -> str:
     return answer(prompt, [finding(label, "I count 2 hens in yard 1.")])
 
 
-def test_exchanges_of_one_trace_are_judged_by_one_call_each_with_its_own_verdicts(store: Store) -> None:
+def test_exchanges_of_one_trace_are_judged_by_one_call_each_with_its_own_verdicts(store: SharedStore) -> None:
     """The finding stands at its run; a terminal's run has no entries."""
     llm = LlmBench(store, miscounted)
     with llm.running():
@@ -52,7 +52,7 @@ def test_exchanges_of_one_trace_are_judged_by_one_call_each_with_its_own_verdict
     assert (found.agent_run_id, found.span_id) == (RUNS[1], "1b1".rjust(16, "0"))
 
 
-def test_a_late_span_has_only_its_run_judged_again_with_the_others_as_context(store: Store) -> None:
+def test_a_late_span_has_only_its_run_judged_again_with_the_others_as_context(store: SharedStore) -> None:
     """The finding at another run stays, and that run is not asked about."""
     llm = LlmBench(store, miscounted)
     with llm.running():
@@ -71,7 +71,7 @@ def test_a_late_span_has_only_its_run_judged_again_with_the_others_as_context(st
     assert found.agent_run_id == RUNS[1]
 
 
-def test_runs_that_an_earlier_process_left_pending_are_judged_together(store: Store) -> None:
+def test_runs_that_an_earlier_process_left_pending_are_judged_together(store: SharedStore) -> None:
     """They come from the store without their trace, and are divided into groups once it is read."""
     stopped = LlmBench(store, miscounted)
     stopped.detecting.commit(*conversation())
@@ -86,7 +86,7 @@ def test_runs_that_an_earlier_process_left_pending_are_judged_together(store: St
     assert {row.outcome for row in llm.words().values()} == {Outcome.DONE, Outcome.NOT_APPLICABLE}
 
 
-def test_where_no_usable_answer_comes_each_run_is_judged_by_itself(store: Store) -> None:
+def test_where_no_usable_answer_comes_each_run_is_judged_by_itself(store: SharedStore) -> None:
     """A model that cannot answer about several runs at once costs no verdict."""
     llm = LlmBench(store, lambda prompt: "no JSON" if "R1" in prompt.messages[-1].text else answer(prompt))
     with llm.running():

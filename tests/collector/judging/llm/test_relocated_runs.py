@@ -11,10 +11,10 @@ from llm_bench import NAMES, LlmBench, agent
 
 from tracejury.collector.judging.ledger import elsewhere
 from tracejury.collector.judging.llm.relocated_runs import with_earlier_draw
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.pipeline_stats import StoredPipelineStats
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient, answer
@@ -48,7 +48,7 @@ def hear(llm: LlmBench, *spans: Span, seconds: float = 6) -> None:
     llm.settle()
 
 
-def shown(store: Store) -> dict[str, set[str]]:
+def shown(store: SharedStore) -> dict[str, set[str]]:
     """Judged subjects by the trace at which they show; each word of the ledger and each verdict is of one run once."""
     words = [e.word for e in StoredLedger(store).entries(LedgerQuery(100))]
     assert len({(w.subject_id, w.judge) for w in words}) == len(words)
@@ -73,7 +73,7 @@ def prompts(llm: LlmBench) -> Sequence[Prompt]:
 
 @stored
 @pytest.mark.parametrize("again", [False, True])
-def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store: Store, *, again: bool) -> None:
+def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store: SharedStore, *, again: bool) -> None:
     """Also where another process than the one that judged it sees them join."""
     llm = LlmBench(store, hens)
     with llm.running():
@@ -93,7 +93,7 @@ def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store:
 
 
 @stored
-def test_what_was_judged_stands_until_the_joined_run_settles(store: Store) -> None:
+def test_what_was_judged_stands_until_the_joined_run_settles(store: SharedStore) -> None:
     """While the whole is open nothing else is said of the run; its findings are compared once it is."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
     with llm.running():
@@ -108,7 +108,7 @@ def test_what_was_judged_stands_until_the_joined_run_settles(store: Store) -> No
 
 
 @stored
-def test_traces_that_come_in_order_are_judged_once(store: Store) -> None:
+def test_traces_that_come_in_order_are_judged_once(store: SharedStore) -> None:
     """The first trace stays the first: nothing moves."""
     llm = LlmBench(store, hens)
     with llm.running():
@@ -118,7 +118,7 @@ def test_traces_that_come_in_order_are_judged_once(store: Store) -> None:
 
 
 @stored
-def test_what_was_stored_of_a_join_before_a_crash_is_stored_again(store: Store) -> None:
+def test_what_was_stored_of_a_join_before_a_crash_is_stored_again(store: SharedStore) -> None:
     """Killed before the judgement of the joined run stood, and then again after it: nothing counts twice."""
     llm = LlmBench(store, hens)
     with llm.running():
@@ -135,7 +135,7 @@ def test_what_was_stored_of_a_join_before_a_crash_is_stored_again(store: Store) 
 
 
 @stored
-def test_runs_that_part_again_are_judged_at_their_own_traces(store: Store) -> None:
+def test_runs_that_part_again_are_judged_at_their_own_traces(store: SharedStore) -> None:
     """A later copy of the span names no other trace any more."""
     llm = LlmBench(store, hens)
     with llm.running():
@@ -151,7 +151,7 @@ def test_runs_that_part_again_are_judged_at_their_own_traces(store: Store) -> No
 
 
 @stored
-def test_findings_of_the_former_hearing_are_compared_with_those_of_the_next(store: Store) -> None:
+def test_findings_of_the_former_hearing_are_compared_with_those_of_the_next(store: SharedStore) -> None:
     """A second answer that finds nothing takes back what the first found."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
     with llm.running():
@@ -162,7 +162,7 @@ def test_findings_of_the_former_hearing_are_compared_with_those_of_the_next(stor
 
 
 @stored
-def test_windows_of_a_run_that_moves_have_an_answer_there(store: Store) -> None:
+def test_windows_of_a_run_that_moves_have_an_answer_there(store: SharedStore) -> None:
     """What was said of it while it ran is closed with it, and only once while both traces are open."""
     llm = LlmBench(store, hens, group=False)
     with llm.running():
@@ -178,7 +178,7 @@ def test_windows_of_a_run_that_moves_have_an_answer_there(store: Store) -> None:
 
 
 @stored
-def test_a_run_that_was_asked_for_by_hand_stays_judged_where_it_shows(store: Store) -> None:
+def test_a_run_that_was_asked_for_by_hand_stays_judged_where_it_shows(store: SharedStore) -> None:
     """Whatever chance says of the trace that it is part of now; it still counts in no rate."""
     llm = LlmBench(store, hens, policy=Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False))
     with llm.running():
@@ -192,7 +192,7 @@ def test_a_run_that_was_asked_for_by_hand_stays_judged_where_it_shows(store: Sto
 
 
 @stored
-def test_what_is_being_heard_when_its_run_moves_is_not_stored_under_the_former_trace(store: Store) -> None:
+def test_what_is_being_heard_when_its_run_moves_is_not_stored_under_the_former_trace(store: SharedStore) -> None:
     """The answer comes after the join was noted."""
 
     def slow(prompt: Prompt) -> str:

@@ -16,7 +16,7 @@ from panel_cases import case
 from verifying import CANNOT_TELL, REFUTED, STANDS, is_verification, judges_and_verifier, verifying
 
 from tracejury.collector.judging.llm.verification import GONE, MOST_LATE, Evidence, Verifier, Verify
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
@@ -203,7 +203,7 @@ async def test_other_runs_go_on_while_one_waits() -> None:
 
 
 @pytest.mark.store
-def test_a_refuted_finding_is_stored_with_the_reason(store: Store) -> None:
+def test_a_refuted_finding_is_stored_with_the_reason(store: SharedStore) -> None:
     llm = LlmBench(store, judges_and_verifier(hens, REFUTED), verify="high")
     with llm.running():
         llm.detecting.commit(*agent(turns=range(2)))
@@ -219,7 +219,7 @@ def test_a_refuted_finding_is_stored_with_the_reason(store: Store) -> None:
 
 
 @pytest.mark.store
-def test_a_finding_of_a_window_is_verified_and_asked_about_once(store: Store) -> None:
+def test_a_finding_of_a_window_is_verified_and_asked_about_once(store: SharedStore) -> None:
     llm = LlmBench(store, judges_and_verifier(hens, STANDS), verify="high")
     with llm.running():
         llm.detecting.commit(*agent(ended=False, turns=range(6)))
@@ -237,7 +237,7 @@ def test_a_finding_of_a_window_is_verified_and_asked_about_once(store: Store) ->
 
 
 @pytest.mark.store
-def test_another_model_may_verify(store: Store) -> None:
+def test_another_model_may_verify(store: SharedStore) -> None:
     checker = ScriptedClient(every(STANDS), "checker")
     llm = LlmBench(store, hens, verify="high", verifier=checker)
     with llm.running():

@@ -17,10 +17,10 @@ from tracejury.collector.judging.model.config import BudgetConfig, LlmConfig
 from tracejury.collector.judging.model.litellm_client import LiteLlmClient
 from tracejury.collector.judging.model.traced import provider_of
 from tracejury.collector.otlp.mark import is_ours
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.budget import HOUR
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.schemas.errors import OverBudgetError
@@ -36,7 +36,7 @@ ASKED = Prompt(
 )
 
 
-async def test_a_known_answer_is_given_at_a_cap_and_has_no_span(store: Store) -> None:
+async def test_a_known_answer_is_given_at_a_cap_and_has_no_span(store: SharedStore) -> None:
     """It costs nothing and is no call; what is over budget is not sent and has no span either."""
     exporter = InMemorySpanExporter()
     provider = provider_of(SimpleSpanProcessor(exporter))
@@ -64,7 +64,7 @@ async def test_a_known_answer_is_given_at_a_cap_and_has_no_span(store: Store) ->
     provider.shutdown()
 
 
-async def test_what_was_spent_before_a_restart_counts(store: Store) -> None:
+async def test_what_was_spent_before_a_restart_counts(store: SharedStore) -> None:
     """The budget is loaded from what the store kept."""
     panel, now = StoredLlmJudging(store), 20_000 * 24 * HOUR
     with llm_server() as server:
@@ -89,7 +89,7 @@ async def test_spans_of_judge_calls_reach_a_collector_with_their_mark(served_dsn
             )
             async with open_model(judges, secret=b"ours") as model:
                 await model.client.complete(ASKED)
-        store = Store.open(served_dsn, StoreConfig())
+        store = SharedStore.open(served_dsn, StoreConfig())
         ids = [row[0] for row in store.rows("SELECT DISTINCT TraceId FROM spans")]
         [(spans, _logs)] = StoredJudging(store).load_spans(ids).values()
         store.close()

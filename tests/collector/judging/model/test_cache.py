@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from tracejury.collector.judging.model.cache import CachedClient, key_of
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import NoAnswerError, Prompt, PromptMessage, Reply
 from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.schemas.errors import LlmError, OverBudgetError, RetryableError, StoreError
@@ -208,7 +208,7 @@ async def test_what_can_never_be_kept_is_let_go() -> None:
 
 
 @pytest.mark.store
-async def test_answers_outlive_the_process(store: Store) -> None:
+async def test_answers_outlive_the_process(store: SharedStore) -> None:
     """Kept in the store, and their spend with them, that of unsound ones too."""
     panel = StoredLlmJudging(store, clock=lambda: 10**18)
     cut = replace(WHOLE, finish_reason="length")

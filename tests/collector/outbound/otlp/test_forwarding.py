@@ -21,8 +21,8 @@ from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.otlp.mark import MARK, is_ours, mark_of
 from tracejury.collector.outbound.otlp.marks import FORWARDED_BY
-from tracejury.collector.store.client import Store
-from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.install import mark_key
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.sampling import combined_threshold, randomness, with_threshold
 
 pytestmark = pytest.mark.store
@@ -251,8 +251,8 @@ async def test_spans_of_our_own_judges_are_not_the_users(served_dsn: str) -> Non
     async with http_backend() as backend, http_backend() as curious:
         config = configured(served_dsn, {"endpoint": backend.url}, {"endpoint": curious.url, "own_judges": True})
         async with Collector(config) as collector:
-            store = Store.open(served_dsn)
-            secret = StoredLlmJudging(store).mark_key()
+            store = SharedStore.open(served_dsn)
+            secret = mark_key(store)
             store.close()
             mark = mark_of(trace_id(1).hex(), b"ours0001".hex(), secret)
             ours = span(trace_id=trace_id(1), span_id=b"ours0001", attributes=[text(MARK, mark)])
@@ -274,8 +274,8 @@ async def test_what_comes_back_goes_round_no_more(served_dsn: str) -> None:
                 await send(collector, [taken.request], taken.signal)
             await settled(collector)
             await counted(collector, "sent_traces_total:backend-0", 1)
-        store = Store.open(served_dsn)
-        secret = StoredLlmJudging(store).mark_key()
+        store = SharedStore.open(served_dsn)
+        secret = mark_key(store)
         store.close()
         async with Collector(configured(served_dsn, {"endpoint": backend.url})) as collector:
             await settled(collector)

@@ -19,9 +19,9 @@ from tracejury.collector.outbound.webhooks.rules import WebhookRules
 from tracejury.collector.outbound.webhooks.signing import key_of
 from tracejury.collector.outbound.webhooks.webhook import Webhook
 from tracejury.collector.outbound.webhooks.webhook_spec import WebhookSpec
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.findings import Finding
@@ -35,7 +35,7 @@ PATIENCE = 60.0
 class Marked(StoredDeliveries):
     """Tells when something was marked."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SharedStore) -> None:
         super().__init__(store, clock=lambda: SINCE)
         self.marked: list[Delivered] = []
         self.loop = asyncio.get_running_loop()
@@ -75,7 +75,7 @@ class Bench:
 
     webhook: Webhook
 
-    def __init__(self, store: Store, deliveries: Marked, telemetry: Telemetry) -> None:
+    def __init__(self, store: SharedStore, deliveries: Marked, telemetry: Telemetry) -> None:
         self.store, self.deliveries, self._telemetry = store, deliveries, telemetry
         self.asked: list[float] = []
 
@@ -98,7 +98,7 @@ At = Callable[..., Any]
 
 
 @pytest.fixture
-def at_work(store: Store) -> At:
+def at_work(store: SharedStore) -> At:
     """Starts a webhook for a block: its URL, then keys of its configuration."""
 
     @asynccontextmanager

@@ -16,9 +16,9 @@ from store_parts import a_finding, a_judged_subject, a_judged_trace
 
 from tracejury.collector.outbound.webhooks.build import Webhooks, build_webhooks
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.schemas.findings import Finding
 
@@ -28,7 +28,7 @@ NOW = 2_000
 
 
 @asynccontextmanager
-async def webhooks(store: Store, monkeypatch: pytest.MonkeyPatch, *urls: str) -> AsyncIterator[Webhooks]:
+async def webhooks(store: SharedStore, monkeypatch: pytest.MonkeyPatch, *urls: str) -> AsyncIterator[Webhooks]:
     """One a URL; their names are letters."""
     monkeypatch.setenv("HOOK_SECRET", SECRET)
     names = "abc"
@@ -45,14 +45,14 @@ async def webhooks(store: Store, monkeypatch: pytest.MonkeyPatch, *urls: str) ->
         telemetry.shutdown()
 
 
-def judge(store: Store, to: Webhooks, *findings: Finding) -> None:
+def judge(store: SharedStore, to: Webhooks, *findings: Finding) -> None:
     """What the judging thread does: store, then tell."""
     judged = a_judged_trace(*findings, judged_at=NOW, received=NOW)
     StoredJudging(store).save([judged])
     to.traces_judged([judged])
 
 
-async def test_a_receiver_that_hangs_stops_no_other(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_receiver_that_hangs_stops_no_other(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nor judging: telling returns although the first receiver answers nobody."""
     go_on = threading.Event()
 
@@ -72,7 +72,7 @@ async def test_a_receiver_that_hangs_stops_no_other(store: Store, monkeypatch: p
     assert len({r.id for r in received}) == len(findings)
 
 
-async def test_what_llm_judges_say_is_told_too(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_llm_judges_say_is_told_too(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a trace that detectors have seen."""
     with hook_server() as server:
         async with webhooks(store, monkeypatch, server.url) as made:
@@ -85,7 +85,7 @@ async def test_what_llm_judges_say_is_told_too(store: Store, monkeypatch: pytest
     assert received.said["data"]["finding"]["judge"] == "goal-fulfilment"
 
 
-async def test_without_webhooks_nothing_is_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_webhooks_nothing_is_done(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """No task, no thread, no query."""
     async with webhooks(store, monkeypatch) as made:
         made.traces_judged([a_judged_trace(a_finding())])
@@ -95,7 +95,7 @@ async def test_without_webhooks_nothing_is_done(store: Store, monkeypatch: pytes
 
 
 async def test_no_secret_and_no_url_is_logged(
-    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    store: SharedStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Whatever fails; the name of the webhook and a word on the failure are enough."""
     caplog.set_level(logging.DEBUG, "tracejury")

@@ -25,8 +25,8 @@ from tracejury.collector.queries.dataset import reading, writing
 from tracejury.collector.queries.dataset.reading import Exporter
 from tracejury.collector.queries.dataset.writing import json_lines, parquet
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.findings import Finding
@@ -58,7 +58,7 @@ def spans_of(trace_id: str, goal: str = "Find it.") -> list[Span]:
     ]
 
 
-def fill(store: Store, *trace_ids: str, goal: str = "Find it.", findings: int = 1, **of: Any) -> list[Finding]:
+def fill(store: SharedStore, *trace_ids: str, goal: str = "Find it.", findings: int = 1, **of: Any) -> list[Finding]:
     """Traces with findings at their second LLM call, as detectors would have left them."""
     made: list[Finding] = []
     for number, trace_id in enumerate(trace_ids):
@@ -78,7 +78,7 @@ def fill(store: Store, *trace_ids: str, goal: str = "Find it.", findings: int = 
 
 
 @pytest.fixture
-def reader(store: Store) -> StoredReader:
+def reader(store: SharedStore) -> StoredReader:
     return stored_reader(store, AssemblerConfig(), lambda: 10**18)
 
 
@@ -102,7 +102,7 @@ def table(client: httpx.Client, **params: Any) -> pa.Table:
     return pq.read_table(io.BytesIO(client.get("/api/export", params={"format": "parquet", **params}).content))
 
 
-def test_a_finding_with_the_run_around_it(store: Store, reader: StoredReader, api: httpx.Client) -> None:
+def test_a_finding_with_the_run_around_it(store: SharedStore, reader: StoredReader, api: httpx.Client) -> None:
     """Its fields as in /api/findings, the run's goal, answer and transcript, the label of its step, what people say."""
     (finding,) = fill(store, "1" * 32)
     other = Annotation("l2", finding.trace_id, finding.span_id, "ann", "Timeout Issues", Severity.HIGH)
@@ -119,7 +119,7 @@ def test_a_finding_with_the_run_around_it(store: Store, reader: StoredReader, ap
     assert [(a["annotator"], a["opinion"]) for a in row["labels"]] == [("ann", "agree")]
 
 
-def test_an_error_with_the_run_around_it(store: Store, reader: StoredReader, api: httpx.Client) -> None:
+def test_an_error_with_the_run_around_it(store: SharedStore, reader: StoredReader, api: httpx.Client) -> None:
     """One mistake: its fields as in /api/errors, its run, its findings, and what people say of any of them."""
     first, second = fill(store, "1" * 32, findings=2)
     fill(store, "2" * 32, category="Timeout Issues", severity=Severity.LOW)
@@ -138,7 +138,7 @@ def test_an_error_with_the_run_around_it(store: Store, reader: StoredReader, api
         assert [one["id"] for one in lines(api, rows="errors", **filters)] == [row["id"]]
 
 
-def test_a_run_with_everything_in_it(store: Store, reader: StoredReader, api: httpx.Client) -> None:
+def test_a_run_with_everything_in_it(store: SharedStore, reader: StoredReader, api: httpx.Client) -> None:
     """Transcript, steps, findings with labels, labels and reviews; a run without findings is a row, too."""
     fill(store, "1" * 32, findings=2)
     fill(store, "2" * 32, findings=0)
@@ -158,7 +158,7 @@ def test_a_run_with_everything_in_it(store: Store, reader: StoredReader, api: ht
     assert rows["2" * 32]["findings"] == rows["2" * 32]["reviews"] == []
 
 
-def test_the_layout_of_trail(store: Store, api: httpx.Client) -> None:
+def test_the_layout_of_trail(store: SharedStore, api: httpx.Client) -> None:
     """Errors by span id in the keys of its annotation files; other taxonomies are left out."""
     finding, _ = fill(store, "1" * 32), fill(store, "2" * 32, taxonomy="ours")
     rows = {row["trace_id"]: row["errors"] for row in lines(api, rows="trail")}
@@ -174,7 +174,7 @@ def test_the_layout_of_trail(store: Store, api: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("rows", "shape"), [("findings", FindingRow), ("errors", ErrorRow), ("runs", RunRow), ("trail", TrailRow)]
 )
-def test_parquet_holds_the_same_rows(store: Store, api: httpx.Client, rows: str, shape: type) -> None:
+def test_parquet_holds_the_same_rows(store: SharedStore, api: httpx.Client, rows: str, shape: type) -> None:
     """Value by value, also what is hostile; columns follow from the shape."""
     fill(store, "1" * 32, "2" * 32, goal=HOSTILE.replace("\x00", ""), findings=2, evidence=HOSTILE)
     read = table(api, rows=rows)
@@ -190,7 +190,7 @@ def test_nothing_to_export(api: httpx.Client, rows: str) -> None:
     assert table(api, rows=rows).column_names
 
 
-def test_filters_and_limits(store: Store, api: httpx.Client) -> None:
+def test_filters_and_limits(store: SharedStore, api: httpx.Client) -> None:
     """Those of /api/findings; latest first; a limit cuts."""
     fill(store, "1" * 32, findings=3)
     fill(store, "2" * 32, category="Timeout Issues")
@@ -229,7 +229,7 @@ def test_what_does_not_fit_is_refused_before_the_first_row(
     assert word in answer.json()["detail"]
 
 
-def test_errors_are_read_in_pages(store: Store, reader: StoredReader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_are_read_in_pages(store: SharedStore, reader: StoredReader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each once, however many pages there are; a limit cuts."""
     monkeypatch.setattr(reading, "FINDINGS", 2)
     fill(store, *(f"{number:032x}" for number in range(1, 6)))
@@ -239,7 +239,7 @@ def test_errors_are_read_in_pages(store: Store, reader: StoredReader, monkeypatc
     assert [row.trace_id for row in exporter.errors(query, 3)] == rows[:3]
 
 
-def test_thousands_of_findings_take_little_memory(store: Store, reader: StoredReader) -> None:
+def test_thousands_of_findings_take_little_memory(store: SharedStore, reader: StoredReader) -> None:
     """Rows come trace by trace: what is held does not grow with what is exported."""
     fill(store, *(f"{number:032x}" for number in range(1, 41)), findings=200, explanation="because " * 400)
     exporter, query = Exporter(reader), ErrorQuery(Confidence.of("0"), 0)
@@ -293,7 +293,7 @@ def test_any_text_survives_both_forms(texts: list[str]) -> None:
     assert read == [json.loads(line)]
 
 
-def test_a_trace_that_expires_meanwhile_is_left_out(store: Store) -> None:
+def test_a_trace_that_expires_meanwhile_is_left_out(store: SharedStore) -> None:
     """The others are exported."""
     fill(store, "1" * 32, "2" * 32)
 

@@ -16,7 +16,7 @@ from tracejury.collector.rates.gauges import build
 from tracejury.collector.rates.gauges.build import Gauges
 from tracejury.collector.rates.gauges.findings import FindingCounts
 from tracejury.collector.rates.gauges.rates import OTHER, SERVICES, rate_figures
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.errors import RetryableError
@@ -160,7 +160,7 @@ Made = Callable[..., tuple[Gauges, Any]]
 
 
 @pytest.fixture
-def made(store: Store, telemetry: Telemetry) -> Made:
+def made(store: SharedStore, telemetry: Telemetry) -> Made:
     """Gauges over answers that are put in."""
 
     def make(status: JudgesStatus | None = None) -> tuple[Gauges, Any]:

@@ -18,7 +18,6 @@ from stored_readers import stored_reader
 from tracejury.collector.outbound.otlp.error_evaluations import errors_in
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
 from tracejury.collector.outbound.webhooks.rules import WebhookRules, news
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.store.derived import rederiving
@@ -29,6 +28,7 @@ from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.exports import StoredExports
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.grouping import standing_errors
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.trace_outline import outline_of
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.store
 ALL = Confidence(0.0, 0.0)
 
 
-def rows(store: Store) -> list[list[Any]]:
+def rows(store: SharedStore) -> list[list[Any]]:
     """All that is derived, without its versions."""
     columns = (", ".join(f"`{c}`" for c in names if c != "FoldedAt") for names in (ERROR_COLUMNS, FACT_COLUMNS))
     return [
@@ -54,7 +54,7 @@ def rows(store: Store) -> list[list[Any]]:
 
 
 @contextmanager
-def dying(store: Store, monkeypatch: pytest.MonkeyPatch, table: str) -> Iterator[None]:
+def dying(store: SharedStore, monkeypatch: pytest.MonkeyPatch, table: str) -> Iterator[None]:
     """The process dies when something is next written to the table."""
     insert = store.insert
 
@@ -71,7 +71,7 @@ def dying(store: Store, monkeypatch: pytest.MonkeyPatch, table: str) -> Iterator
 @pytest.mark.parametrize("table", ["errors", "run_facts"])
 @pytest.mark.parametrize("llm", [False, True])
 def test_a_kill_before_its_errors_are_stored_leaves_it_unjudged(
-    store: Store,
+    store: SharedStore,
     monkeypatch: pytest.MonkeyPatch,
     table: str,
     llm: bool,  # noqa: FBT001  a parameter of the test
@@ -95,7 +95,7 @@ def test_a_kill_before_its_errors_are_stored_leaves_it_unjudged(
         assert judging.unjudged("v1", 10) == []
 
 
-def test_what_is_not_read_is_derived_as_what_is(store: Store) -> None:
+def test_what_is_not_read_is_derived_as_what_is(store: SharedStore) -> None:
     """A trace that is the detectors' alone: first, again with other findings in another hour, and settled."""
     judging = StoredJudging(store)
     for number, (claims, state) in enumerate([((0, 4, 9), TraceState.OPEN), ((4, 7), TraceState.SETTLED)]):
@@ -122,7 +122,7 @@ def said_of(random: Random) -> tuple[list[Finding], list[Finding]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_an_error_has_one_id_everywhere(store: Store, seed: int) -> None:
+def test_an_error_has_one_id_everywhere(store: SharedStore, seed: int) -> None:
     """In lists, on pages, in sessions, webhooks, what is forwarded and what labels are about, and after a restart."""
     random = Random(seed)  # noqa: S311  a simulation
     detectors, llm = said_of(random)
@@ -141,14 +141,14 @@ def test_an_error_has_one_id_everywhere(store: Store, seed: int) -> None:
         save()
     expected = {error.id for error in standing_errors([*detectors, *llm], trace.trace.runs)}
     assert ids_everywhere(store, trace.trace) == dict.fromkeys(ids_everywhere(store, trace.trace), expected)
-    fresh = Store.open(f"chdb://{store.folder}?database={store.database}", StoreConfig(retention_days=None))
+    fresh = SharedStore.open(f"chdb://{store.folder}?database={store.database}", StoreConfig(retention_days=None))
     try:
         assert ids_everywhere(fresh, trace.trace)["lists"] == expected
     finally:
         fresh.close()
 
 
-def ids_everywhere(store: Store, trace: Any) -> Mapping[str, set[str]]:
+def ids_everywhere(store: SharedStore, trace: Any) -> Mapping[str, set[str]]:
     """The ids of the trace's errors by where they are shown."""
     reader = stored_reader(store, AssemblerConfig())
     lists = [one.error.id for one in reader.errors(ErrorQuery(ALL, 100))]
@@ -172,7 +172,7 @@ def ids_everywhere(store: Store, trace: Any) -> Mapping[str, set[str]]:
     return {place: set(ids) for place, ids in found.items()}
 
 
-def test_reading_writes_nothing_and_asks_little(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_writes_nothing_and_asks_little(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     judging = StoredJudging(store)
     judging.save([
         a_judged_trace(a_finding(trace_id=f"{n:032x}"), trace_id=f"{n:032x}", received=time.time_ns(), session_id="s")
@@ -196,7 +196,7 @@ def test_reading_writes_nothing_and_asks_little(store: Store, monkeypatch: pytes
 
 
 def test_what_an_earlier_version_judged_is_derived_where_it_was_left(
-    store: Store, monkeypatch: pytest.MonkeyPatch
+    store: SharedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is not called judged before; what is judged meanwhile is."""
     monkeypatch.setattr(rederiving, "PAGE", 2)

@@ -10,14 +10,14 @@ from browsing import Watched
 from large_trace import large_trace
 from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.reader import Confidence
 
 pytestmark = pytest.mark.store
 
 
 @pytest.fixture
-def pages(store: Store) -> Iterator[Pages]:
+def pages(store: SharedStore) -> Iterator[Pages]:
     with trace_pages(store) as made:
         yield made
 

@@ -20,7 +20,7 @@ from trace_pages import (
     trace_pages,
 )
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.annotations import Annotation
 from tracejury.schemas.queries.labels import Labelled, LabelQuery
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
@@ -35,7 +35,7 @@ MISSED = {"annotator": "Ada", "trace": TRACE_ID, "span": TOOL, "category": "Goal
 
 
 @pytest.fixture
-def pages(store: Store) -> Iterator[Pages]:
+def pages(store: SharedStore) -> Iterator[Pages]:
     with trace_pages(store) as made:
         made.put(*failing_run())
         yield made

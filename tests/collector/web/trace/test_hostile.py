@@ -10,7 +10,7 @@ import pytest
 from browsing import Watched
 from trace_pages import CALL, MANAGER, START, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink
 
 pytestmark = pytest.mark.store
@@ -33,7 +33,7 @@ ATTACKS = {
 
 
 @pytest.fixture
-def pages(store: Store) -> Iterator[Pages]:
+def pages(store: SharedStore) -> Iterator[Pages]:
     with trace_pages(store) as made:
         yield made
 

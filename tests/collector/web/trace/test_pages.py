@@ -12,8 +12,8 @@ from large_trace import large_trace
 from store_parts import a_finding, a_judged_subject
 from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.verification import verified
 from tracejury.schemas.findings import Verification
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.store
 
 
 @pytest.fixture
-def pages(store: Store) -> Iterator[Pages]:
+def pages(store: SharedStore) -> Iterator[Pages]:
     with trace_pages(store) as made:
         yield made
 

@@ -18,7 +18,7 @@ from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.queries.trace.recent import RebuiltTrace, RecentTraces
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
@@ -74,7 +74,7 @@ def test_a_large_trace_that_nobody_asked_for_takes_nobodys_place() -> None:
 
 
 @pytest.mark.store
-def test_a_trace_larger_than_the_memory_is_rebuilt_once(store: Store) -> None:
+def test_a_trace_larger_than_the_memory_is_rebuilt_once(store: SharedStore) -> None:
     """The second look has it; while it is open, from the next judging on."""
     with trace_pages(store) as pages:
         pages.put(*failing_run())
@@ -141,7 +141,7 @@ class SlowReader(WatchedReader):
 
 @pytest.mark.store
 @pytest.mark.parametrize("path", ["", "/panel", "/tree", "/branch", "/text", "api", "span"])
-def test_those_who_wait_for_a_large_trace_leave_threads_to_the_other_pages(store: Store, path: str) -> None:
+def test_those_who_wait_for_a_large_trace_leave_threads_to_the_other_pages(store: SharedStore, path: str) -> None:
     """More of them than there are threads; a list of traces answers all the same, and then each of them does."""
     trace = rebuilt()
     slow = Rebuilding()

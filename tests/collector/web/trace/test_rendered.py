@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trace_pages import CALL, MANAGER, TRACE_ID, Pages, a_span, llm, trace_pages
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.web.trace.images import MAX_IMAGE, images
 from tracejury.collector.web.trace.markdown import markdown
 from tracejury.collector.web.trace.pretty_json import pretty_json
@@ -132,7 +132,7 @@ def test_images_that_are_not_shown_are_named(url: str) -> None:
 
 
 @pytest.fixture
-def pages(store: Store) -> Iterator[Pages]:
+def pages(store: SharedStore) -> Iterator[Pages]:
     with trace_pages(store) as made:
         yield made
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from trace_pages import MANAGER, TOOL, TRACE_ID, Pages, failing_run, trace_pages
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.labels import Labelled
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ MISSED = {"trace": TRACE_ID, "span": TOOL, "category": "Goal Deviation", "severi
 
 
 @pytest.fixture
-def pages(store: Store) -> Iterator[Pages]:
+def pages(store: SharedStore) -> Iterator[Pages]:
     with trace_pages(store) as made:
         made.put(*failing_run())
         yield made

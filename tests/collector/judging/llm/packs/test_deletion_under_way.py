@@ -10,9 +10,9 @@ from pack_bench import CHAT, SERVICE, Called, FairChecker, Fault, PackBench, exc
 
 from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey
 from tracejury.collector.judging.model.cache import CachedClient
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.processors.assemble import TraceKey
@@ -53,7 +53,7 @@ class Held:
 class Scene:
     """A collector that judges by PIPA with an answer cache, and deletes as the application does."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SharedStore) -> None:
         self.store, self.model = store, Held()
         client = CachedClient(ScriptedClient(self.model), StoredLlmJudging(store), {})
         terms = {"policies": [POLICY]}
@@ -92,7 +92,7 @@ class Scene:
 
 
 @pytest.fixture
-def scene(store: Store) -> Scene:
+def scene(store: SharedStore) -> Scene:
     """An empty store."""
     return Scene(store)
 

@@ -11,7 +11,7 @@ import pytest
 from pack_bench import CHAT, Called, PackBench, exchange
 
 from tracejury.collector.store import session_traces
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs.rut.figures import task_result
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.spans import Span
@@ -84,7 +84,7 @@ MODES = [
 
 @pytest.mark.parametrize(("calls", "mode", "found"), MODES)
 def test_a_session_has_its_success_and_mode_without_a_prompt(
-    store: Store, config: dict[str, Any], calls: list[Called], mode: str, found: set[tuple[str, str]]
+    store: SharedStore, config: dict[str, Any], calls: list[Called], mode: str, found: set[tuple[str, str]]
 ) -> None:
     bench = PackBench(store, config=config)
     with bench.running():
@@ -99,7 +99,7 @@ def test_a_session_has_its_success_and_mode_without_a_prompt(
     assert bench.checker.prompts == []
 
 
-def test_an_answer_of_many_lines_is_quoted_as_it_stands(store: Store, config: dict[str, Any]) -> None:
+def test_an_answer_of_many_lines_is_quoted_as_it_stands(store: SharedStore, config: dict[str, Any]) -> None:
     answer = "I cannot  do\n\n\tthat: " + "the order is **not** mine, and so on. " * 20
     bench = PackBench(store, config=config)
     with bench.running():
@@ -110,7 +110,9 @@ def test_an_answer_of_many_lines_is_quoted_as_it_stands(store: Store, config: di
     assert quote in answer
 
 
-def test_an_agent_that_dies_without_an_answer_stops_where_its_run_ends(store: Store, config: dict[str, Any]) -> None:
+def test_an_agent_that_dies_without_an_answer_stops_where_its_run_ends(
+    store: SharedStore, config: dict[str, Any]
+) -> None:
     root, *others = turn("a", LOOK, answer="")
     root = replace(root, status_code=2, status_message="killed", attributes={**root.attributes, "output.value": ""})
     bench = PackBench(store, config=config)
@@ -120,7 +122,7 @@ def test_an_agent_that_dies_without_an_answer_stops_where_its_run_ends(store: St
     assert {(category, span) for category, span, _ in told(bench.findings("a"))} == {("premature termination", "aa")}
 
 
-def test_the_value_that_differs_is_quoted(store: Store, config: dict[str, Any]) -> None:
+def test_the_value_that_differs_is_quoted(store: SharedStore, config: dict[str, Any]) -> None:
     bench = PackBench(store, config=config)
     with bench.running():
         bench.say(turn("a", LOOK, replace(REFUND, arguments='{"id": 7, "eur":29}')))
@@ -138,7 +140,7 @@ def test_the_value_that_differs_is_quoted(store: Store, config: dict[str, Any]) 
     ],
 )
 def test_a_rule_that_a_call_breaks_is_an_error_as_soon_as_its_turn_closes(
-    store: Store, config: dict[str, Any], calls: list[Called], turns: int, found: tuple[str, str]
+    store: SharedStore, config: dict[str, Any], calls: list[Called], turns: int, found: tuple[str, str]
 ) -> None:
     """It is provisional then, and what is missing is no error yet. In the end it is the same as from the store."""
     bench, spans = PackBench(store, config=config), turn("a", *calls)
@@ -168,7 +170,7 @@ def test_a_rule_that_a_call_breaks_is_an_error_as_soon_as_its_turn_closes(
     assert told(later.findings("a")) == whole
 
 
-def test_a_call_of_an_earlier_trace_of_the_session_comes_first(store: Store, config: dict[str, Any]) -> None:
+def test_a_call_of_an_earlier_trace_of_the_session_comes_first(store: SharedStore, config: dict[str, Any]) -> None:
     """Nothing is wrong with the later exchange, live or at the close; the card is named in each trace."""
     bench, later = PackBench(store, config=config), turn("b", REFUND, at=30)
     with bench.running():
@@ -185,7 +187,7 @@ def test_a_call_of_an_earlier_trace_of_the_session_comes_first(store: Store, con
     assert bench.session()["rut-oracle"].value == 1
 
 
-def test_an_edge_that_a_later_call_mends_is_retracted(store: Store, config: dict[str, Any]) -> None:
+def test_an_edge_that_a_later_call_mends_is_retracted(store: SharedStore, config: dict[str, Any]) -> None:
     """The first refund was not the one that the task is about."""
     bench = PackBench(store, config=config)
     with bench.running():
@@ -197,7 +199,7 @@ def test_an_edge_that_a_later_call_mends_is_retracted(store: Store, config: dict
     assert bench.session()["rut-oracle"].value == 1
 
 
-def test_the_oracle_tells_pipa_whether_the_task_was_completed(store: Store, config: dict[str, Any]) -> None:
+def test_the_oracle_tells_pipa_whether_the_task_was_completed(store: SharedStore, config: dict[str, Any]) -> None:
     """Before all other sources."""
     bench = PackBench(store, config=config | {"packs": ("pipa", "rut")})
     with bench.running():
@@ -215,7 +217,7 @@ def test_the_oracle_tells_pipa_whether_the_task_was_completed(store: Store, conf
     [({}, "the task has no oracle"), ({"task_id": "t2"}, "the task has no oracle")],
 )
 def test_a_session_without_an_oracle_is_not_applicable(
-    store: Store, config: dict[str, Any], extra: dict[str, str], why: str
+    store: SharedStore, config: dict[str, Any], extra: dict[str, str], why: str
 ) -> None:
     bench = PackBench(store, config=config)
     with bench.running():
@@ -226,7 +228,9 @@ def test_a_session_without_an_oracle_is_not_applicable(
     assert bench.findings("a") == []
 
 
-def test_without_spans_of_tools_nothing_applies_and_doctors_line_says_why(store: Store, config: dict[str, Any]) -> None:
+def test_without_spans_of_tools_nothing_applies_and_doctors_line_says_why(
+    store: SharedStore, config: dict[str, Any]
+) -> None:
     spans = [span for span in turn("a", LOOK, REFUND) if span.attributes["openinference.span.kind"] != "TOOL"]
     bench = PackBench(store, config=config)
     with bench.running():
@@ -237,7 +241,7 @@ def test_without_spans_of_tools_nothing_applies_and_doctors_line_says_why(store:
     assert verdict.reasons == "MEDIUM no tool spans: results of tools in 2 LLM calls, and no span of a tool"
 
 
-def test_where_no_content_was_captured_nobody_stopped_too_early(store: Store, config: dict[str, Any]) -> None:
+def test_where_no_content_was_captured_nobody_stopped_too_early(store: SharedStore, config: dict[str, Any]) -> None:
     """Names and times of model calls alone do not tell what was called."""
     kept = ("openinference.span.kind", "agent.name", "session.id", "task_id", "llm.model_name", "input.value")
     bare = [
@@ -254,7 +258,7 @@ def test_where_no_content_was_captured_nobody_stopped_too_early(store: Store, co
     assert verdict.reasons == "neither calls of tools nor answers of models were recorded"
 
 
-def test_a_sub_agents_call_is_found_at_its_span(store: Store, config: dict[str, Any]) -> None:
+def test_a_sub_agents_call_is_found_at_its_span(store: SharedStore, config: dict[str, Any]) -> None:
     """The session's record shows the managers' steps only."""
     root, *others = turn("a", LOOK, REFUND)
     below = [
@@ -272,7 +276,7 @@ def test_a_sub_agents_call_is_found_at_its_span(store: Store, config: dict[str, 
 
 
 def test_where_earlier_traces_are_left_out_nothing_applies(
-    store: Store, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    store: SharedStore, config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the task requires may have been called there."""
     monkeypatch.setattr(session_traces, "MOST_TRACES", 1)

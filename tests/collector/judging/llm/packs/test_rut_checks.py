@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
-from tracejury.collector.store.client import Store
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs.loader import load_packs
 from tracejury.judges.packs.rut.measures import behaviours
 from tracejury.schemas.checks import ItemAnswer
@@ -22,11 +22,11 @@ REFUND = Called("refund", '{"order": 17}', "refunded", thought="I refund it now.
 LOUD = "Hurry up, I said refund order 17 at once!"
 
 
-def bench(store: Store, *faults: Fault, **config: Any) -> PackBench:
+def bench(store: SharedStore, *faults: Fault, **config: Any) -> PackBench:
     return PackBench(store, FairChecker(faults), config={"packs": ("rut",), **config})
 
 
-def test_an_exchange_has_the_labels_of_its_user_and_no_error(store: Store) -> None:
+def test_an_exchange_has_the_labels_of_its_user_and_no_error(store: SharedStore) -> None:
     one = bench(store, Fault("rut-behaviour", "impatience-and-hostility", "Hurry up", "They press."))
     with one.running():
         one.say(exchange("a", "What do you sell in Oslo?", [STOCK], "Lamps."))
@@ -41,7 +41,7 @@ def test_an_exchange_has_the_labels_of_its_user_and_no_error(store: Store) -> No
     assert one.findings("a", "b") == []
 
 
-def test_a_behaviour_that_nothing_shows_is_no_label(store: Store) -> None:
+def test_a_behaviour_that_nothing_shows_is_no_label(store: SharedStore) -> None:
     """A quote that no message holds."""
     one = bench(store, Fault("rut-behaviour", "goal-switching", "and also a hotel"))
     with one.running():
@@ -59,7 +59,7 @@ def test_at_most_two_labels_the_primary_first() -> None:
     assert behaviours([answer("a", "primary", grounded=False)]) == ()
 
 
-def test_each_lost_point_is_an_error_with_its_quote(store: Store) -> None:
+def test_each_lost_point_is_an_error_with_its_quote(store: SharedStore) -> None:
     one = bench(
         store,
         Fault("rut-honesty", "no-invented-facts", "free shipping", "Nobody said so.", label="E1.S3"),
@@ -78,7 +78,7 @@ def test_each_lost_point_is_an_error_with_its_quote(store: Store) -> None:
     }
 
 
-def test_an_exchange_takes_one_call_and_the_close_one_with_pipa_too(store: Store, tmp_path: Path) -> None:
+def test_an_exchange_takes_one_call_and_the_close_one_with_pipa_too(store: SharedStore, tmp_path: Path) -> None:
     card = tmp_path / "card.json"
     card.write_text(json.dumps({"id": "t1", "policies": ["Be kind."]}))
     both = PackBench(store, config={"packs": ("pipa", "rut"), "tasks": (str(card),)})
@@ -95,7 +95,7 @@ def test_an_exchange_takes_one_call_and_the_close_one_with_pipa_too(store: Store
 
 
 @pytest.mark.parametrize(("type_", "told"), [("refuse_or_scope", "is to refuse"), ("execute", "")])
-def test_the_card_says_that_refusing_costs_nothing(store: Store, tmp_path: Path, type_: str, told: str) -> None:
+def test_the_card_says_that_refusing_costs_nothing(store: SharedStore, tmp_path: Path, type_: str, told: str) -> None:
     card = tmp_path / "card.json"
     card.write_text(json.dumps({"id": "t1", "oracle": {"type": type_, "steps": [{"id": "a", "tool": "list_stock"}]}}))
     one = bench(store, tasks=(str(card),))
@@ -114,7 +114,7 @@ def failed_card(folder: Path) -> str:
     return str(card)
 
 
-def test_the_mode_of_a_failed_task_without_an_oracle_is_asked_for(store: Store, tmp_path: Path) -> None:
+def test_the_mode_of_a_failed_task_without_an_oracle_is_asked_for(store: SharedStore, tmp_path: Path) -> None:
     """With the calls marked, and the task."""
     one = bench(store, Fault("rut-mode", "The task failed", "order", "It refunds another.", label="E1.S1"),
                 tasks=(failed_card(tmp_path),))  # fmt: skip
@@ -129,7 +129,7 @@ def test_the_mode_of_a_failed_task_without_an_oracle_is_asked_for(store: Store, 
 
 
 @pytest.mark.parametrize("done", ["yes", ""])
-def test_a_task_that_did_not_fail_as_far_as_known_has_no_mode(store: Store, tmp_path: Path, done: str) -> None:
+def test_a_task_that_did_not_fail_as_far_as_known_has_no_mode(store: SharedStore, tmp_path: Path, done: str) -> None:
     one = bench(store, tasks=(failed_card(tmp_path),))
     with one.running():
         extra = {"task_id": "t1", **({"shop.done": done} if done else {})}
@@ -139,7 +139,7 @@ def test_a_task_that_did_not_fail_as_far_as_known_has_no_mode(store: Store, tmp_
     assert one.session()["rut-mode"].not_applicable
 
 
-def test_checks_can_be_chosen(store: Store) -> None:
+def test_checks_can_be_chosen(store: SharedStore) -> None:
     """Whoever wants the oracle alone pays for no model."""
     one = bench(store, pack_settings={"rut": {"checks": ("rut-oracle",)}})
     with one.running():

@@ -11,9 +11,9 @@ from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
 from tracejury.collector.judging.llm.packs.session_closing import END_ATTRIBUTE, SessionClosing
 from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey, StoredSessions
 from tracejury.collector.judging.llm.stored import StoredCases
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.trajectory import Trace, TraceState
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.store
 class Scene:
     """A store with traces of one session, and what closes it."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: SharedStore) -> None:
         self.store, self.queue = store, JudgeQueue()
         self.closing = self.restarted()
 
@@ -95,7 +95,7 @@ class _Span:
 
 
 @pytest.fixture
-def scene(store: Store) -> Scene:
+def scene(store: SharedStore) -> Scene:
     """An empty store."""
     return Scene(store)
 

@@ -8,8 +8,8 @@ import pytest
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
 from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.deletion import Deletion
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import Line, ScriptedClient
 from tracejury.schemas.errors import OverBudgetError
@@ -37,7 +37,9 @@ class Spender:
         return self.checker(prompt)
 
 
-def test_a_trace_that_comes_late_takes_its_place_and_the_exchange_after_it_is_not_asked_again(store: Store) -> None:
+def test_a_trace_that_comes_late_takes_its_place_and_the_exchange_after_it_is_not_asked_again(
+    store: SharedStore,
+) -> None:
     """It was judged by what was known then; the session counts both."""
     bench = PackBench(store)
     with bench.running():
@@ -49,7 +51,7 @@ def test_a_trace_that_comes_late_takes_its_place_and_the_exchange_after_it_is_no
     assert bench.session()["pipa-state"].denominator == 4
 
 
-def test_interleaved_traces_are_exchanges_of_their_own(store: Store) -> None:
+def test_interleaved_traces_are_exchanges_of_their_own(store: SharedStore) -> None:
     """In order of their begin."""
     bench = PackBench(store)
     with bench.running():
@@ -58,7 +60,7 @@ def test_interleaved_traces_are_exchanges_of_their_own(store: Store) -> None:
     assert bench.session()["pipa-tools"].denominator == 2
 
 
-def test_of_a_trace_that_is_deleted_before_the_close_nothing_is_measured(store: Store) -> None:
+def test_of_a_trace_that_is_deleted_before_the_close_nothing_is_measured(store: SharedStore) -> None:
     """What is left of the session is."""
     bench = PackBench(store, WRONG)
     with bench.running():
@@ -70,7 +72,7 @@ def test_of_a_trace_that_is_deleted_before_the_close_nothing_is_measured(store: 
     assert {finding.trace_id for finding in bench.findings("a", "b")} == {"a" * 32}
 
 
-def test_a_closed_session_is_judged_again_by_what_a_deletion_leaves(store: Store) -> None:
+def test_a_closed_session_is_judged_again_by_what_a_deletion_leaves(store: SharedStore) -> None:
     """Nothing that quotes the deleted trace is left meanwhile."""
     bench = PackBench(store, WRONG)
 
@@ -88,7 +90,9 @@ def test_a_closed_session_is_judged_again_by_what_a_deletion_leaves(store: Store
     assert bench.session()["pipa-state"].denominator == 2
 
 
-def test_a_budget_that_is_spent_in_mid_session_leaves_the_rest_unscored_until_it_is_caught_up(store: Store) -> None:
+def test_a_budget_that_is_spent_in_mid_session_leaves_the_rest_unscored_until_it_is_caught_up(
+    store: SharedStore,
+) -> None:
     """The reason stands in the ledger; what was judged stays."""
     spender = Spender(1)
     bench = PackBench(store, client=ScriptedClient(spender))
@@ -109,7 +113,7 @@ def test_a_budget_that_is_spent_in_mid_session_leaves_the_rest_unscored_until_it
     assert not [row for row in bench.rows("a", "b") if row.outcome is Outcome.OVER_BUDGET]
 
 
-def test_a_session_that_was_open_when_the_process_ended_closes_in_the_next_one(store: Store) -> None:
+def test_a_session_that_was_open_when_the_process_ended_closes_in_the_next_one(store: SharedStore) -> None:
     """Its exchanges are not judged again."""
     first = PackBench(store)
     with first.running():
@@ -122,7 +126,7 @@ def test_a_session_that_was_open_when_the_process_ended_closes_in_the_next_one(s
     assert second.session()["pipa-state"].value == 1
 
 
-def test_where_no_content_was_captured_nothing_is_asked_and_nothing_applies(store: Store) -> None:
+def test_where_no_content_was_captured_nothing_is_asked_and_nothing_applies(store: SharedStore) -> None:
     """Names and times are no evidence."""
     kept = ("openinference.span.kind", "agent.name", "tool.name", "session.id", "llm.model_name")
     bare = [
@@ -138,7 +142,7 @@ def test_where_no_content_was_captured_nothing_is_asked_and_nothing_applies(stor
     assert applicable <= {"pipa-tools"}
 
 
-def test_what_is_found_in_an_open_trace_is_provisional_until_it_settles(store: Store) -> None:
+def test_what_is_found_in_an_open_trace_is_provisional_until_it_settles(store: SharedStore) -> None:
     """The same answer counts then, without another question."""
     asked = exchange("a", "What do you sell?", [STOCK], "7 lamps.")
     bench = PackBench(store, WRONG)

@@ -13,8 +13,8 @@ from tracejury.collector.judging.llm import stored
 from tracejury.collector.judging.llm.packs import pack_selector, stored_sessions
 from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey
 from tracejury.collector.store import session_traces
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.judges.checks import questions
 from tracejury.processors.transcript import session_record
@@ -66,7 +66,7 @@ def all_of(bench: PackBench) -> Sequence[Verdict]:
 
 
 @pytest.fixture
-def bench(store: Store) -> Iterator[PackBench]:
+def bench(store: SharedStore) -> Iterator[PackBench]:
     """A collector that judges by PIPA."""
     bench = PackBench(store)
     with bench.running():
@@ -135,7 +135,7 @@ def long_run(calls: int) -> list[Span]:
     return [top, *spans, answered]
 
 
-def test_two_hundred_policies_take_several_calls_and_all_are_answered(store: Store) -> None:
+def test_two_hundred_policies_take_several_calls_and_all_are_answered(store: SharedStore) -> None:
     """None is left out."""
     policies = [f"Never sell part {number} unseen." for number in range(200)]
     config = {"pack_settings": {"pipa": {"services": {"*": {"policies": policies}}}}}
