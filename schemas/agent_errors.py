@@ -93,7 +93,8 @@ class AgentError(ErrorSpans):
     @property
     def state(self) -> FindingState:
         """Current if any deciding finding is, else provisional if any is."""
-        return state_of(finding.state for finding in self.deciding)
+        found = {finding.state for finding in self.deciding}
+        return next((s for s in (FindingState.CURRENT, FindingState.PROVISIONAL) if s in found), FindingState.RETRACTED)
 
     @property
     def title(self) -> str:
@@ -211,9 +212,3 @@ def in_place(errors: Iterable[ErrorSummary], runs: Iterable[str]) -> list[ErrorS
 def error_id(lead: Finding, cause: str) -> str:
     """The id of an error that this finding leads: 32 hex digits from project, trace, primary span and cause."""
     return digest((lead.tenant, lead.trace_id, lead.span_id, cause))
-
-
-def state_of(states: Iterable[FindingState]) -> FindingState:
-    """The state of an error by those of its findings."""
-    found = set(states)
-    return next((s for s in (FindingState.CURRENT, FindingState.PROVISIONAL) if s in found), FindingState.RETRACTED)
