@@ -161,13 +161,9 @@ class StoredTraceQueries:
     def _in_memory(self, outline: TraceOutline) -> Trace | None:
         """The trace as it is shown or later, whatever has arrived since."""
         known = self._recent.get(outline.trace_id)
-        if (
-            known is None
-            or known.trace.received_through < outline.received_through
-            or not self._outlines.stays(known.trace)
-        ):
-            return None
-        return known.trace
+        if known and known.trace.received_through >= outline.received_through and self._outlines.stays(known.trace):
+            return known.trace
+        return None
 
     def _newest(self, trace_id: str) -> Mapping[str, int]:
         """Of the trace and those that it may be one with; empty where there is no such trace."""
