@@ -233,7 +233,7 @@ def _error(own: Sequence[Finding], others: Iterable[Finding]) -> AgentError:
     named += [i for f in repeated for i in (f.span_id, f.tool_span_id, f.seen_by_span_id, *f.also_at)]
     further = dict.fromkeys(i for i in named if i not in {*told, read})
     findings = (lead, *(f for f in own if f is not lead), *repeated)
-    return AgentError(cause_of(lead), findings, shown, read, tuple(further))
+    return AgentError(cause_of(lead), findings, shown_at=shown, read_at=read, repeated_at=tuple(further))
 
 
 def _lead(own: Sequence[Finding]) -> Finding:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Final
 
-from tracejury.schemas.findings import Draft
+from tracejury.schemas.findings import Draft, OtherSpans
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import Trace
 
@@ -15,7 +16,7 @@ from .quoting import quote_content
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(OtherSpans):
     """One place where a rule fires; fields as in `Draft`.
 
     Without evidence, or with the span's name for it, the span's content is quoted; the name only if none was captured.
@@ -25,14 +26,12 @@ class Hit:
     span_id: str
     evidence: str
     explanation: str
-    tool_span_id: str = ""
-    seen_by_span_id: str = ""
-    also_at: tuple[str, ...] = ()
-    linked: tuple[str, ...] = ()
     severity: Severity | None = None
     confidence: float | None = None
     turn: int | None = None
 
+
+_OTHER_SPANS: Final = tuple(field.name for field in fields(OtherSpans))
 
 Find = Callable[[RunFacts, Context], Iterable[Hit]]
 
@@ -91,11 +90,8 @@ class RunRule:
             explanation=hit.explanation,
             agent_run_id=facts.run.id,
             turn=turn,
-            tool_span_id=hit.tool_span_id,
-            seen_by_span_id=hit.seen_by_span_id,
-            also_at=hit.also_at,
-            linked=hit.linked,
             title=self.title,
+            **{name: getattr(hit, name) for name in _OTHER_SPANS},
         )
 
 

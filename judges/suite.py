@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain, islice
 from operator import attrgetter
-from typing import Final, Protocol
+from typing import Final
 
 from tracejury.schemas.findings import Draft, Finding, finding_id, fingerprint
 from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 
 from .base import Context, Detector
 from .evidence import OwnText
+from .records import RecordedConfidence
 from .rule_settings import RuleSettings
 from .validate_draft import validation_error
 
@@ -21,15 +22,6 @@ MAX_DRAFTS: Final = 10_000
 """Drafts taken from one detector for one trace; more is a failure of the detector."""
 
 NO_SETTINGS: Final = RuleSettings()
-
-
-class Ranker(Protocol):
-    """Turns drafts that passed the gate into drafts with calibrated confidences; pure."""
-
-    version: str
-
-    def rank(self, ctx: Context, drafts: Sequence[Draft]) -> list[Draft]:
-        """Drafts with the confidence that a reader should compare with a profile's threshold; it may drop some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +43,7 @@ class Suite:
     def __init__(
         self,
         detectors: Iterable[Detector],
-        ranker: Ranker | None = None,
+        ranker: RecordedConfidence | None = None,
         unloaded: Sequence[tuple[str, str]] = (),
         settings: RuleSettings = NO_SETTINGS,
     ) -> None:

@@ -39,21 +39,35 @@ class ErrorRole(StrEnum):
     REPEATED = "repeated at"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorSpans:
+    """`shown_at`, `read_at`: the spans where an error showed and was read, "" for none; `repeated_at`: further ones."""
+
+    shown_at: str = ""
+    read_at: str = ""
+    repeated_at: tuple[str, ...] = ()
+
+    def roles(self, span_id: str) -> dict[str, ErrorRole]:
+        """The spans that it names with their roles, `span_id` first: its primary span."""
+        named = {span_id: ErrorRole.DECIDED}
+        for other, role in ((self.shown_at, ErrorRole.SHOWN), (self.read_at, ErrorRole.READ)):
+            if other:
+                named.setdefault(other, role)
+        for other in self.repeated_at:
+            named.setdefault(other, ErrorRole.REPEATED)
+        return named
+
+
 @dataclass(frozen=True, slots=True)
-class AgentError:
+class AgentError(ErrorSpans):
     """One mistake. `findings`: its lead first, those that repeat it last; `cause`: their class (`judges/causes.py`).
 
     Findings of packs' checks, or of the judge of decisive errors, after a lead that is none decide nothing of it: both
     may be switched on and off.
-
-    `shown_at`, `read_at`: the spans where it showed and was read, "" for none; `repeated_at`: further ones.
     """
 
     cause: str
     findings: tuple[Finding, ...]
-    shown_at: str = ""
-    read_at: str = ""
-    repeated_at: tuple[str, ...] = ()
 
     @property
     def lead(self) -> Finding:
@@ -79,7 +93,8 @@ class AgentError:
     @property
     def state(self) -> FindingState:
         """Current if any deciding finding is, else provisional if any is."""
-        return state_of(finding.state for finding in self.deciding)
+        found = {finding.state for finding in self.deciding}
+        return next((s for s in (FindingState.CURRENT, FindingState.PROVISIONAL) if s in found), FindingState.RETRACTED)
 
     @property
     def title(self) -> str:
@@ -89,7 +104,7 @@ class AgentError:
     @property
     def spans(self) -> dict[str, ErrorRole]:
         """The spans that it names with their roles, its primary span first."""
-        return _roles(self.lead.span_id, self.shown_at, self.read_at, self.repeated_at)
+        return self.roles(self.lead.span_id)
 
     def confidence(self, severity: Severity = Severity.LOW) -> float:
         """The confidence with which it is at least so severe: that of its surest deciding finding that is, or NEVER.
@@ -105,7 +120,7 @@ class AgentError:
 
 
 @dataclass(frozen=True, slots=True)
-class ErrorSummary:
+class ErrorSummary(ErrorSpans):
     """An error as lists show it: what its lead says, and where its findings are.
 
     `confidence`, `medium`, `high`: with which it is at least LOW, MEDIUM, HIGH; `judges`: of all its findings, the
@@ -132,9 +147,6 @@ class ErrorSummary:
     high: float
     evidence: str
     explanation: str
-    shown_at: str
-    read_at: str
-    repeated_at: tuple[str, ...]
     findings: tuple[str, ...]
     first_seen: int
     decided: str = ""
@@ -150,7 +162,7 @@ class ErrorSummary:
     @property
     def spans(self) -> dict[str, ErrorRole]:
         """As of `AgentError`."""
-        return _roles(self.span_id, self.shown_at, self.read_at, self.repeated_at)
+        return self.roles(self.span_id)
 
     def severity(self, least: float = 0.0) -> Severity:
         """As of `AgentError`."""
@@ -159,26 +171,23 @@ class ErrorSummary:
         return Severity.MEDIUM if self.medium >= least else Severity.LOW
 
 
+ERROR_SPANS: Final = tuple(field.name for field in fields(ErrorSpans))
+_OWN: Final = frozenset(dir(AgentError))
+"""What an error says itself: all else, its lead says."""
+
+
 def summary(error: AgentError) -> ErrorSummary:
-    """The error without its findings; what it does not say itself, its lead says."""
-    of_error: dict[str, Any] = {
-        "id": error.id,
-        "state": error.state,
-        "cause": error.cause,
-        "title": error.title,
+    """The error without its findings."""
+    said: dict[str, Any] = {
         "judges": tuple(dict.fromkeys(finding.judge for finding in error.findings)),
         "confidence": error.confidence(),
         "medium": error.confidence(Severity.MEDIUM),
         "high": error.confidence(Severity.HIGH),
-        "shown_at": error.shown_at,
-        "read_at": error.read_at,
-        "repeated_at": error.repeated_at,
         "findings": tuple(finding.id for finding in error.findings),
         "first_seen": min(finding.first_seen for finding in error.deciding),
-        "decided": error.decided,
     }
-    of_lead = {f.name: getattr(error.lead, f.name) for f in fields(ErrorSummary) if f.name not in of_error}
-    return ErrorSummary(**of_error, **of_lead)
+    names = [field.name for field in fields(ErrorSummary) if field.name not in said]
+    return ErrorSummary(**said, **{name: getattr(error if name in _OWN else error.lead, name) for name in names})
 
 
 def whole_error(told: ErrorSummary, findings: Mapping[str, Finding]) -> AgentError | None:
@@ -186,7 +195,7 @@ def whole_error(told: ErrorSummary, findings: Mapping[str, Finding]) -> AgentErr
     if told.findings[0] not in findings:
         return None
     own = tuple(findings[i] for i in told.findings if i in findings)
-    return AgentError(told.cause, own, told.shown_at, told.read_at, told.repeated_at)
+    return AgentError(told.cause, own, **{name: getattr(told, name) for name in ERROR_SPANS})
 
 
 def in_place(errors: Iterable[ErrorSummary], runs: Iterable[str]) -> list[ErrorSummary]:
@@ -200,22 +209,6 @@ def in_place(errors: Iterable[ErrorSummary], runs: Iterable[str]) -> list[ErrorS
     return sorted(errors, key=place)
 
 
-def _roles(decided: str, shown: str, read: str, repeated: Iterable[str]) -> dict[str, ErrorRole]:
-    named = {decided: ErrorRole.DECIDED}
-    for span_id, role in ((shown, ErrorRole.SHOWN), (read, ErrorRole.READ)):
-        if span_id:
-            named.setdefault(span_id, role)
-    for span_id in repeated:
-        named.setdefault(span_id, ErrorRole.REPEATED)
-    return named
-
-
 def error_id(lead: Finding, cause: str) -> str:
     """The id of an error that this finding leads: 32 hex digits from project, trace, primary span and cause."""
     return digest((lead.tenant, lead.trace_id, lead.span_id, cause))
-
-
-def state_of(states: Iterable[FindingState]) -> FindingState:
-    """The state of an error by those of its findings."""
-    found = set(states)
-    return next((s for s in (FindingState.CURRENT, FindingState.PROVISIONAL) if s in found), FindingState.RETRACTED)

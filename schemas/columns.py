@@ -89,7 +89,7 @@ class ColumnTable(Generic[Stored]):
             values = list(values)
             for at, read in self._readers:
                 values[at] = read(values[at])
-        return self._kind(**dict(zip(self._fields, values, strict=True)), **more) if more else self._kind(*values)
+        return self._kind(**dict(zip(self._fields, values, strict=True)), **more)
 
     def values_of(self, *attributes: str) -> Callable[[Sequence[Any]], Sequence[Any]]:
         """A function that takes the values of these attributes out of a row."""

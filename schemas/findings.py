@@ -41,13 +41,26 @@ def verification_told(verification: str, by: str, reason: str) -> str:
     return f"{said}: {reason}" if reason else said
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OtherSpans:
+    """The spans that an error names beside its own: `also_at` repeat or relay it.
+
+    `linked`: other span ids of the same claim, where two anchors are equally likely; finding ids of a `Finding`.
+    """
+
+    tool_span_id: str = ""
+    seen_by_span_id: str = ""
+    also_at: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(OtherSpans):
     """A detector's or judge's claim, before the evidence gate.
 
     `span_id` where the error was made; `evidence` verbatim from that span's own text; `confidence` the rule's
     measured precision in [0, 1]; `dimensions` first = primary; `turn` the turn's index in its run, None outside.
-    `linked`: other span ids of the same claim, where two anchors are equally likely. `title`: the error in a few words.
+    `title`: the error in a few words.
     """
 
     judge: str
@@ -60,44 +73,24 @@ class Draft:
     explanation: str
     agent_run_id: str = ""
     turn: int | None = None
-    tool_span_id: str = ""
-    seen_by_span_id: str = ""
-    also_at: tuple[str, ...] = ()
-    linked: tuple[str, ...] = ()
     taxonomy: str = TRAIL
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding(Draft):
     """A draft that passed the gate, with its identity. `first_seen`: unix nanos, the fingerprint's.
 
-    `linked` holds finding ids here (other anchors of the same claim). `verification`: what a judge that did not make
-    it says of it, by `verified_by` for `verification_reason`; `confidence` follows from it (`judges/verification.py`).
+    `verification`: what a judge that did not make it says of it, by `verified_by` for `verification_reason`;
+    `confidence` follows from it (`judges/verification.py`).
     """
 
     id: str
     fingerprint: str
     tenant: str
     trace_id: str
-    span_id: str
-    agent_run_id: str
-    turn: int | None
-    judge: str
-    dimensions: tuple[Dimension, ...]
-    taxonomy: str
-    category: str
-    severity: Severity
-    confidence: float
-    evidence: str
-    explanation: str
-    tool_span_id: str = ""
-    seen_by_span_id: str = ""
-    also_at: tuple[str, ...] = ()
-    linked: tuple[str, ...] = ()
     state: FindingState = FindingState.CURRENT
     first_seen: int = 0
-    title: str = ""
     verification: Verification = Verification.NONE
     verified_by: str = ""
     verification_reason: str = ""

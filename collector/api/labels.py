@@ -10,13 +10,7 @@ from fastapi import FastAPI, Query, Response
 from fastapi.responses import StreamingResponse
 
 from tracejury.collector.labels.labelling import AnnotationDraft, Labelling
-from tracejury.collector.queries.present_labels import (
-    present_annotation,
-    present_item,
-    present_label,
-    present_review,
-    present_score,
-)
+from tracejury.collector.queries.present_labels import present_annotation, present_item, present_label
 from tracejury.collector.queries.reader import Labels
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
@@ -86,7 +80,7 @@ def _add_annotations(app: FastAPI, reader: StoredReader, clock: Callable[[], int
     @app.get("/api/annotations", responses=documented(AnnotationPage))
     def annotations(params: Annotated[AnnotationsParams, Query()]) -> Response:
         """People's opinions on findings, and errors that no finding names; latest change first."""
-        return _page(reader, params.query(clock()), reader.labels.annotations, lambda a: a.place, present_annotation)
+        return _page(reader, params.query(clock()), reader.labels.annotations)
 
     @app.post("/api/annotations", responses=documented(TakenAnnotations, 404))
     def annotate(body: AnnotationsBody) -> Response:
@@ -94,7 +88,7 @@ def _add_annotations(app: FastAPI, reader: StoredReader, clock: Callable[[], int
         now = clock()
         labelling = Labelling(reader, now)
         taken = [labelling.take_opinion(_whole(reader, item.draft(now))) for item in body.items]
-        return _taken(labelling, taken, present_annotation)
+        return _taken(labelling, taken)
 
     @app.delete("/api/annotations/{annotation_id:path}", responses=documented(AnnotationJson, 404))
     def withdraw(annotation_id: str, params: Annotated[WithdrawParams, Query()]) -> Response:
@@ -116,28 +110,28 @@ def _add_scores(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) ->
     @app.get("/api/scores", responses=documented(HumanScorePage))
     def scores(params: Annotated[LabelsParams, Query()]) -> Response:
         """How good people find agent runs, latest change first."""
-        return _page(reader, params.query(clock()), reader.labels.scores, lambda s: s.place, present_score)
+        return _page(reader, params.query(clock()), reader.labels.scores)
 
     @app.post("/api/scores", responses=documented(TakenScores, 404))
     def score(body: ScoresBody) -> Response:
         """Take scores; one replaces its annotator's score of the same run and dimension."""
         now = clock()
         labelling = Labelling(reader, now)
-        return _taken(labelling, [labelling.take_score(item.label(now)) for item in body.items], present_score)
+        return _taken(labelling, [labelling.take_score(item.label(now)) for item in body.items])
 
 
 def _add_reviews(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     @app.get("/api/reviews", responses=documented(ReviewPage))
     def reviews(params: Annotated[LabelsParams, Query()]) -> Response:
         """Which agent runs people have looked at as a whole, latest change first."""
-        return _page(reader, params.query(clock()), reader.labels.reviews, lambda r: r.place, present_review)
+        return _page(reader, params.query(clock()), reader.labels.reviews)
 
     @app.post("/api/reviews", responses=documented(TakenReviews, 404))
     def review(body: ReviewsBody) -> Response:
         """Say that somebody has looked at the whole of agent runs: what they did not mark there, is no error."""
         now = clock()
         labelling = Labelling(reader, now)
-        return _taken(labelling, [labelling.take_review(item.label(now)) for item in body.items], present_review)
+        return _taken(labelling, [labelling.take_review(item.label(now)) for item in body.items])
 
 
 def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
@@ -201,25 +195,19 @@ def _take(labelling: Labelling, line: dict[str, Any], now: int) -> None:
         labelling.take_review(item.label(now))
 
 
-def _taken(labelling: Labelling, taken: Sequence[Label], present: Callable[[Label], object]) -> Response:
+def _taken(labelling: Labelling, taken: Sequence[Label]) -> Response:
     changed = labelling.changed
     labelling.save()
-    return json_answer({"items": [present(label) for label in taken], "changed": changed})
+    return json_answer({"items": [present_label(label) for label in taken], "changed": changed})
 
 
-def _page(
-    reader: StoredReader,
-    query: LabelQuery,
-    ask: Callable[[LabelQuery], Sequence[Label]],
-    place: Callable[[Label], str],
-    present: Callable[[Label], object],
-) -> Response:
+def _page(reader: StoredReader, query: LabelQuery, ask: Callable[[LabelQuery], Sequence[Label]]) -> Response:
     found = ask(replace(query, limit=query.limit + 1))
     shown = found[: query.limit]
-    last = Position(shown[-1].changed_at, place(shown[-1])) if len(found) > len(shown) else None
+    last = Position(shown[-1].changed_at, shown[-1].place) if len(found) > len(shown) else None
     more = write_cursor("cursor", last) if last else None
     unknown = _unknown(reader, query.service, found or query.before)
-    return json_answer({"items": [present(label) for label in shown], "next": more, "unknown": unknown})
+    return json_answer({"items": [present_label(label) for label in shown], "next": more, "unknown": unknown})
 
 
 def _unknown(reader: StoredReader, service: str, found: object) -> Mapping[str, Sequence[str]]:
@@ -228,18 +216,16 @@ def _unknown(reader: StoredReader, service: str, found: object) -> Mapping[str, 
 
 
 def _lines(labels: Labels, query: LabelQuery) -> Iterator[bytes]:
-    yield from _all(query, labels.annotations, lambda a: a.place)
-    yield from _all(query, labels.scores, lambda s: s.place)
-    yield from _all(query, labels.reviews, lambda r: r.place)
+    yield from _all(query, labels.annotations)
+    yield from _all(query, labels.scores)
+    yield from _all(query, labels.reviews)
 
 
-def _all(
-    query: LabelQuery, ask: Callable[[LabelQuery], Sequence[Label]], place: Callable[[Label], str]
-) -> Iterator[bytes]:
+def _all(query: LabelQuery, ask: Callable[[LabelQuery], Sequence[Label]]) -> Iterator[bytes]:
     """Earliest first: what is changed meanwhile comes again, later, and nothing is left out."""
     while True:
         found = ask(query)
         yield b"".join(bytes_of(present_label(label)) + b"\n" for label in found)
         if len(found) < query.limit:
             return
-        query = replace(query, after=Position(found[-1].changed_at, place(found[-1])))
+        query = replace(query, after=Position(found[-1].changed_at, found[-1].place))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -27,7 +26,6 @@ NAME: Final = "tracejury-keys.json"
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LOCK_SECONDS: Final = 10.0
-_OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 _PROJECT: Final = re.compile(r"([a-z0-9][a-z0-9._-]{0,63})?")
 
@@ -96,14 +94,6 @@ def read_keys(path: Path) -> tuple[AccessKey, ...]:
         return ()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the keys in {path}: {getattr(error, 'strerror', None) or error}") from None
-
-
-def is_open_to_others(path: Path) -> bool:
-    """Whether other users may read or change the file."""
-    try:
-        return bool(path.stat().st_mode & _OTHERS)
-    except OSError:
-        return False
 
 
 def keys_text(keys: Sequence[AccessKey]) -> str:

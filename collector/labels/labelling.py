@@ -6,8 +6,8 @@ says something new. A label with a time of change (one from elsewhere) counts on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, TypeVar
 
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.judges.measures.error_labels import label_of, labels_on
@@ -223,25 +223,9 @@ class Labelling:
         return self._annotation(said, said.agent_run_id or self._about.run_of_span(said.trace_id, said.span_id))
 
     def _annotation(self, said: AnnotationDraft, agent_run_id: str) -> Annotation:
-        return Annotation(
-            id=self._id(said),
-            trace_id=said.trace_id,
-            span_id=said.span_id,
-            annotator=said.annotator,
-            category=said.category,
-            severity=said.severity or Severity.MEDIUM,
-            evidence=said.evidence,
-            explanation=said.explanation,
-            taxonomy=said.taxonomy,
-            withdrawn=said.withdrawn,
-            changed_at=said.changed_at,
-            tenant=self._tenant,
-            opinion=said.opinion,
-            finding_id=said.finding_id,
-            judge=said.judge,
-            agent_run_id=agent_run_id,
-            fingerprint=said.fingerprint,
-        )
+        given: dict[str, Any] = {field.name: getattr(said, field.name) for field in fields(said)}
+        given |= {"id": self._id(said), "severity": said.severity or Severity.MEDIUM, "agent_run_id": agent_run_id}
+        return Annotation(**given, tenant=self._tenant)
 
     def _take(self, label: Label, kept: dict[str, Label], place: str) -> Label:
         """`label` as it is to be kept from now on, or what stands in its place."""

@@ -13,7 +13,7 @@ from tracejury.collector.store.measured_behaviours import BEHAVIOUR, oracle_outc
 from tracejury.collector.store.measures import measured_sessions
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
-from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.packs.loader import known_packs
 from tracejury.judges.packs.pack_types import Pack
 from tracejury.judges.packs.rut.figures import BehaviourFigures, by_behaviour, task_result
@@ -109,11 +109,8 @@ def installed_packs() -> tuple[MeasuredPack, ...]:
 
 def _pack(pack: Pack) -> MeasuredPack:
     states = next((check.name for check in pack.checks if check.items is ItemSource.STATES), "")
-    return MeasuredPack(pack.name, pack.title, tuple(map(_measure, pack.checks)), states)
-
-
-def _measure(check: Check) -> PackMeasure:
-    return PackMeasure(check.measure, check.name, check.title, check.definition)
+    measures = (PackMeasure(check.measure, check.name, check.title, check.definition) for check in pack.checks)
+    return MeasuredPack(pack.name, pack.title, tuple(measures), states)
 
 
 class StoredMeasures:
@@ -186,7 +183,8 @@ def answer_of(pack: MeasuredPack, query: MeasureQuery, sessions: Sequence[Measur
     for session in sessions if query.by or query.step else ():
         for key in session.keys:
             by_key[key].append(session)
-    whole = sorted((group(key, query.since, members) for key, members in by_key.items()), key=_worst_first)
+    groups = (group(key, query.since, members) for key, members in by_key.items())
+    whole = sorted(groups, key=lambda one: (one.average is None, one.average or 0.0, one.key))
     rows = whole[: query.limit]
     if query.step:
         rows = [one for row in rows for one in _over_time(query.step, row.key, by_key[row.key], group)]
@@ -210,13 +208,14 @@ def _over_time(
 def _group(pack: MeasuredPack, key: str, at: int, members: Sequence[MeasuredSession], *, pooled: bool) -> MeasureGroup:
     figures = [_figure(measure, members, pooled=pooled) for measure in pack.measures]
     counted = [one for one in members if one.weight]
+    exchanges = ((one.weight, max(map(len, one.items.values()), default=0)) for one in counted)
     return MeasureGroup(
         key,
         at,
         len(counted),
         figures,
         average(figure.value for figure in figures),
-        spread((one.weight, exchanges) for one in counted if (exchanges := _exchanges(one))),
+        spread((weight, count) for weight, count in exchanges if count),
         spread((one.weight, count) for one in counted for count in one.items.get(pack.states, ())),
     )
 
@@ -237,15 +236,7 @@ def _figure(measure: PackMeasure, members: Sequence[MeasuredSession], *, pooled:
     )
 
 
-def _exchanges(session: MeasuredSession) -> int:
-    return max(map(len, session.items.values()), default=0)
-
-
 def _values(pack: MeasuredPack, session: MeasuredSession) -> SessionValues:
     found = (session.measures.get(measure.judge) for measure in pack.measures)
     values = [one.value if one else None for one in found]
     return SessionValues(session.service, session.session_id, session.at, values, average(values))
-
-
-def _worst_first(group: MeasureGroup) -> tuple[bool, float, str]:
-    return group.average is None, group.average or 0.0, group.key

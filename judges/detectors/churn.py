@@ -98,7 +98,7 @@ def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for number, query in facts.once(_churn_runs):
         if (span := query.call.span) is not None:
             text = f"{query.call.name} is asked for nearly the same {times(number)} under one plan."
-            yield Hit(span.span_id, quote_executed(span, query.call), text, span.span_id)
+            yield Hit(span.span_id, quote_executed(span, query.call), text, tool_span_id=span.span_id)
 
 
 def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
@@ -161,9 +161,9 @@ def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
         if turn.span_id:
             also = tuple(dict.fromkeys(before.span_id for before, _ in run if before.span_id not in ("", turn.span_id)))
             shown = span.span_id if span else ""
-            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, shown, also_at=also)
+            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, tool_span_id=shown, also_at=also)
         elif span is not None:  # the model's calls have no spans
-            yield Hit(span.span_id, quote_executed(span, call.call), text, span.span_id)
+            yield Hit(span.span_id, quote_executed(span, call.call), text, tool_span_id=span.span_id)
 
 
 RULES: Final = (

@@ -56,7 +56,9 @@ def _unapplied(facts: RunFacts, _: Context) -> Iterator[Hit]:
         broke = failed.failure is not None and failed.failure.kind is FailureKind.EXIT and turn.span_id
         if broke and edits(call.name, call.arguments) and unapplied(call.result or ""):
             text = f"The change that {call.name} was given does not fit the file, so nothing was changed."
-            yield Hit(turn.span_id, quote_call(turn.turn, call), text, call.span.span_id if call.span else "")
+            yield Hit(
+                turn.span_id, quote_call(turn.turn, call), text, tool_span_id=call.span.span_id if call.span else ""
+            )
 
 
 def _unchecked(facts: RunFacts, _: Context) -> Iterator[Hit]:

@@ -35,7 +35,7 @@ def _empty(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         if first.author is not None and not fault.same:
             text = f"The code of this step ran and put out only {first.end.output.strip()[:_SAID]!r}."
             evidence = quote_code(first.author, first.code)
-            yield Hit(first.author.span_id, evidence, text, first.span_id, also_at=fault.also_at)
+            yield Hit(first.author.span_id, evidence, text, tool_span_id=first.span_id, also_at=fault.also_at)
 
 
 def _hit(fault: CodeFault, first: Execution, author: TurnFacts) -> Hit:
@@ -46,7 +46,7 @@ def _hit(fault: CodeFault, first: Execution, author: TurnFacts) -> Hit:
         author.span_id,
         quote_code(author, first.code),
         f"The code of this step failed{status} when it was run{said}.{again}",
-        first.span_id,
+        tool_span_id=first.span_id,
         also_at=fault.also_at,
         severity=Severity.LOW if fault.mended else None,
     )

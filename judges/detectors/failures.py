@@ -161,7 +161,14 @@ def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
     reader = facts.turns[turn.read.position].span_id if turn.read else ""
     call = turn.failed_call
     evidence = quote_call(turn.turn, call) if call else quote(turn.text.strip())
-    return Hit(turn.span_id, evidence, explanation, _tool_span(turn), reader, linked=(reader,) if reader else ())
+    return Hit(
+        turn.span_id,
+        evidence,
+        explanation,
+        tool_span_id=_tool_span(turn),
+        seen_by_span_id=reader,
+        linked=(reader,) if reader else (),
+    )
 
 
 def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Iterator[Hit]:
@@ -177,7 +184,9 @@ def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Iterator[Hit
     if _works_now(turn, reading):
         return
     evidence = quote(turn.read.text, turn.read.offset)
-    yield Hit(reader, evidence, explanation, _tool_span(turn), reader, linked=(turn.span_id,))
+    yield Hit(
+        reader, evidence, explanation, tool_span_id=_tool_span(turn), seen_by_span_id=reader, linked=(turn.span_id,)
+    )
 
 
 def _reports(facts: RunFacts, turn: TurnFacts) -> bool:
@@ -243,7 +252,7 @@ def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) 
             continue
         text = f"This call of {call.call.name} failed: {_why(failure, what)}."
         evidence = tool_evidence(span, call.call, failure.text)
-        yield Hit(span.span_id, evidence, text, span.span_id, severity=severity_of(ctx, facts, turn, call))
+        yield Hit(span.span_id, evidence, text, tool_span_id=span.span_id, severity=severity_of(ctx, facts, turn, call))
 
 
 def _rules() -> Iterator[RunRule]:

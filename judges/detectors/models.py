@@ -41,7 +41,7 @@ def _failed(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str) -> 
     for llm, kind in facts.once(_failures):
         if kind in kinds:
             text = llm.exceptions[-1].message if llm.exceptions else llm.raw.status_message
-            yield Hit(llm.span_id, quote(text.strip()), f"This LLM call failed: {what}.", llm.span_id)
+            yield Hit(llm.span_id, quote(text.strip()), f"This LLM call failed: {what}.", tool_span_id=llm.span_id)
 
 
 def _failures(facts: RunFacts) -> Iterator[tuple[NormalizedSpan, F]]:

@@ -25,7 +25,7 @@ def _error_pages(facts: RunFacts, _: Context, *, kinds: tuple[F, ...], what: str
         found, span = call.failure, call.call.span
         if found is not None and found.page and found.kind in kinds and span is not None and not span.is_error:
             text = f"{call.call.name} reports success, but its output says that {what}."
-            yield Hit(span.span_id, found.text, text, span.span_id)
+            yield Hit(span.span_id, found.text, text, tool_span_id=span.span_id)
 
 
 RULES: Final = tuple(

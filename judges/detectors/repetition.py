@@ -94,7 +94,7 @@ def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
             if call is not None and call.span is not None and (turn is turns[-1] or not wrong_arguments):
                 evidence = tool_evidence(call.span, call, call.error or call.result or "")
                 text = f"This is the {ordinal(number)} failed call of {call.name} in a row."
-                yield Hit(call.span.span_id, evidence, text, call.span.span_id)
+                yield Hit(call.span.span_id, evidence, text, tool_span_id=call.span.span_id)
 
 
 RULES: Final = (

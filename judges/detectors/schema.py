@@ -64,7 +64,16 @@ def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
         if place:
             again = again_at.get(turn.span_id, "") if call.call is turn.failed_call else ""
             also = (again,) if again else ()
-            yield Hit(place, evidence, _why(call, kind), shown, reader, also, linked, severity)
+            yield Hit(
+                place,
+                evidence,
+                _why(call, kind),
+                tool_span_id=shown,
+                seen_by_span_id=reader,
+                also_at=also,
+                linked=linked,
+                severity=severity,
+            )
 
 
 def _read(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
@@ -113,7 +122,7 @@ def _lost(facts: RunFacts, _: Context) -> Iterator[Hit]:
             if call.call.call_id in unanswered:
                 shown = call.call.span.span_id if call.call.span else ""
                 text = f"The agent went on without a result of its call of {call.call.name[:60]}: none was ever sent."
-                yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, shown)
+                yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, tool_span_id=shown)
 
 
 def _silent(turn: TurnFacts) -> list[CallFacts]:

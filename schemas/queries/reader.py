@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
 
-from tracejury.schemas.agent_errors import AgentError, ErrorSummary, summary
+from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.annotations import ErrorLabel
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
@@ -185,11 +184,6 @@ class LocatedError:
     def judge(self) -> str:
         """The judge of its lead."""
         return self.error.judge
-
-    @classmethod
-    def of(cls, error: AgentError, whole: str, service: str, agent: str, least: float = 0.0) -> Self:
-        """The error for those who ask for a confidence of at least `least`."""
-        return cls(summary(error), error.severity(least), whole, service, agent, least=least)
 
     @property
     def position(self) -> Position:

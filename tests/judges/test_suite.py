@@ -11,6 +11,7 @@ from faulty_traces import FAULTY, failing
 from small_traces import Did, Said, run, trace
 
 from tracejury.judges.base import Context
+from tracejury.judges.records import RecordedConfidence
 from tracejury.judges.registry import suite_of
 from tracejury.judges.suite import MAX_DRAFTS, Suite
 from tracejury.schemas.findings import Draft, finding_id, fingerprint
@@ -182,23 +183,13 @@ def test_known_runs_change_nothing() -> None:
 
 def test_the_version_follows_rules_and_calibration() -> None:
     """Another rule, another version of one, or another table: stored traces must be judged again."""
-
-    class Table:
-        def __init__(self, version: str) -> None:
-            self.version = version
-
-        def rank(self, ctx: Context, drafts: Iterable[Draft]) -> list[Draft]:
-            """As they are."""
-            del ctx
-            return list(drafts)
-
     nothing = Fixed(list)
     suites = [
         Suite([nothing]),
         Suite([replace(nothing, version=2)]),
         Suite([replace(nothing, name="other")]),
-        Suite([nothing], Table("1")),
-        Suite([nothing], Table("2")),
+        Suite([nothing], RecordedConfidence({})),
+        Suite([nothing], RecordedConfidence({"identical-call": 0.5})),
     ]
     assert len({s.version for s in suites}) == len(suites)
     assert Suite([nothing]).version == suites[0].version

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tracejury.collector.outbound.otlp.batch import ExportOptions
 from tracejury.collector.outbound.otlp.config import SamplingConfig
 from tracejury.collector.outbound.otlp.evaluation_formats import Installation
 from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
+from tracejury.collector.store.exports import StoredExports
 from tracejury.schemas.export_rows import ExportProgress
 from tracejury.schemas.queries.export_record import TraceRecord
 from tracejury.schemas.queries.reader import Confidence
@@ -20,7 +21,7 @@ def name(number: int) -> str:
     return f"{number:032x}"
 
 
-class Kept:
+class Kept(StoredExports):
     """Judged traces of one span each, in memory; those in `kin` were judged as one.
 
     `fails` raises what a call of that name with these ids meets.
@@ -46,11 +47,11 @@ class Kept:
         self._meet("last_passed")
         return 0
 
-    def due(self, _since: int, _again: int, limit: int) -> Sequence[str]:
+    def due(self, _since: int, _again: int, limit: int) -> list[str]:
         self._meet("due")
         return [t for t in self.traces if t not in self.saved][:limit]
 
-    def records(self, trace_ids: Sequence[str]) -> Mapping[str, TraceRecord]:
+    def records(self, trace_ids: Sequence[str]) -> dict[str, TraceRecord]:
         self._meet("records", trace_ids)
         at = self._judged_at
         kin = [t for t in self.kin if not self.kin.isdisjoint(trace_ids) and t not in self.saved]
@@ -61,7 +62,7 @@ class Kept:
         self._meet("pages", trace_ids)
         yield [Span(trace_id=t, span_id="01" * 8, parent_span_id="", name="x", start=1, end=2) for t in trace_ids]
 
-    def logs(self, _trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
+    def logs(self, _trace_ids: Sequence[str]) -> dict[str, list[LogRecord]]:
         return {}
 
     def save(self, progress: Sequence[ExportProgress]) -> None:

@@ -24,6 +24,7 @@ from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.collector.store.inserting import insert_rows
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.lists.pending import list_pending
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.web.change_feed import ChangeFeed
 from tracejury.processors.assemble import AssemblerConfig
@@ -211,9 +212,10 @@ class Api:
         self.status[:] = [JudgesStatus()]
 
     def put_spans(self, *spans: Span, received: int = NOW) -> None:
-        """Spans that nobody has judged."""
+        """Spans that nobody has judged, as lists show them a second later."""
         self.store.insert("spans", SPAN_COLUMNS, span_columns(spans, received))
         self.store.pending.arrived({("", span.trace_id) for span in spans}, received)
+        list_pending(self.store)
 
     def put(self, *findings: Finding) -> None:
         """Judge traces with these and earlier findings. Their agents are called "agent" where no row says otherwise."""

@@ -21,7 +21,7 @@ from tracejury.collector.outbound.otlp.counts import ExportCounts
 from tracejury.collector.outbound.otlp.delivery import Delivery
 from tracejury.collector.outbound.otlp.forwarder import Forwarder, WaitLimits
 from tracejury.collector.outbound.webhooks.metrics import WebhookMetrics
-from tracejury.collector.outbound.webhooks.posting import PostAnswer
+from tracejury.collector.outbound.webhooks.posting import PostAnswer, Poster
 from tracejury.collector.outbound.webhooks.rules import WebhookRules
 from tracejury.collector.outbound.webhooks.webhook import Webhook
 from tracejury.collector.outbound.webhooks.webhook_spec import WebhookSpec
@@ -218,8 +218,11 @@ class Deliveries(StoredDeliveries):
         return True
 
 
-class Answering:
+class Answering(Poster):
     """A receiver that takes everything."""
+
+    def __init__(self) -> None:
+        """It needs no connection."""
 
     async def post(self, _headers: Any, _body: bytes) -> PostAnswer:
         return PostAnswer(204)

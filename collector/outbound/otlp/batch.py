@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Final, Protocol
+from typing import Final
 
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as ProtoSpan
 
@@ -20,11 +20,12 @@ from tracejury.collector.otlp.client.export_request import (
     phoenix_request,
 )
 from tracejury.collector.otlp.codec.encode import Plain, log_message, pairs, resource_of, span_message
+from tracejury.collector.store.exports import StoredExports
 from tracejury.schemas.agent_errors import AgentError
 from tracejury.schemas.export_rows import ExportProgress, Passed
 from tracejury.schemas.queries.export_record import TraceRecord
 from tracejury.schemas.queries.reader import Confidence
-from tracejury.schemas.spans import LogRecord, Span, StoredAttributes
+from tracejury.schemas.spans import Span, StoredAttributes
 
 from .config import Annotations
 from .error_evaluations import decided_at, error_evaluations, errors_in
@@ -36,16 +37,6 @@ from .tail_sampler import TailSampler
 _OURS: Final = item_origin(
     resource_of({"service.name": "tracejury", "service.version": __version__}, {}), "tracejury", ""
 )
-
-
-class TraceContent(Protocol):
-    """Reads the content of traces; blocks."""
-
-    def pages(self, trace_ids: Sequence[str]) -> Iterator[list[Span]]:
-        """All spans of these traces, trace by trace, a page at a time."""
-
-    def logs(self, trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
-        """All log records of each trace; absent: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +56,7 @@ class ExportOptions:
 class ExportBatch:
     """Read `requests` to its end, then `progress` says what the backend has of each trace."""
 
-    def __init__(self, records: Sequence[TraceRecord], source: TraceContent, options: ExportOptions) -> None:
+    def __init__(self, records: Sequence[TraceRecord], source: StoredExports, options: ExportOptions) -> None:
         self._records = {record.trace_id: record for record in records}
         self._choices = {record.trace_id: options.sampler.choose(record) for record in records}
         self._source, self._options = source, options

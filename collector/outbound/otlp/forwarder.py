@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
+from tracejury.collector.store.exports import StoredExports
 from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import MAX_TEXT, OutageLog
@@ -21,7 +22,7 @@ from tracejury.schemas.queries.export_record import TraceRecord
 from tracejury.schemas.text.terminal import one_line
 from tracejury.schemas.trajectory import TraceState
 
-from .batch import ExportBatch, ExportOptions, TraceContent
+from .batch import ExportBatch, ExportOptions
 from .counts import ExportCounts
 from .delivery import QUICK_TRIES, BackendUnavailableError, Delivery
 
@@ -41,25 +42,6 @@ MAX_TRIES: Final = 5
 """After which a trace that cannot be forwarded, though others are, is set aside."""
 MAX_REST_SECONDS: Final = 10.0
 REST_SECONDS: Final = 0.02
-
-
-class ForwardingStore(TraceContent, Protocol):
-    """The store as forwarding needs it; every method blocks and raises RetryableError or StoreError."""
-
-    def since(self) -> int:
-        """When the backend was first set up (unix nanos)."""
-
-    def last_passed(self) -> int:
-        """When anything was last forwarded (unix nanos)."""
-
-    def due(self, since: int, again: int, limit: int) -> Sequence[str]:
-        """Traces of which the backend lacks something."""
-
-    def records(self, trace_ids: Sequence[str]) -> Mapping[str, TraceRecord]:
-        """The records of these, and of traces judged as one with them of which something is not forwarded."""
-
-    def save(self, progress: Sequence[ExportProgress]) -> None:
-        """Store what the backend has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +70,7 @@ class Forwarder(QueueWork[str, None, Forwarded]):
     def __init__(
         self,
         name: str,
-        store: ForwardingStore,
+        store: StoredExports,
         delivery: Delivery,
         options: ExportOptions,
         limits: WaitLimits,

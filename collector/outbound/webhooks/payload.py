@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import quote
 
 from tracejury.collector.queries.present_errors import present_located_finding
-from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.agent_errors import ERROR_SPANS, ErrorSummary
 from tracejury.schemas.decisive import why_and_instead
 from tracejury.schemas.queries.reader import LocatedFinding
 from tracejury.schemas.queries.webhook_events import NAME, Event, WebhookMessage, WebhookNews, message_id
@@ -57,14 +57,16 @@ def _error(told: ErrorSummary) -> dict[str, object]:
         "title": _cut(told.title),
         "cause": _cut(told.cause),
         "span_id": told.span_id,
-        "shown_at": told.shown_at or None,
-        "read_at": told.read_at or None,
-        "repeated_at": told.repeated_at[:SPANS],
+        **{name: _spans(getattr(told, name)) for name in ERROR_SPANS},
         "finding_ids": told.findings[:SPANS],
         "decisive": told.decisive,
         "decided_why": _cut(why, WHY) or None,
         "instead": _cut(instead, WHY) or None,
     }
+
+
+def _spans(named: str | tuple[str, ...]) -> str | tuple[str, ...] | None:
+    return named[:SPANS] if isinstance(named, tuple) else named or None
 
 
 def _cut(text: str, most: int = NAME) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
 from tracejury.collector.worker.loop_runner import LoopRunner
@@ -19,7 +19,7 @@ from tracejury.schemas.queries.webhook_events import GIVEN_UP, SENT, Delivered, 
 from tracejury.schemas.text.counting import counted
 
 from .metrics import WebhookMetrics
-from .posting import DeliveryError, PostAnswer
+from .posting import DeliveryError, Poster
 from .signing import headers
 from .webhook_spec import WebhookSpec
 
@@ -35,13 +35,6 @@ MAX_TRIES: Final = 5
 """After which an event that cannot even be posted is left to the next start."""
 
 MessageKey = tuple[str, Event]
-
-
-class PostClient(Protocol):
-    """Posts a body; raises DeliveryError."""
-
-    async def post(self, headers: Mapping[str, str], body: bytes) -> PostAnswer:
-        """The answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +57,7 @@ class WebhookSender(QueueWork[MessageKey, WebhookMessage, PostAttempt]):
     def __init__(
         self,
         spec: WebhookSpec,
-        post: PostClient,
+        post: Poster,
         metrics: WebhookMetrics,
         settle: Callable[[Delivered], None],
         stays: Callable[[WebhookMessage], bool],

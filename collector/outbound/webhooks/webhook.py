@@ -19,8 +19,9 @@ from tracejury.schemas.queries.webhook_events import GIVEN_UP, Delivered, Event,
 
 from .metrics import WebhookMetrics
 from .payload import message
+from .posting import Poster
 from .rules import news
-from .sender import MAX_TRIES, RETRY, MessageKey, PostClient, WebhookSender
+from .sender import MAX_TRIES, RETRY, MessageKey, WebhookSender
 from .webhook_spec import WebhookSpec
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
         self,
         spec: WebhookSpec,
         store: StoredDeliveries,
-        post: PostClient,
+        post: Poster,
         metrics: WebhookMetrics,
         *,
         clock: Callable[[], int] = time.time_ns,

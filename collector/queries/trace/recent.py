@@ -1,4 +1,4 @@
-"""Traces that were shown lately: rebuilt ones, as many as fit a bound in bytes and one that is larger; and outlines.
+"""Rebuilt traces that were shown lately: as many as fit a bound in bytes, and one that is larger.
 
 The least recently used go first.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from cachetools import LRUCache
@@ -19,26 +20,21 @@ from tracejury.schemas.trajectory import Trace
 from .trace_index import TraceIndex
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-MOST_OUTLINES: Final = 8
-"""Outlines of large traces; one of ten thousand spans has about ten megabytes."""
 _COPIES: Final = 2
 """The normalised span is about as large as the span itself."""
 
 
-@dataclass(slots=True)
+@dataclass
 class RebuiltTrace:
-    """A rebuilt trace; `trace_index` are made at first use."""
+    """A rebuilt trace and the bytes that it counts for."""
 
     trace: Trace
     size: int
-    _trace_index: TraceIndex | None = None
 
-    @property
+    @cached_property
     def trace_index(self) -> TraceIndex:
         """Its outline as a tree."""
-        if self._trace_index is None:
-            self._trace_index = TraceIndex(outline_of(self.trace))
-        return self._trace_index
+        return TraceIndex(outline_of(self.trace))
 
 
 class _Traces(LRUCache[str, RebuiltTrace]):
@@ -73,7 +69,7 @@ class _Traces(LRUCache[str, RebuiltTrace]):
 
 
 class RecentTraces:
-    """Rebuilt traces by any of their ids, and outlines. Safe to use from several threads; `limit` in bytes.
+    """Rebuilt traces by any of their ids. Safe to use from several threads; `limit` in bytes.
 
     Of traces that are larger than the limit, the one that was asked for last is kept beside the others.
     """
@@ -82,7 +78,6 @@ class RecentTraces:
         self._lock = threading.Lock()
         self._small = _Traces(limit, lambda made: made.size)
         self._large = _Traces(1)
-        self._outlines: LRUCache[str, TraceIndex] = LRUCache(MOST_OUTLINES)
         self._asked = ""
 
     def get(self, trace_id: str) -> RebuiltTrace | None:
@@ -107,22 +102,8 @@ class RecentTraces:
                 self._large[trace.trace_id] = made
         return made
 
-    def index(self, trace_id: str) -> TraceIndex | None:
-        """The outline that was put under that id."""
-        with self._lock:
-            return self._outlines.get(trace_id)
-
-    def put_index(self, trace_id: str, made: TraceIndex | None) -> TraceIndex | None:
-        """Keep an outline in place of an earlier one, which None only drops."""
-        with self._lock:
-            self._outlines.pop(trace_id, None)
-            if made is not None:
-                self._outlines[trace_id] = made
-        return made
-
     def clear(self) -> None:
         """Drop all."""
         with self._lock:
             self._small.clear()
             self._large.clear()
-            self._outlines.clear()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from tracejury.collector.store import ledger
@@ -18,9 +16,8 @@ from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.processors.assemble import SECOND, AssemblerConfig
-from tracejury.processors.trace_outline import LARGE, RunOutline, TraceOutline, from_json, outline_of
+from tracejury.processors.trace_outline import LARGE, RunOutline, TraceOutline, outline_of
 from tracejury.schemas.agent_errors import in_place, whole_error
-from tracejury.schemas.errors import PermanentError
 from tracejury.schemas.findings import LIVE
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.queries.reader import Confidence
@@ -30,16 +27,13 @@ from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
 from tracejury.schemas.verdicts import DETECTORS
 
 from .assessment import TraceAssessment
+from .outlines import TraceOutlines
 from .recent import RebuiltTrace, RecentTraces
-from .sketch import sketch
 from .stored_part import stored_part, with_turns_of
 from .trace_index import TraceIndex
 
 BEHIND: Final = 5 * SECOND
 """By how much the judging of a large open trace may be behind its spans: it goes on, and its pages are told."""
-
-HUGE: Final = 5_000
-"""Stored spans from which a trace shows as it was last judged, whatever has arrived since."""
 
 _LOCKS: Final = 16
 
@@ -59,27 +53,21 @@ class StoredTraceQueries:
     ) -> None:
         self._store, self._config, self._clock, self._tenant = store, config, clock, tenant
         self._scope, self._reading = Scope(store, tenant), StoredReading(store, tenant)
-        self._recent = recent or RecentTraces()
+        self._recent, self._outlines = recent or RecentTraces(), TraceOutlines(store, tenant)
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def trace_index(self, trace_id: str) -> TraceIndex | None:
         """From memory, else of the kept outline where nothing came since, else of the rebuilt trace.
 
-        A huge one shows as it was last judged, or, before that, as a sketch: rebuilding it takes longer than judging.
+        A huge one shows as it was last judged, or, before that, its first spans: rebuilding takes longer than judging.
         """
         newest = self._newest(trace_id)
         if not newest:
             return None
         known = self._known(trace_id, newest)
-        if known is not None:
-            return known.trace_index
-        kept = self._kept(trace_id, newest)
-        if kept is not None:
-            return kept
-        if self.count_spans(trace_id) >= HUGE:
-            found = sketch(self._scope, trace_id)
-            return TraceIndex(found) if found else None
-        made = self._rebuilt(trace_id)
+        if known is None and (found := self._outlines.find(trace_id, newest)) is not None:
+            return found
+        made = known or self._rebuilt(trace_id)
         return made.trace_index if made else None
 
     def trace(self, trace_id: str) -> Trace | None:
@@ -91,10 +79,8 @@ class StoredTraceQueries:
         return made.trace if made else None
 
     def count_spans(self, trace_id: str) -> int:
-        """One look-up by id."""
-        ids = StoredJoins(self._store, self._tenant).with_partners(trace_id)
-        sql = f"SELECT uniqExact(SpanId) FROM spans WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
-        return int(self._scope.select(sql, trace_ids=sorted(ids))[0][0])
+        """Stored ones, of those that it is joined with too."""
+        return self._outlines.count_spans(self._joined(trace_id))
 
     def part(self, trace_index: TraceIndex, key: str) -> Trace | None:
         """From memory, else of the spans of its run alone, else the whole trace."""
@@ -162,27 +148,31 @@ class StoredTraceQueries:
     def cache_judged(self, trace: Trace) -> None:
         """Keep it where pages have asked for it, or would have to wait for it; of a large open one its outline."""
         if len(trace.spans) >= LARGE:
-            made = TraceIndex(outline_of(trace)) if trace.state is TraceState.OPEN else None
-            self._recent.put_index(trace.trace_id, made)
+            self._outlines.drop(trace.trace_id)
+            if trace.state is TraceState.OPEN:
+                self._outlines.put(trace.trace_id, TraceIndex(outline_of(trace)))
         if len(trace.spans) >= LARGE or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
     def clear_cache(self) -> None:
         """All rebuilt traces and outlines."""
         self._recent.clear()
+        self._outlines.clear()
 
     def _in_memory(self, outline: TraceOutline) -> Trace | None:
         """The trace as it is shown or later, whatever has arrived since."""
         known = self._recent.get(outline.trace_id)
-        if known is None or known.trace.received_through < outline.received_through or not self._stays(known.trace):
-            return None
-        return known.trace
+        if known and known.trace.received_through >= outline.received_through and self._outlines.stays(known.trace):
+            return known.trace
+        return None
 
     def _newest(self, trace_id: str) -> Mapping[str, int]:
         """Of the trace and those that it may be one with; empty where there is no such trace."""
-        ids = StoredJoins(self._store, self._tenant).with_partners(trace_id)
-        newest = StoredOutlines(self._store, self._tenant).newest(sorted(ids))
+        newest = StoredOutlines(self._store, self._tenant).newest(sorted(self._joined(trace_id)))
         return newest if trace_id in newest else {}
+
+    def _joined(self, trace_id: str) -> frozenset[str]:
+        return StoredJoins(self._store, self._tenant).with_partners(trace_id)
 
     def _known(self, trace_id: str, newest: Mapping[str, int]) -> RebuiltTrace | None:
         found = self._recent.get(trace_id)
@@ -190,29 +180,8 @@ class StoredTraceQueries:
             return None
         trace = found.trace
         is_large = trace.state is TraceState.OPEN and len(trace.spans) >= LARGE
-        behind = BEHIND if is_large and self._stays(trace) else 0
-        return found if _knows_all(trace.received_through + behind, newest) else None
-
-    def _kept(self, trace_id: str, newest: Mapping[str, int]) -> TraceIndex | None:
-        read = self._recent.index(trace_id)
-        if read is not None and self._shows(read.outline, newest):
-            return read
-        for text in StoredOutlines(self._store, self._tenant).load(list(newest)):
-            kept = _read(text)
-            if kept and trace_id in kept.trace_ids and self._shows(kept, newest):
-                return self._recent.put_index(trace_id, TraceIndex(kept))
-        return None
-
-    def _shows(self, outline: TraceOutline, newest: Mapping[str, int]) -> bool:
-        """Complete; or huge, and not deleted since: then it will be judged again before it could be rebuilt."""
-        if outline.state is not TraceState.OPEN and _knows_all(outline.received_through, newest):
-            return True
-        return self._stays(outline) and self.count_spans(outline.trace_id) >= HUGE
-
-    def _stays(self, trace: Trace | TraceOutline) -> bool:
-        """Not deleted since it was as it is."""
-        deletions = self._store.deletions
-        return all(deletions.stays((trace.tenant, i), trace.received_through) for i in trace.trace_ids)
+        behind = BEHIND if is_large and self._outlines.stays(trace) else 0
+        return found if max(newest.values()) <= trace.received_through + behind else None
 
     def _rebuilt(self, trace_id: str) -> RebuiltTrace | None:
         with self._locks[hash(trace_id) % _LOCKS]:
@@ -226,25 +195,3 @@ class StoredTraceQueries:
             self._recent.ask(trace.trace_id)
             # An open trace settles without a row arriving: only who is told of every judging may keep it.
             return self._recent.put(trace) if trace.state is not TraceState.OPEN else RebuiltTrace(trace, 0)
-
-
-def _knows_all(received_through: int, newest: Mapping[str, int]) -> bool:
-    return max(newest.values()) <= received_through
-
-
-def _read(text: str) -> TraceOutline | None:
-    try:
-        with _without_garbage_collection():
-            return from_json(text)
-    except PermanentError:  # one that cannot be read is made anew
-        return None
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """For a tenth of a second: an outline is up to a million objects, and collections would double its time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()

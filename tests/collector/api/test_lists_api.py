@@ -20,6 +20,7 @@ from tracejury.collector.cli.root import root
 from tracejury.collector.queries.present_lists import present_session
 from tracejury.judges.causes import led_by
 from tracejury.judges.grouping import group
+from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.conversation import SessionExchange, SessionView
 from tracejury.schemas.queries.listing import SessionRow, Sort, WorstError
@@ -150,7 +151,7 @@ def test_scores_of_a_session_stand_with_their_agents() -> None:
 def test_errors_of_a_session_stand_with_agent_and_turn(run_id: str, agent: str, turn: int | None, place: str) -> None:
     """Also of a sub-agent, which the exchange does not name."""
     (error,) = group([replace(finding(1), agent_run_id=run_id, turn=turn)], ())
-    said = exchange({"r1": "planner"}, [], [LocatedError.of(error, KNOWN, "svc", agent)])
+    said = exchange({"r1": "planner"}, [], [LocatedError(summary(error), error.severity(), KNOWN, "svc", agent)])
     console = Console(width=200, record=True, file=StringIO())
     console.print(session_view(said))
     (line,) = [line for line in console.export_text().splitlines() if SPAN in line]

@@ -18,7 +18,7 @@ from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.root import root
 from tracejury.collector.queries.errors import errors_of_trace
 from tracejury.collector.queries.present import present_run, present_trace
-from tracejury.collector.queries.trace import parts, sketch, stored
+from tracejury.collector.queries.trace import outlines, parts, stored
 from tracejury.collector.queries.trace.assessment import TraceAssessment
 from tracejury.collector.queries.trace.parts import part_of, present_part
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
@@ -135,7 +135,7 @@ def test_details_of_a_large_trace_read_one_run(store: SharedStore, monkeypatch: 
 @pytest.mark.store
 def test_a_huge_open_trace_shows_as_it_was_last_judged(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever arrived since, and without reading it all; once it is closed, or deleted, only with all that arrived."""
-    monkeypatch.setattr(stored, "HUGE", 250)
+    monkeypatch.setattr(outlines, "HUGE", 250)
     monkeypatch.setattr(stored, "LARGE", 100)
     spans = list(large_trace(300))
     put(store, spans[:200])
@@ -174,13 +174,13 @@ def test_a_huge_trace_that_was_never_judged_shows_its_spans(
     store: SharedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At once, without what they hold; the first ones of many."""
-    monkeypatch.setattr(stored, "HUGE", 250)
+    monkeypatch.setattr(outlines, "HUGE", 250)
     monkeypatch.setattr(stored, "stored_trace", lambda *_: pytest.fail("it reads the whole trace"))
     spans = list(large_trace(300))
     put(store, spans)
     put(store, spans[:1], 10**18 + 1)
     for most, shown in ((1000, len(spans)), (100, 100)):
-        monkeypatch.setattr(sketch, "MOST_SPANS", most)
+        monkeypatch.setattr(outlines, "MOST_SPANS", most)
         queries = StoredTraceQueries(store, AssemblerConfig(), lambda: LATER)
         found = queries.trace_index(ID)
         assert found is not None
@@ -235,7 +235,7 @@ def test_a_stale_judging_in_memory_answers_without_a_rebuild(
     store: SharedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Details of a huge open trace come from its last judging, however many spans arrived since."""
-    monkeypatch.setattr(stored, "HUGE", 250)
+    monkeypatch.setattr(outlines, "HUGE", 250)
     monkeypatch.setattr(stored, "LARGE", 100)
     spans = list(large_trace(300))
     put(store, spans[:200])

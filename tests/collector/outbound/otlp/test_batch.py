@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -10,6 +10,7 @@ from tracejury.collector.outbound.otlp.batch import ExportBatch, ExportOptions
 from tracejury.collector.outbound.otlp.config import SamplingConfig
 from tracejury.collector.outbound.otlp.evaluation_formats import Installation
 from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
+from tracejury.collector.store.exports import StoredExports
 from tracejury.schemas.queries.export_record import TraceRecord
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import LogRecord, Span
@@ -20,7 +21,7 @@ TRACE = f"{1:018x}" + "f" * 14
 """With the highest randomness: any sampler keeps it."""
 
 
-class Stored:
+class Stored(StoredExports):
     """One trace of small spans, all with that tracestate."""
 
     def __init__(self, trace_state: str) -> None:
@@ -29,7 +30,7 @@ class Stored:
     def pages(self, _trace_ids: Sequence[str]) -> Iterator[list[Span]]:
         yield [Span(TRACE, f"{n:016x}", "", "x", 1, 2, trace_state=self._state) for n in range(1, SPANS + 1)]
 
-    def logs(self, _trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
+    def logs(self, _trace_ids: Sequence[str]) -> dict[str, list[LogRecord]]:
         return {}
 
 

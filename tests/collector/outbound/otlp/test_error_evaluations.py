@@ -20,6 +20,7 @@ from tracejury.collector.outbound.otlp.config import Annotations, SamplingConfig
 from tracejury.collector.outbound.otlp.evaluation_formats import Installation
 from tracejury.collector.outbound.otlp.evaluations import hash64, span_attributes, told_key, verdict_evaluations
 from tracejury.collector.outbound.otlp.tail_sampler import TailSampler
+from tracejury.collector.store.exports import StoredExports
 from tracejury.judges.causes import led_by
 from tracejury.judges.grouping import standing_errors
 from tracejury.judges.verification import verified
@@ -48,7 +49,7 @@ RECORD = TraceRecord(
 )
 
 
-class Content:
+class Content(StoredExports):
     """A trace of these spans; without any, one of which a backend has them all."""
 
     def __init__(self, spans: Sequence[Span]) -> None:
@@ -57,7 +58,7 @@ class Content:
     def pages(self, _trace_ids: Sequence[str]) -> Iterator[list[Span]]:
         yield self._spans
 
-    def logs(self, _trace_ids: Sequence[str]) -> Mapping[str, Sequence[LogRecord]]:
+    def logs(self, _trace_ids: Sequence[str]) -> dict[str, list[LogRecord]]:
         return {}
 
 
