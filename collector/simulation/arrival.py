@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from tracejury.collector.api.client import ApiClient
+from tracejury.collector.api.client_requests import UnknownNameError
 from tracejury.judges.packs.rut.user_turns import MOST_TURNS
 
 from .player import PlayedSession
@@ -35,7 +36,10 @@ def with_arrival(
     missing = dict.fromkeys(exchanges, "")
     for left in range(round(patience / PAUSE), -1, -1):
         for session_id in list(missing):
-            rows, _ = client.traces({"session": session_id}, MOST_TURNS)
+            try:
+                rows, _ = client.traces({"session": session_id}, MOST_TURNS)
+            except UnknownNameError:  # lists name a session a moment after its first spans came
+                rows = []
             spans = sum(row.spans for row in rows)
             missing[session_id] = WITHOUT_AGENT if spans >= exchanges[session_id] else NOT_ARRIVED
             if spans > exchanges[session_id]:

@@ -163,6 +163,9 @@ async def test_dry_run_counts_and_prints_no_value(served_dsn: str, tmp_path: Pat
         file = tmp_path / "rules.yaml"
         file.write_text(yaml.safe_dump({"redaction": REDACTION}))
         url = ["--url", f"http://127.0.0.1:{collector.api_port}"]
+        listed = ["traces", "--format", "json", *url]  # a moment after its first commit
+        while not json.loads((await asyncio.to_thread(CliRunner().invoke, root, listed)).stdout):  # noqa: ASYNC110  a process
+            await asyncio.sleep(0.05)
         runs = [
             await asyncio.to_thread(CliRunner().invoke, root, ["redact", "--dry-run", *args, *url])
             for args in ([TRACE_ID, "--format", "json"], ["--config", str(file)], [TRACE_ID[:8], "--since", "1d"])
