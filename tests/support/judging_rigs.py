@@ -18,6 +18,7 @@ from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
 from tracejury.collector.judging.llm.judge_worker import Judges, JudgeWorker
 from tracejury.collector.judging.llm.outcome import unjudged
 from tracejury.collector.judging.llm.stored import StoredCases
+from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.llm.case import Stage
@@ -35,11 +36,26 @@ BOUND = 20
 JUDGE = "goal-fulfilment"
 
 
+class NoJoins(StoredJoins):
+    """None of the traces leads to another."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+
+    def any(self) -> bool:
+        self._faults.meet("any_joins")
+        return False
+
+    def keep(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
+        """There is nothing to keep."""
+
+
 class MemoryTraces(StoredJudging):
     """One span a trace, all of them to be judged once."""
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
+        self.joins = NoJoins(faults)
         self.spans: dict[str, Span] = {}
         self.saved: list[str] = []
 
@@ -64,13 +80,6 @@ class MemoryTraces(StoredJudging):
 
     def load_ledger(self, _trace_ids: Sequence[str]) -> dict[str, LedgerEntries]:
         return {}
-
-    def any_joins(self) -> bool:
-        self._faults.meet("any_joins")
-        return False
-
-    def keep_joins(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
-        """None of the traces leads to another."""
 
     def unjudged(self, version: str, limit: int) -> list[TraceKey]:  # noqa: ARG002  the base's signature
         self._faults.meet("unjudged")
