@@ -3,8 +3,8 @@
 The vocabulary: a call *accesses data* unless it hands over the final answer or only computes; a turn's *failure* is
 that of a call or of the step around it; it is *read* by the first later turn whose new messages hold its text.
 
-The facts of a run follow from the run itself, from its `Surroundings` (names of agents, and the answers of those that
-it started), and, `informed` alone, from what all other runs of the trace said; read_runs.py tells how.
+The facts of a run follow from the run itself, from its `RunSurroundings` (names of agents, and the answers of those
+that it started), and, `informed` alone, from what all other runs of the trace said; read_runs.py tells how.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class StartedRun(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class RunSurroundings:
     """All of a trace, besides a run itself, that its reading follows from.
 
     `above`: name of the agent that started it, "" for none. `started`: the runs that it started, by id.
@@ -138,7 +138,7 @@ class RunFacts:
     """
 
     run: AgentRun
-    surroundings: Surroundings
+    surroundings: RunSurroundings
     turns: tuple[TurnFacts, ...]
     acts: tuple[TurnFacts, ...]
     tools: tuple[str, ...]

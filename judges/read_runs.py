@@ -12,7 +12,7 @@ from typing import Final
 
 from tracejury.schemas.trajectory import AgentRun, KnownRun, KnownRuns, Trace, TurnKind
 
-from .facts import FailureReading, RunFacts, StartedRun, Surroundings, TurnFacts, opening_messages
+from .facts import FailureReading, RunFacts, RunSurroundings, StartedRun, TurnFacts, opening_messages
 from .failure_text import StepFailure, reported_failure
 from .names import Role, hands_back, hints, named, role_of
 from .read_turn import read_turn, started_ids
@@ -42,14 +42,14 @@ def read_runs(trace: Trace, known: KnownRuns) -> dict[str, RunFacts]:
     return read
 
 
-def _surroundings(run: AgentRun, runs: Mapping[str, AgentRun], order: Mapping[str, int]) -> Surroundings:
+def _surroundings(run: AgentRun, runs: Mapping[str, AgentRun], order: Mapping[str, int]) -> RunSurroundings:
     ids = sorted({i for turn in run.turns for i in started_ids(turn) if i in runs}, key=order.__getitem__)
     started = {i: StartedRun(at, i, runs[i].name, runs[i].answer) for at, i in enumerate(ids)}
     above = runs.get(run.parent_id)
-    return Surroundings(above.name if above is not None else "", started)
+    return RunSurroundings(above.name if above is not None else "", started)
 
 
-def read_run(run: AgentRun, surroundings: Surroundings) -> RunFacts:
+def read_run(run: AgentRun, surroundings: RunSurroundings) -> RunFacts:
     """The facts of a run."""
     tools = _tools(run)
     enders = tuple(f"{t.name.lower()}(" for t in run.tools if role_of(t.name) is Role.FINAL)

@@ -13,7 +13,7 @@ from tracejury.schemas.text.code_blocks import code_of
 from tracejury.schemas.trajectory import AgentRun, Turn, TurnKind
 
 from .commands import reaches_out
-from .facts import CallFacts, Surroundings, TurnFacts
+from .facts import CallFacts, RunSurroundings, TurnFacts
 from .failure_text import FailureKind, gives_up
 from .names import Role, hands_back, reads, text_of
 from .read_call import read_call, step_failure
@@ -22,7 +22,12 @@ from .wording import holds_any
 
 
 def read_turn(
-    turn: Turn, position: int, run: AgentRun, surroundings: Surroundings, tools: Sequence[str], enders: tuple[str, ...]
+    turn: Turn,
+    position: int,
+    run: AgentRun,
+    surroundings: RunSurroundings,
+    tools: Sequence[str],
+    enders: tuple[str, ...],
 ) -> TurnFacts:
     """One turn of the run, read, but not where its failure was read.
 

@@ -12,7 +12,7 @@ from .logged_arguments import add_logged_arguments
 from .message_history import complete_histories
 from .ownership import Ownership
 from .run_names import name_of
-from .run_spans import RunSpans, StartedRun, TurnSpans
+from .run_spans import RunSpans, SubRunStart, TurnSpans
 from .span_tree import SpanTree, time_key
 from .task import goal_from_span
 from .turns import group_turns
@@ -58,14 +58,14 @@ def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
 
 def _started(
     tree: SpanTree, ownership: Ownership, own: Mapping[str, Sequence[NormalizedSpan]]
-) -> dict[str, list[StartedRun]]:
+) -> dict[str, list[SubRunStart]]:
     """Run id to the runs right below it."""
-    started: dict[str, list[StartedRun]] = {run: [] for run in ownership.runs}
+    started: dict[str, list[SubRunStart]] = {run: [] for run in ownership.runs}
     for run, above in ownership.runs.items():
         span = tree.spans.get(run) or min(own[run], key=time_key, default=None)
         if above and span is not None:
             start = ownership.starts.get(run)
-            started[above].append(StartedRun(run, span, start.llm_span_id if start else ""))
+            started[above].append(SubRunStart(run, span, start.llm_span_id if start else ""))
     return started
 
 

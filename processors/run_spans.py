@@ -36,7 +36,7 @@ class TurnSpans:
 
 
 @dataclass(frozen=True, slots=True)
-class StartedRun:
+class SubRunStart:
     """A run right below another: its first span, and the LLM call that asked for it where only its text says so."""
 
     id: str

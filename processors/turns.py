@@ -14,14 +14,14 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .doubles import are_doubles
 from .names import same_name
-from .run_spans import StartedRun, TurnSpans
+from .run_spans import SubRunStart, TurnSpans
 from .span_tree import SpanTree, time_key
 
 _REACH: Final = 5  # levels of wrappers between an LLM call and the actions that it caused
 
 
 def group_turns(
-    run_id: str, own: Sequence[NormalizedSpan], started: Sequence[StartedRun], tree: SpanTree
+    run_id: str, own: Sequence[NormalizedSpan], started: Sequence[SubRunStart], tree: SpanTree
 ) -> list[TurnSpans]:
     """The turns of run `run_id` in order of time.
 
@@ -141,7 +141,7 @@ class _Grouper:
         self._latest[Kind.TOOL, span.raw.parent_span_id] = span
         self._turn_of(span).calls.append(span)
 
-    def add_run(self, run: StartedRun) -> None:
+    def add_run(self, run: SubRunStart) -> None:
         """A run started by the turn that holds its AGENT span, or that asked for it."""
         turn = self._by_llm.get(run.asked_by) or self._by_action.get(run.span.raw.span_id) or self._turn_of(run.span)
         turn.agents[run.id] = run.span

@@ -293,10 +293,7 @@ class ApiClient:
     def stream(
         self, path: str, params: Mapping[str, str], begun: Callable[[Mapping[str, str]], None] | None = None
     ) -> Iterator[bytes]:
-        """A long answer in pieces; errors as of other questions, and RetryableError where it breaks off.
-
-        `begun` is called with its headers.
-        """
+        """A long answer in pieces, its headers given to `begun` first. Raises RetryableError where it breaks off."""
         given = {key: value for key, value in params.items() if value}
         with self._failing(), self._http.stream("GET", path, params=given) as answer:
             if not answer.is_success:

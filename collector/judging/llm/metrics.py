@@ -13,8 +13,8 @@ from tracejury.schemas.verdicts import JudgedSubject, SubjectKind
 
 from .catch_up import CatchUp
 from .judge_queue import JudgeQueue
-from .recent_traces import RecentTraces
 from .run_selector import RunSelector
+from .traces_to_judge import TracesToJudge
 from .windows import Windows
 
 NANOS = 1e9
@@ -102,7 +102,7 @@ class LlmJudgingMetrics:
 def watch_llm_judging(
     telemetry: Telemetry,
     queue: JudgeQueue,
-    recent: RecentTraces,
+    recent: TracesToJudge,
     windows: Windows | None,
     selector: RunSelector,
     catch_up: CatchUp | None = None,

@@ -21,8 +21,8 @@ from .judge_request import JudgeRequest, by_group, group_request, judge_requests
 from .judging_steps import JudgingSteps
 from .metrics import LlmJudgingMetrics
 from .outcome import StoredJudgements, Versions, closing, unjudged, window
-from .recent_traces import FoundTrace
 from .stored import StoredCases
+from .traces_to_judge import FoundTrace
 
 
 class RunJudge:

@@ -32,9 +32,9 @@ from tracejury.schemas.verdicts import (
 from .judge_queue import JudgeQueue, JudgeTask
 from .ledger_entries import Revision, keyed, new_entries
 from .pending_tasks import pending_tasks
-from .recent_traces import RecentTraces
 from .relocated_runs import with_earlier_draw, withdrawn
 from .requested import RequestedTraces
+from .traces_to_judge import TracesToJudge
 from .windows import Windows
 
 MAX_RUNS: Final = 500
@@ -56,7 +56,7 @@ class RunSelector:
         judges: LlmJudges,
         policy: Policy,
         queue: JudgeQueue,
-        recent: RecentTraces,
+        recent: TracesToJudge,
         windows: Windows | None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:

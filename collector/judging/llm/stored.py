@@ -20,7 +20,7 @@ from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Outcome, SubjectKind, Verdict
 
 from .outcome import StoredJudgements, judgement_of
-from .recent_traces import FoundTrace, RecentTraces
+from .traces_to_judge import FoundTrace, TracesToJudge
 
 
 class StoredCases:
@@ -38,7 +38,7 @@ class StoredCases:
     ) -> None:
         self._store, self._config, self._ours, self._clock = store, config, ours, clock
         self._reading = threading.Lock()
-        self.recent = RecentTraces()
+        self.recent = TracesToJudge()
 
     def load(self, key: TraceKey, received: int, state: TraceState | None = None) -> FoundTrace | None:
         """The trace and the detectors' findings that hold in it, None where it is gone.

@@ -19,7 +19,7 @@ from tracejury.schemas.trajectory import AgentRun, Trace
 from tracejury.schemas.verdicts import Outcome
 
 from .judge_queue import JudgeQueue, JudgeTask, SubjectKey
-from .recent_traces import RecentTraces
+from .traces_to_judge import TracesToJudge
 
 MAX_TRACES: Final = 10_000
 
@@ -33,7 +33,7 @@ class Windows:
     """
 
     def __init__(
-        self, panel: LlmJudges, policy: Policy, rules: WindowRules, queue: JudgeQueue, recent: RecentTraces
+        self, panel: LlmJudges, policy: Policy, rules: WindowRules, queue: JudgeQueue, recent: TracesToJudge
     ) -> None:
         self._panel, self._policy, self._rules, self._queue, self._recent = panel, policy, rules, queue, recent
         self._progress: OrderedDict[TraceKey, dict[str, RunProgress]] = OrderedDict()

@@ -13,9 +13,9 @@ from tracejury.collector.judging.ledger import stands
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.ledger_entries import Revision, keyed, new_entries
 from tracejury.collector.judging.llm.pending_tasks import pending_tasks
-from tracejury.collector.judging.llm.recent_traces import RecentTraces
 from tracejury.collector.judging.llm.relocated_runs import withdrawn
 from tracejury.collector.judging.llm.requested import RequestedTraces
+from tracejury.collector.judging.llm.traces_to_judge import TracesToJudge
 from tracejury.collector.judging.pipeline import NOTHING, Elsewhere, Selection
 from tracejury.judges.llm.schedule import ended_exchanges, exchange_hash
 from tracejury.judges.llm.selection import Decision, Policy, decide_session
@@ -63,7 +63,7 @@ class PackSelector:
         of_sessions: Mapping[str, str],
         policy: Policy,
         queue: JudgeQueue,
-        recent: RecentTraces,
+        recent: TracesToJudge,
         closing: SessionClosing,
         clock: Callable[[], int] = time.time_ns,
         live: LiveChecks = NO_LIVE_CHECKS,

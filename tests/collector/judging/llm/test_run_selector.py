@@ -11,8 +11,8 @@ from store_parts import a_finding
 
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.ledger_entries import AGAIN
-from tracejury.collector.judging.llm.recent_traces import RecentTraces
 from tracejury.collector.judging.llm.run_selector import MAX_RUNS, RunSelector
+from tracejury.collector.judging.llm.traces_to_judge import TracesToJudge
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.members import LlmJudges, llm_judges_of
 from tracejury.judges.llm.selection import Policy, Rule
@@ -31,7 +31,7 @@ def panel(model: str = "test", *, group: bool = False) -> LlmJudges:
 
 def selector(policy: Policy | None = None, model: str = "test", *, group: bool = False) -> RunSelector:
     """A selector for these judges."""
-    return RunSelector(panel(model, group=group), policy or Policy(), JudgeQueue(), RecentTraces(), None)
+    return RunSelector(panel(model, group=group), policy or Policy(), JudgeQueue(), TracesToJudge(), None)
 
 
 def a_trace(state: TraceState = TraceState.SETTLED, answer: str = "") -> Trace:

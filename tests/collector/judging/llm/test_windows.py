@@ -8,8 +8,8 @@ from small_traces import TRACE_ID, Said, run, trace
 
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
 from tracejury.collector.judging.llm.pending_tasks import resume
-from tracejury.collector.judging.llm.recent_traces import RecentTraces
 from tracejury.collector.judging.llm.run_selector import RunSelector
+from tracejury.collector.judging.llm.traces_to_judge import TracesToJudge
 from tracejury.collector.judging.llm.windows import Windows
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.criteria import load_set
@@ -31,7 +31,7 @@ class Scene:
     def __init__(self, policy: Policy | None = None) -> None:
         self.queue = JudgeQueue()
         self.policy = policy or Policy()
-        self.recent = RecentTraces()
+        self.recent = TracesToJudge()
         self.windows = Windows(PANEL, self.policy, WindowRules(turns=5, seconds=60), self.queue, self.recent)
         self.judges = {j.name for j in PANEL.judges}
         self.selector = RunSelector(PANEL, self.policy, self.queue, self.recent, self.windows, clock=lambda: 0)

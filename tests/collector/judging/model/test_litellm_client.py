@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 from llm_scripts import Call, Play, Script, always, in_turn, refuses
 from llm_server import LlmServer, llm_server
+from open_sockets import DESCRIPTORS, connections_to
 
 from tracejury.collector.judging.model.config import LlmConfig, ModelConfig
 from tracejury.collector.judging.model.litellm_client import UNKNOWN_LIMIT, LiteLlmClient
@@ -27,7 +26,6 @@ SCHEMA = {
     "additionalProperties": False,
 }
 RULES = PromptMessage("system", "Be fair. " * 600, cache=True)
-DESCRIPTORS = Path("/dev/fd")
 ASKED = Prompt((RULES, PromptMessage("user", "S1 tool\n it failed for want of a file")), schema=SCHEMA, max_tokens=500)
 
 
@@ -175,6 +173,7 @@ async def test_nobody_there_can_be_tried_again() -> None:
 
 @pytest.mark.parametrize("failing", [Play(status=500), Play(hang_up="before"), Play(status=429, retry_after=0)])
 async def test_passing_failures_are_repeated_at_once(server: LlmServer, failing: Play) -> None:
+    """As often as configured."""
     async with asking(server, in_turn(failing, Play()), retries=1) as client:
         assert (await client.complete(ASKED)).text
     assert server.counts.calls == 2
@@ -205,25 +204,6 @@ async def test_calls_in_flight_can_be_cancelled(server: LlmServer) -> None:
             outcomes = await asyncio.gather(*tasks, return_exceptions=True)
             await asyncio.to_thread(server.wait_until, lambda counts: counts.in_flight == 0)
     assert all(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes)
-
-
-def connections_to(port: int) -> list[socket.socket]:
-    """Copies of this process's sockets that are connected to a port."""
-    found = []
-    for descriptor in DESCRIPTORS.iterdir():
-        try:
-            one = socket.socket(fileno=os.dup(int(descriptor.name)))
-        except OSError:  # no socket, or closed since
-            continue
-        try:
-            peer = one.getpeername()
-        except OSError:
-            peer = None
-        if isinstance(peer, tuple) and peer[1] == port:
-            found.append(one)
-        else:
-            one.close()
-    return found
 
 
 @pytest.mark.skipif(not DESCRIPTORS.exists(), reason="open sockets are looked up where the system lists descriptors")

@@ -11,7 +11,7 @@ from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.packs.pack_selector import MAX_EXCHANGES, PackSelector
 from tracejury.collector.judging.llm.packs.session_closing import WHILE_OPEN, SessionClosing
 from tracejury.collector.judging.llm.packs.stored_sessions import StoredSessions
-from tracejury.collector.judging.llm.recent_traces import RecentTraces
+from tracejury.collector.judging.llm.traces_to_judge import TracesToJudge
 from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.schemas.trajectory import AgentRun, Exchange, Trace, TraceState
 from tracejury.schemas.verdicts import (
@@ -40,7 +40,7 @@ def selector(policy: Policy | None = None, queue: JudgeQueue | None = None) -> P
     """A selector of two judges of exchanges and one of sessions."""
     waiting = JudgeQueue() if queue is None else queue
     closing = SessionClosing(NoSessions(), OF_SESSIONS, waiting, 10)
-    return PackSelector(OF_EXCHANGES, OF_SESSIONS, policy or Policy(), waiting, RecentTraces(), closing)
+    return PackSelector(OF_EXCHANGES, OF_SESSIONS, policy or Policy(), waiting, TracesToJudge(), closing)
 
 
 def a_trace(

@@ -20,7 +20,7 @@ FoundTrace = tuple[Trace, tuple[Finding, ...]]
 """A trace and the detectors' findings that hold in it."""
 
 
-class RecentTraces:
+class TracesToJudge:
     """The latest revision of each trace, about `max_bytes` of them, least recently used out first. Any thread.
 
     A cache of `spans` and `findings`: reading and rebuilding a trace takes 40 ms of CPU for 50 spans, and a run waits

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from small_traces import Said, run, trace
 
-from tracejury.collector.judging.llm.recent_traces import RecentTraces
+from tracejury.collector.judging.llm.traces_to_judge import TracesToJudge
 from tracejury.schemas.trajectory import Trace
 
 ONE = trace(run("m", Said("l", "x")))
@@ -18,13 +18,13 @@ def named(name: str, part: str = "") -> Trace:
     return replace(ONE, trace_id=name, spans=spans)
 
 
-def held(recent: RecentTraces) -> str:
+def held(recent: TracesToJudge) -> str:
     """The names of the traces that are held."""
     return "".join(name for name in "abc" if recent.get(("", name)) is not None)
 
 
 def test_the_least_recently_used_goes_first_and_a_revision_counts_once() -> None:
-    recent = RecentTraces(max_bytes=5000)
+    recent = TracesToJudge(max_bytes=5000)
     for name in "aab":
         recent.keep(named(name), ())
     assert (held(recent), recent.held_bytes) == ("ab", 2 * (2000 + 1))
@@ -34,13 +34,13 @@ def test_the_least_recently_used_goes_first_and_a_revision_counts_once() -> None
 
 
 def test_one_that_is_larger_than_the_room_is_not_held() -> None:
-    recent = RecentTraces(max_bytes=1000)
+    recent = TracesToJudge(max_bytes=1000)
     recent.keep(named("a"), ())
     assert (held(recent), recent.held_bytes) == ("", 0)
 
 
 def test_a_deleted_trace_is_forgotten_also_as_a_part_of_a_joined_one() -> None:
-    recent = RecentTraces()
+    recent = TracesToJudge()
     recent.keep(named("a", part="b"), ())
     recent.keep(named("c"), ())
     recent.forget([("other", "c"), ("", "b")])
