@@ -170,15 +170,17 @@ class _TailEvents:
             batch = self._tail.poll()
         except RetryableError:  # the next poll finds it
             return [], False
-        texts = self._lines(batch.found)
+        texts = self._lines(self._tail, batch.found)
         if batch.skipped:
             texts.append(_event("skipped", {"count": batch.skipped}))
-        texts += self._lines(batch.latest)
+        texts += self._lines(self._tail, batch.latest)
         known = {finding_id: state for finding_id, state in states.items() if self._tail.knows(finding_id)}
         return [*texts, _event("state", known)] if known else texts, batch.more
 
-    def _lines(self, rows: Sequence[LocatedFinding]) -> list[bytes]:
-        return [self._found(line) for line in tail_lines(self._site.reader, rows, self._query.confidence)]
+    def _lines(self, tail: Tail, rows: Sequence[LocatedFinding]) -> list[bytes]:
+        lines = tail_lines(self._site.reader, rows, self._query.confidence)
+        tail.leave({row.finding.id for row in rows} - {line.located.finding.id for line in lines})
+        return [self._found(line) for line in lines]
 
     def _found(self, one: TailLine) -> bytes:
         template = self._site.templates.get_template("live_row.html")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -59,6 +59,11 @@ class Tail:
     def knows(self, finding_id: str) -> bool:
         """Whether the page may show the finding."""
         return finding_id in self._given or finding_id in self._shown
+
+    def leave(self, finding_ids: Iterable[str]) -> None:
+        """These were not told: the next poll gives them again."""
+        for finding_id in finding_ids:
+            self._given.pop(finding_id, None)
 
     def poll(self) -> TailBatch:
         """New findings. Raises RetryableError: poll again then."""

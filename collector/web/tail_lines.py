@@ -14,7 +14,7 @@ from tracejury.schemas.taxonomy import Severity
 
 @dataclass(frozen=True, slots=True)
 class TailLine:
-    """A finding with its error, None where none is known yet. `told`: ids of the findings that the line stands for."""
+    """A finding with its error, None where the store did not answer. `told`: ids of the findings that it stands for."""
 
     located: LocatedFinding
     error: LocatedError | None
@@ -69,13 +69,18 @@ class TailLine:
 
 
 def tail_lines(reader: StoredReader, rows: Sequence[LocatedFinding], confidence: Confidence) -> list[TailLine]:
-    """A line for each finding, in order; where the store does not answer, without errors. Raises StoreError."""
+    """A line for each finding, in order, but for those whose error is stored in a moment, as that of any that holds.
+
+    Where the store does not answer, lines without errors. Raises StoreError.
+    """
     try:
         errors = reader.errors_of([row.finding for row in rows], confidence) if rows else ()
     except RetryableError:  # the findings are told once: they are not lost for it
-        errors = ()
+        return [TailLine(row, None, (row.finding.id,)) for row in rows]
     by_finding = {finding_id: one for one in errors for finding_id in one.error.findings}
-    return [TailLine(row, by_finding.get(row.finding.id), (row.finding.id,)) for row in rows]
+    return [
+        TailLine(row, by_finding[row.finding.id], (row.finding.id,)) for row in rows if row.finding.id in by_finding
+    ]
 
 
 def one_each(lines: Sequence[TailLine]) -> list[TailLine]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from served_api import KNOWN, NOW, Api, finding
 
+from tracejury.collector.store.derived.deriving import derive
 from tracejury.collector.web.tail import (
     BACKLOG,
     OVERLAP,
@@ -22,6 +23,7 @@ from tracejury.collector.web.tail import (
     read_place,
     write_place,
 )
+from tracejury.collector.web.tail_lines import tail_lines
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position
 from tracejury.schemas.trajectory import TraceState
@@ -166,6 +168,21 @@ def test_a_browser_goes_on_where_it_was(api: Api) -> None:
     again = told(api, mark, SHOWN)
     assert api.found[-1].id in str(again[-1])
     assert api.found[0].id not in str(again)
+
+
+def test_a_finding_is_told_once_its_error_is_stored(api: Api) -> None:
+    """A save stores findings before errors: a page that looks in between shows no line of its own for them."""
+    api.put(at(0, 0), at(1, 1))
+    tail = Tail(api.reader, QUERY, START)
+    api.store.command("TRUNCATE TABLE errors")
+    early = tail.poll().found
+    assert len(early) == 2
+    assert tail_lines(api.reader, early, QUERY.confidence) == []
+    tail.leave(row.finding.id for row in early)
+    derive(api.store, [("", KNOWN)])
+    found = tail.poll().found
+    assert [line.error is not None for line in tail_lines(api.reader, found, QUERY.confidence)] == [True, True]
+    assert tail.poll().found == []
 
 
 def test_an_error_is_shown_once_and_updated(api: Api, site: Watched) -> None:
