@@ -58,5 +58,5 @@ def test_the_packages_set_the_fields_that_we_read(owner: type, fields: Sequence[
 
 
 def test_a_server_counts_its_connections_and_tasks() -> None:
-    state = uvicorn.Server(uvicorn.Config("app")).server_state
+    state = uvicorn.Server(uvicorn.Config("app", log_config=None)).server_state
     assert (state.connections, state.tasks) == (set(), set()), STOPPING

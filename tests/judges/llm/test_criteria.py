@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
-import os
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tracejury.collector.judging.model.library import LIBRARY
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.criteria import BUILT_IN, GPA_JUDGES, CriteriaSet, load_judge, load_set
 from tracejury.judges.llm.prompt_rules import criteria_text, rules_text, system_text
@@ -126,8 +127,9 @@ def test_production_rules_stand_in_the_prompts_they_are_for(said: str, stages: s
 
 def tokens_of(name: str) -> tuple[int, int, int]:
     """Of the system messages of a manager's closing pass, a sub-agent's, and a plan."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    litellm = pytest.importorskip("litellm", reason="tokens are counted by litellm")
+    if find_spec("litellm") is None:
+        pytest.skip("tokens are counted by litellm")
+    litellm = LIBRARY.module  # imported with the collector's settings, which other tests of this process rely on
     criteria = load_set(name)
     manager = system_text(criteria.rules, [j for j in criteria.judges if j.code != "PQ"], Stage.CLOSING)
     others = [j for j in criteria.judges if j.code != "PQ" and j.runs != "manager"]
