@@ -18,6 +18,7 @@ from stored_readers import stored_reader
 from tracejury.collector.outbound.otlp.error_evaluations import errors_in
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
 from tracejury.collector.outbound.webhooks.rules import WebhookRules, news
+from tracejury.collector.queries.dataset.reading import Exporter
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.store.derived import rederiving
@@ -123,7 +124,7 @@ def said_of(random: Random) -> tuple[list[Finding], list[Finding]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_an_error_has_one_id_everywhere(store: SharedStore, seed: int) -> None:
-    """In lists, on pages, in sessions, webhooks, what is forwarded and what labels are about, and after a restart."""
+    """In lists, on pages, in sessions, webhooks, exports, what is forwarded and labelled, and after a restart."""
     random = Random(seed)  # noqa: S311  a simulation
     detectors, llm = said_of(random)
     trace = a_judged_trace(
@@ -167,6 +168,7 @@ def ids_everywhere(store: SharedStore, trace: Any) -> Mapping[str, set[str]]:
         "webhooks": [one.error.id for one in news(looked, rules, 0)],
         "forwarded": [e.id for e in errors_in(records)],
         "labels": [e.id for e in StoredErrors(store).under([TRACE_ID])[TRACE_ID]],
+        "exported": [row.id for row in Exporter(reader, transcripts=False).errors(ErrorQuery(ALL, 100), 100)],
         "by id": [view.located.error.id for i in lists if (view := reader.error(i, ALL)) is not None],
     }
     return {place: set(ids) for place, ids in found.items()}
