@@ -16,7 +16,7 @@ from tracejury.processors.assemble import TraceKey
 
 from .scope import TENANT
 
-AFTER: Final = 250_000_000
+AFTER: Final = 500_000_000
 """Nanoseconds after its first commit for which a trace may wait without a row."""
 
 MOST: Final = 1000

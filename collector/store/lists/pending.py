@@ -13,6 +13,7 @@ from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import Task, Worker
 from tracejury.processors.assemble import SECOND
 from tracejury.processors.normalize import CONVENTIONS
+from tracejury.processors.schedule import COST_SHARE
 
 _PROPERTIES: Final = "traceloop.association.properties."
 _METADATA: Final = "ai.telemetry.metadata."
@@ -118,7 +119,15 @@ def list_pending(store: SharedStore, before: int = 2**63 - 1) -> None:
 
 
 def pending_worker(store: SharedStore, clock: Callable[[], int] = time.time_ns) -> Worker[None, None]:
-    """Gives rows to traces that wait; not started."""
+    """Gives rows to traces that wait, in no more than a tenth of the time; not started."""
     outage = OutageLog("rows of traces that are not judged yet", "wait for the store", "are written again", clock)
-    task = Task(lambda: list_pending(store, clock() - AFTER))
-    return Worker("pending", task, outage, every=AFTER / SECOND, clock=clock)
+    resting = 0
+
+    def write() -> None:
+        nonlocal resting
+        began = clock()
+        if began >= resting:
+            list_pending(store, began - AFTER)
+            resting = clock() + COST_SHARE * (clock() - began)
+
+    return Worker("pending", Task(write), outage, every=AFTER / SECOND, clock=clock)
