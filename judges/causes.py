@@ -48,7 +48,7 @@ _KINDS: Final = "file|parse|no-result|import|code|raised|limit|timeout|rate|auth
 
 _RULES: Final[tuple[tuple[Cause, str], ...]] = (
     (Cause.MODEL, "model-(rate|timeout|auth|limit|service)|output-limit"),
-    (Cause.ENDING, "step-limit|run-(limit|timeout|cancelled|crashed)|empty-answer"),
+    (Cause.ENDING, "step-limit|call-limit|run-(limit|timeout|cancelled|crashed)|empty-answer"),
     (Cause.FAILED_CALL, f"({_KINDS})-error(-read|-at-tool|-page)?"),
     (Cause.FAILED_CALL, "repeated-failure(-read|-surveyed|-at-tool)?|identical-failure|schema-violation(-read)?"),
     (Cause.FAILED_CALL, "unknown-tool|malformed-arguments|call-refused|lost-result|mistyped-argument|invented-path"),
@@ -61,7 +61,7 @@ _RULES: Final[tuple[tuple[Cause, str], ...]] = (
     (Cause.SUPPORT, "unobserved-answer|fabrication-wording|answer-after-failure|entity-altered"),
     (Cause.SUPPORT, "claimed-action|unsupported-detail|result-contradicted"),
     (Cause.CHECK, "tests-claimed|edit-unchecked"),
-    (Cause.WASTE, "query-churn(-at-tool)?|identical-call|identical-step|execution-empty"),
+    (Cause.WASTE, "query-churn(-at-tool)?|identical-call|identical-cycle|identical-step|execution-empty"),
     (Cause.PLAN, "plan-(names-no-tool|needs-missing-interface|relies-on-failed-tool)|same-plan-again"),
     (Cause.ADHERENCE, "first-tool-differs|planned-tool-never-called|unfinished-plan|early-finish|approach-switch"),
 )

@@ -21,6 +21,7 @@ class FailureKind(StrEnum):
 
     UNKNOWN_TOOL = "unknown-tool"
     MALFORMED = "malformed"  # arguments that are no JSON
+    CALL_LIMIT = "call-limit"  # turned down by a harness that lets the run call nothing more
     POLICY = "policy"  # turned down by a rule or a person
     SCHEMA = "schema"  # arguments that the tool does not take
     FILE = "file"

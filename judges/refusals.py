@@ -51,6 +51,14 @@ _DECLINED: Final = re.compile(
     r"|declined|blocked)|requires? (?:\w+ )?(?:approval|confirmation|permission)"
     r"|(?:denied|rejected|declined) (?:the|this|your))\b"
 )
+_LIMITED: Final = re.compile(
+    r"\W{0,4}(?:error: )?(?:(?:the|this|your) )?(?:maximum |max )?(?:number of )?(?:tool|function|model)?[ _-]?"
+    r"(?:calls?|usage|steps?|turns?|iterations?)[ _-](?:limit|budget)?[ _-]?(?:was |has been |is |already )?"
+    r"(?:reached|exceeded|exhausted|used up|hit)\b"
+    r"|\W{0,4}(?:(?:the|this|your) )?(?:tool|function|call)\b[^.\n:]{0,60}\bnot (?:been )?executed\b"
+    r"|\W{0,4}not executed\b"
+)
+"""How a harness answers in place of a tool since the run is at a limit."""
 _OUTAGES: Final = frozenset({FailureKind.AUTH, FailureKind.RATE, FailureKind.SERVICE, FailureKind.TIMEOUT})
 _UNEXPLAINED: Final = frozenset({FailureKind.SCHEMA, FailureKind.CODE, FailureKind.PARSE, FailureKind.OTHER})
 """Failures that wrong arguments may be the reason of."""
@@ -66,6 +74,8 @@ def declined(name: str, result: str) -> StepFailure | None:
     opening = result[:_DECLINES].lstrip().lower()
     if _DECLINED.match(opening):
         return StepFailure(FailureKind.POLICY, result)
+    if _LIMITED.match(opening):
+        return StepFailure(FailureKind.CALL_LIMIT, result)
     unknown = _UNKNOWN.match(opening.replace(name.lower(), _NAME)) if name else None
     return StepFailure(FailureKind.UNKNOWN_TOOL, result) if unknown else None
 
@@ -137,6 +147,10 @@ class _Case:
             return True
         return never_ran and bool(reason_of_refusal(self.call.arguments, parameters_of(self.call, self.run.tools)))
 
+    def is_limited(self) -> bool:
+        """The harness lets the run call nothing more."""
+        return self.call.executed is not True and _LIMITED.match(self.low) is not None
+
     def is_policy(self) -> bool:
         """A rule or a person did not allow it, or a tool that changes something answers that it did not."""
         failure = self.failure
@@ -151,6 +165,7 @@ class _Case:
 _KINDS: Final[tuple[tuple[FailureKind, Callable[[_Case], bool]], ...]] = (
     (FailureKind.UNKNOWN_TOOL, _Case.is_unknown),
     (FailureKind.MALFORMED, _Case.is_malformed),
+    (FailureKind.CALL_LIMIT, _Case.is_limited),
     (FailureKind.SCHEMA, _Case.breaks_schema),
     (FailureKind.POLICY, _Case.is_policy),
 )

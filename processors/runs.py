@@ -73,7 +73,8 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
     new = new_messages(run.turns)
     results = {m.tool_call_id: m.text for messages in new for m in messages if m.tool_call_id}
     finished = run.status != "unfinished"
-    last_call = max((i for i, t in enumerate(run.turns) if t.llm and not t.inner), default=-1)
+    # A turn is over once the model is called again; where its calls are not recorded, once something else is done.
+    last_call = max((i for i, t in enumerate(run.turns) if t.llm and not t.inner), default=len(run.turns) - 1)
     turns: list[Turn] = []
     for index, (spans, kind) in enumerate(zip(run.turns, kinds_of(run.turns, run.goal), strict=True)):
         over = finished or index < last_call

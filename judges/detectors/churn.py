@@ -1,25 +1,22 @@
-"""Asking the same again although it has been answered: identical calls and churned free-text queries."""
+"""Asking nearly the same again although it has been answered: churned free-text queries."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tracejury.judges.base import Context
-from tracejury.judges.facts import CallFacts, RunFacts, TurnFacts
+from tracejury.judges.facts import RunFacts, TurnFacts
 from tracejury.judges.names import Role
 from tracejury.judges.phrases import times
-from tracejury.judges.quoting import json_text, quote_call, quote_executed, values_of
+from tracejury.judges.quoting import quote_call, quote_executed, values_of
 from tracejury.judges.rule import Hit, rule
 from tracejury.schemas.normalized import Json
-from tracejury.schemas.trajectory import ToolCall, TurnKind
+from tracejury.schemas.trajectory import ToolCall
 
 CHURNED: Final = 2
 """Similar free-text queries under one plan that count as churning."""
-
-SAME_CALLS: Final = 3
-"""Identical successful calls in a row, with identical results, that are a waste."""
 
 ALIKE: Final = 0.3
 """Share of words that two queries have in common (Jaccard) from which they are alike."""
@@ -101,71 +98,6 @@ def _churn_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
             yield Hit(span.span_id, quote_executed(span, query.call), text, tool_span_id=span.span_id)
 
 
-def _same_calls(facts: RunFacts) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
-    """Calls of one tool with the same arguments and the same result, at least SAME_CALLS of them in a row."""
-    acts = [t for t in facts.turns if t.turn.kind is TurnKind.ACT]  # also where the model's call has no span
-    calls = [(t, c) for t in acts for c in t.calls if c.role is Role.ACCESS and c.ran]
-    # Most runs have no such row, so that what changes need not be known.
-    if any(_rows(calls, frozenset())):
-        yield from _rows(calls, _changing(acts))
-
-
-def _rows(
-    calls: Iterable[tuple[TurnFacts, CallFacts]], changing: Collection[str]
-) -> Iterator[list[tuple[TurnFacts, CallFacts]]]:
-    """See `_same_calls`; but for calls that are `changing`."""
-    current: list[tuple[TurnFacts, CallFacts]] = []
-    for turn, call in calls:
-        if current and not _same(current[-1][1].call, call.call):
-            if len(current) >= SAME_CALLS:
-                yield current
-            current = []
-        if call.failure is None and not (changing and _key(call) in changing):
-            current.append((turn, call))
-    if len(current) >= SAME_CALLS:
-        yield current
-
-
-def _changing(acts: Iterable[TurnFacts]) -> set[str]:
-    """Calls that bring something else at another time: asking for them again is waiting."""
-    results: dict[str, str | None] = {}
-    changing: set[str] = set()
-    for call in (c for t in acts for c in t.calls if c.ran):
-        key, result = _key(call), call.call.result
-        if results.setdefault(key, result) != result:
-            changing.add(key)
-    return changing
-
-
-def _key(call: CallFacts) -> str:
-    return f"{call.call.name}\n{json_text(call.call.arguments)}"
-
-
-def _same(one: ToolCall, other: ToolCall) -> bool:
-    if one.name != other.name or one.result != other.result or one.arguments != other.arguments:
-        return False
-    # Without recorded arguments, equal names say nothing.
-    known = one.arguments not in (None, "") and one.result is not None
-    return known and not any(word in one.name.lower() for word in _WAITING)
-
-
-_WAITING: Final = ("status", "wait", "poll", "check", "sleep", "progress")
-"""Tools that are asked again until something changes."""
-
-
-def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    for run in _same_calls(facts):
-        turn, call = run[-1]
-        span = call.call.span
-        text = f"{call.call.name} is called {times(len(run))} with the same arguments and brings the same each time."
-        if turn.span_id:
-            also = tuple(dict.fromkeys(before.span_id for before, _ in run if before.span_id not in ("", turn.span_id)))
-            shown = span.span_id if span else ""
-            yield Hit(turn.span_id, quote_call(turn.turn, call.call), text, tool_span_id=shown, also_at=also)
-        elif span is not None:  # the model's calls have no spans
-            yield Hit(span.span_id, quote_executed(span, call.call), text, tool_span_id=span.span_id)
-
-
 RULES: Final = (
     rule(
         "query-churn",
@@ -186,16 +118,5 @@ RULES: Final = (
         version=3,
         title="Nearly the same query again",
         scope="run",
-    ),
-    rule(
-        "identical-call",
-        "Resource Abuse",
-        "EE",
-        "MEDIUM",
-        _identical,
-        confidence=0.6,
-        title="Same call again with the same result",
-        scope="run",
-        version=3,
     ),
 )

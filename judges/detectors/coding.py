@@ -44,9 +44,9 @@ def _step(turn: TurnFacts) -> tuple[str, str]:
 
 def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turns in same_steps(facts):
-        last = turns[-1]
+        last = turns[SAME_STEPS - 1]  # so that it stays where it is while the row goes on
         text = f"The same code is run {times(len(turns))} in a row, with the same outcome each time."
-        also = tuple(t.span_id for t in turns[:-1])
+        also = tuple(t.span_id for t in turns if t is not last)
         yield Hit(last.span_id, quote(last.text, max(0, last.text.find(last.code))), text, also_at=also)
 
 

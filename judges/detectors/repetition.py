@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from tracejury.judges.base import Context
@@ -13,7 +12,6 @@ from tracejury.judges.names import code_argument
 from tracejury.judges.phrases import ordinal, times
 from tracejury.judges.quoting import quote
 from tracejury.judges.rule import Hit, rule
-from tracejury.schemas.normalized import Json
 
 from .failures import made_hit, read_hit, tool_evidence
 
@@ -49,24 +47,6 @@ def _repeated(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turns in facts.once(failure_runs):
         text = f"This is the {ordinal(len(turns))} failed call of {_tool(turns[-1])} in a row."
         yield made_hit(facts, turns[-1], text)
-
-
-def _identical(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    """The same call, with the same arguments, fails at least SAME_FAILURES times in a row."""
-    for turns in facts.once(failure_runs):
-        same = [t for t in turns if _arguments(t) == _arguments(turns[-1])]
-        if len(same) >= SAME_FAILURES and same == turns[-len(same) :] and _arguments(turns[-1]):
-            row = f"{times(len(same))} in a row"
-            text = f"{_tool(turns[-1])} is called {row} with the same arguments and fails each time."
-            yield replace(made_hit(facts, turns[-1], text), also_at=tuple(t.span_id for t in same[:-1]))
-
-
-SAME_FAILURES: Final = 3
-"""Identical failing calls in a row that are a waste: a second attempt may be worth it."""
-
-
-def _arguments(turn: TurnFacts) -> Json:
-    return turn.failed_call.arguments if turn.failed_call else None
 
 
 def _repeated_read(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -106,17 +86,6 @@ RULES: Final = (
         _repeated,
         of_failure=True,
         title="Failing tool called again and again",
-        scope="run",
-    ),
-    rule(
-        "identical-failure",
-        "Resource Abuse",
-        "EE TC",
-        "MEDIUM",
-        _identical,
-        confidence=0.5,
-        of_failure=True,
-        title="Same failing call again and again",
         scope="run",
     ),
     rule(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from coding_traces import GREP, coding
@@ -103,6 +104,23 @@ def churning(*queries: str) -> Trace:
     """An agent that searches for these things, one a turn, with a result of its own each."""
     turns = [Said(f"a{i}", "Searching.", [asked(q, f"t{i}", f"page {i}")]) for i, q in enumerate(queries)]
     return trace(run("r1", *turns, final("z1", "1937.", "1937", "It was 1937."), tools=[SEARCH]))
+
+
+def in_turn(times: int) -> Trace:
+    """Two calls in turn, each round with the same arguments and results."""
+    rounds = (
+        [
+            Said(f"a{n}", "Looking.", [Did("search", {"q": "flavours"}, "three pages", None, f"t{n}")]),
+            Said(f"b{n}", "Opening.", [Did("open_page", {"page": 1}, "the first page", None, f"u{n}")]),
+        ]
+        for n in range(times)
+    )
+    return trace(run("r1", *chain.from_iterable(rounds), Said("z", "There are three.")))
+
+
+def turned_down() -> Did:
+    """A call that a harness does not carry out, since a limit is reached."""
+    return Did("search", {"q": "flavours"}, "Tool call limit reached. Do not call it again.", executed=None)
 
 
 def same_calls(times: int) -> Trace:
@@ -234,6 +252,8 @@ FAULTY: Final[Mapping[str, Trace]] = {
     "query-churn": churning("oldest flavour in the graveyard", "oldest flavour graveyard list"),
     "query-churn-at-tool": churning("oldest flavour in the graveyard", "oldest flavour graveyard list"),
     "identical-call": same_calls(3),
+    "identical-cycle": in_turn(3),
+    "call-limit": trace(run("r1", *(Said(f"a{n}", "", [turned_down()]) for n in range(3)), Said("z", "Sorry."))),
     "same-plan-again": replanned(LONG_PLAN, LONG_PLAN),
     "plan-relies-on-failed-tool": replanned(LOOK_UP_PLAN, "1. Try web_search once more.\n2. Answer."),
     "approach-switch": planned(

@@ -77,13 +77,13 @@ def test_the_first_announcement_and_those_after_it_differ(times: int, first: lis
     assert at("intent-without-call-again", announcing(times)) == again
 
 
-@pytest.mark.parametrize(("times", "spans"), [(2, []), (3, ["a2"]), (4, ["a3"])])
+@pytest.mark.parametrize(("times", "spans"), [(2, []), (3, ["a2"]), (4, ["a2"])])
 def test_three_equal_calls_with_equal_results_are_a_waste(times: int, spans: list[str]) -> None:
-    """Twice may be care; the third time brings nothing. The calls before the last are its repeats."""
+    """Twice may be care; the third time brings nothing. The other calls are its repeats."""
     whole = same_calls(times)
     found = list(RULES["identical-call"].detect(whole, Context(whole)))
     assert [draft.span_id for draft in found] == spans
-    assert [draft.also_at for draft in found] == [tuple(f"a{n}" for n in range(times - 1))][: len(found)]
+    assert [draft.also_at for draft in found] == [tuple(f"a{n}" for n in range(times) if n != 2)][: len(found)]
 
 
 def test_equal_calls_are_a_waste_where_the_model_has_no_spans() -> None:
@@ -369,13 +369,13 @@ def test_values_are_checked_against_the_types_of_the_schema(arguments: Json, nam
     assert mistyped(arguments, None) == ""
 
 
-@pytest.mark.parametrize(("times", "spans"), [(2, []), (3, ["a2"]), (4, ["a3"])])
+@pytest.mark.parametrize(("times", "spans"), [(2, []), (3, ["a2"]), (4, ["a2"])])
 def test_three_equal_failing_calls_are_a_waste(times: int, spans: list[str]) -> None:
     """Two may be hope; the arguments must be the same."""
     assert at("identical-failure", failing("ValueError: no", times)) == spans
 
 
-@pytest.mark.parametrize(("times", "spans"), [(2, []), (3, ["a2"]), (5, ["a4"])])
+@pytest.mark.parametrize(("times", "spans"), [(2, []), (3, ["a2"]), (5, ["a2"])])
 def test_three_equal_steps_are_a_waste(times: int, spans: list[str]) -> None:
     """The same code with the same outcome; another outcome is progress."""
     assert at("identical-step", coding(*[(GREP, "")] * times, ("ls", ""))) == spans
