@@ -1,15 +1,19 @@
-"""Owned spans by run and turn: all that an agent run is built from."""
+"""Owned spans by run and turn: all that an agent run is built from.
+
+Frameworks send the whole history with every call, and limits drop the oldest attributes first; so what is missing at
+the beginning stands in the call before, up to the message with which this one goes on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
-from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
 
 from .logged_arguments import add_logged_arguments
-from .message_history import complete_histories
 from .ownership import Ownership
 from .run_names import name_of
 from .run_spans import RunSpans, SubRunStart, TurnSpans
@@ -18,6 +22,8 @@ from .task import goal_from_span
 from .turns import group_turns
 
 _REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
+
+_LEAST_TEXT: Final = 4  # characters of a message by which two histories are laid side by side
 
 
 def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
@@ -103,3 +109,40 @@ def _status(
     if spans[-1].raw.pending:
         return "unfinished"
     return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
+
+
+def complete_histories(turns: Iterable[TurnSpans]) -> None:
+    """Give each call of a run (in order of time) what its span lost of its input, where the call before has it."""
+    before: NormalizedSpan | None = None
+    for turn in turns:
+        llm = turn.llm
+        if llm is None or turn.inner:
+            continue
+        if llm.oldest_missing and before is not None:
+            llm = turn.llm = _completed(llm, before.input_messages + before.output_messages)
+        before = llm
+
+
+def _completed(llm: NormalizedSpan, before: Sequence[Message]) -> NormalizedSpan:
+    """The first message that is left may itself have lost a part, so it is the second that is looked for."""
+    left = llm.input_messages
+    for skipped in (0, 1):
+        if len(left) <= skipped:
+            break
+        at = _place(left[skipped], before)
+        if at >= skipped:
+            return replace(llm, input_messages=(*before[:at], *left[skipped:]))
+    return llm
+
+
+def _place(message: Message, history: Sequence[Message]) -> int:
+    """Last index of `message` in `history`, -1 for none, or if it is too short to be identified."""
+    if len(message.text) < _LEAST_TEXT and not message.tool_requests:
+        return -1
+    alike = (i for i in range(len(history) - 1, -1, -1) if _same(history[i], message))
+    return next(alike, -1)
+
+
+def _same(one: Message, other: Message) -> bool:
+    ids = [r.call_id for r in one.tool_requests] == [r.call_id for r in other.tool_requests]
+    return one.role == other.role and one.text == other.text and one.tool_call_id == other.tool_call_id and ids

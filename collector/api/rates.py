@@ -1,4 +1,4 @@
-"""The endpoints of error rates."""
+"""The endpoints of error rates, and rates as their models."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query, Response
 
-from tracejury.collector.queries.present_rates import present_comparison, present_rates
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.filters import RATE_FILTERS
-from tracejury.schemas.rates import RateAnswer, RateQuery
-from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
+from tracejury.schemas.rates import RateAnswer, RateComparison, RateQuery
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.rates import RateRowJson, RatesComparisonJson, RatesJson
 
 from .answers import documented, json_answer
 from .params_rates import CompareParams, RatesParams, said_once
+
+Unknown = Callable[[RateQuery, RateAnswer], Mapping[str, Sequence[str]]]
+"""The unknown names that a query filters by, with known ones, where that is why its answer has no errors."""
 
 
 def add_rates(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
@@ -40,3 +43,27 @@ def add_rates(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> N
         """Whether these rates differ from those of another time, version or service."""
         to, query = params.queries(clock())
         return json_answer(present_comparison(query, to, reader.rates.compare(to, query), unknown))
+
+
+def present_rates(query: RateQuery, answer: RateAnswer, unknown: Unknown) -> RatesJson:
+    """The answer to a query."""
+    return fill(
+        RatesJson,
+        answer,
+        unit=query.unit,
+        by=query.by,
+        simulated=query.simulated,
+        since=query.since,
+        until=query.until,
+        step_seconds=query.step / 1e9 if query.step else None,
+        items=[fill(RateRowJson, row.rate, key=row.key, at=row.at) for row in answer.rows],
+        unjudged=answer.unjudged.counts,
+        unknown=unknown(query, answer),
+    )
+
+
+def present_comparison(query: RateQuery, to: RateQuery, found: RateComparison, unknown: Unknown) -> RatesComparisonJson:
+    """How `query`, the second of what was compared, differs from `to`."""
+    return fill(
+        RatesComparisonJson, found, rates=present_rates(query, found.b, unknown), to=present_rates(to, found.a, unknown)
+    )

@@ -23,9 +23,8 @@ from tracejury.collector.cli.options import (
 from tracejury.schemas.filters import LABEL_FILTERS, named
 from tracejury.schemas.text.counting import counted
 
-from .labels_delete import delete_labels
 from .labels_import import import_labels
-from .labels_say import add, review, score, take_back
+from .labels_say import add, delete_labels, review, score, take_back
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
