@@ -5,7 +5,7 @@ Keys are only ever added. Ids that there are not are null, never ""; times are I
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
@@ -33,6 +33,20 @@ OptionalText = Annotated[str | None, BeforeValidator(_text_or_none)]
 """Text that is null instead of ""."""
 Time = Annotated[str | None, BeforeValidator(_iso_or_none)]
 """A point in time as ISO 8601, also given in unix nanos; null where it is unknown."""
+
+
+Item = TypeVar("Item", bound=WireModel)
+
+
+class Page(WireModel, Generic[Item]):
+    """A page of a list; `next` goes into `cursor`, null on the last page.
+
+    `unknown`, where nothing was found: filters whose value is in no stored data, with known values, the nearest first.
+    """
+
+    items: list[Item]
+    next: str | None
+    unknown: dict[str, list[str]]
 
 
 def fill(model: type[Model], source: object, **fields: object) -> Model:

@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from tracejury.collector.cli.options import format_option, show_rows, url_option
+from tracejury.collector.cli.options import api_options, show_rows
 
 if TYPE_CHECKING:
     from tracejury.collector.api.client import ApiClient
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 @click.option("--set", "given", type=click.File("rb"), metavar="FILE", help="Use this text instead (-: stdin).")
 @click.option("--clear", is_flag=True, help="Use the derived one again.")
 @click.option("--history", is_flag=True, help="List all versions.")
-@format_option
-@url_option
+@api_options
 def architecture_command(
     *, service: str | None, given: IO[bytes] | None, clear: bool, history: bool, style: str, url: str
 ) -> None:

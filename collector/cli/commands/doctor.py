@@ -5,15 +5,14 @@ from __future__ import annotations
 import click
 
 from tracejury.collector.cli.failures import EXIT_ERROR
-from tracejury.collector.cli.options import format_option, url_option
+from tracejury.collector.cli.options import api_options
 
 
 @click.command("doctor")
 @click.option("--trace", default="", metavar="ID", help="Examine this trace.")
 @click.option("--service", default="", metavar="NAME", help="Examine the latest traces of this service.")
 @click.option("--fail-on-gaps", is_flag=True, help=f"Exit with {EXIT_ERROR} if there is a gap (LOW ones are remarks).")
-@format_option
-@url_option
+@api_options
 @click.pass_context
 def doctor_command(
     ctx: click.Context, /, *, trace: str, service: str, fail_on_gaps: bool, style: str, url: str

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import format_option, url_option
+from tracejury.collector.cli.options import api_options
 
 
 @click.command("explain")
 @click.argument("term", nargs=-1)
 @click.option("--service", default="", help="Also the record and the settings of a detector there.")
-@format_option
-@url_option
+@api_options
 def explain_command(*, term: tuple[str, ...], service: str, style: str, url: str) -> None:
     """Say what a judge, detector, dimension, category or figure means; without TERM: list all of them.
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tracejury.collector.cli.labels_options import as_option
-from tracejury.collector.cli.options import Decorator, Moment, format_option, show_rows, url_option
+from tracejury.collector.cli.options import Decorator, Moment, api_options, show_rows
 from tracejury.schemas.annotations import Opinion
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.text.counting import counted
@@ -32,8 +32,7 @@ why_option: Decorator = click.option("--why", default="", metavar="TEXT", help="
 @click.option("--quote", "evidence", default="", metavar="TEXT", help="The evidence.")
 @why_option
 @as_option
-@format_option
-@url_option
+@api_options
 def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **given: str | None) -> None:
     """Say what you think of FINDING (the id of an error or a finding), or, with --missed, of an error at a span.
 
@@ -55,8 +54,7 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
 @click.command("withdraw")
 @click.argument("ids", nargs=-1, required=True, metavar="ANNOTATION...")
 @click.option("--trace", default="", metavar="ID", help="Where annotations of several traces have that id.")
-@format_option
-@url_option
+@api_options
 def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None:
     """Take annotations back: they are kept, and count nowhere."""
     from tracejury.collector.api.client import ApiClient
@@ -74,8 +72,7 @@ def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None
 @why_option
 @click.option("--withdraw", "withdrawn", is_flag=True, help="Take the scores of these dimensions back.")
 @as_option
-@format_option
-@url_option
+@api_options
 def score(
     *, trace: str, scores: tuple[str, ...], run: str, why: str, withdrawn: bool, annotator: str, style: str, url: str
 ) -> None:
@@ -102,8 +99,7 @@ def score(
 @click.option("--until", type=Moment(), default="", help="Likewise.")
 @click.option("--withdraw", "withdrawn", is_flag=True, help="Take it back.")
 @as_option
-@format_option
-@url_option
+@api_options
 def review(
     *, trace: str, run: str, drawn: bool, withdrawn: bool, annotator: str, style: str, url: str, **times: str
 ) -> None:
@@ -144,8 +140,7 @@ def _score(text: str, *, withdrawn: bool) -> dict[str, Any]:
 @click.option("--run", metavar="ID", help="Of this agent run.")
 @click.option("--by", "annotator", metavar="NAME", help="Of this annotator.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@format_option
-@url_option
+@api_options
 def delete_labels(*, ids: tuple[str, ...], yes: bool, style: str, url: str, **given: str | None) -> None:
     """Delete annotations by their ids, or all labels of a trace or an annotator, for good: with them goes their text.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import filter_options, format_option, simulated_option, since_option, url_option
+from tracejury.collector.cli.options import api_options, filter_options, simulated_option, since_option
 from tracejury.schemas.filters import MEASURE_FILTERS
 
 
@@ -28,8 +28,7 @@ from tracejury.schemas.filters import MEASURE_FILTERS
     metavar="previous|version=X|service=X|FROM..UNTIL",
     help="Show how these measures differ from those.",
 )
-@format_option
-@url_option
+@api_options
 def measures_command(*, simulated: bool, pooled: bool, limit: int, style: str, url: str, **given: str | None) -> None:
     """Show the measures that packs give sessions, with 95% intervals.
 

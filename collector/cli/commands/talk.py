@@ -11,7 +11,7 @@ import click
 
 from tracejury.collector.cli.failures import EXIT_ERROR
 from tracejury.collector.cli.interrupts import heed_ctrl_c
-from tracejury.collector.cli.options import format_option, url_option
+from tracejury.collector.cli.options import api_options
 from tracejury.schemas.errors import ConfigError, TracejuryError
 from tracejury.schemas.text.counting import counted
 
@@ -65,8 +65,7 @@ class _Talk(click.Command):
     "--service", default="tracejury-talk", show_default=True, envvar="OTEL_SERVICE_NAME", metavar="NAME",
     help="The service whose sessions they are.",
 )  # fmt: skip
-@format_option
-@url_option
+@api_options
 @click.pass_context
 def talk_command(
     ctx: click.Context,
