@@ -110,23 +110,27 @@ def spoken(p_value: float) -> str:
 
 def chart(rows: Sequence[RateRow], window: Window, unit: Unit) -> Mapping[str, Any]:
     """The share over time with its interval; a step in which nothing was judged is a gap."""
-    step = window.step
-    shown = {row.at // step * step: row for row in rows}
-    times = range(window.since // step * step, window.until, step)
-    estimates = [_share(shown.get(at)) for at in times]
+    shown = {row.at // window.step * window.step: row for row in rows}
+    at_steps = {at: shown.get(at) for at in window.steps}
+    marks = [_counts(row, unit) for row in at_steps.values()]
+    links = [step_link(at, window) if row else "" for at, row in at_steps.items()]
+    return series("Error rate", window, [_share(row) for row in at_steps.values()], marks) | {"links": links}
+
+
+def series(name: str, window: Window, estimates: Sequence[Estimate | None], marks: Sequence[str]) -> dict[str, Any]:
+    """A chart of shares, one a step of the window; None leaves a gap."""
     return {
-        "times": [at // SECOND for at in times],
+        "times": [at // SECOND for at in window.steps],
         "percent": True,
         "series": [
             {
-                "name": "Error rate",
+                "name": name,
                 "values": [e and e.value for e in estimates],
                 "low": [e and e.low for e in estimates],
                 "high": [e and e.high for e in estimates],
-                "marks": [_counts(shown.get(at), unit) for at in times],
+                "marks": marks,
             }
         ],
-        "links": [step_link(at, window) if at in shown else "" for at in times],
     }
 
 

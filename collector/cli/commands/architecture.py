@@ -58,14 +58,10 @@ def _list(client: ApiClient, service: str | None, style: str) -> None:
 
 
 def _one(client: ApiClient, service: str, text: str | None, style: str) -> None:
-    from tracejury.collector.cli import output
     from tracejury.collector.cli.render.ledger import architecture_text, architectures_table
 
     row = client.architecture(service) if text is None else client.edit_architecture(service, text)
-    if style == "json":
-        output.show_json(row)
-    else:
-        output.show(architecture_text(row) if text is None else architectures_table([row]))
+    show_rows(row, architecture_text if text is None else lambda edited: architectures_table([edited]), style)
 
 
 def _clear(client: ApiClient, service: str, style: str) -> None:

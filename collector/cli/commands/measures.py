@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import api_options, filter_options, simulated_option, since_option
+from tracejury.collector.cli.options import api_options, filter_options, show_rows, simulated_option, since_option
 from tracejury.schemas.filters import MEASURE_FILTERS
 
 
@@ -35,7 +35,6 @@ def measures_command(*, simulated: bool, pooled: bool, limit: int, style: str, u
     Without --since: of the last seven days. Did the deploy make it worse? --version 2.1 --compare-to version=2.0
     """
     from tracejury.collector.api.client import ApiClient
-    from tracejury.collector.cli import output
     from tracejury.collector.cli.render.measures import measures_table
 
     filters = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
@@ -45,7 +44,4 @@ def measures_command(*, simulated: bool, pooled: bool, limit: int, style: str, u
         filters["simulated"] = "true"
     with ApiClient(url) as client:
         found = client.measures(filters)
-    if style == "json":
-        output.show_json(found)
-    else:
-        output.show(measures_table(found))
+    show_rows(found, measures_table, style)

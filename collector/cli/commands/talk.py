@@ -110,10 +110,7 @@ def talk_command(
         output.note(f"interrupted: {counted(len(sessions) - len(played), 'session')} not begun")
     else:
         played = _with_arrival(played, url)
-    if style == "json":
-        output.show_json([asdict(one) for one in played])
-    else:
-        output.show(talk_summary(played))
+    output.show_report(style, played, lambda all_played: list(map(asdict, all_played)), talk_summary)
     if interrupted or any(one.failure for one in played):
         ctx.exit(EXIT_ERROR)
 

@@ -41,7 +41,7 @@ class LiteLlmClient:
         if not config.on:
             raise ConfigError("judges.model: no model is named")
         self.missing_keys = ""
-        self._config = config
+        self._config, self.model = config, config.model
         self._chain = config.chain
         self._library = library
         self._secrets = secret_values(m.api_key_env for m in self._chain)
@@ -52,11 +52,6 @@ class LiteLlmClient:
         self._known: dict[int, tuple[Price | None, int, bool]] = {}
         self._forms: Sequence[Form] = FORMS if config.structured == "auto" else (config.structured,)
         self._proven = config.structured != "auto"
-
-    @property
-    def model(self) -> str:
-        """The model's name as configured."""
-        return self._config.model
 
     @property
     def price(self) -> Price | None:

@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.pending_traces import DERIVED, JUDGED
-from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, TenantRows
 from tracejury.schemas.queries.listing import Facets, Sort, WorstError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from tracejury.schemas.taxonomy import Severity
@@ -44,11 +43,8 @@ _SHOWN: Final = (
 FoundErrors = tuple[Mapping[Severity, int], WorstError | None]
 
 
-class TraceLists:
+class TraceLists(TenantRows):
     """Traces of one tenant as people list them. Methods raise RetryableError, StoreError."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._scope = Scope(store, tenant)
 
     def find(self, query: TraceQuery) -> list[TraceRow]:
         """Up to `query.limit` traces in the asked order, with their errors counted by severity."""
