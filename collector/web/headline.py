@@ -112,9 +112,11 @@ def chart(rows: Sequence[RateRow], window: Window, unit: Unit) -> Mapping[str, A
     """The share over time with its interval; a step in which nothing was judged is a gap."""
     shown = {row.at // window.step * window.step: row for row in rows}
     at_steps = {at: shown.get(at) for at in window.steps}
-    marks = [_counts(row, unit) for row in at_steps.values()]
+    marks = [f"{row.rate.hits} of {counted(row.rate.judged, unit)}" if row else "" for row in at_steps.values()]
     links = [step_link(at, window) if row else "" for at, row in at_steps.items()]
-    return series("Error rate", window, [_share(row) for row in at_steps.values()], marks) | {"links": links}
+    return series("Error rate", window, [row.rate.share if row else None for row in at_steps.values()], marks) | {
+        "links": links
+    }
 
 
 def series(name: str, window: Window, estimates: Sequence[Estimate | None], marks: Sequence[str]) -> dict[str, Any]:
@@ -138,11 +140,3 @@ def step_link(at: int, window: Window) -> str:
     """The failing traces of one step."""
     whole = Window(at, at + window.step, "", window.service)
     return whole.link("/traces", severity="LOW", from_=field_time(whole.since), to=field_time(whole.until))
-
-
-def _share(row: RateRow | None) -> Estimate | None:
-    return row.rate.share if row else None
-
-
-def _counts(row: RateRow | None, unit: Unit) -> str:
-    return f"{row.rate.hits} of {counted(row.rate.judged, unit)}" if row else ""

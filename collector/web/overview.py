@@ -57,7 +57,8 @@ def add_overview(app: FastAPI, site: Site) -> None:
             more=MORE,
             unit=query.unit,
             simulated=query.simulated,
-            uncalibrated=answer.uncalibrated if _any_review(site) else "",
+            # Without reviews a missing calibration needs no explanation.
+            uncalibrated=answer.uncalibrated if site.reader.labels.reviews(LabelQuery(1)) else "",
         )
 
     @page(app, "/overview/by/{by}")
@@ -155,11 +156,6 @@ def asked(request: Request, window: Window) -> RateQuery:
         service=window.service,
         simulated=simulated(request),
     )
-
-
-def _any_review(site: Site) -> bool:
-    """Whether there are reviews: without any, a missing calibration needs no explanation."""
-    return bool(site.reader.labels.reviews(LabelQuery(1)))
 
 
 def _any_trace(site: Site) -> bool:
