@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from opentelemetry.exporter.prometheus import PrometheusMetricReader
-from opentelemetry.metrics import CallbackOptions, Observation
+from opentelemetry.metrics import CallbackOptions, Histogram, Observation
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.resources import Resource
 from prometheus_client import CollectorRegistry, Metric, generate_latest
@@ -33,6 +33,12 @@ class Telemetry:
         resource = Resource.create({"service.name": "tracejury", "service.version": version})
         self._provider = MeterProvider(metric_readers=[reader], resource=resource, shutdown_on_exit=False)
         self.meter = self._provider.get_meter("tracejury", version)
+
+    def durations(self, name: str, description: str) -> Histogram:
+        """A histogram of seconds."""
+        return self.meter.create_histogram(
+            name, unit="s", description=description, explicit_bucket_boundaries_advisory=SECONDS
+        )
 
     def gauge(self, name: str, description: str, read: Callable[[], float], unit: str = "1") -> None:
         """Add a gauge that is read at each collection."""

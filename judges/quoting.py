@@ -143,7 +143,7 @@ def _quote_arguments(texts: tuple[str, ...], call: ToolCall) -> str:
                 best = best or form
         if best:
             break
-    return _cut_arguments(best)
+    return quote(best) if len(best) > QUOTE else best.strip()
 
 
 def argument_forms(arguments: Json) -> Iterator[str]:
@@ -172,7 +172,3 @@ def _with_name(text: str, at: int, form: str, name: str) -> str:
 
 
 _OBJECTS: Final = json.JSONDecoder()
-
-
-def _cut_arguments(form: str) -> str:
-    return quote(form) if len(form) > QUOTE else form.strip()

@@ -1,15 +1,25 @@
-"""Owned spans by run and turn: all that an agent run is built from."""
+"""Owned spans by run and turn: all that an agent run is built from.
+
+Frameworks send the whole history with every call, and limits drop the oldest attributes first; so what is missing at
+the beginning stands in the call before, up to the message with which this one goes on.
+
+Where content was not to be captured, a program's own log lines may tell the arguments of its calls. A line counts where
+it names the tool, ends with its arguments as one JSON object (`Calling search function with args: {"query": "Elbe"}`)
+and was written in the tool's span or one around it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
-from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
 
-from .logged_arguments import add_logged_arguments
-from .message_history import complete_histories
+from .normalize.values import parse_object
 from .ownership import Ownership
 from .run_names import name_of
 from .run_spans import RunSpans, SubRunStart, TurnSpans
@@ -18,6 +28,13 @@ from .task import goal_from_span
 from .turns import group_turns
 
 _REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
+
+_LEAST_TEXT: Final = 4  # characters of a message by which two histories are laid side by side
+
+
+_DEEPEST: Final = 3
+_LINE: Final = re.compile(r"([^{}\n]{1,200}?)\b(?:arg|args|arguments|kwargs|parameters)\W{1,4}(\{.*\})\s*", re.DOTALL)
+_WORD: Final = re.compile(r"[\w.-]+")
 
 
 def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
@@ -103,3 +120,75 @@ def _status(
     if spans[-1].raw.pending:
         return "unfinished"
     return "error" if any(s.is_error for s in spans) or (twin is not None and twin.is_error) else "ok"
+
+
+def complete_histories(turns: Iterable[TurnSpans]) -> None:
+    """Give each call of a run (in order of time) what its span lost of its input, where the call before has it."""
+    before: NormalizedSpan | None = None
+    for turn in turns:
+        llm = turn.llm
+        if llm is None or turn.inner:
+            continue
+        if llm.oldest_missing and before is not None:
+            llm = turn.llm = _completed(llm, before.input_messages + before.output_messages)
+        before = llm
+
+
+def _completed(llm: NormalizedSpan, before: Sequence[Message]) -> NormalizedSpan:
+    """The first message that is left may itself have lost a part, so it is the second that is looked for."""
+    left = llm.input_messages
+    for skipped in (0, 1):
+        if len(left) <= skipped:
+            break
+        at = _place(left[skipped], before)
+        if at >= skipped:
+            return replace(llm, input_messages=(*before[:at], *left[skipped:]))
+    return llm
+
+
+def _place(message: Message, history: Sequence[Message]) -> int:
+    """Last index of `message` in `history`, -1 for none, or if it is too short to be identified."""
+    if len(message.text) < _LEAST_TEXT and not message.tool_requests:
+        return -1
+    alike = (i for i in range(len(history) - 1, -1, -1) if _same(history[i], message))
+    return next(alike, -1)
+
+
+def _same(one: Message, other: Message) -> bool:
+    ids = [r.call_id for r in one.tool_requests] == [r.call_id for r in other.tool_requests]
+    return one.role == other.role and one.text == other.text and one.tool_call_id == other.tool_call_id and ids
+
+
+def add_logged_arguments(turns: Sequence[TurnSpans], tree: SpanTree) -> None:
+    """Give tool spans of a run (turns in order of time) the arguments that lines around them tell.
+
+    Only where as many lines name a tool as it has spans there: else it is not known which call a line is of.
+    """
+    lacking: defaultdict[tuple[str, str], list[tuple[TurnSpans, int]]] = defaultdict(list)
+    for turn in turns:
+        for at, call in enumerate(turn.calls):
+            if call.tool_arguments is None and (source := _logging_span(call, tree)):
+                lacking[source, call.tool_name].append((turn, at))
+    for (source, name), places in lacking.items():
+        found = list(_arguments_in(tree.spans[source], name))
+        if len(found) == len(places):
+            for (turn, at), arguments in zip(places, found, strict=True):
+                turn.calls[at] = replace(turn.calls[at], tool_arguments=arguments)
+
+
+def _logging_span(call: NormalizedSpan, tree: SpanTree) -> str:
+    """The nearest span, from the tool's own to its agent's, whose log lines tell arguments of that tool."""
+    for span_id in (call.raw.span_id, *islice(tree.ancestors(call.raw.span_id), _DEEPEST)):
+        span = tree.spans[span_id]
+        if span.log_text and next(_arguments_in(span, call.tool_name), None) is not None:
+            return span_id
+        if span.kind is Kind.AGENT:
+            break
+    return ""
+
+
+def _arguments_in(span: NormalizedSpan, tool: str) -> Iterator[Mapping[str, Any]]:
+    for line in span.log_text:
+        found = _LINE.fullmatch(line)
+        if found and tool in _WORD.findall(found[1]) and (arguments := parse_object(found[2])) is not None:
+            yield arguments

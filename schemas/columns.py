@@ -47,6 +47,16 @@ def array_column(name: str, attribute: str) -> StoredColumn:
     return StoredColumn(name, attribute, list, tuple)
 
 
+def plain_columns(*attributes: str, group: str = "") -> tuple[StoredColumn, ...]:
+    """Columns of attributes as they are, which bear their names: `trace_id` is TraceId, in a `group` Group.TraceId.
+
+    The tenant's alone is written small.
+    """
+    names = (attribute if attribute == "tenant" else attribute.title().replace("_", "") for attribute in attributes)
+    prefix = f"{group}." if group else ""
+    return tuple(StoredColumn(f"{prefix}{name}", attribute) for name, attribute in zip(names, attributes, strict=True))
+
+
 def select_list(names: Sequence[str]) -> str:
     """The columns as a SELECT list. DateTime64(9) would come back cut to micros: its nanos are read as a number."""
     return ", ".join(

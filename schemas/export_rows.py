@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from .columns import ColumnTable, StoredColumn, enum_column
+from .columns import ColumnTable, StoredColumn, enum_column, plain_columns
 
 
 class Passed(StrEnum):
@@ -36,13 +36,11 @@ class ExportProgress:
 
 _EXPORTS: Final = ColumnTable(
     ExportProgress,
-    StoredColumn("TraceId", "trace_id"),
-    StoredColumn("Seen", "seen"),
+    *plain_columns("trace_id", "seen"),
     enum_column("Outcome", "outcome", Passed),
     StoredColumn("Items.Id", "items", list),
     StoredColumn("Items.Digest", "items", lambda items: list(items.values())),
-    StoredColumn("At", "at"),
-    StoredColumn("ReceivedAt", "received_at"),
+    *plain_columns("at", "received_at"),
 )
 EXPORT_COLUMNS: Final = (*_EXPORTS.names, "tenant", "Backend")
 export_row = _EXPORTS.row

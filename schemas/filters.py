@@ -21,7 +21,7 @@ class Filter:
     `help` of the option; `description` of the parameter. `choices`: the values that there are, besides `default` where
     that is "" and not None; the option takes any case of them where `any_case`, and `option_choices` instead of them
     (empty: any text). `is_id`: lower case, without white space. `condition`: on rows, with the query's field as its
-    parameter.
+    parameter; without one, that `column` has the value, if there is such a column.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Filter:
     option_choices: tuple[str, ...] | None = None
     is_id: bool = False
     condition: str = ""
+    column: str = ""
 
     @property
     def target(self) -> str:
@@ -63,8 +64,8 @@ def conditions(filters: Iterable[Filter], query: Any) -> tuple[list[str], dict[s
     texts: list[str] = []
     values: dict[str, Any] = {}
     for one in filters:
-        if one.condition and (value := getattr(query, one.target)):
-            texts.append(one.condition)
+        if (one.condition or one.column) and (value := getattr(query, one.target)):
+            texts.append(one.condition or f"{one.column} = {{{one.target}:String}}")
             values[one.target] = str(value) if isinstance(value, str) else value
     return texts, values
 
@@ -82,22 +83,14 @@ OF_SERVICE: Final = (
 _OF_AGENT: Final = f"""(TraceId, AgentRunId) IN (
     SELECT TraceId, run.1 FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run
     WHERE {_TENANT} AND run.2 = {{agent:String}})"""
-_OF_TRACE: Final = "TraceId = {trace_id:String}"
-_OF_SPAN: Final = "SpanId = {span_id:String}"
-_OF_JUDGE: Final = "Judge = {judge:String}"
 _OF_CATEGORY: Final = "(Category = {category:String} OR concat(Taxonomy, '/', Category) = {category:String})"
 _ROLES: Final = ("manager", "sub-agent")
 _SEVERITIES: Final = "LOW|MEDIUM|HIGH"
 
 OF_TRACES: Final = (
-    Filter("service", "Only of this service.", condition="ServiceName = {service:String}"),
-    Filter(
-        "version",
-        "Only of this version of the service.",
-        "The service's version",
-        condition="Version = {version:String}",
-    ),
-    Filter("session", "Only of this session.", field="session_id", condition="SessionId = {session_id:String}"),
+    Filter("service", "Only of this service.", column="ServiceName"),
+    Filter("version", "Only of this version of the service.", "The service's version", column="Version"),
+    Filter("session", "Only of this session.", field="session_id", column="SessionId"),
     Filter(
         "tool",
         "Only with a call of this tool.",
@@ -107,19 +100,13 @@ OF_TRACES: Final = (
 )
 """Filters of a trace; of a session, those of its traces."""
 OF_RUNS: Final = (
-    Filter("agent", "Only with a run of this agent.", "The name of an agent", condition="name = {agent:String}"),
-    Filter(
-        "role",
-        "Only with a run of this role.",
-        choices=_ROLES,
-        metavar="manager|sub-agent",
-        condition="role = {role:String}",
-    ),
+    Filter("agent", "Only with a run of this agent.", "The name of an agent", column="name"),
+    Filter("role", "Only with a run of this role.", choices=_ROLES, metavar="manager|sub-agent", column="role"),
     Filter(
         "model",
         "Only with a run that this model answered.",
         "The model that answered most calls of an agent run",
-        condition="model = {model:String}",
+        column="model",
     ),
 )
 """Filters of one agent run of a trace."""
@@ -130,12 +117,7 @@ OF_ERRORS: Final = (
         "With an error of this category: its name, or taxonomy/name",
         condition=_OF_CATEGORY,
     ),
-    Filter(
-        "taxonomy",
-        "Only with an error in this taxonomy.",
-        "With an error in this taxonomy",
-        condition="Taxonomy = {taxonomy:String}",
-    ),
+    Filter("taxonomy", "Only with an error in this taxonomy.", "With an error in this taxonomy", column="Taxonomy"),
     Filter(
         "judge",
         "Only with an error that this detector or judge saw.",
@@ -152,13 +134,8 @@ OF_ERRORS: Final = (
     ),
 )
 """Filters of one error of a trace."""
-STATE: Final = Filter(
-    "state",
-    "Only in this state.",
-    choices=TraceState,
-    metavar="open|settled|failed|incomplete",
-    condition="State = {state:String}",
-)
+_STATES: Final = "open|settled|failed|incomplete"
+STATE: Final = Filter("state", "Only in this state.", choices=TraceState, metavar=_STATES, column="State")
 """Of a trace or a session."""
 
 TRACE_FILTERS: Final = named(
@@ -182,10 +159,10 @@ TRACE_FILTERS: Final = named(
 """Of lists of traces and sessions."""
 
 ERROR_FILTERS: Final = (
-    Filter("trace", "Only in this trace.", field="trace_id", metavar="ID", is_id=True, condition=_OF_TRACE),
+    Filter("trace", "Only in this trace.", field="trace_id", metavar="ID", is_id=True, column="TraceId"),
     Filter("service", "Only of this service.", condition=OF_SERVICE),
     Filter("agent", "Only in runs of this agent.", "The name of the agent whose run it is", condition=_OF_AGENT),
-    Filter("judge", "Only by this detector or judge.", "The name of the detector or judge", condition=_OF_JUDGE),
+    Filter("judge", "Only by this detector or judge.", "The name of the detector or judge", column="Judge"),
     Filter("category", 'Only of this category, e.g. "Formatting Errors".', condition=_OF_CATEGORY),
     Filter(
         "severity",
@@ -198,7 +175,7 @@ ERROR_FILTERS: Final = (
     ),
 )
 """Of lists of findings."""
-SPAN_FILTER: Final = Filter("span", "Only at this span.", field="span_id", metavar="ID", is_id=True, condition=_OF_SPAN)
+SPAN_FILTER: Final = Filter("span", "Only at this span.", field="span_id", metavar="ID", is_id=True, column="SpanId")
 
 EXPORT_FILTERS: Final = tuple(
     replace(one, help=text, description=described, default=None if one.name == "severity" else "")
@@ -218,19 +195,12 @@ EXPORT_FILTERS: Final = tuple(
 _JUDGED_OF_SERVICE: Final = f"({OF_SERVICE} OR TraceId = '' AND JSONExtractString(SubjectId, 1) = {{service:String}})"
 
 LEDGER_FILTERS: Final = (
-    Filter(
-        "trace",
-        "Only of this trace; says why it has no score.",
-        field="trace_id",
-        metavar="ID",
-        is_id=True,
-        condition=_OF_TRACE,
-    ),
+    replace(ERROR_FILTERS[0], help="Only of this trace; says why it has no score."),
     Filter(
         "judge",
         "Only of this judge (detectors: all detectors together).",
         "The name of the judge; detectors for all detectors together",
-        condition=_OF_JUDGE,
+        column="Judge",
     ),
     Filter("outcome", "Only what ended like this.", choices=Outcome, default=None),
     Filter("service", "Only of this service.", condition=_JUDGED_OF_SERVICE),
@@ -238,7 +208,7 @@ LEDGER_FILTERS: Final = (
 """Of the ledger of judges; `outcome` is asked of the last words only."""
 
 LABEL_FILTERS: Final = (
-    Filter("trace", "Only of this trace.", field="trace_id", metavar="ID", is_id=True, condition=_OF_TRACE),
+    replace(ERROR_FILTERS[0], help="Only of this trace."),
     Filter("run", "Only of this agent run.", "The id of the agent run", field="agent_run_id", metavar="ID"),
     Filter("annotator"),
     Filter("service", "Only of this service.", condition=OF_SERVICE),

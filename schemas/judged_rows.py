@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from .agent_errors import ErrorSummary
 from .checks import ItemAnswer
-from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column
+from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column, plain_columns
 from .findings import Finding, FindingState, Verification
 from .normalized import NormalizedSpan
 from .simulation import behaviour, is_simulated
@@ -47,31 +47,20 @@ def _dimensions(values: Iterable[str]) -> tuple[Dimension, ...]:
 
 _FINDINGS: Final = ColumnTable(
     Finding,
-    StoredColumn("tenant", "tenant"),
-    StoredColumn("TraceId", "trace_id"),
-    StoredColumn("SpanId", "span_id"),
-    StoredColumn("Id", "id"),
-    StoredColumn("Fingerprint", "fingerprint"),
+    *plain_columns("tenant", "trace_id", "span_id", "id", "fingerprint"),
     enum_column("State", "state", FindingState),
     StoredColumn("AgentRunId", "agent_run_id"),
     StoredColumn("Turn", "turn", _turn_number, _turn_or_none),
     StoredColumn("Judge", "judge"),
     StoredColumn("Dimensions", "dimensions", _values, _dimensions),
-    StoredColumn("Taxonomy", "taxonomy"),
-    StoredColumn("Category", "category"),
+    *plain_columns("taxonomy", "category"),
     enum_column("Severity", "severity", Severity),
-    StoredColumn("Confidence", "confidence"),
-    StoredColumn("Evidence", "evidence"),
-    StoredColumn("Explanation", "explanation"),
-    StoredColumn("ToolSpanId", "tool_span_id"),
-    StoredColumn("SeenBySpanId", "seen_by_span_id"),
+    *plain_columns("confidence", "evidence", "explanation", "tool_span_id", "seen_by_span_id"),
     array_column("AlsoAt", "also_at"),
     array_column("Linked", "linked"),
-    StoredColumn("FirstSeen", "first_seen"),
-    StoredColumn("Title", "title"),
+    *plain_columns("first_seen", "title"),
     enum_column("Verification", "verification", Verification),
-    StoredColumn("VerifiedBy", "verified_by"),
-    StoredColumn("VerificationReason", "verification_reason"),
+    *plain_columns("verified_by", "verification_reason"),
 )
 FINDING_COLUMNS: Final = (*_FINDINGS.names, "JudgedBy", "JudgeVersion", *_STAMPS, "ErrorId")
 FINDING_SELECT: Final = _FINDINGS.select
@@ -79,34 +68,22 @@ finding_from_row = _FINDINGS.read
 
 _ERRORS: Final = ColumnTable(
     ErrorSummary,
-    StoredColumn("tenant", "tenant"),
-    StoredColumn("TraceId", "trace_id"),
-    StoredColumn("SpanId", "span_id"),
-    StoredColumn("Id", "id"),
+    *plain_columns("tenant", "trace_id", "span_id", "id"),
     enum_column("State", "state", FindingState),
-    StoredColumn("Cause", "cause"),
-    StoredColumn("Title", "title"),
-    StoredColumn("AgentRunId", "agent_run_id"),
+    *plain_columns("cause", "title", "agent_run_id"),
     StoredColumn("Turn", "turn", _turn_number, _turn_or_none),
     StoredColumn("Judge", "judge"),
     array_column("Judges", "judges"),
     StoredColumn("Dimensions", "dimensions", _values, _dimensions),
-    StoredColumn("Taxonomy", "taxonomy"),
-    StoredColumn("Category", "category"),
-    StoredColumn("Confidence", "confidence"),
+    *plain_columns("taxonomy", "category", "confidence"),
     StoredColumn("MediumConfidence", "medium"),
     StoredColumn("HighConfidence", "high"),
-    StoredColumn("Evidence", "evidence"),
-    StoredColumn("Explanation", "explanation"),
-    StoredColumn("ShownAt", "shown_at"),
-    StoredColumn("ReadAt", "read_at"),
+    *plain_columns("evidence", "explanation", "shown_at", "read_at"),
     array_column("RepeatedAt", "repeated_at"),
     array_column("FindingIds", "findings"),
-    StoredColumn("FirstSeen", "first_seen"),
-    StoredColumn("Decided", "decided"),
+    *plain_columns("first_seen", "decided"),
     enum_column("Verification", "verification", Verification),
-    StoredColumn("VerifiedBy", "verified_by"),
-    StoredColumn("VerificationReason", "verification_reason"),
+    *plain_columns("verified_by", "verification_reason"),
 )
 ERROR_COLUMNS: Final = (*_ERRORS.names, "Whole", "Removed", "FoldedAt", "ReceivedAt")
 ERROR_SELECT: Final = _ERRORS.select
@@ -120,18 +97,13 @@ _JUDGEMENTS: Final = ColumnTable(
     StoredColumn("TraceId", "subject.trace_id"),
     enum_column("SubjectKind", "subject.kind", SubjectKind),
     StoredColumn("SubjectId", "subject.id"),
-    StoredColumn("Judge", "judge"),
-    StoredColumn("Version", "version"),
-    StoredColumn("InputHash", "input_hash"),
+    *plain_columns("judge", "version", "input_hash"),
     enum_column("Outcome", "outcome", Outcome),
     StoredColumn("Findings", "findings", len),
     StoredColumn("Dropped", "dropped"),
     StoredColumn("Failures.Judge", "failures", lambda failures: [judge for judge, _ in failures]),
     StoredColumn("Failures.Reason", "failures", lambda failures: [reason for _, reason in failures]),
-    StoredColumn("Reason", "reason"),
-    StoredColumn("Probability", "probability"),
-    StoredColumn("Model", "model"),
-    StoredColumn("JudgedAt", "judged_at"),
+    *plain_columns("reason", "probability", "model", "judged_at"),
     StoredColumn("ReceivedAt", "received_through"),
 )
 JUDGEMENT_COLUMNS: Final = (*_JUDGEMENTS.names, "TraceState")
@@ -142,31 +114,13 @@ _VERDICTS: Final = ColumnTable(
     StoredColumn("TraceId", "subject.trace_id"),
     enum_column("SubjectKind", "subject.kind", SubjectKind),
     StoredColumn("SubjectId", "subject.id"),
-    StoredColumn("Judge", "judge"),
-    StoredColumn("Version", "version"),
-    StoredColumn("Model", "model"),
-    StoredColumn("Score", "score"),
-    StoredColumn("NotApplicable", "not_applicable"),
-    StoredColumn("UnscoredReason", "unscored_reason"),
-    StoredColumn("Reasons", "reasons"),
-    StoredColumn("SamplingProbability", "sampling_probability"),
-    StoredColumn("QuoteDropped", "quote_dropped"),
-    StoredColumn("Value", "value"),
-    StoredColumn("Raw", "raw"),
-    StoredColumn("Numerator", "numerator"),
-    StoredColumn("Denominator", "denominator"),
+    *plain_columns("judge", "version", "model", "score", "not_applicable", "unscored_reason", "reasons"),
+    *plain_columns("sampling_probability", "quote_dropped", "value", "raw", "numerator", "denominator"),
 )
 _ITEMS: Final = ColumnTable(
     ItemAnswer,
-    StoredColumn("Items.Item", "item"),
-    StoredColumn("Items.Answer", "answer"),
-    StoredColumn("Items.Best", "best"),
-    StoredColumn("Items.Reason", "reason"),
-    StoredColumn("Items.Label", "label"),
-    StoredColumn("Items.TraceId", "trace_id"),
-    StoredColumn("Items.SpanId", "span_id"),
-    StoredColumn("Items.Quote", "quote"),
-    StoredColumn("Items.Grounded", "grounded"),
+    *plain_columns("item", "answer", "best", "reason", "label", "trace_id", "span_id", "quote", group="Items"),
+    *plain_columns("grounded", group="Items"),
 )
 VERDICT_COLUMNS: Final = (*_VERDICTS.names, *_ITEMS.names, *_STAMPS)
 VERDICT_SELECT: Final = f"{_VERDICTS.select}, {_ITEMS.select}"
@@ -187,8 +141,7 @@ def _name(spans: Mapping[str, NormalizedSpan]) -> str:
 
 _TRACES: Final = ColumnTable(
     Trace,
-    StoredColumn("tenant", "tenant"),
-    StoredColumn("TraceId", "trace_id"),
+    *plain_columns("tenant", "trace_id"),
     StoredColumn("ServiceName", "service"),
     StoredColumn("SessionId", "session_id"),
     enum_column("State", "state", TraceState),
@@ -203,20 +156,14 @@ _TRACES: Final = ColumnTable(
 )
 _SPENT: Final = ColumnTable(
     TraceSpend,
-    StoredColumn("InputTokens", "input_tokens"),
-    StoredColumn("OutputTokens", "output_tokens"),
+    *plain_columns("input_tokens", "output_tokens"),
     StoredColumn("Cost", "usd"),
 )
 _RUNS: Final = ColumnTable(
     AgentRun,
-    StoredColumn("Runs.Id", "id"),
-    StoredColumn("Runs.Name", "name"),
-    StoredColumn("Runs.Role", "role"),
+    *plain_columns("id", "name", "role", group="Runs"),
     StoredColumn("Runs.SpanId", "span", lambda span: span.span_id if span else ""),
-    StoredColumn("Runs.ParentId", "parent_id"),
-    StoredColumn("Runs.Goal", "goal"),
-    StoredColumn("Runs.Answer", "answer"),
-    StoredColumn("Runs.Status", "status"),
+    *plain_columns("parent_id", "goal", "answer", "status", group="Runs"),
     StoredColumn("Runs.Turns", "turns", len),
     StoredColumn("Runs.ToolCalls", "turns", lambda turns: sum(len(turn.tool_calls) for turn in turns)),
     StoredColumn("Runs.Model", "turns", _model),
@@ -224,10 +171,7 @@ _RUNS: Final = ColumnTable(
 _EXCHANGES: Final = ColumnTable(
     Exchange,
     StoredColumn("Exchanges.Run", "run_id"),
-    StoredColumn("Exchanges.First", "first"),
-    StoredColumn("Exchanges.Last", "last"),
-    StoredColumn("Exchanges.Asked", "asked"),
-    StoredColumn("Exchanges.Answer", "answer"),
+    *plain_columns("first", "last", "asked", "answer", group="Exchanges"),
 )
 TRACE_COLUMNS: Final = (
     *_TRACES.names, "Version", *_SPENT.names, *_STAMPS, *_RUNS.names, "Calls.SpanId", "Calls.Tool", "Calls.Asked",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from .columns import ColumnTable, StoredColumn, enum_column
+from .columns import ColumnTable, StoredColumn, enum_column, plain_columns
 from .verdicts import Outcome, SubjectKind
 
 LATEST: Final = (
@@ -108,20 +108,11 @@ def text_version(text: str) -> str:
 
 _LEDGER: Final = ColumnTable(
     LedgerRow,
-    StoredColumn("tenant", "tenant"),
-    StoredColumn("TraceId", "trace_id"),
+    *plain_columns("tenant", "trace_id"),
     enum_column("SubjectKind", "kind", SubjectKind),
-    StoredColumn("SubjectId", "subject_id"),
-    StoredColumn("Judge", "judge"),
-    StoredColumn("Version", "version"),
-    StoredColumn("InputHash", "input_hash"),
+    *plain_columns("subject_id", "judge", "version", "input_hash"),
     enum_column("Outcome", "outcome", Outcome),
-    StoredColumn("Reason", "reason"),
-    StoredColumn("Model", "model"),
-    StoredColumn("Probability", "probability"),
-    StoredColumn("Findings", "findings"),
-    StoredColumn("Dropped", "dropped"),
-    StoredColumn("JudgedAt", "judged_at"),
+    *plain_columns("reason", "model", "probability", "findings", "dropped", "judged_at"),
     StoredColumn("ReceivedAt", "received_through"),
 )
 LEDGER_SELECT: Final = f"{_LEDGER.select}, Failures.Judge, Failures.Reason"
@@ -129,20 +120,10 @@ _FAILURES: Final = len(_LEDGER.names)
 
 _ANSWERS: Final = ColumnTable(
     AnswerRow,
-    StoredColumn("Key", "key"),
-    StoredColumn("At", "at"),
-    StoredColumn("Model", "model"),
-    StoredColumn("Text", "text"),
-    StoredColumn("FinishReason", "finish_reason"),
-    StoredColumn("InputTokens", "input_tokens"),
-    StoredColumn("CachedTokens", "cached_tokens"),
-    StoredColumn("OutputTokens", "output_tokens"),
+    *plain_columns("key", "at", "model", "text", "finish_reason", "input_tokens", "cached_tokens", "output_tokens"),
     StoredColumn("Cost", "cost", lambda cost: cost or 0.0),
     StoredColumn("Priced", "cost", lambda cost: cost is not None),
-    StoredColumn("Service", "service"),
-    StoredColumn("TraceId", "trace_id"),
-    StoredColumn("RunId", "run_id"),
-    StoredColumn("Purpose", "purpose"),
+    *plain_columns("service", "trace_id", "run_id", "purpose"),
     StoredColumn("ReceivedAt", "at"),
     StoredColumn("tenant", "tenant"),
 )
@@ -151,11 +132,9 @@ answer_row = _ANSWERS.row
 
 _ARCHITECTURES: Final = ColumnTable(
     Architecture,
-    StoredColumn("Service", "service"),
-    StoredColumn("Version", "version"),
+    *plain_columns("service", "version"),
     enum_column("Source", "source", Source),
-    StoredColumn("Text", "text"),
-    StoredColumn("At", "at"),
+    *plain_columns("text", "at"),
 )
 ARCHITECTURE_COLUMNS: Final = (*_ARCHITECTURES.names, "tenant")
 ARCHITECTURE_SELECT: Final = _ARCHITECTURES.select

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .columns import ColumnTable, StoredColumn, array_column, enum_column
+from .columns import ColumnTable, StoredColumn, array_column, enum_column, plain_columns
 
 
 class DeletionKind(StrEnum):
@@ -45,10 +45,6 @@ RECEIPTS = ColumnTable(
     StoredColumn("Id", "receipt_id"),
     StoredColumn("At", "at"),
     enum_column("Kind", "kind", DeletionKind),
-    StoredColumn("Traces", "traces"),
-    StoredColumn("Rows", "rows"),
-    StoredColumn("RowsLeft", "rows_left"),
-    StoredColumn("DeadLetters", "dead_letters"),
-    StoredColumn("RefusedUntil", "refused_until"),
+    *plain_columns("traces", "rows", "rows_left", "dead_letters", "refused_until"),
     array_column("SentTo", "sent_to"),
 )

@@ -11,7 +11,7 @@ from dataclasses import fields
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
-from .columns import ColumnTable, StoredColumn
+from .columns import ColumnTable, StoredColumn, plain_columns
 from .spans import LogRecord, Span, SpanEvent, SpanLink
 
 
@@ -26,10 +26,7 @@ def _nested(name: str, attribute: str) -> StoredColumn:
 
 _SPANS: Final = ColumnTable(
     Span,
-    StoredColumn("tenant", "tenant"),
-    StoredColumn("TraceId", "trace_id"),
-    StoredColumn("SpanId", "span_id"),
-    StoredColumn("ParentSpanId", "parent_span_id"),
+    *plain_columns("tenant", "trace_id", "span_id", "parent_span_id"),
     StoredColumn("SpanName", "name"),
     StoredColumn("StartNanos", "start"),
     StoredColumn("EndNanos", "end"),
@@ -39,18 +36,8 @@ _SPANS: Final = ColumnTable(
     StoredColumn("Status", "status_code"),
     StoredColumn("StatusMessage", "status_message"),
     StoredColumn("ServiceName", "service"),
-    StoredColumn("ResourceAttributes", "resource_attributes"),
-    StoredColumn("ResourceAttributeTypes", "resource_attribute_types"),
-    StoredColumn("ScopeName", "scope_name"),
-    StoredColumn("ScopeVersion", "scope_version"),
-    StoredColumn("TraceState", "trace_state"),
-    StoredColumn("Flags", "flags"),
-    StoredColumn("DroppedAttributes", "dropped_attributes"),
-    StoredColumn("DroppedEvents", "dropped_events"),
-    StoredColumn("DroppedLinks", "dropped_links"),
-    StoredColumn("Pending", "pending"),
-    StoredColumn("Cut", "cut"),
-    StoredColumn("ReceivedAt", "received_at"),
+    *plain_columns("resource_attributes", "resource_attribute_types", "scope_name", "scope_version", "trace_state"),
+    *plain_columns("flags", "dropped_attributes", "dropped_events", "dropped_links", "pending", "cut", "received_at"),
     _nested("Events.Nanos", "events.time"),
     _nested("Events.Name", "events.name"),
     _nested("Events.Attributes", "events.attributes"),
@@ -63,25 +50,15 @@ _SPANS: Final = ColumnTable(
 )
 _LOGS: Final = ColumnTable(
     LogRecord,
-    StoredColumn("tenant", "tenant"),
-    StoredColumn("TraceId", "trace_id"),
-    StoredColumn("SpanId", "span_id"),
+    *plain_columns("tenant", "trace_id", "span_id"),
     StoredColumn("Nanos", "time"),
     StoredColumn("ObservedNanos", "observed_time"),
-    StoredColumn("EventName", "event_name"),
-    StoredColumn("Body", "body"),
-    StoredColumn("BodyType", "body_type"),
+    *plain_columns("event_name", "body", "body_type"),
     StoredColumn("LogAttributes", "attributes"),
     StoredColumn("LogAttributeTypes", "attribute_types"),
-    StoredColumn("SeverityNumber", "severity_number"),
-    StoredColumn("SeverityText", "severity_text"),
+    *plain_columns("severity_number", "severity_text"),
     StoredColumn("ServiceName", "service"),
-    StoredColumn("ResourceAttributes", "resource_attributes"),
-    StoredColumn("ScopeName", "scope_name"),
-    StoredColumn("ScopeVersion", "scope_version"),
-    StoredColumn("Flags", "flags"),
-    StoredColumn("Cut", "cut"),
-    StoredColumn("ReceivedAt", "received_at"),
+    *plain_columns("resource_attributes", "scope_name", "scope_version", "flags", "cut", "received_at"),
 )
 
 SPAN_COLUMNS: Final = _SPANS.names

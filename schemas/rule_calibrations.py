@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from .columns import ColumnTable, StoredColumn
+from .columns import ColumnTable, plain_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,6 @@ class RuleCalibration:
 
 CALIBRATIONS: Final = ColumnTable(
     RuleCalibration,
-    StoredColumn("tenant", "tenant"),
-    StoredColumn("Service", "service"),
-    StoredColumn("Version", "version"),
-    StoredColumn("Rule", "rule"),
-    StoredColumn("Right", "right"),
-    StoredColumn("Wrong", "wrong"),
-    StoredColumn("Confidence", "confidence"),
-    StoredColumn("At", "at"),
-    StoredColumn("Confirmed", "confirmed"),
-    StoredColumn("Refuted", "refuted"),
+    *plain_columns("tenant", "service", "version", "rule", "right", "wrong", "confidence", "at", "confirmed"),
+    *plain_columns("refuted"),
 )

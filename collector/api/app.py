@@ -26,20 +26,18 @@ from .answers import documented, json_answer, on_error, problem
 from .backups import add_backups
 from .dataset import add_export
 from .deletion import add_deletion
-from .doctor import add_doctor
 from .errors import add_errors
-from .explain import add_explain
+from .explain import add_doctor, add_explain
 from .guard import Guard
 from .judging import add_judging
 from .labels import add_labels
 from .lists import add_lists
 from .llm import add_architectures, add_ledger
-from .measures import add_measures
 from .params import (
     TraceParams,
 )
 from .prefixes import whole_trace_id
-from .rates import add_rates
+from .rates import add_measures, add_rates
 from .received import add_received
 from .services import Services
 

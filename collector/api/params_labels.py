@@ -21,17 +21,13 @@ MAX_ITEMS = 100
 MAX_QUEUE = 500
 
 
-def _absent(value: Any) -> Any:
-    return "" if value is None else value
-
-
 def _no_truth(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError("true and false are no numbers")  # noqa: TRY004  pydantic turns ValueError into a refusal
     return value
 
 
-Given = Annotated[str, BeforeValidator(_absent)]
+Given = Annotated[str, BeforeValidator(lambda value: "" if value is None else value)]
 """A text that may be left out or null."""
 Changed = Annotated[Given, Field(max_length=100, description="When it was said, ISO 8601; without it: now")]
 

@@ -1,4 +1,4 @@
-"""The endpoints of error rates."""
+"""The endpoints of error rates and of measures, and both as their models."""
 
 from __future__ import annotations
 
@@ -7,14 +7,29 @@ from typing import Annotated
 
 from fastapi import Depends, FastAPI, Query, Response
 
-from tracejury.collector.queries.present_rates import present_comparison, present_rates
+from tracejury.collector.queries.measures import ComparedMeasures, MeasureAnswer, MeasureGroup
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.filters import RATE_FILTERS
-from tracejury.schemas.rates import RateAnswer, RateQuery
-from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
+from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.rates import RateAnswer, RateComparison, RateQuery
+from tracejury.schemas.wire.base import fill
+from tracejury.schemas.wire.measures import (
+    BehaviourFiguresJson,
+    ComparedMeasuresJson,
+    MeasureFigureJson,
+    MeasureGroupJson,
+    MeasuresJson,
+    PackMeasuresJson,
+    SessionValuesJson,
+)
+from tracejury.schemas.wire.rates import RateRowJson, RatesComparisonJson, RatesJson
 
 from .answers import documented, json_answer
+from .params_measures import MeasureParams
 from .params_rates import CompareParams, RatesParams, said_once
+
+Unknown = Callable[[RateQuery, RateAnswer], Mapping[str, Sequence[str]]]
+"""The unknown names that a query filters by, with known ones, where that is why its answer has no errors."""
 
 
 def add_rates(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
@@ -40,3 +55,74 @@ def add_rates(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> N
         """Whether these rates differ from those of another time, version or service."""
         to, query = params.queries(clock())
         return json_answer(present_comparison(query, to, reader.rates.compare(to, query), unknown))
+
+
+def present_rates(query: RateQuery, answer: RateAnswer, unknown: Unknown) -> RatesJson:
+    """The answer to a query."""
+    return fill(
+        RatesJson,
+        answer,
+        unit=query.unit,
+        by=query.by,
+        simulated=query.simulated,
+        since=query.since,
+        until=query.until,
+        step_seconds=query.step / 1e9 if query.step else None,
+        items=[fill(RateRowJson, row.rate, key=row.key, at=row.at) for row in answer.rows],
+        unjudged=answer.unjudged.counts,
+        unknown=unknown(query, answer),
+    )
+
+
+def present_comparison(query: RateQuery, to: RateQuery, found: RateComparison, unknown: Unknown) -> RatesComparisonJson:
+    """How `query`, the second of what was compared, differs from `to`."""
+    return fill(
+        RatesComparisonJson, found, rates=present_rates(query, found.b, unknown), to=present_rates(to, found.a, unknown)
+    )
+
+
+def add_measures(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
+    """`/api/measures`."""
+
+    @app.get("/api/measures", dependencies=[Depends(said_once)], responses=documented(MeasuresJson))
+    def measured(params: Annotated[MeasureParams, Query()]) -> Response:
+        """Measures of sessions by pack, with 95 % intervals: in all, by group and over time, and the worst sessions."""
+        now = clock()
+        query = params.query(now)
+        to = params.other(query, now)
+        found = [(answer, reader.measures.compare(answer, to) if to else None) for answer in reader.measures.ask(query)]
+        return json_answer(present_measures(query, found))
+
+
+def present_measures(
+    query: MeasureQuery, answers: Sequence[tuple[MeasureAnswer, ComparedMeasures | None]]
+) -> MeasuresJson:
+    """The answers to a query, each with what it was compared to."""
+    items = [_pack(answer, compared) for answer, compared in answers]
+    return fill(MeasuresJson, query, step_seconds=query.step / 1e9 if query.step else None, items=items)
+
+
+def _pack(answer: MeasureAnswer, compared: ComparedMeasures | None) -> PackMeasuresJson:
+    letters = [measure.letter for measure in answer.pack.measures]
+    worst = [fill(SessionValuesJson, one, values=dict(zip(letters, one.values, strict=True))) for one in answer.worst]
+    return fill(
+        PackMeasuresJson,
+        answer,
+        pack=answer.pack.name,
+        title=answer.pack.title,
+        measures=answer.pack.measures,
+        total=_group(answer.total),
+        items=[_group(row) for row in answer.rows],
+        worst=worst,
+        compared=compared and _compared(compared),
+        tasks=[fill(BehaviourFiguresJson, one, behaviour=name) for name, one in answer.tasks.items()],
+    )
+
+
+def _compared(compared: ComparedMeasures) -> ComparedMeasuresJson:
+    return fill(ComparedMeasuresJson, compared.query, total=_group(compared.total), differences=compared.differences)
+
+
+def _group(group: MeasureGroup) -> MeasureGroupJson:
+    figures = [fill(MeasureFigureJson, figure, letter=figure.measure.letter) for figure in group.figures]
+    return fill(MeasureGroupJson, group, measures=figures)

@@ -27,7 +27,6 @@ from tracejury.collector.otlp.receiver.grpc_server import GrpcReceiver
 from tracejury.collector.otlp.receiver.http_server import HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
 from tracejury.collector.otlp.receiver.metrics import ReceiverMetrics
-from tracejury.collector.otlp.receiver.ports import Endpoint
 from tracejury.collector.otlp.redaction.build import build_redactor
 from tracejury.collector.otlp.redaction.stage import RedactionStage
 from tracejury.collector.outbound.otlp.marks import installation_id
@@ -265,7 +264,7 @@ class Collector:
                 backup=None if tenant else backups.make,
                 tokens=tokens,
                 listeners=self._listeners,
-                endpoints=self._receivers,
+                endpoints=lambda: bound_receivers(self.config, self.grpc_port, self.http_port),
                 losses=self.losses,
                 settings=config.detectors.settings(),
                 close_session=partial(close_session, tenant=tenant),
@@ -357,9 +356,6 @@ class Collector:
         from tracejury.processors.redact.stored_names import stored_names
 
         return partial(stored_names, redactor, self.config.store.user_attributes)
-
-    def _receivers(self) -> Sequence[Endpoint]:
-        return bound_receivers(self.config, self.grpc_port, self.http_port)
 
 
 async def serve(config: CollectorConfig, opening: Future[SharedStore]) -> None:

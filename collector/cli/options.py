@@ -60,6 +60,13 @@ format_option: Decorator = click.option(
     show_default=True,
     help="Tables for people, JSON for programs.",
 )
+
+
+def api_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--format` and the options of the collector that is asked."""
+    return format_option(url_option(command))
+
+
 profile_option: Decorator = click.option(
     "--profile",
     default="",

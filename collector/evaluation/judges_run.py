@@ -1,28 +1,38 @@
-"""`tracejury evaluate trail DIR --judges ...`: a folder's traces before the judges, many calls at a time, resumable."""
+"""`tracejury evaluate trail DIR --judges ...`: a folder's traces before the judges, many calls at a time, resumable.
+
+The decisive error of a trace that people know to have failed is asked as in production once its runs are judged.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tracejury.collector.judging.llm.build import panel_from, windows_from
+from tracejury.collector.judging.llm.decisive.decisive_answer import decisive_answer
 from tracejury.collector.judging.llm.decisive.version import decisive_versions
-from tracejury.collector.judging.llm.prompt_budget import prompt_budget
+from tracejury.collector.judging.llm.prompt_budget import PromptBudget, prompt_budget
+from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.members import LlmJudges
+from tracejury.judges.reviews.decisive import decisive_case
+from tracejury.judges.reviews.wrong_outcome import wrong_outcome
+from tracejury.judges.verification import answered
+from tracejury.processors.transcript.trace_record import trace_record
 from tracejury.schemas.decisive import DECISIVE
 from tracejury.schemas.errors import TracejuryError
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.profiles import threshold
 from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import Subject, SubjectKind
 
-from .adjudicate import Adjudicated, adjudicate
-from .adjudication_sides import adjudication_sides
+from .adjudicate import Adjudicated, ReportedError, adjudicate
 from .architecture import ServiceDescriptions
 from .baseline import judge_baseline
-from .decisive_trace import judge_decisive
+from .folder import AnnotatedError
 from .judges_client import EvaluatedModel, Ledger, open_models, replace_model
 from .judges_options import NO_ARCHITECTURE, JudgesOptions
 from .judges_result import RunResult, TraceResult
@@ -36,6 +46,12 @@ JudgeTrace = Callable[[Trace, Client, Client], Awaitable[tuple[RunResult, ...]]]
 """Judges a trace, by the judges' model and the verifier's."""
 Progress = Callable[[str, int, int], None]
 """Told (stage, done, of)."""
+
+FAILED: Final = "people checked the outcome and found it wrong"
+"""How it is known, where the judges of the runs do not say so."""
+
+Both = tuple[list[ReportedError], list[ReportedError]]
+"""Annotated errors and findings of one trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,3 +200,50 @@ class _JudgingRun:
         for model in (self.judges, self.verifier, self.adjudicator):
             model.all_answered()
         return [task.result() for task in tasks]
+
+
+async def judge_decisive(
+    trace: Trace, result: TraceResult, detected: Iterable[Finding], how: PromptBudget, version: str, client: Client
+) -> Deliberation:
+    """Which error decided, of those that the judges of the runs and the detectors found; what fails is not raised."""
+    opinions = [opinion for run in result.runs for opinion in run.opinions]
+    found = [*result.findings, *answered(detected, opinions)]
+    outcome = wrong_outcome(trace, [verdict for _, verdict in result.verdicts]) or FAILED
+    case = decisive_case(trace, trace_record(trace), found, outcome, threshold("recall"))
+    subject = Subject(SubjectKind.TRACE, trace.trace_id, trace.trace_id, trace.tenant)
+    try:
+        return await decisive_answer(case, subject, version, how, client)
+    except TracejuryError as error:
+        return Deliberation(failures={DECISIVE: str(error)})
+
+
+def adjudication_sides(rebuilt: RebuiltFolder, findings: Mapping[str, Sequence[Finding]]) -> dict[str, Both]:
+    """Both sides of every trace with annotations, by name; `findings` by name of the trace."""
+    places: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for trace in rebuilt.traces:
+        places[rebuilt.name(trace)].update(_places(trace, len(places[rebuilt.name(trace)])))
+    return {
+        name: (
+            [_error(number, annotation, places[name]) for number, annotation in enumerate(annotations)],
+            [_finding(finding, places[name]) for finding in findings.get(name, ())],
+        )
+        for name, annotations in rebuilt.folder.annotations.items()
+    }
+
+
+def _places(trace: Trace, before: int) -> dict[str, int]:
+    """Numbers of the spans, in order of time."""
+    spans = sorted(trace.spans.values(), key=lambda span: (span.raw.start, span.span_id))
+    return {span.span_id: number for number, span in enumerate(spans, start=before + 1)}
+
+
+def _error(number: int, annotation: AnnotatedError, places: Mapping[str, int]) -> ReportedError:
+    error = annotation.error
+    return ReportedError(number, places.get(error.span_id, 0), f"{error.category}, {error.impact}", annotation.text)
+
+
+def _finding(finding: Finding, places: Mapping[str, int]) -> ReportedError:
+    heading = f"{finding.category}, {finding.severity.value}"
+    return ReportedError(
+        finding.id, places.get(finding.span_id, 0), heading, f"{finding.evidence} || {finding.explanation}"
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tracejury.judges.agreement import Predicted
@@ -50,31 +50,24 @@ def predicted_error(error: AgentError) -> Predicted:
 
 def predicted_error_from_json(error: ErrorJson) -> Predicted:
     """An error of the API."""
-    return Predicted(
-        trace_id=error.trace_id,
-        span_id=error.span_id,
-        category=error.category,
-        judge=error.judge,
-        confidence=error.confidence,
-        dimensions=tuple(error.dimensions),
-        severity=error.severity,
-        elsewhere=tuple(i for i in (error.shown_at, error.read_at, *error.repeated_at) if i),
-        evidence=error.evidence,
-        run_id=error.agent_run_id or "",
-        id=error.id,
-    )
+    elsewhere = (error.shown_at, error.read_at, *error.repeated_at)
+    return replace(_from_json(error, elsewhere), severity=error.severity, id=error.id)
 
 
 def predicted_from_json(f: LocatedFindingJson) -> Predicted:
     """A finding of the API."""
+    return _from_json(f, (f.tool_span_id, f.seen_by_span_id, *f.also_at))
+
+
+def _from_json(found: ErrorJson | LocatedFindingJson, elsewhere: Iterable[str | None]) -> Predicted:
     return Predicted(
-        trace_id=f.trace_id,
-        span_id=f.span_id,
-        category=f.category,
-        judge=f.judge,
-        confidence=f.confidence,
-        dimensions=tuple(f.dimensions),
-        elsewhere=tuple(i for i in (f.tool_span_id, f.seen_by_span_id, *f.also_at) if i),
-        evidence=f.evidence,
-        run_id=f.agent_run_id or "",
+        trace_id=found.trace_id,
+        span_id=found.span_id,
+        category=found.category,
+        judge=found.judge,
+        confidence=found.confidence,
+        dimensions=tuple(found.dimensions),
+        elsewhere=tuple(filter(None, elsewhere)),
+        evidence=found.evidence,
+        run_id=found.agent_run_id or "",
     )

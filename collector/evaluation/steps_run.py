@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,12 +18,13 @@ from tracejury.judges.measures.step_figures import LabelledTrace, StepFigures, t
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.normalized import Kind
 from tracejury.schemas.profiles import threshold
+from tracejury.schemas.trajectory import Trace
 
 from .folder import load
 from .steps_baselines import EVERY_CALL, FIRST_FAILURE, every_call, first_failure
 from .steps_labels import StepLabels, step_labels
-from .steps_recordings import DataSetOverlap, marks, overlaps
 
 CLAIMS = "claims"
 """What is scored beside the baselines: the errors that the profile shows."""
@@ -35,6 +38,9 @@ TraceClaims = Mapping[str, Sequence[LocatedClaim]]
 """By name of the trace."""
 
 Progress = Callable[[str, int, int], None]
+
+LEAST = 100
+"""Characters of a reply that no two runs are taken to write alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,3 +160,35 @@ def score_steps(judged: Mapping[str, JudgedDataSet], profile: str) -> StepsEvalu
 
 def _paired(labels: StepLabels, told: Mapping[str, Sequence[Told]]) -> list[tuple[LabelledTrace, Sequence[Told]]]:
     return [(trace, told.get(name, ())) for name, trace in labels.traces.items()]
+
+
+@dataclass(frozen=True, slots=True)
+class DataSetOverlap:
+    """`traces`, names of traces of `first`, are recordings of runs that `second` holds, too."""
+
+    first: str
+    second: str
+    traces: tuple[str, ...]
+
+    @property
+    def pair(self) -> frozenset[str]:
+        """Both names."""
+        return frozenset({self.first, self.second})
+
+
+def marks(trace: Trace) -> frozenset[str]:
+    """By these the recording of a run is known again: its trace ids, and the longest text that a model wrote in it."""
+    replies = (" ".join(s.output.split()) for s in trace.spans.values() if s.kind is Kind.LLM)
+    longest = max(replies, key=lambda reply: (len(reply), reply), default="")
+    digest = hashlib.blake2b(longest.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return frozenset([*trace.trace_ids, *([f"reply {digest}"] if len(longest) >= LEAST else [])])
+
+
+def overlaps(data_sets: Mapping[str, Mapping[str, frozenset[str]]]) -> tuple[DataSetOverlap, ...]:
+    """Pairs of data sets with runs in common; `data_sets`: the marks of each trace, by data set and name."""
+    everything = {name: frozenset[str]().union(*traces.values()) for name, traces in data_sets.items()}
+    found = (
+        DataSetOverlap(a, b, tuple(name for name, own in data_sets[a].items() if own & everything[b]))
+        for a, b in combinations(data_sets, 2)
+    )
+    return tuple(overlap for overlap in found if overlap.traces)

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.findings import read_finding
 from tracejury.collector.store.inserting import insert_rows, storing
-from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, TenantRows
 from tracejury.judges.measures.quality import quality_of
 from tracejury.schemas.annotations import Annotation, HumanScore, Review
 from tracejury.schemas.columns import ColumnTable
@@ -47,11 +46,8 @@ _SCORES: Final = _Kind(
 _REVIEWS: Final = _Kind("reviews", REVIEWS, "concat(TraceId, '/', AgentRunId, '/', Annotator)", _ABOUT_RUNS)
 
 
-class StoredLabels:
+class StoredLabels(TenantRows):
     """Labels of one tenant. Methods raise RetryableError for what may pass, StoreError for the rest."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._store, self._scope = store, Scope(store, tenant)
 
     def save(self, labelled: Labelled) -> None:
         """Keep new or changed labels; the same again, or an older change after a newer one, changes nothing.

@@ -1,7 +1,11 @@
-"""The API's reader over the store: a trace is rebuilt from its stored spans, so what it shows is what was judged."""
+"""The API's reader over the store: a trace is rebuilt from its stored spans, so what it shows is what was judged.
+
+A session is its conversation, with errors, findings and verdicts at the exchange that they are of.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
@@ -12,9 +16,10 @@ from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.lists import SessionLists, TraceLists
+from tracejury.collector.store.lists.conversation import pinned, together
 from tracejury.collector.store.lists.prefixes import session_ids_from, trace_ids_from
 from tracejury.collector.store.pipeline_stats import StoredPipelineStats
-from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.reading import StoredReading, places
 from tracejury.collector.store.receipts import StoredReceipts
 from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.collector.store.scope import Scope
@@ -37,12 +42,12 @@ from tracejury.schemas.queries.reader import (
     TraceView,
 )
 from tracejury.schemas.receipts import DeletionReceipt
+from tracejury.schemas.verdicts import Verdict, session_subject_id
 
 from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
 from .measures import StoredMeasures
 from .reader import Labels, Rates
-from .stored_sessions import stored_session
 from .trace.stored import StoredTraceQueries
 from .unproven import marked
 
@@ -199,3 +204,36 @@ class StoredReader:
     def knows(self, trace_id: str, span_id: str) -> bool:
         """Whether such a trace, such a span, or (both given) such a span of that trace is stored."""
         return self._reading.knows(trace_id, span_id)
+
+
+def stored_session(scope: Scope, session_id: str, confidence: Confidence, service: str = "") -> SessionView | None:
+    """The session of one service, or ("") of all that name the id; None where there is none.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    lists, reading = SessionLists(scope.store, scope.tenant), StoredReading(scope.store, scope.tenant)
+    rows = lists.rows_of(session_id, service, confidence)
+    if not rows:
+        return None
+    # Rows tell the beginning of a long id.
+    whole, said = replace(together(rows), session_id=session_id), lists.exchanges(session_id, service)
+    own = {one.trace_id: one.trace_id for one in said}
+    parts = own | lists.parts(list(own))
+    least = {one.trace_id: confidence.least(one.recognised) for one in said}
+    findings: defaultdict[str, list[Finding]] = defaultdict(list)
+    for part, found in reading.load_findings(list(parts)).items():
+        home = parts[part]
+        findings[home] += [f for f in found if f.state in LIVE]
+    verdicts: defaultdict[str, list[Verdict]] = defaultdict(list)
+    for part, words in reading.load_verdicts(list(parts)).items():
+        verdicts[parts[part]] += words
+    names, errors = places(scope, parts), StoredErrors(scope.store, scope.tenant).under(list(own))
+    exchanges = [
+        exchange
+        for i, one in ((one.trace_id, one) for one in said)
+        for exchange in pinned(one, findings[i], errors.get(i, ()), least[i], verdicts[i], names)
+    ]
+    services = [r.service for r in rows]
+    measures = reading.load_session_verdicts([session_subject_id(one, session_id) for one in services])
+    return SessionView(whole, services, exchanges, max(0, whole.traces - len(said)), measures)

@@ -206,7 +206,7 @@ def _groups(q: Question, words: Sequence[tuple[ReviewedRun, _Words]]) -> dict[Gr
     for run, word in words:
         at = run.fact.at // q.step * q.step if q.step else q.since
         if q.by is None or not q.of_findings:
-            groups[at, _run_key(q, run.fact)].append((run, word))
+            groups[at, "" if q.by is None else _attribute(run.fact, OF_RUNS[q.by])].append((run, word))
         else:
             for name in names:
                 groups[at, name].append((run, word.under(q.by, name)))
@@ -248,10 +248,6 @@ def _of(q: Question, fact: Fact) -> bool:
     """Whether the question is about the run, and it was judged."""
     told = all(_attribute(fact, column) == value for column, value in q.runs.items())
     return told and q.since <= fact.at < q.until and fact.standings[q.population].weight > 0
-
-
-def _run_key(q: Question, fact: Fact) -> str:
-    return "" if q.by is None else _attribute(fact, OF_RUNS[q.by])
 
 
 def _attribute(fact: Fact, column: str) -> str:

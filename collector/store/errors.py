@@ -15,12 +15,11 @@ from tracejury.schemas.findings import FindingState
 from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError
 
-from .client import Store
 from .lists.errors import AT_LEAST
 from .lists.findings import HOLDS, least, sure, thresholds
 from .lists.latest import ERRORS, Asked, latest, narrowed
 from .reading import places
-from .scope import TENANT, Scope
+from .scope import TENANT, TenantRows
 
 _OWN: Final = named(ERROR_FILTERS, "category")
 _OF_TRACES: Final = named(ERROR_FILTERS, "service", "agent")
@@ -39,12 +38,8 @@ _JUDGE: Final = "has(Judges, {seen_by:String})"
 _SIMULATED: Final = f"SELECT TraceId FROM traces WHERE {TENANT} AND Simulated"
 
 
-class StoredErrors:
+class StoredErrors(TenantRows):
     """The errors of one tenant. Methods raise RetryableError for what may pass, StoreError for the rest."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._store, self._tenant = store, tenant
-        self._scope = Scope(store, tenant)
 
     def find(self, query: ErrorQuery) -> list[LocatedError]:
         """Up to `query.limit` errors: latest first sight first, or, with `query.after`, earliest first."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from .client import Store
 from .inserting import store_rows
-from .scope import TENANT, Scope
+from .scope import TENANT, TenantRows
 
 MOST: Final = 256
 """Traces that are looked at as one, as `processors.joining.MOST_TRACES`."""
@@ -24,11 +23,8 @@ WHERE {TENANT} AND (Key IN {{keys:Array(String)}} OR TraceId IN {{trace_ids:Arra
 """
 
 
-class StoredJoins:
+class StoredJoins(TenantRows):
     """Keys of one tenant's traces."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._store, self._scope, self._tenant = store, Scope(store, tenant), tenant
 
     def any(self) -> bool:
         """Whether any trace has keys at all: most stores know none."""
@@ -36,7 +32,7 @@ class StoredJoins:
 
     def keep(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
         """Keep the keys of these traces; keeping the same again changes nothing. Raises RetryableError, StoreError."""
-        rows = [(self._tenant, key, trace, received_at) for trace, own in keys.items() for key in sorted(own)]
+        rows = [(self._scope.tenant, key, trace, received_at) for trace, own in keys.items() for key in sorted(own)]
         store_rows(self._store, "keys of traces", "joins", ("tenant", "Key", "TraceId", "ReceivedAt"), rows)
 
     def tied(self, trace_ids: Sequence[str]) -> set[str]:

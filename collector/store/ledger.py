@@ -16,7 +16,7 @@ from .answers import StoredAnswers
 from .client import Store
 from .pending_traces import DERIVED
 from .reading import StoredReading, places
-from .scope import TENANT, Scope
+from .scope import TENANT, Scope, TenantRows
 
 LedgerKey = tuple[SubjectKind, str, str]
 """Subject kind, subject id, judge: of one trace."""
@@ -68,11 +68,8 @@ WHERE Outcome = 'pending' GROUP BY TraceId
 """
 
 
-class StoredLedger:
+class StoredLedger(TenantRows):
     """One tenant's ledger as people ask it. Methods raise RetryableError for what may pass, StoreError for the rest."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._store, self._scope = store, Scope(store, tenant)
 
     def entries(self, query: LedgerQuery) -> list[LedgerEntry]:
         """Up to `query.limit` words, latest first."""

@@ -107,10 +107,6 @@ def _numbers(code: str) -> Read:
 _ends: Final = _numbers("Q")
 
 
-def _bools(data: bytes, at: int, count: int) -> Values:
-    return list(map(bool, data[at : at + count])), at + count
-
-
 def _fixed(size: int) -> Read:
     def read(data: bytes, at: int, count: int) -> Values:
         end = at + size * count
@@ -151,7 +147,7 @@ def _maps(keys: Read, values: Read) -> Read:
 
 _SIMPLE: Final[Mapping[str, Read]] = {
     "String": _strings,
-    "Bool": _bools,
+    "Bool": lambda data, at, count: (list(map(bool, data[at : at + count])), at + count),
     **{kind: _numbers(code) for kind, code in NUMBERS.items()},
 }
 _OF_OTHERS: Final[Mapping[str, Callable[[Read], Read]]] = {"Array": _arrays, "Nullable": _nullable}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from .client import Store
 from .inserting import store_rows
-from .scope import TENANT, Scope
+from .scope import TENANT, TenantRows
 
 _COLUMNS: Final = ("tenant", "TraceId", "Outline", "ReceivedAt")
 
@@ -24,11 +23,8 @@ GROUP BY TraceId HAVING max(span) = 1
 """
 
 
-class StoredOutlines:
+class StoredOutlines(TenantRows):
     """Outlines of one tenant's traces, each as the text that it was given."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._store, self._scope = store, Scope(store, tenant)
 
     def newest(self, trace_ids: Sequence[str]) -> Mapping[str, int]:
         """When the newest row of each trace arrived (unix nanos); absent: it has no spans."""

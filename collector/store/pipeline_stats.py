@@ -12,9 +12,8 @@ from tracejury.schemas.queries.pipeline_stats import Timeliness, VerifierSeen, V
 from tracejury.schemas.rates import Sums
 from tracejury.schemas.verdicts import DETECTORS, Outcome
 
-from .client import Store
 from .lists.findings import HOLDS
-from .scope import TENANT, Scope
+from .scope import TENANT, TenantRows
 
 MOST_FINDINGS: Final = 500
 """The latest spans with a finding, whose arrival is looked up."""
@@ -100,11 +99,8 @@ GROUP BY VerifiedBy, OfDetectors ORDER BY OfDetectors, VerifiedBy LIMIT {MOST_VE
 """
 
 
-class StoredPipelineStats:
+class StoredPipelineStats(TenantRows):
     """One tenant's pipeline statistics. Methods raise RetryableError for what may pass, StoreError for the rest."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._scope = Scope(store, tenant)
 
     def timeliness(self, since: int, until: int, service: str = "") -> Timeliness:
         """From the arrival of a span to the first finding at it; a finding that was there before it counts as 0."""

@@ -17,26 +17,22 @@ from tracejury.schemas.queries.reader import ErrorQuery, LocatedFinding, TraceQu
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import Verdict
 
-from .client import Store
 from .findings import findings_by_trace, read_finding
 from .lists.findings import HOLDS, sure, thresholds
 from .lists.latest import FINDINGS, TRACES, Asked, latest, narrowed
 from .lists.names import is_whole, short
 from .lists.traces import TraceLists
-from .scope import TENANT, Scope
+from .scope import TENANT, Scope, TenantRows
 
 # A follower asks twice a second, mostly for nothing: the raw look by time spares it the de-duplication of all rows.
 _AFTER: Final = "FirstSeen >= {time:UInt64} AND (FirstSeen, Id) > ({time:UInt64}, {id:String})"
 
 
-class StoredReading:
+class StoredReading(TenantRows):
     """One tenant's rows as people ask for them.
 
     Methods raise RetryableError for what may pass, StoreError for the rest.
     """
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._scope = Scope(store, tenant)
 
     def find_traces(self, query: TraceQuery) -> list[TraceRow]:
         """Up to `query.limit` traces in the asked order, with their findings counted by severity."""

@@ -6,20 +6,16 @@ from typing import Final
 
 from tracejury.schemas.receipts import RECEIPTS, DeletionReceipt
 
-from .client import Store
 from .inserting import store_rows
-from .scope import TENANT, Scope
+from .scope import TENANT, TenantRows
 
 _LATEST: Final = f"""
 SELECT {RECEIPTS.select} FROM receipts FINAL WHERE {TENANT} ORDER BY At DESC, Id LIMIT {{limit:UInt64}}
 """
 
 
-class StoredReceipts:
+class StoredReceipts(TenantRows):
     """One tenant's receipts. Raises RetryableError, StoreError."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._store, self._scope = store, Scope(store, tenant)
 
     def keep(self, receipt: DeletionReceipt) -> None:
         """Keep it, for good."""

@@ -29,3 +29,10 @@ class Scope:
         if sql.count("FROM ") - sql.count("FROM (") != sql.count(TENANT):
             raise ValueError("a query must restrict each table it reads to the tenant")
         return self.store.rows(sql, {"tenant": self.tenant, **parameters})
+
+
+class TenantRows:
+    """The base of what reads and writes one tenant's rows of some tables."""
+
+    def __init__(self, store: Store, tenant: str = "") -> None:
+        self._store, self._scope = store, Scope(store, tenant)

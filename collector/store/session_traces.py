@@ -10,8 +10,7 @@ from tracejury.schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, ledger_
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import SubjectKind, session_subject_id
 
-from .client import Store
-from .scope import TENANT, Scope
+from .scope import TENANT, TenantRows
 
 MOST_TRACES: Final = 1000
 """Traces of a session that are looked at, the latest ones."""
@@ -66,11 +65,8 @@ class UnclosedSession:
     open_traces: tuple[str, ...]
 
 
-class StoredSessionTraces:
+class StoredSessionTraces(TenantRows):
     """Sessions of one service each. Methods raise RetryableError for what may pass, StoreError for the rest."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._store, self._scope = store, Scope(store, tenant)
 
     def traces(self, service: str, session_id: str) -> list[SessionTrace]:
         """The latest traces of a session in order of time; joined ones under the first of them."""

@@ -1,35 +1,41 @@
-"""Assembly of all pages."""
+"""Assembly of all pages, and their templates: everything is escaped, and undefined names are errors."""
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tracejury import __version__
 from tracejury.collector.api.security import SecureHeaders
 from tracejury.collector.api.services import Services
 from tracejury.collector.queries.explain.glossary import find_term
+from tracejury.schemas.taxonomy import with_group
+from tracejury.schemas.text.scores import score_words
 
-from .assets import add_assets, load_assets
+from .assets import Asset, add_assets, load_assets
 from .change_feed import ChangeFeed
 from .errors import refusal_pages
 from .explain import add_explain_pages
 from .feedback import add_feedback
+from .filters import FILTERS
 from .judges import add_judges
 from .labels import add_labels_page
+from .links import session_link, trace_link
 from .live import add_live
 from .overview import add_overview
 from .packs import add_packs
-from .rendering import make_templates
 from .sessions import add_sessions
 from .sign_in import add_sign_in
 from .site import Site
-from .trace.error import add_error
 from .trace.pages import add_trace
 from .trace.raw import add_raw
-from .trace.span import add_span
+from .trace.span import add_error, add_span
 from .traces import add_traces
 
 REBUILDING_THREADS: Final = 4
@@ -56,3 +62,21 @@ def add_pages(app: FastAPI, services: Services) -> None:
     add_live(app, site)
     add_feedback(app, site)
     add_sign_in(app, site)
+
+
+def make_templates(assets: Mapping[str, Asset], explained: Callable[[str], Any], version: str) -> Environment:
+    """The environment over `templates/`. `explained` finds a term of the glossary, or None."""
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.filters.update(FILTERS)
+    environment.filters["json"] = partial(json.dumps, separators=(",", ":"))
+    environment.globals.update(score_words=score_words)
+    environment.globals.update(session_link=session_link, trace_link=trace_link, with_group=with_group)
+    environment.globals.update(asset=lambda path: assets[path].url, explained=explained, version=version)
+    return environment

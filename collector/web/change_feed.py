@@ -168,11 +168,6 @@ class ChangeFeed:
         with self._lock:
             self._subscribers.discard(subscriber)
 
-    @property
-    def subscribers(self) -> int:
-        """The number of subscribers."""
-        return len(self._subscribers)
-
     def version(self, trace_id: str) -> str:
         """The version of a trace, for `is_behind`; versions of different processes never match."""
         with self._lock:

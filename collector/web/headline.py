@@ -110,23 +110,29 @@ def spoken(p_value: float) -> str:
 
 def chart(rows: Sequence[RateRow], window: Window, unit: Unit) -> Mapping[str, Any]:
     """The share over time with its interval; a step in which nothing was judged is a gap."""
-    step = window.step
-    shown = {row.at // step * step: row for row in rows}
-    times = range(window.since // step * step, window.until, step)
-    estimates = [_share(shown.get(at)) for at in times]
+    shown = {row.at // window.step * window.step: row for row in rows}
+    at_steps = {at: shown.get(at) for at in window.steps}
+    marks = [f"{row.rate.hits} of {counted(row.rate.judged, unit)}" if row else "" for row in at_steps.values()]
+    links = [step_link(at, window) if row else "" for at, row in at_steps.items()]
+    return series("Error rate", window, [row.rate.share if row else None for row in at_steps.values()], marks) | {
+        "links": links
+    }
+
+
+def series(name: str, window: Window, estimates: Sequence[Estimate | None], marks: Sequence[str]) -> dict[str, Any]:
+    """A chart of shares, one a step of the window; None leaves a gap."""
     return {
-        "times": [at // SECOND for at in times],
+        "times": [at // SECOND for at in window.steps],
         "percent": True,
         "series": [
             {
-                "name": "Error rate",
+                "name": name,
                 "values": [e and e.value for e in estimates],
                 "low": [e and e.low for e in estimates],
                 "high": [e and e.high for e in estimates],
-                "marks": [_counts(shown.get(at), unit) for at in times],
+                "marks": marks,
             }
         ],
-        "links": [step_link(at, window) if at in shown else "" for at in times],
     }
 
 
@@ -134,11 +140,3 @@ def step_link(at: int, window: Window) -> str:
     """The failing traces of one step."""
     whole = Window(at, at + window.step, "", window.service)
     return whole.link("/traces", severity="LOW", from_=field_time(whole.since), to=field_time(whole.until))
-
-
-def _share(row: RateRow | None) -> Estimate | None:
-    return row.rate.share if row else None
-
-
-def _counts(row: RateRow | None, unit: Unit) -> str:
-    return f"{row.rate.hits} of {counted(row.rate.judged, unit)}" if row else ""

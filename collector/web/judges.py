@@ -183,7 +183,7 @@ def _words(
 ) -> Sequence[LedgerEntry]:
     query = LedgerQuery(WORDS + 1, judge=judge, outcome=outcome, service=window.service, since=window.since)
     end = Position(window.until)
-    return site.reader.ledger.entries(replace(query, before=min(before or end, end, key=lambda at: (at.time, at.id))))
+    return site.reader.ledger.entries(replace(query, before=min(before or end, end)))
 
 
 def _next(words: Sequence[LedgerEntry]) -> str | None:

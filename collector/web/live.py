@@ -26,7 +26,7 @@ from tracejury.schemas.text.jsontext import text_of
 
 from .change_feed import ChangeFeed
 from .site import Site, page
-from .tail import SHOWN, Tail, place_of, read_place, write_place
+from .tail import SHOWN, Tail, read_place, write_place
 from .tail_lines import TailLine, one_each, tail_lines
 from .window import Window
 
@@ -92,7 +92,7 @@ def add_live(app: FastAPI, site: Site) -> None:
     def live(request: Request) -> Response:
         filters = Filters.of(request.query_params)
         found = site.reader.findings(filters.query(SHOWN))
-        place = place_of(found[0]) if found else Position(site.clock())
+        place = found[0].position if found else Position(site.clock())
         lines = one_each(tail_lines(site.reader, found, Confidence.of(filters.profile)))
         return site.render(request, "live.html", filters=filters, found=lines, after=write_place(place))
 
@@ -186,8 +186,8 @@ class _TailEvents:
         template = self._site.templates.get_template("live_row.html")
         context = {"one": one, "now": self._site.clock(), "window": self._window, "params": []}
         html = template.render({**context, "path": "/errors", "csrf": ""})
-        place = place_of(one.located)
-        late = (place.time, place.id) < (self._place.time, self._place.id)
+        place = one.located.position
+        late = place < self._place
         if not late:
             self._place = place
         return _event("found", {"html": html}, "" if late else write_place(place))

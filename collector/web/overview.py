@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from cachetools import TTLCache
 from fastapi import FastAPI, Request, Response
 
+from tracejury.collector.queries.doctor.ask import DAY, glance
+from tracejury.collector.queries.present_doctor import present_diagnosis
 from tracejury.collector.queries.reader import Rates
+from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError, Position, TraceQuery
 from tracejury.schemas.rates import By, Population, RateComparison, RateQuery, Unit
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.wire.doctor import DiagnosisJson
 
 from .breakdown import break_down, judges_by_behaviour
-from .diagnosis_cache import DiagnosisCache
 from .headline import headline
 from .site import Site, choice, page, simulated
-from .window import DAY, HOUR, Window
+from .window import HOUR, MINUTE, Window
 
 WORST: Final = 4
 """Errors shown above the rates: all of it is to be seen at once."""
@@ -28,6 +33,9 @@ MORE: Final = (By.SERVICE, By.VERSION, By.MODEL, By.ROLE, By.SEVERITY, By.JUDGE,
 """Breakdowns shown one at a time."""
 NEW_SERVICES: Final = 2
 MOST_NEW: Final = 200
+
+TTL: Final = 10 * MINUTE
+MAX_SERVICES: Final = 100
 
 
 def add_overview(app: FastAPI, site: Site) -> None:
@@ -49,7 +57,8 @@ def add_overview(app: FastAPI, site: Site) -> None:
             more=MORE,
             unit=query.unit,
             simulated=query.simulated,
-            uncalibrated=answer.uncalibrated if _any_review(site) else "",
+            # Without reviews a missing calibration needs no explanation.
+            uncalibrated=answer.uncalibrated if site.reader.labels.reviews(LabelQuery(1)) else "",
         )
 
     @page(app, "/overview/by/{by}")
@@ -149,10 +158,24 @@ def asked(request: Request, window: Window) -> RateQuery:
     )
 
 
-def _any_review(site: Site) -> bool:
-    """Whether there are reviews: without any, a missing calibration needs no explanation."""
-    return bool(site.reader.labels.reviews(LabelQuery(1)))
-
-
 def _any_trace(site: Site) -> bool:
     return bool(site.reader.traces(TraceQuery(Confidence.of(""), 1)))
+
+
+class DiagnosisCache:
+    """Diagnoses by service, one made at a time; `clock` gives unix nanos. Any thread; blocks."""
+
+    def __init__(self, reader: StoredReader, clock: Callable[[], int]) -> None:
+        self._reader, self._clock = reader, clock
+        self._lock = threading.Lock()
+        self._cache: TTLCache[str, DiagnosisJson | None] = TTLCache(MAX_SERVICES, TTL, timer=clock)
+
+    def get(self, service: str) -> DiagnosisJson | None:
+        """The diagnosis by the service's latest traces, at most `TTL` old; None where it has none."""
+        with self._lock:
+            try:
+                return self._cache[service]
+            except KeyError:
+                found = glance(self._reader, service, self._clock() - DAY)
+                made = self._cache[service] = present_diagnosis(found) if found else None
+                return made

@@ -14,8 +14,8 @@ from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.measures import MeasuredPack, MeasureQuery
 from tracejury.schemas.rates import Estimate
 
-from .filters import SECOND, counted
-from .headline import points
+from .filters import counted
+from .headline import points, series
 from .site import Site, page
 from .window import Window
 
@@ -96,21 +96,8 @@ def measure_row(figure: MeasureFigure, difference: Estimate | None) -> PackMeasu
 
 def chart(rows: Sequence[MeasureGroup], measure: int, window: Window) -> Mapping[str, Any]:
     """One measure over time with its interval; a step without a session that has it is a gap."""
-    step = window.step
     shown = {row.at: row.figures[measure] for row in rows}
-    times = range(window.since // step * step, window.until, step)
-    figures = [shown.get(at) for at in times]
-    estimates = [figure.estimate if figure else None for figure in figures]
-    return {
-        "times": [at // SECOND for at in times],
-        "percent": True,
-        "series": [
-            {
-                "name": rows[0].figures[measure].measure.title if rows else "",
-                "values": [e and e.value for e in estimates],
-                "low": [e and e.low for e in estimates],
-                "high": [e and e.high for e in estimates],
-                "marks": [counted(figure.n, "session") if figure else "" for figure in figures],
-            }
-        ],
-    }
+    figures = [shown.get(at) for at in window.steps]
+    title = rows[0].figures[measure].measure.title if rows else ""
+    marks = [counted(figure.n, "session") if figure else "" for figure in figures]
+    return series(title, window, [figure.estimate if figure else None for figure in figures], marks)

@@ -54,7 +54,7 @@ class Tail:
         # The page that begins here shows as many before the place; older ones that it lacks are none that came late.
         before = reader.findings(replace(query, before=place, limit=SHOWN - 1))
         self._shown = frozenset(row.finding.id for row in before)
-        self._floor = place_of(before[-1]) if len(before) == SHOWN - 1 else _START
+        self._floor = before[-1].position if len(before) == SHOWN - 1 else _START
 
     def knows(self, finding_id: str) -> bool:
         """Whether the page may show the finding."""
@@ -71,7 +71,7 @@ class Tail:
         found: list[LocatedFinding] = []
         while rows := self._reader.findings(replace(self._query, after=place, limit=_PAGE)):
             found += self._new(rows)
-            place = place_of(rows[-1])
+            place = rows[-1].position
             if len(rows) < _PAGE or len(found) >= SHOWN:
                 break
         self._behind = len(rows) == _PAGE
@@ -82,31 +82,26 @@ class Tail:
     def _skip(self, found: Sequence[LocatedFinding]) -> TailBatch:
         since = self._place
         rows = self._reader.findings(replace(self._query, since=since.time, limit=SHOWN))
-        latest = [row for row in reversed(rows) if _key(place_of(row)) > _key(since)]
+        latest = [row for row in reversed(rows) if row.position > since]
         if not latest:
             return TailBatch(found)
-        self._floor, self._behind = place_of(latest[0]), False
+        self._floor, self._behind = latest[0].position, False
         skipped = self._waiting(self._floor)
         return TailBatch(found, skipped, self._new(latest), more=True)
 
     def _new(self, rows: Sequence[LocatedFinding]) -> list[LocatedFinding]:
         new = [row for row in rows if row.finding.id not in self._given]
-        self._given.update((row.finding.id, place_of(row)) for row in new)
-        self._place = _later(self._place, place_of(rows[-1]))
+        self._given.update((row.finding.id, row.position) for row in new)
+        self._place = max(self._place, rows[-1].position)
         while len(self._given) > REMEMBERED:
-            self._floor = _later(self._floor, self._given.pop(next(iter(self._given))))
+            self._floor = max(self._floor, self._given.pop(next(iter(self._given))))
         return new
 
     def _earlier(self) -> Position:
-        return _later(Position(max(self._place.time - OVERLAP, 0)), self._floor)
+        return max(Position(max(self._place.time - OVERLAP, 0)), self._floor)
 
     def _waiting(self, before: Position | None = None) -> int:
         return self._reader.count_findings(replace(self._query, after=self._place, before=before))
-
-
-def place_of(row: LocatedFinding) -> Position:
-    """The position of a finding in the tail."""
-    return Position(row.finding.first_seen, row.finding.id)
 
 
 def write_place(place: Position) -> str:
@@ -120,11 +115,3 @@ def read_place(text: str) -> Position | None:
     if not (time.isascii() and time.isdecimal()):
         return None
     return Position(min(int(time[:20]), _END), finding_id[:100])
-
-
-def _key(place: Position) -> tuple[int, str]:
-    return place.time, place.id
-
-
-def _later(one: Position, other: Position) -> Position:
-    return max(one, other, key=_key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlencode
@@ -67,6 +67,11 @@ class Window:
         """Nanoseconds of a chart's step: a round time that makes at most `POINTS` points."""
         length = max(1, self.until - self.since)
         return next((step for step in STEPS if length <= step * POINTS), -(-length // (POINTS * DAY)) * DAY)
+
+    @property
+    def steps(self) -> Sequence[int]:
+        """The beginnings of a chart's steps."""
+        return range(self.since // self.step * self.step, self.until, self.step)
 
     @property
     def words(self) -> str:

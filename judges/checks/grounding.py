@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Final
 
 from tracejury.judges.llm import leniency
-from tracejury.judges.llm.placing import ClaimLocation, QuotePlacer
+from tracejury.judges.llm.placing import ClaimLocation, QuotePlacer, provisional_finding
 from tracejury.schemas.checks import CheckItem, ItemAnswer
-from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint
+from tracejury.schemas.findings import Finding
 from tracejury.schemas.shown import folded
 from tracejury.schemas.transcript import Step, StepKind
 
@@ -175,26 +175,17 @@ class Grounds:
     def _finding(
         self, asked: AskedCheck, placed: ClaimLocation, category: str, reason: str, policy: str = ""
     ) -> Finding:
-        check, trace = asked.check, placed.trace
-        home = trace.home(placed.span_id)
-        return Finding(
-            id=finding_id(trace.tenant, home, placed.span_id, check.name, category, placed.evidence),
-            fingerprint=fingerprint(trace.tenant, home, placed.span_id, asked.pack, category),
-            tenant=trace.tenant,
-            trace_id=home,
-            span_id=placed.span_id,
-            agent_run_id=placed.run_id or self._run(placed.label),
-            turn=placed.turn,
-            judge=check.name,
+        check, stand = asked.check, replace(placed, run_id=placed.run_id or self._run(placed.label))
+        return provisional_finding(
+            stand,
+            check.name,
+            asked.pack,
+            category,
             dimensions=(check.dimension,) if check.dimension else (),
-            taxonomy=asked.pack,
-            category=category,
             severity=check.severity,
             confidence=check.confidence,
-            evidence=placed.evidence,
             explanation=reason,
             tool_span_id=placed.span_id if check.items is ItemSource.CALLS else "",
-            state=FindingState.PROVISIONAL,
             title=_title(category, policy),
         )
 

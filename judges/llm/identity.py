@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint, normalise_evidence
+from tracejury.schemas.findings import Finding, normalise_evidence
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
 from tracejury.schemas.transcript import StepKind, Transcript
@@ -13,7 +13,7 @@ from tracejury.schemas.transcript import StepKind, Transcript
 from .answer_types import Claim
 from .criteria_types import Criteria
 from .members import LlmJudges
-from .placing import ClaimLocation
+from .placing import ClaimLocation, provisional_finding
 
 
 def owner(claim: Claim, asked: Sequence[Criteria]) -> Criteria | None:
@@ -42,28 +42,18 @@ def finding(claim: Claim, stand: ClaimLocation, judge: Criteria, panel: LlmJudge
     did = next((shown.spans[label] for label in showed if kinds[label] is not StepKind.LLM), "")
     saw = next((shown.spans[label] for label in showed if kinds[label] is StepKind.LLM), "")
     relayed = [shown.spans.get(label, "") for label in (*claim.labels[1:], *claim.also_at)]
-    trace, scheme = stand.trace, taxonomy(claim, judge)
-    home = trace.home(stand.span_id)
-    return Finding(
-        id=finding_id(trace.tenant, home, stand.span_id, judge.name, claim.category, stand.evidence),
-        fingerprint=fingerprint(trace.tenant, home, stand.span_id, scheme, claim.category),
-        tenant=trace.tenant,
-        trace_id=home,
-        span_id=stand.span_id,
-        agent_run_id=stand.run_id,
-        turn=stand.turn,
-        judge=judge.name,
+    return provisional_finding(
+        stand,
+        judge.name,
+        taxonomy(claim, judge),
+        claim.category,
         dimensions=tuple(Dimension(code) for code in claim.codes if code in tuple(Dimension)),
-        taxonomy=scheme,
-        category=claim.category,
         severity=severity,
         confidence=confidence,
-        evidence=stand.evidence,
         explanation=claim.why,
         tool_span_id=did,
         seen_by_span_id=saw,
         also_at=tuple(dict.fromkeys(i for i in relayed if i and i != stand.span_id)),
-        state=FindingState.PROVISIONAL,
         title=claim.title,
     )
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from tracejury.judges.evidence import OwnText
 from tracejury.judges.quoting import quote as cut
+from tracejury.schemas.findings import Finding, FindingState, finding_id, fingerprint
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import Step
@@ -32,6 +33,26 @@ class ClaimLocation:
     run_id: str
     turn: int | None
     evidence: str
+
+
+def provisional_finding(stand: ClaimLocation, judge: str, taxonomy: str, category: str, **others: Any) -> Finding:
+    """What `judge` found at the place of a claim; `others`: the fields that the place does not tell."""
+    trace, home = stand.trace, stand.trace.home(stand.span_id)
+    return Finding(
+        id=finding_id(trace.tenant, home, stand.span_id, judge, category, stand.evidence),
+        fingerprint=fingerprint(trace.tenant, home, stand.span_id, taxonomy, category),
+        tenant=trace.tenant,
+        trace_id=home,
+        span_id=stand.span_id,
+        agent_run_id=stand.run_id,
+        turn=stand.turn,
+        judge=judge,
+        taxonomy=taxonomy,
+        category=category,
+        evidence=stand.evidence,
+        state=FindingState.PROVISIONAL,
+        **others,
+    )
 
 
 class QuotePlacer:

@@ -37,7 +37,7 @@ class SeenError:
     @property
     def places(self) -> frozenset[Place]:
         """Where those see it who see it."""
-        return frozenset(_place(a) for a in self.said)
+        return frozenset((a.trace_id, a.span_id, a.taxonomy, a.category) for a in self.said)
 
 
 def seen_errors(annotations: Iterable[Annotation], errors: Sequence[ErrorSummary] = ()) -> tuple[SeenError, ...]:
@@ -89,7 +89,3 @@ def _seen(said: Iterable[Annotation], error: ErrorSummary | None) -> SeenError |
         return None
     yes = (a for a in told if a.opinion is not Opinion.DISAGREE)
     return SeenError(label, tuple(sorted(yes, key=lambda a: (a.annotator, a.changed_at, a.id))), error)
-
-
-def _place(a: Annotation) -> Place:
-    return a.trace_id, a.span_id, a.taxonomy, a.category

@@ -15,12 +15,12 @@ from tracejury.judges.grouping import standing_errors
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.llm.conversation import Asking, ask
-from tracejury.judges.llm.placing import QuotePlacer
+from tracejury.judges.llm.placing import QuotePlacer, provisional_finding
 from tracejury.judges.llm.record import data, fenced, mark
 from tracejury.schemas.agent_errors import AgentError
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.decisive import DECISIVE, told, why_and_instead
-from tracejury.schemas.findings import Finding, FindingState, Verification, finding_id, fingerprint
+from tracejury.schemas.findings import Finding, FindingState, Verification, finding_id
 from tracejury.schemas.shown import shown_line
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace
@@ -210,25 +210,15 @@ def _unlisted(case: DecisiveCase, said: AlsoSaid) -> Finding | None:
     placed = placer.place(said.quote, _steps(steps, said.label), steps)
     if placed is None:
         return None
-    trace = case.trace
-    home = trace.home(placed.span_id)
-    return Finding(
-        id=finding_id(trace.tenant, home, placed.span_id, DECISIVE, UNLISTED, placed.evidence),
-        fingerprint=fingerprint(trace.tenant, home, placed.span_id, DECISIVE, UNLISTED),
-        tenant=trace.tenant,
-        trace_id=home,
-        span_id=placed.span_id,
-        agent_run_id=placed.run_id,
-        turn=placed.turn,
-        judge=DECISIVE,
+    return provisional_finding(
+        placed,
+        DECISIVE,
+        DECISIVE,
+        UNLISTED,
         dimensions=(),
-        taxonomy=DECISIVE,
-        category=UNLISTED,
         severity=Severity.HIGH,
         confidence=_CONFIDENCE,
-        evidence=placed.evidence,
         explanation=told(*why_and_instead(said.reason)),
-        state=FindingState.PROVISIONAL,
         title=UNLISTED.capitalize(),
     )
 

@@ -33,7 +33,7 @@ def closing(trace: Trace, run: AgentRun, memory: Memory, label: str = "") -> str
         lines += failures(label or "the run", run.span, memory)
     if run.answer:
         lines += titled(
-            "answer", memory.render(f"answer of {label}" if label else "end", run.answer, memory.limits.answer)
+            "answer", memory.shown.render(f"answer of {label}" if label else "end", run.answer, memory.limits.answer)
         )
     else:
         lines.append("no answer recorded")
@@ -50,7 +50,7 @@ def _carried_out(trace: Trace, run: AgentRun, memory: Memory) -> list[str]:
     for other in trace.runs:
         mechanical = other.span is not None and other.span.raw.start >= end and all(t.llm is None for t in other.turns)
         if mechanical and other.answer and written in " ".join(other.goal.split()):
-            told = memory.render("outcome of the last step", other.answer, memory.limits.result)
+            told = memory.shown.render("outcome of the last step", other.answer, memory.limits.result)
             return titled(f"outcome of what the last step wrote, carried out by {name(other.name)}", told)
     return []
 

@@ -149,7 +149,7 @@ class _GroupRecorder:
         lines = [f"Run {label} of agent {self._agents[run.id]} ({name(run.name) or 'unnamed'}), {role}."]
         if run.goal.strip():
             place, limit = f"task of {label}", self._memory.limits.task
-            lines += titled("its task", self._memory.render(place, run.goal, limit, head=_HEAD_OF_TASK))
+            lines += titled("its task", self._memory.shown.render(place, run.goal, limit, head=_HEAD_OF_TASK))
             self._memory.given.add(run.goal)
         self.pending += [f"{line}\n" for line in lines]
 

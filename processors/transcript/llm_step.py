@@ -41,7 +41,7 @@ def llm_step(label: str, turn: Turn, llm: NormalizedSpan, after: Turn | None, me
         if message.text not in memory.given and (inner or not memory.replays(message)):
             lines += _input(label, turn.kind, message, memory)
     if not llm.input_messages and llm.input_text and llm.input_text not in memory.given:
-        lines += ["input:", memory.render(f"input of {label}", llm.input_text, memory.limits.message)]
+        lines += ["input:", memory.shown.render(f"input of {label}", llm.input_text, memory.limits.message)]
     lines += _output(label, turn, llm, after, memory)
     lines += memory.hidden.excerpts(_said(llm))
     if unusual := [r for r in llm.finish_reasons if r.lower() not in _NORMAL]:
@@ -65,7 +65,7 @@ def failures(label: str, span: NormalizedSpan, memory: Memory) -> list[str]:
     """Lines for what a span says of its failure."""
     lines: list[str] = []
     for text in failure_texts(span):
-        told = memory.render(f"error of {label}", text, memory.limits.result, LEAST_QUOTED, _HEAD_OF_ERROR)
+        told = memory.shown.render(f"error of {label}", text, memory.limits.result, _HEAD_OF_ERROR, LEAST_QUOTED)
         lines += titled("error", told)
     return lines
 
@@ -114,11 +114,13 @@ def _input(label: str, kind: TurnKind, message: Message, memory: Memory) -> list
         limits = memory.limits
         rest = limits.result if message.tool_call_id or message.role in _RESULTS else limits.message
         limit = limits.system if system else limits.prompt if shorter else rest
-        lines += titled(title, memory.render(f"input of {label}", message.text, limit, shorter=shorter, whole=system))
+        lines += titled(
+            title, memory.shown.render(f"input of {label}", message.text, limit, shorter=shorter, whole=system)
+        )
         if shorter:
             memory.prompted(message.text)
     for request in message.tool_requests:
-        told = memory.render(f"input of {label}", arguments_text(request.arguments), memory.limits.message)
+        told = memory.shown.render(f"input of {label}", arguments_text(request.arguments), memory.limits.message)
         lines += titled(f"{title}: called {name(request.name)}", told) if told.strip() else []
     return lines
 

@@ -12,8 +12,7 @@ from tracejury.schemas.normalized import Message, NormalizedSpan
 
 from .hidden import HiddenPassages
 from .limits import TranscriptLimits
-from .lines import HEAD
-from .shown_lines import LEAST_GROUP, Shorten, ShownLines
+from .shown_lines import ShownLines
 
 _RECENT: Final = 8  # results that a message is compared with as a whole
 _LEAST_RESULT: Final = 24  # characters; shorter results are repeated rather than referred to
@@ -49,20 +48,6 @@ class Memory:
 
     def __post_init__(self) -> None:
         self.shown = ShownLines(self.hidden)
-
-    def render(
-        self,
-        place: str,
-        text: str,
-        limit: int,
-        least: int = LEAST_GROUP,
-        head: float = HEAD,
-        shorter: Shorten | None = None,
-        *,
-        whole: bool = False,
-    ) -> str:
-        """`text` as recorded lines, shown lines by reference; from now on it is shown at `place`."""
-        return self.shown.render(place, text, limit, head, least, shorter, whole=whole)
 
     def prompted(self, text: str) -> None:
         """Note the tools and agents that a prompt lists (`- name: what it is for`)."""

@@ -153,7 +153,9 @@ class _Recorder:
             lines.append(f"agent {name(self._agent)}")
         if asked.strip():
             limit = self._memory.limits.task
-            lines += titled("the user", self._memory.render(f"input of {label}", asked, limit, head=_HEAD_OF_ASKED))
+            lines += titled(
+                "the user", self._memory.shown.render(f"input of {label}", asked, limit, head=_HEAD_OF_ASKED)
+            )
         return lines
 
 

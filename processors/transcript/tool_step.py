@@ -51,7 +51,7 @@ def _arguments(label: str, turn: Turn, call: ToolCall, memory: Memory) -> list[s
     if _as_requested(turn, call):
         return ["arguments: as requested"]
     return titled(
-        "arguments", memory.render(f"call of {label}", arguments_text(call.arguments), memory.limits.arguments)
+        "arguments", memory.shown.render(f"call of {label}", arguments_text(call.arguments), memory.limits.arguments)
     )
 
 
@@ -72,7 +72,7 @@ def agent_step(
     lines = [f"{label} agent {name(called)}{apart}"]
     task = (known.goal if known else "") or (json_line(call.arguments) if call and call.arguments else "")
     if task:
-        lines += titled("its task", memory.render(f"task of {label}", task, memory.limits.errand))
+        lines += titled("its task", memory.shown.render(f"task of {label}", task, memory.limits.errand))
     handed = call.result if call and (call.span or not late) else None
     answer = handed or (known.answer if known else "")
     error = call.error if call and (call.span or not late) else None
@@ -82,7 +82,7 @@ def agent_step(
     lines += _result(label, answer or None, memory, silent=bool(error), title="its answer", limit=memory.limits.answer)
     lines += excerpts
     if error:
-        lines += titled("error", memory.render(f"error of {label}", error, memory.limits.result))
+        lines += titled("error", memory.shown.render(f"error of {label}", error, memory.limits.result))
         memory.returned(f"error of {label}", error)
     return lines, f"agent {name(called, 40)}: {inline(error or answer or 'no answer', memory.limits.line)}"
 
@@ -91,7 +91,7 @@ def other_step(label: str, span: NormalizedSpan, memory: Memory) -> StepText:
     """A retriever, re-ranker or guardrail that ran in a turn."""
     lines = [f"{label} {span.kind.value} {name(span.raw.name)}{_duration(span)}"]
     if span.input_text:
-        lines += titled("input", memory.render(f"input of {label}", span.input_text, memory.limits.errand))
+        lines += titled("input", memory.shown.render(f"input of {label}", span.input_text, memory.limits.errand))
     lines += _result(label, span.output_text or None, memory, silent=bool(failure_texts(span)))
     lines += failures(label, span, memory)
     return (
@@ -114,7 +114,7 @@ def _result(
         return [] if silent else [f"no {noun} recorded"]
     if not result.strip():
         return [f"{title}: empty"]
-    told = memory.render(f"{noun} of {label}", result, limit or memory.limits.result, LEAST_QUOTED)
+    told = memory.shown.render(f"{noun} of {label}", result, limit or memory.limits.result, least=LEAST_QUOTED)
     memory.returned(f"{noun} of {label}", result)
     return titled(title, told)
 

@@ -116,7 +116,7 @@ class Writer:
         for title, text in list(dict.fromkeys(told))[:_MOST_OUTCOMES]:
             if not _told_by(after, text):
                 place = f"outcome of {label}"
-                lines += titled(title, memory.render(place, text, memory.limits.result))
+                lines += titled(title, memory.shown.render(place, text, memory.limits.result))
                 memory.returned(place, text)
 
 

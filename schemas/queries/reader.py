@@ -40,7 +40,7 @@ class Confidence:
         return self.recognised if any(conventions) else self.unrecognised
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Position:
     """A place in a list that is ordered by time (unix nanos) and then by id."""
 

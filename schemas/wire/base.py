@@ -5,7 +5,7 @@ Keys are only ever added. Ids that there are not are null, never ""; times are I
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Generic, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
 
@@ -18,21 +18,27 @@ class WireModel(BaseModel):
     model_config = ConfigDict(frozen=True, from_attributes=True, defer_build=True)
 
 
-def _text_or_none(value: Any) -> Any:
-    return None if value == "" else value
-
-
-def _iso_or_none(value: Any) -> Any:
-    return iso_time(value) if isinstance(value, int) else value
-
-
 Model = TypeVar("Model", bound=WireModel)
 Number = Annotated[int | float, WithJsonSchema({"type": "number"})]
 """A number that keeps its notation: 0 stays 0 and 0.0 stays 0.0 on the way through a client."""
-OptionalText = Annotated[str | None, BeforeValidator(_text_or_none)]
+OptionalText = Annotated[str | None, BeforeValidator(lambda value: None if value == "" else value)]
 """Text that is null instead of ""."""
-Time = Annotated[str | None, BeforeValidator(_iso_or_none)]
+Time = Annotated[str | None, BeforeValidator(lambda value: iso_time(value) if isinstance(value, int) else value)]
 """A point in time as ISO 8601, also given in unix nanos; null where it is unknown."""
+
+
+Item = TypeVar("Item", bound=WireModel)
+
+
+class Page(WireModel, Generic[Item]):
+    """A page of a list; `next` goes into `cursor`, null on the last page.
+
+    `unknown`, where nothing was found: filters whose value is in no stored data, with known values, the nearest first.
+    """
+
+    items: list[Item]
+    next: str | None
+    unknown: dict[str, list[str]]
 
 
 def fill(model: type[Model], source: object, **fields: object) -> Model:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Number, OptionalText, Time, WireModel
+from .base import Number, OptionalText, Page, Time, WireModel
 
 
 class FindingJson(WireModel):
@@ -134,28 +134,16 @@ class ErrorDetailJson(ErrorJson):
     least_confidence: Number = 0
 
 
-class ErrorPage(WireModel):
+class ErrorPage(Page[ErrorJson]):
     """A page of errors; `next` goes into `cursor` (null on the last page) or, with `after`, into `after`.
 
     `unknown` as in a page of traces; empty with `after`.
     """
 
-    items: list[ErrorJson]
-    next: str | None
-    unknown: dict[str, list[str]]
 
-
-class SpanErrorPage(WireModel):
+class SpanErrorPage(Page[SpanErrorJson]):
     """A page of the errors that name one span, as a page of errors."""
 
-    items: list[SpanErrorJson]
-    next: str | None
-    unknown: dict[str, list[str]]
 
-
-class FindingPage(WireModel):
+class FindingPage(Page[ListedFindingJson]):
     """A page of findings, as a page of errors."""
-
-    items: list[ListedFindingJson]
-    next: str | None
-    unknown: dict[str, list[str]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .base import Number, OptionalText, Time, WireModel
+from .base import Number, OptionalText, Page, Time, WireModel
 from .rates import EstimateJson
 
 
@@ -58,31 +58,19 @@ class ReviewJson(WireModel):
     changed_at: Time
 
 
-class AnnotationPage(WireModel):
+class AnnotationPage(Page[AnnotationJson]):
     """A page of annotations, latest change first; `next` goes into `cursor`, null on the last page.
 
     `unknown`, here and in the other pages of labels, as in a page of traces.
     """
 
-    items: list[AnnotationJson]
-    next: str | None
-    unknown: dict[str, list[str]]
 
-
-class HumanScorePage(WireModel):
+class HumanScorePage(Page[HumanScoreJson]):
     """A page of scores, latest change first."""
 
-    items: list[HumanScoreJson]
-    next: str | None
-    unknown: dict[str, list[str]]
 
-
-class ReviewPage(WireModel):
+class ReviewPage(Page[ReviewJson]):
     """A page of reviews, latest change first."""
-
-    items: list[ReviewJson]
-    next: str | None
-    unknown: dict[str, list[str]]
 
 
 class TakenAnnotations(WireModel):
@@ -118,12 +106,8 @@ class QueueItemJson(WireModel):
     probability: Number | None
 
 
-class QueuePage(WireModel):
+class QueuePage(Page[QueueItemJson]):
     """The runs to review, in that order; `next` is always null: what is reviewed leaves the queue."""
-
-    items: list[QueueItemJson]
-    next: str | None
-    unknown: dict[str, list[str]]
 
 
 class StratumJson(WireModel):

@@ -14,7 +14,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+
+from forgotten_traces import forget_traces
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
@@ -52,12 +55,13 @@ def measure(pages: Pages, spans: int, rounds: int) -> None:
     run = outline.runs[len(outline.runs) // 2]
     span = run.turns[len(run.turns) // 2].span_id
     base = f"/traces/{trace_id}"
+    cold = partial(forget_traces, pages.reader.trace_queries)
     cases: tuple[tuple[str, str, Callable[[], None]], ...] = (
-        (f"trace page of {len_text(outline.spans)} spans, cold", base, pages.reader.trace_queries.clear_cache),
+        (f"trace page of {len_text(outline.spans)} spans, cold", base, cold),
         (f"trace page of {len_text(outline.spans)} spans", base, _nothing),
         ("the same at a span", f"{base}?span={span}", _nothing),
         ("its panel of a turn", f"{base}/panel?span={span}", _nothing),
-        ("its panel of a turn, cold", f"{base}/panel?span={span}", pages.reader.trace_queries.clear_cache),
+        ("its panel of a turn, cold", f"{base}/panel?span={span}", cold),
         ("its branch of a run", f"{base}/branch?key=run:{run.id}", _nothing),
         ("page of a span in it", f"/spans/{span}?trace={trace_id}", _nothing),
         ("a span as it was sent", f"{base}/spans/{span}/raw", _nothing),

@@ -11,7 +11,7 @@ from small_traces import Did, Said
 from transcribed import told
 
 from tracejury.processors.transcript import TranscriptLimits
-from tracejury.processors.transcript.items import shortened_items
+from tracejury.processors.transcript.shown_lines import shortened_items
 from tracejury.schemas.transcript import Step, characters_cut
 
 LIMIT = TranscriptLimits().result

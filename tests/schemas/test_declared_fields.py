@@ -65,6 +65,8 @@ def declared(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 "olumn"
             ):
                 yield name, node
+            case ast.Call(func=ast.Name(id="plain_columns"), args=columns):
+                yield from ((str(column.value), column) for column in columns if isinstance(column, ast.Constant))
             case ast.keyword(arg=str(name), value=value) if _is_copied(value, name):
                 yield name, value
             case ast.Dict(keys=keys, values=values):

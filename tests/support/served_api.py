@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import httpx
 import uvicorn
+from forgotten_traces import forget_traces
 from starlette.types import ASGIApp
 from store_parts import a_judged_trace, a_run, a_span
 from stored_readers import parts_of_a_reader
@@ -203,7 +204,7 @@ class Api:
         """Forget everything."""
         for (table,) in self.store.rows(_FILLED):
             self.store.command(f"TRUNCATE TABLE {table}")
-        self.reader.trace_queries.clear_cache()
+        forget_traces(self.reader.trace_queries)
         renewed = WatchedReader.over(self.store, lambda: self.packs)
         kept = {name: getattr(self.reader, name) for name in ("trace_queries", "labels", "architectures")}
         vars(self.reader).update(vars(renewed) | kept)  # the application holds these very objects

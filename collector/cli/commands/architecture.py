@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
-from tracejury.collector.cli.options import format_option, show_rows, url_option
+from tracejury.collector.cli.options import api_options, show_rows
 
 if TYPE_CHECKING:
     from tracejury.collector.api.client import ApiClient
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 @click.option("--set", "given", type=click.File("rb"), metavar="FILE", help="Use this text instead (-: stdin).")
 @click.option("--clear", is_flag=True, help="Use the derived one again.")
 @click.option("--history", is_flag=True, help="List all versions.")
-@format_option
-@url_option
+@api_options
 def architecture_command(
     *, service: str | None, given: IO[bytes] | None, clear: bool, history: bool, style: str, url: str
 ) -> None:
@@ -59,14 +58,10 @@ def _list(client: ApiClient, service: str | None, style: str) -> None:
 
 
 def _one(client: ApiClient, service: str, text: str | None, style: str) -> None:
-    from tracejury.collector.cli import output
     from tracejury.collector.cli.render.ledger import architecture_text, architectures_table
 
     row = client.architecture(service) if text is None else client.edit_architecture(service, text)
-    if style == "json":
-        output.show_json(row)
-    else:
-        output.show(architecture_text(row) if text is None else architectures_table([row]))
+    show_rows(row, architecture_text if text is None else lambda edited: architectures_table([edited]), style)
 
 
 def _clear(client: ApiClient, service: str, style: str) -> None:

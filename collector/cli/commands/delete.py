@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tracejury.collector.cli.options import Moment, format_option, url_option
+from tracejury.collector.cli.options import Moment, api_options
 
 if TYPE_CHECKING:
     from tracejury.collector.api.client import ApiClient
@@ -25,8 +25,7 @@ ID_DIGITS: Final = 32
 @click.option("--before", type=Moment(), default="", help="What arrived before: a length back from now, or ISO 8601.")
 @click.option("--labels", is_flag=True, help="Also what people said of them.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@format_option
-@url_option
+@api_options
 def delete_command(
     *, trace_id: str, user: str, session: str, service: str, before: str, labels: bool, yes: bool, style: str, url: str
 ) -> None:

@@ -10,13 +10,12 @@ import click
 from tracejury.collector.cli.failures import EXIT_FOUND, Failure
 from tracejury.collector.cli.interrupts import heed_ctrl_c
 from tracejury.collector.cli.options import (
+    api_options,
     filter_options,
-    format_option,
     limit_option,
     profile_option,
     show_rows,
     since_option,
-    url_option,
 )
 from tracejury.schemas.filters import ERROR_FILTERS, SPAN_FILTER
 from tracejury.schemas.taxonomy import Severity
@@ -42,8 +41,7 @@ SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensit
     metavar="LOW|MEDIUM|HIGH",
     help=f"Exit with {EXIT_FOUND} if one is this severe or more.",
 )
-@format_option
-@url_option
+@api_options
 @click.pass_context
 def errors_command(
     ctx: click.Context,

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import format_option, url_option
+from tracejury.collector.cli.options import api_options, show_rows
 
 
 @click.command("explain")
 @click.argument("term", nargs=-1)
 @click.option("--service", default="", help="Also the record and the settings of a detector there.")
-@format_option
-@url_option
+@api_options
 def explain_command(*, term: tuple[str, ...], service: str, style: str, url: str) -> None:
     """Say what a judge, detector, dimension, category or figure means; without TERM: list all of them.
 
@@ -34,11 +33,7 @@ def explain_command(*, term: tuple[str, ...], service: str, style: str, url: str
                 found = client.explain(name, service)
         else:
             found = TermJson.model_validate(explain(name))
-        if style == "json":
-            output.show_json(found)
-        else:
-            output.show(term_text(found))
-    elif style == "json":
-        output.show_json([TermJson.model_validate(one) for one in glossary().values()])
+        show_rows(found, term_text, style)
     else:
-        output.show(terms_table(glossary().values()))
+        terms = glossary().values()
+        output.show_report(style, terms, lambda every: list(map(TermJson.model_validate, every)), terms_table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import format_option, show_rows, since_option, url_option
+from tracejury.collector.cli.options import api_options, show_rows, since_option
 
 
 @click.command("judge")
@@ -12,8 +12,7 @@ from tracejury.collector.cli.options import format_option, show_rows, since_opti
 @click.option("--session", default="", metavar="ID", help="This session, which is closed then.")
 @click.option("--service", default="", help="With --session: of this service, where several have one of that id.")
 @since_option
-@format_option
-@url_option
+@api_options
 def judge_command(*, trace_id: str, session: str, service: str, since: str, style: str, url: str) -> None:
     """Judge one stored trace or session again, or all that arrived since a point in time."""
     from tracejury.collector.api.client import ApiClient

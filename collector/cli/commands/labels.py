@@ -12,8 +12,8 @@ from tracejury.collector.cli.labels_options import as_option
 from tracejury.collector.cli.options import (
     Decorator,
     Moment,
+    api_options,
     filter_options,
-    format_option,
     limit_option,
     show_rows,
     simulated_option,
@@ -23,9 +23,8 @@ from tracejury.collector.cli.options import (
 from tracejury.schemas.filters import LABEL_FILTERS, named
 from tracejury.schemas.text.counting import counted
 
-from .labels_delete import delete_labels
 from .labels_import import import_labels
-from .labels_say import add, review, score, take_back
+from .labels_say import add, delete_labels, review, score, take_back
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -56,8 +55,7 @@ def labels_command() -> None:
 @click.option("--overlap", type=click.FloatRange(0, 1), help="The share that everybody is asked for (default: 0.2).")
 @click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="Show at most this many.")
 @as_option
-@format_option
-@url_option
+@api_options
 def show_queue(*, limit: int, overlap: float | None, simulated: bool, style: str, url: str, **given: str) -> None:
     """List the agent runs to look at next, in this order."""
     from tracejury.collector.api.client import ApiClient
@@ -85,8 +83,7 @@ def show_queue(*, limit: int, overlap: float | None, simulated: bool, style: str
 @since_option
 @click.option("--withdrawn", is_flag=True, help="Also those that were taken back.")
 @limit_option
-@format_option
-@url_option
+@api_options
 def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str, **given: str) -> None:
     """List what people said, latest first."""
     from tracejury.collector.api.client import ApiClient
@@ -106,8 +103,7 @@ def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str,
 @service_option
 @since_option
 @until_option
-@format_option
-@url_option
+@api_options
 def show_quality(*, style: str, url: str, **given: str) -> None:
     """Show precision and recall of each judge and detector against labels, and how much is labelled."""
     from tracejury.collector.api.client import ApiClient

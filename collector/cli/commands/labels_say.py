@@ -1,4 +1,4 @@
-"""`tracejury labels add`, `withdraw`, `score` and `review`: what people say."""
+"""`tracejury labels add`, `withdraw`, `score` and `review`: what people say; and `delete`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from tracejury.collector.cli.labels_options import as_option
-from tracejury.collector.cli.options import Decorator, Moment, format_option, show_rows, url_option
+from tracejury.collector.cli.options import Decorator, Moment, api_options, show_rows
 from tracejury.schemas.annotations import Opinion
 from tracejury.schemas.taxonomy import Dimension, Severity
+from tracejury.schemas.text.counting import counted
 
 run_option: Decorator = click.option(
     "--run", default="", metavar="ID", help="The agent run; that of the trace's one manager by default."
@@ -31,8 +32,7 @@ why_option: Decorator = click.option("--why", default="", metavar="TEXT", help="
 @click.option("--quote", "evidence", default="", metavar="TEXT", help="The evidence.")
 @why_option
 @as_option
-@format_option
-@url_option
+@api_options
 def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **given: str | None) -> None:
     """Say what you think of FINDING (the id of an error or a finding), or, with --missed, of an error at a span.
 
@@ -54,8 +54,7 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
 @click.command("withdraw")
 @click.argument("ids", nargs=-1, required=True, metavar="ANNOTATION...")
 @click.option("--trace", default="", metavar="ID", help="Where annotations of several traces have that id.")
-@format_option
-@url_option
+@api_options
 def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None:
     """Take annotations back: they are kept, and count nowhere."""
     from tracejury.collector.api.client import ApiClient
@@ -73,8 +72,7 @@ def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None
 @why_option
 @click.option("--withdraw", "withdrawn", is_flag=True, help="Take the scores of these dimensions back.")
 @as_option
-@format_option
-@url_option
+@api_options
 def score(
     *, trace: str, scores: tuple[str, ...], run: str, why: str, withdrawn: bool, annotator: str, style: str, url: str
 ) -> None:
@@ -101,8 +99,7 @@ def score(
 @click.option("--until", type=Moment(), default="", help="Likewise.")
 @click.option("--withdraw", "withdrawn", is_flag=True, help="Take it back.")
 @as_option
-@format_option
-@url_option
+@api_options
 def review(
     *, trace: str, run: str, drawn: bool, withdrawn: bool, annotator: str, style: str, url: str, **times: str
 ) -> None:
@@ -135,3 +132,36 @@ def _score(text: str, *, withdrawn: bool) -> dict[str, Any]:
         "score": None if value.lower() == "na" else int(value),
         "withdrawn": withdrawn,
     }
+
+
+@click.command("delete")
+@click.argument("ids", nargs=-1, metavar="[ANNOTATION...]")
+@click.option("--trace", metavar="ID", help="Of this trace, stored or not.")
+@click.option("--run", metavar="ID", help="Of this agent run.")
+@click.option("--by", "annotator", metavar="NAME", help="Of this annotator.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@api_options
+def delete_labels(*, ids: tuple[str, ...], yes: bool, style: str, url: str, **given: str | None) -> None:
+    """Delete annotations by their ids, or all labels of a trace or an annotator, for good: with them goes their text.
+
+    `labels withdraw` keeps what was said, as withdrawn.
+    """
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.schemas.text.terminal import one_line
+
+    named = {name: value for name, value in given.items() if value is not None}
+    # What a script left empty would delete all that is of the rest.
+    if not all(value.strip() for value in (*ids, *named.values())):
+        raise click.UsageError("ANNOTATION, --trace, --run and --by must not be blank")
+    if not ids and not named.keys() & {"trace", "annotator"}:
+        raise click.UsageError("name ANNOTATION ids, --trace ID or --by NAME")
+    what = [*ids, *(f"{name} {value}" for name, value in named.items())]
+    if not yes:
+        click.confirm(f"Delete what was said: {one_line(', '.join(what), 200)}?", abort=True, err=True)
+    with ApiClient(url) as client:
+        deleted = sum(client.delete_labels(named | one) for one in ([{"id": label_id} for label_id in ids] or [{}]))
+    if style == "json":
+        output.show_json({"deleted": deleted})
+    else:
+        output.plain(f"{counted(deleted, 'label')} deleted")

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import (
-    filter_options,
-    format_option,
-    limit_option,
-    show_rows,
-    since_option,
-    url_option,
-)
+from tracejury.collector.cli.options import api_options, filter_options, limit_option, show_rows, since_option
 from tracejury.schemas.filters import LEDGER_FILTERS
 
 
@@ -20,8 +13,7 @@ from tracejury.schemas.filters import LEDGER_FILTERS
 @since_option
 @click.option("--all", "everything", is_flag=True, help="Also superseded windows, and what detectors said.")
 @limit_option
-@format_option
-@url_option
+@api_options
 def ledger_command(*, everything: bool, limit: int, style: str, url: str, **given: str | None) -> None:
     """Show what LLM judges did, did not do, and why, latest first; and what it cost.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import filter_options, format_option, simulated_option, since_option, url_option
+from tracejury.collector.cli.options import api_options, filter_options, show_rows, simulated_option, since_option
 from tracejury.schemas.filters import MEASURE_FILTERS
 
 
@@ -28,15 +28,13 @@ from tracejury.schemas.filters import MEASURE_FILTERS
     metavar="previous|version=X|service=X|FROM..UNTIL",
     help="Show how these measures differ from those.",
 )
-@format_option
-@url_option
+@api_options
 def measures_command(*, simulated: bool, pooled: bool, limit: int, style: str, url: str, **given: str | None) -> None:
     """Show the measures that packs give sessions, with 95% intervals.
 
     Without --since: of the last seven days. Did the deploy make it worse? --version 2.1 --compare-to version=2.0
     """
     from tracejury.collector.api.client import ApiClient
-    from tracejury.collector.cli import output
     from tracejury.collector.cli.render.measures import measures_table
 
     filters = {name: value for name, value in given.items() if value} | {"limit": str(limit)}
@@ -46,7 +44,4 @@ def measures_command(*, simulated: bool, pooled: bool, limit: int, style: str, u
         filters["simulated"] = "true"
     with ApiClient(url) as client:
         found = client.measures(filters)
-    if style == "json":
-        output.show_json(found)
-    else:
-        output.show(measures_table(found))
+    show_rows(found, measures_table, style)

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import (
-    filter_options,
-    format_option,
-    profile_option,
-    simulated_option,
-    since_option,
-    url_option,
-)
+from tracejury.collector.cli.options import api_options, filter_options, profile_option, simulated_option, since_option
 from tracejury.schemas.filters import RATE_FILTERS
 from tracejury.schemas.rates import By, Population, Unit
 
@@ -38,8 +31,7 @@ from tracejury.schemas.rates import By, Population, Unit
     metavar="previous|version=X|service=X|FROM..UNTIL",
     help="Say whether these rates differ from those.",
 )
-@format_option
-@url_option
+@api_options
 def rates_command(
     *,
     compare_to: str,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import format_option, limit_option, show_rows, url_option
+from tracejury.collector.cli.options import api_options, limit_option, show_rows
 
 
 @click.command("receipts")
 @limit_option
-@format_option
-@url_option
+@api_options
 def receipts_command(*, limit: int, style: str, url: str) -> None:
     """List what deletions have removed, the latest first; receipts name nobody."""
     from tracejury.collector.api.client import ApiClient

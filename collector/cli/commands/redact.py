@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tracejury.collector.cli.options import format_option, limit_option, since_option, url_option
+from tracejury.collector.cli.options import api_options, limit_option, since_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 )
 @since_option
 @limit_option
-@format_option
-@url_option
+@api_options
 def redact_command(
     *, traces: tuple[str, ...], dry_run: bool, config: Path | None, since: str, limit: int, style: str, url: str
 ) -> None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import click
 
-from tracejury.collector.cli.options import format_option, profile_option, show_rows, url_option
+from tracejury.collector.cli.options import api_options, profile_option, show_rows
 
 
 @click.command("session")
 @click.argument("session_id", metavar="ID")
 @click.option("--service", default="", help="Only of this service, where several have a session of that id.")
 @profile_option
-@format_option
-@url_option
+@api_options
 def session_command(*, session_id: str, service: str, profile: str, style: str, url: str) -> None:
     """Show one session: what users said and agents answered, with errors at their place."""
     from tracejury.collector.api.client import ApiClient

@@ -7,14 +7,13 @@ from typing import Any
 import click
 
 from tracejury.collector.cli.lists_options import asked, list_options
-from tracejury.collector.cli.options import format_option, limit_option, show_rows, url_option
+from tracejury.collector.cli.options import api_options, limit_option, show_rows
 
 
 @click.command("sessions")
 @list_options
 @limit_option
-@format_option
-@url_option
+@api_options
 def sessions_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
     """List sessions that hold a trace of the filters; state, duration and order are the session's."""
     from tracejury.collector.api.client import ApiClient

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
-from tracejury.collector.cli.options import format_option, url_option
+from tracejury.collector.cli.options import api_options
 
 if TYPE_CHECKING:
     from tracejury.schemas.wire.backups import BackupJson
@@ -28,8 +28,7 @@ PRIVATE: Final = 0o077
 @click.argument("name", default="")
 @click.option("--store", "dsn", default="", metavar="DSN", help="Back up this store, which no collector uses.")
 @click.option("--folder", default="", metavar="DIR", help="With --store: where to (default: backups, beside it).")
-@format_option
-@url_option
+@api_options
 @click.pass_context
 def backup_command(ctx: click.Context, *, name: str, dsn: str, folder: str, style: str, url: str) -> None:
     """Have the running collector make a backup, on its machine; NAME is by default the time.

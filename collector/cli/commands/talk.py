@@ -11,7 +11,7 @@ import click
 
 from tracejury.collector.cli.failures import EXIT_ERROR
 from tracejury.collector.cli.interrupts import heed_ctrl_c
-from tracejury.collector.cli.options import format_option, url_option
+from tracejury.collector.cli.options import api_options
 from tracejury.schemas.errors import ConfigError, TracejuryError
 from tracejury.schemas.text.counting import counted
 
@@ -65,8 +65,7 @@ class _Talk(click.Command):
     "--service", default="tracejury-talk", show_default=True, envvar="OTEL_SERVICE_NAME", metavar="NAME",
     help="The service whose sessions they are.",
 )  # fmt: skip
-@format_option
-@url_option
+@api_options
 @click.pass_context
 def talk_command(
     ctx: click.Context,
@@ -111,10 +110,7 @@ def talk_command(
         output.note(f"interrupted: {counted(len(sessions) - len(played), 'session')} not begun")
     else:
         played = _with_arrival(played, url)
-    if style == "json":
-        output.show_json([asdict(one) for one in played])
-    else:
-        output.show(talk_summary(played))
+    output.show_report(style, played, lambda all_played: list(map(asdict, all_played)), talk_summary)
     if interrupted or any(one.failure for one in played):
         ctx.exit(EXIT_ERROR)
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import click
 
 from tracejury.collector.cli import output
-from tracejury.collector.cli.options import format_option, profile_option, show_rows, url_option
+from tracejury.collector.cli.options import api_options, profile_option, show_rows
 from tracejury.schemas.text.counting import counted
 
 
 @click.command("trace")
 @click.argument("trace_id", metavar="ID")
 @profile_option
-@format_option
-@url_option
+@api_options
 def trace_command(*, trace_id: str, profile: str, style: str, url: str) -> None:
     """Show one trace: the tree of agent runs, turns and tool calls, with errors at their spans."""
     from tracejury.collector.api.client import ApiClient

@@ -7,15 +7,14 @@ from typing import Any
 import click
 
 from tracejury.collector.cli.lists_options import SESSION, asked, list_options
-from tracejury.collector.cli.options import format_option, limit_option, show_rows, url_option
+from tracejury.collector.cli.options import api_options, limit_option, show_rows
 
 
 @click.command("traces")
 @SESSION
 @list_options
 @limit_option
-@format_option
-@url_option
+@api_options
 def traces_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
     """List stored traces, latest arrival first unless sorted otherwise."""
     from tracejury.collector.api.client import ApiClient

@@ -90,7 +90,7 @@ def trace_tree(trace: TraceJson) -> Tree:
             pinned.pin(span_id, outside.add(Text.assemble("span ", content(span_id, style="bold"))))
     for verdict in trace.verdicts:
         if run_of(verdict) not in known:
-            root.add(_verdict(verdict))
+            root.add(Text.assemble("verdict ", content(verdict.judge, 60), "  ", _score(verdict)))
     return root
 
 
@@ -189,10 +189,6 @@ def run_of(verdict: VerdictJson) -> str:
     """The id of the run that a verdict is of, or that has its exchange; else of its trace or session."""
     subject = verdict.subject
     return subject.id.rpartition(":")[0] if subject.kind == "exchange" else subject.id
-
-
-def _verdict(verdict: VerdictJson) -> Text:
-    return Text.assemble("verdict ", content(verdict.judge, 60), "  ", _score(verdict))
 
 
 def _score(verdict: VerdictJson) -> Text:

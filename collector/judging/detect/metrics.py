@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tracejury.collector.telemetry import NANOS, SECONDS, Telemetry
+from tracejury.collector.telemetry import NANOS, Telemetry
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedTrace
 
@@ -32,19 +32,9 @@ class JudgingMetrics:
         self._rule_failures = meter.create_counter(
             "tracejury_judge_detector_failures", description="Detectors that raised"
         )
-        self._cost = meter.create_histogram(
-            "tracejury_judge_duration",
-            unit="s",
-            description="Rebuilding and judging one trace",
-            explicit_bucket_boundaries_advisory=SECONDS,
-        )
+        self._cost = telemetry.durations("tracejury_judge_duration", "Rebuilding and judging one trace")
         # What a user waits for: from the commit of a trace's newest span to its findings being readable.
-        self._delay = meter.create_histogram(
-            "tracejury_judge_delay",
-            unit="s",
-            description="From commit to readable findings",
-            explicit_bucket_boundaries_advisory=SECONDS,
-        )
+        self._delay = telemetry.durations("tracejury_judge_delay", "From commit to readable findings")
 
     def judged(self, judged: JudgedTrace, cost: int) -> None:
         """A trace was judged, in `cost` nanoseconds."""

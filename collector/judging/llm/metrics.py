@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from tracejury.collector.telemetry import SECONDS, Telemetry
+from tracejury.collector.telemetry import NANOS, Telemetry
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.reviews.candidates import CandidatesReview
 from tracejury.schemas.findings import FindingState
@@ -17,8 +17,6 @@ from .run_selector import RunSelector
 from .traces_to_judge import TracesToJudge
 from .windows import Windows
 
-NANOS = 1e9
-
 
 class LlmJudgingMetrics:
     """Counts of LLM judging. Any thread."""
@@ -26,11 +24,8 @@ class LlmJudgingMetrics:
     def __init__(self, telemetry: Telemetry) -> None:
         meter = telemetry.meter
         # Deliberations, by stage: a live run has several.
-        self._cases = meter.create_histogram(
-            "tracejury_panel_duration",
-            unit="s",
-            description="From putting a case before the LLM judges to their answer, by stage",
-            explicit_bucket_boundaries_advisory=SECONDS,
+        self._cases = telemetry.durations(
+            "tracejury_panel_duration", "From putting a case before the LLM judges to their answer, by stage"
         )
         # The evidence gate: what a model claims without evidence is no finding.
         self._dropped = meter.create_counter(
@@ -58,11 +53,8 @@ class LlmJudgingMetrics:
             "tracejury_panel_retries", description="Runs put back because the model or the store could not be reached"
         )
         # What a user waits for: from the arrival of a run's newest span to the readable judgement.
-        self._delay = meter.create_histogram(
-            "tracejury_panel_delay",
-            unit="s",
-            description="From the newest span's arrival to the stored judgement, by subject",
-            explicit_bucket_boundaries_advisory=SECONDS,
+        self._delay = telemetry.durations(
+            "tracejury_panel_delay", "From the newest span's arrival to the stored judgement, by subject"
         )
 
     def judged(self, stage: Stage, said: Deliberation, seconds: float) -> None:

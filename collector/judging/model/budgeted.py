@@ -28,16 +28,11 @@ class BudgetedClient:
         price: Callable[[], Price | None],
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._inner = inner
+        self._inner, self.model = inner, inner.model
         self._budget = budget
         self._price = price
         self._clock = clock
         self._over = asyncio.Event()  # set when the next call in flight is over
-
-    @property
-    def model(self) -> str:
-        """The inner client's."""
-        return self._inner.model
 
     async def complete(self, prompt: Prompt) -> Reply:
         """The inner client's reply; OverBudgetError before anything is sent. See `Client`."""

@@ -83,18 +83,13 @@ class CachedClient:
         parameters: Mapping[str, Any],
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._inner = inner
+        self._inner, self.model = inner, inner.model
         self._answers = answers
         self._parameters = parameters
         self._clock = clock
         self._calls: dict[str, _Shared] = {}
         self._unkept: deque[AnswerRow] = deque(maxlen=MOST_KEPT_BACK)
         self._keeping = asyncio.Lock()
-
-    @property
-    def model(self) -> str:
-        """The inner client's."""
-        return self._inner.model
 
     async def complete(self, prompt: Prompt) -> Reply:
         """The kept answer, `known` and at no cost, or the inner client's reply; see `Client`."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final
 
 from tracejury.collector.otlp.secrets import secret_values
 from tracejury.judges.llm.client import NoAnswerError, Prompt, Reply
 from tracejury.schemas.errors import ConfigError, LlmError, TracejuryError
 
-from .answer_text import answer_text, plain
 from .config import LlmConfig, ModelConfig
 from .failures import failure, late, refuses_form
 from .library import LIBRARY, Library
-from .pace import Pace
 from .price import CHARACTERS_PER_TOKEN, Price, set_price, tokens_in
 from .routing import build_router, full_name, group, marks_prefixes, missing_keys, place
-from .structured import FORMS, Form, at_most, messages, response_format
+from .structured import FORMS, Form, answer_text, at_most, messages, plain, response_format
 
 UNKNOWN_LIMIT: Final = 128_000
 """Tokens of a prompt for a model that litellm does not know."""
@@ -25,6 +24,8 @@ SLACK_SECONDS: Final = 60.0
 MOST_TOKENS: Final = 100_000_000
 """Tokens of one call that are believed."""
 LONGEST_REASON: Final = 40
+
+MINUTE: Final = 60.0
 
 
 class LiteLlmClient:
@@ -40,7 +41,7 @@ class LiteLlmClient:
         if not config.on:
             raise ConfigError("judges.model: no model is named")
         self.missing_keys = ""
-        self._config = config
+        self._config, self.model = config, config.model
         self._chain = config.chain
         self._library = library
         self._secrets = secret_values(m.api_key_env for m in self._chain)
@@ -51,11 +52,6 @@ class LiteLlmClient:
         self._known: dict[int, tuple[Price | None, int, bool]] = {}
         self._forms: Sequence[Form] = FORMS if config.structured == "auto" else (config.structured,)
         self._proven = config.structured != "auto"
-
-    @property
-    def model(self) -> str:
-        """The model's name as configured."""
-        return self._config.model
 
     @property
     def price(self) -> Price | None:
@@ -221,3 +217,36 @@ def _count(counted: Any, name: str) -> int:
     number = getattr(counted, name, 0)
     # What no model reads would not fit the store, and less than nothing would make room under a cap.
     return number if isinstance(number, int) and 0 <= number <= MOST_TOKENS else 0
+
+
+class Pace:
+    """Spreads calls so that neither limit is passed; litellm's own limits refuse instead, and a refused call is lost.
+
+    `requests`, `tokens`: a minute, 0 for no limit. A call larger than a whole minute's tokens is let through alone.
+    """
+
+    def __init__(
+        self,
+        requests: int,
+        tokens: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._limits = (requests, tokens)
+        self._clock = clock
+        self._sleep = sleep
+        self._free_at = [0.0, 0.0]
+
+    async def turn(self, tokens: int) -> None:
+        """Wait until a call of so many tokens may be sent."""
+        now = self._clock()
+        # Each limit is a queue served at an even rate: a call takes its place at once, and then waits for it.
+        starts = now
+        for i, (limit, units) in enumerate(zip(self._limits, (1, tokens), strict=True)):
+            if limit:
+                start = max(self._free_at[i], now)
+                self._free_at[i] = start + MINUTE * min(units, limit) / limit
+                starts = max(starts, start)
+        if starts > now:
+            await self._sleep(starts - now)

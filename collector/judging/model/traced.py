@@ -26,14 +26,9 @@ class TracedClient:
     """Makes a span for each call that is really made: a known answer is none, and counted it would cost twice."""
 
     def __init__(self, inner: Client, tracer: Tracer, secret: bytes) -> None:
-        self._inner = inner
+        self._inner, self.model = inner, inner.model
         self._tracer = tracer
         self._secret = secret
-
-    @property
-    def model(self) -> str:
-        """The inner client's."""
-        return self._inner.model
 
     async def complete(self, prompt: Prompt) -> Reply:
         """The inner client's reply or error; see `Client`."""

@@ -112,25 +112,13 @@ def log_message(record: LogRecord) -> ProtoLog:
     )
 
 
-def _bytes(text: str) -> bytes:
-    return base64.b64decode(text, validate=True)
-
-
-def _integer(plain: int) -> AnyValue:
-    return AnyValue(int_value=plain) if plain in _INT64 else AnyValue(double_value=float(plain))
-
-
-def _array(plain: list[Plain] | tuple[Plain, ...]) -> AnyValue:
-    return AnyValue(array_value=ArrayValue(values=map(value_of, plain)))
-
-
 _MAKERS: Final[tuple[tuple[Any, Callable[[Any], AnyValue]], ...]] = (
     (str, lambda plain: AnyValue(string_value=plain)),
     (bool, lambda plain: AnyValue(bool_value=plain)),  # before int, which it is one of
-    (int, _integer),
+    (int, lambda plain: AnyValue(int_value=plain) if plain in _INT64 else AnyValue(double_value=float(plain))),
     (float, lambda plain: AnyValue(double_value=plain)),
     (bytes, lambda plain: AnyValue(bytes_value=plain)),
-    (list | tuple, _array),
+    (list | tuple, lambda plain: AnyValue(array_value=ArrayValue(values=map(value_of, plain)))),
     (Mapping, lambda plain: AnyValue(kvlist_value=KeyValueList(values=pairs(plain)))),
 )
 
@@ -138,7 +126,7 @@ _PLAIN: Final[Mapping[str, Any]] = {
     "int": int,
     "double": float,
     "bool": {"true": True, "false": False}.__getitem__,
-    "bytes": _bytes,
+    "bytes": lambda text: base64.b64decode(text, validate=True),
     "array": orjson.loads,
     "kvlist": orjson.loads,
     "empty": lambda _: None,

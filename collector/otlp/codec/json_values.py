@@ -66,10 +66,6 @@ def _bool(item: Any, _cutter: Truncator, _depth: int) -> tuple[str, Any]:
     return "bool", item
 
 
-def _int(item: Any, _cutter: Truncator, _depth: int) -> tuple[str, Any]:
-    return "int", to_integer(item, "intValue", INT64)
-
-
 def _double(item: Any, _cutter: Truncator, _depth: int) -> tuple[str, Any]:
     if isinstance(item, str) and item in _NO_NUMBERS:
         return "double", plain_double(_NO_NUMBERS[item])
@@ -128,7 +124,7 @@ _URL_SAFE = str.maketrans("-_", "+/")
 _READERS: dict[str, Callable[[Any, Truncator, int], tuple[str, Any]]] = {
     "stringValue": _string,
     "boolValue": _bool,
-    "intValue": _int,
+    "intValue": lambda item, _cutter, _depth: ("int", to_integer(item, "intValue", INT64)),
     "doubleValue": _double,
     "bytesValue": _bytes,
     "arrayValue": _array,

@@ -37,7 +37,7 @@ def parse(document: Json) -> Request:
         ValueError: it does not fit the protocol.
     """
     request: Request = (LOGS if is_logs(document) else SPANS).request()
-    _convert_ids(document, _hex_to_base64)
+    _convert_ids(document, lambda text: base64.b64encode(bytes.fromhex(text)).decode())
     try:
         ParseDict(document, request, ignore_unknown_fields=True)
     except ParseError as error:
@@ -48,7 +48,7 @@ def parse(document: Json) -> Request:
 def render(request: Request) -> bytes:
     """The request as an OTLP/JSON body: hex ids, integer enums, 64-bit integers as decimal strings."""
     document = MessageToDict(request, use_integers_for_enums=True)
-    _convert_ids(document, _base64_to_hex)
+    _convert_ids(document, lambda text: base64.b64decode(text).hex())
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -75,11 +75,3 @@ def _below(parent: Json, *path: str) -> Iterator[Json]:
     for child in children if isinstance(children, list) else ():
         if isinstance(child, dict):
             yield from _below(child, *path[1:])
-
-
-def _hex_to_base64(text: str) -> str:
-    return base64.b64encode(bytes.fromhex(text)).decode()
-
-
-def _base64_to_hex(text: str) -> str:
-    return base64.b64decode(text).hex()

@@ -99,18 +99,10 @@ def _json(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def _double(value: float | str) -> str:
-    return value if isinstance(value, str) else _json(value)
-
-
-def _as_is(value: str) -> str:
-    return value
-
-
 _TEXTS: dict[str, Callable[[Any], str]] = {
-    "string": _as_is,
-    "bytes": _as_is,
-    "double": _double,
+    "string": str,
+    "bytes": str,
+    "double": lambda value: value if isinstance(value, str) else _json(value),
     "int": str,
     "bool": _json,
     "array": _json,

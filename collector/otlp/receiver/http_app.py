@@ -1,9 +1,13 @@
-"""OTLP/HTTP as an ASGI application: POST /v1/traces, /v1/logs and /v1/metrics."""
+"""OTLP/HTTP as an ASGI application: POST /v1/traces, /v1/logs and /v1/metrics.
+
+Bodies are decompressed as they arrive, and bounded in memory.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+import zlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Final
 
 from starlette.applications import Starlette
@@ -15,12 +19,13 @@ from starlette.routing import Route
 
 from tracejury.collector.auth.key import KeyScope
 from tracejury.collector.auth.tokens_sent import token_sent
+from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
-from tracejury.schemas.errors import ForbiddenError, RetryableError, UnsupportedMediaTypeError
+from tracejury.schemas.errors import ForbiddenError, PermanentError, RetryableError, UnsupportedMediaTypeError
 
-from .http_body import read_body
 from .http_config import HttpConfig
+from .inflight import InFlightRequest
 from .intake import Intake
 from .origins import is_foreign, is_public_name
 from .status import ErrorResponse, refusal, success
@@ -28,6 +33,9 @@ from .status import ErrorResponse, refusal, success
 TRANSPORT: Final = "http"
 _ENCODINGS: Final = {encoding.media_type: encoding for encoding in Encoding}
 _PATHS: Final = "OTLP/HTTP is POST " + ", ".join(f"/v1/{signal}" for signal in Signal)
+
+_GZIP: Final = 16 + zlib.MAX_WBITS
+_PIECE: Final = 1 << 20  # bytes decompressed at one time
 
 
 def otlp_app(intake: Intake, config: HttpConfig, *, any_host: bool) -> Starlette:
@@ -137,3 +145,57 @@ async def _no_such_thing(_request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     headers = error.headers if isinstance(error, HTTPException) else None
     return Response(f"{_PATHS}\n", status_code=status, headers=headers, media_type="text/plain")
+
+
+async def read_body(chunks: AsyncIterator[bytes], *, gzipped: bool, limits: Limits, request: InFlightRequest) -> bytes:
+    """The whole body, decompressed, every piece counted in `request` as it arrives.
+
+    Raises:
+        TooLargeError: it exceeds `limits.request_bytes` after decompression.
+        PermanentError: it is not gzip, or ends early.
+        OverloadedError: too much is in flight.
+    """
+    gunzip = Gunzip() if gzipped else None
+    pieces: list[bytes] = []
+    async for chunk in chunks:
+        more = gunzip.feed(chunk) if gunzip else iter((chunk,))
+        piece = next(more, b"")
+        while piece:
+            limits.check_bytes(request.size + len(piece))
+            request.grow(len(piece))
+            pieces.append(piece)
+            # A highly compressed body would keep others waiting.
+            piece = await asyncio.to_thread(next, more, b"") if len(piece) == _PIECE else next(more, b"")
+    if gunzip:
+        gunzip.finish()
+    return b"".join(pieces)
+
+
+class Gunzip:
+    """Decompresses gzip members one after the other, piece by piece."""
+
+    def __init__(self) -> None:
+        self._member = zlib.decompressobj(_GZIP)
+        self._begun = False
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """The decompressed pieces of `data`, each at most 1 MiB. Raises PermanentError where it is not gzip."""
+        while data:
+            if self._member.eof:
+                data = data.lstrip(b"\0")  # gzip allows padding after a member
+                if not data:
+                    return
+                self._member = zlib.decompressobj(_GZIP)
+            self._begun = True
+            try:
+                piece = self._member.decompress(data, _PIECE)
+            except zlib.error:
+                raise PermanentError("the body is not gzip, though its Content-Encoding says so") from None
+            data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
+            if piece:
+                yield piece
+
+    def finish(self) -> None:
+        """Raises PermanentError where the last member has no end."""
+        if not self._begun or not self._member.eof:
+            raise PermanentError("the gzip body ends early")

@@ -1,13 +1,20 @@
-"""The path of one request in every receiver: admit, decode, redact, hand to the sink, count."""
+"""The path of one request in every receiver: admit, decode, redact, hand to the sink, count.
+
+A large body must not keep a small one waiting, nor one client all others: requests are decoded in lanes of threads.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import time
 from collections.abc import Callable
-from typing import Final
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
+from cachetools import LRUCache
 from pydantic import Field
 
 from tracejury.collector.auth.keyring import Keyring
@@ -21,11 +28,9 @@ from tracejury.schemas.batch import Sink
 from tracejury.schemas.config_base import MIB, Section
 from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
 
-from .decode_lanes import DecodeLanes
 from .inflight import InFlight
 from .metrics import ACCEPTED, CUT_VALUES, FAILED, ITEMS, REFUSED, REFUSED_REQUESTS, ReceiverMetrics
 from .project_quotas import ProjectQuota, ProjectQuotas
-from .repeated_failures import RepeatedFailures
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +42,13 @@ PRESSED_REQUESTS: Final = 2
 
 DeadLetter = Callable[[Signal, Encoding, bytes, str], None]
 """Stores a body of a project that cannot be handled; may block, may raise."""
+
+T = TypeVar("T")
+
+INLINE_BYTES: Final = 16 * 1024
+"""Bodies up to this size are decoded on the event loop (below 1 ms as a rule): a change of threads gains nothing."""
+LANES: Final = {"small": 512 * 1024, "large": 4 * MIB, "huge": 2**63}
+"""The largest body of each lane, in bytes."""
 
 
 class IntakeConfig(Section):
@@ -178,3 +190,52 @@ class Intake:
         if cut:
             self._metrics.add(CUT_VALUES, cut, transport)
         return left_out
+
+
+class DecodeLanes:
+    """One thread for each range of sizes; more would share the interpreter's lock, and hold several huge bodies.
+
+    In a lane the clients take turns: the bodies of one client enter it one after the other.
+    """
+
+    def __init__(self) -> None:
+        self._threads = {lane: ThreadPoolExecutor(1, thread_name_prefix=f"otlp-decode-{lane}") for lane in LANES}
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
+
+    async def run(self, size: int, client: str, work: Callable[[], T], *, inline: bool = True) -> T:
+        """The result of `work`, which decodes a body of `size` bytes from `client` (a connection).
+
+        Small work is done at once on the event loop if it may be done `inline`.
+        """
+        if inline and size <= INLINE_BYTES:
+            return work()
+        lane = next(name for name, most in LANES.items() if size <= most)
+        turn = self._turns.setdefault((client, lane), asyncio.Lock())
+        async with turn:
+            return await asyncio.get_running_loop().run_in_executor(self._threads[lane], work)
+
+    def close(self) -> None:
+        """Stop the threads; safe to call twice."""
+        for thread in self._threads.values():
+            thread.shutdown(wait=False)
+
+
+class RepeatedFailures:
+    """Failures by body hash. At most `most` bodies are remembered; the least recent one is dropped first."""
+
+    def __init__(self, most: int = 1024) -> None:
+        self._counts: LRUCache[bytes, int] = LRUCache(most)
+
+    def add(self, body: bytes) -> int:
+        """Count one more failure of `body`; returns how many there were."""
+        key = _digest(body)
+        self._counts[key] = count = self._counts.get(key, 0) + 1
+        return count
+
+    def clear(self, body: bytes) -> None:
+        """Count from the start again."""
+        self._counts.pop(_digest(body), None)
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=16).digest()

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Final
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
-from tracejury.collector.telemetry import SECONDS, Telemetry, of_project
+from tracejury.collector.telemetry import NANOS, Telemetry, of_project
 from tracejury.schemas.queries.webhook_events import Event
-
-NANOS: Final = 1e9
 
 
 class WebhookMetrics:
@@ -26,11 +23,9 @@ class WebhookMetrics:
         self._sent = counter("tracejury_webhook_sent", description="Events that a receiver took")
         self._given_up = counter("tracejury_webhook_given_up", description="Events given up at their maximal age")
         # What a runaway agent runs on for: from the commit of the newest span that was judged to the receiver's answer.
-        self._delay = self._meter.create_histogram(
+        self._delay = telemetry.durations(
             "tracejury_webhook_delay",
-            unit="s",
-            description="From the commit of the newest judged span to the receiver's answer, of first attempts",
-            explicit_bucket_boundaries_advisory=SECONDS,
+            "From the commit of the newest judged span to the receiver's answer, of first attempts",
         )
 
     def declare(self, webhook: str) -> None:

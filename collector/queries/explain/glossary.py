@@ -1,4 +1,8 @@
-"""The glossary: terms of `words.yaml`, judges by their criteria, detectors of the suite."""
+"""The glossary: terms of `words.yaml`, judges by their criteria, detectors of the suite.
+
+Beside keys and titles it knows the other names under which pages and tables show terms. Of a built-in detector it tells
+the record, and how the confidence follows from it, for people to recompute.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from statistics import fmean
 from typing import Any, Final
 
 import yaml
@@ -15,14 +20,15 @@ from tracejury.judges.detectors import BUILT_IN as RULES
 from tracejury.judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judges
 from tracejury.judges.llm.criteria_types import Criteria
 from tracejury.judges.packs.loader import known_packs
-from tracejury.judges.registry import default_suite
+from tracejury.judges.records import FAMILY_NAMES, NEXT_AGENT, UNPROVEN, family, is_supported, records
+from tracejury.judges.registry import default_suite, priors
 from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
 from tracejury.schemas.queries.glossary import Term, TermSection
-from tracejury.schemas.taxonomy import Dimension
+from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, with_group
+from tracejury.schemas.text.counting import counted
 
 from .pack_terms import CATEGORY, CHECK, PACK, pack_names, pack_terms
-from .rule_record import record_lines
-from .shown_names import JOINT, joined_dimensions, shown_names
 from .slugs import slug
 
 KINDS: Final[Mapping[str, str]] = {
@@ -45,6 +51,11 @@ KINDS: Final[Mapping[str, str]] = {
 _NEAR: Final = 5
 _MOST_JOINED: Final = len(Dimension)
 _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+JOINT: Final = "+"
+"""Between the dimensions of one finding: "PA+TS+LC"."""
+
+_PROFILE: Final = f"{DEFAULT_PROFILE} ({threshold(DEFAULT_PROFILE):g})"
 
 
 @cache
@@ -195,3 +206,56 @@ def read_data(name: str) -> Any:
     """A data file of this package."""
     text = (resources.files(__package__) / name).read_text("utf-8")
     return yaml.load(text, Loader=_LOADER)  # noqa: S506  the safe loader, in C where there is one
+
+
+def shown_names(terms: Sequence[Term], titles: Mapping[str, str]) -> Iterator[tuple[str, Term]]:
+    """(name, term) of categories with their group, and of families and titles of detectors.
+
+    `titles`: the title of the findings of each detector, by the detector's name.
+    """
+    by_title = {term.title: term for term in terms if term.kind == "category"}
+    yield from ((with_group(TRAIL, category), by_title[category]) for category in TRAIL_CATEGORIES)
+    detectors = [term for term in terms if term.kind == "detector"]
+    for name in sorted(FAMILY_NAMES):
+        members = [term for term in detectors if family(term.key) == name]
+        yield name, _joined(name, "These detectors share a record.", "Detectors", members)
+    for title in sorted(set(titles.values())):
+        members = [term for term in detectors if titles.get(term.key) == title]
+        text = "The title of the errors that these detectors report."
+        yield title, members[0] if len(members) == 1 else _joined(title, text, "Detectors", members)
+
+
+def joined_dimensions(terms: Sequence[Term | None]) -> Term | None:
+    """The term of several dimensions that stand together; None where one is no dimension."""
+    found = [term for term in terms if term is not None and term.kind == "dimension"]
+    if len(found) < len(terms):
+        return None
+    name = JOINT.join(term.key.upper() for term in found)
+    return _joined(name, "The dimensions of one error; the first is the primary one.", "Dimensions", found)
+
+
+def _joined(name: str, text: str, heading: str, members: Sequence[Term]) -> Term:
+    lines = tuple(f"{term.title}: {term.text}" for term in members)
+    return Term(name.lower(), "word", name, text, (TermSection(heading, lines),), tuple(term.key for term in members))
+
+
+def record_lines(rule: str) -> Iterator[str]:
+    """Its share of right errors by data set, then the confidence as their mean (records.py)."""
+    record = records().get(family(rule), {})
+    for data_set, one in record.items():
+        found = f"right in {one.right} of {counted(one.claims, 'error')}, over {counted(one.agents, 'agent')}"
+        yield f"{data_set}: {found}; expected share ({one.right} + 1) / ({one.claims} + 2) = {one.expected:.3f}"
+    yield f"the next agent, of which nothing is known: expected share (0 + 1) / (0 + 2) = {NEXT_AGENT.expected:.3f}"
+    shares = [*(one.expected for one in record.values()), NEXT_AGENT.expected]
+    mean = fmean(shares)
+    shown = " + ".join(f"{share:.3f}" for share in shares)
+    formula = f"({shown}) / {len(shares)} = {mean:.3f}"
+    if is_supported(record):
+        yield f"confidence, the mean of the shares: {formula}"
+    else:
+        mean *= UNPROVEN
+        why = "fewer than two data sets support it" if record else "no data set has a case of it"
+        yield f"mean of the shares: {formula}"
+        yield f"unproven, since {why}: confidence {UNPROVEN:.4f} times that mean = {mean:.3f}, below {_PROFILE}"
+    if (most := priors()[rule].mean) < round(mean, 4):
+        yield f"a candidate, which stays below {_PROFILE} whatever its record: confidence at most {most:.3f}"

@@ -74,11 +74,6 @@ class TraceOutlines:
         with self._lock:
             self._recent.pop(trace_id, None)
 
-    def clear(self) -> None:
-        """Drop all in memory."""
-        with self._lock:
-            self._recent.clear()
-
     def count_spans(self, trace_ids: Iterable[str]) -> int:
         """The stored spans of these traces."""
         sql = f"SELECT uniqExact(SpanId) FROM spans WHERE {_THESE}"

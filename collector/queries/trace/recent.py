@@ -53,11 +53,6 @@ class _Traces(LRUCache[str, RebuiltTrace]):
             self.first.pop(trace_id, None)
         super().__delitem__(first)
 
-    def clear(self) -> None:
-        """Drop all."""
-        super().clear()
-        self.first.clear()
-
     def find(self, trace_id: str) -> RebuiltTrace | None:
         """The trace of that id, or the one that it is part of."""
         return self.get(self.first.get(trace_id, trace_id))
@@ -101,9 +96,3 @@ class RecentTraces:
             elif was_large or self._asked in trace.trace_ids:
                 self._large[trace.trace_id] = made
         return made
-
-    def clear(self) -> None:
-        """Drop all."""
-        with self._lock:
-            self._small.clear()
-            self._large.clear()

@@ -154,11 +154,6 @@ class StoredTraceQueries:
         if len(trace.spans) >= LARGE or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
-    def clear_cache(self) -> None:
-        """All rebuilt traces and outlines."""
-        self._recent.clear()
-        self._outlines.clear()
-
     def _in_memory(self, outline: TraceOutline) -> Trace | None:
         """The trace as it is shown or later, whatever has arrived since."""
         known = self._recent.get(outline.trace_id)

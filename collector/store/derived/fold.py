@@ -7,11 +7,13 @@ current finding, each once, as its own findings in it tell it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tracejury.judges.grouping import standing_errors
+from tracejury.judges.packs.rut.measures import LABELLER
 from tracejury.schemas.agent_errors import AgentError, ErrorSummary, summary
+from tracejury.schemas.behaviours import Behaviour
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.rates import Population, Unit
 from tracejury.schemas.taxonomy import Dimension, Severity
@@ -19,12 +21,13 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
 
 from .base import BaseRun, BaseTrace, BaseWord
-from .behaviours import behaviours_of
 from .facts import HOUR, ErrorScope, Fact, FactError, FactKey, Standing, fact_unit, short
 from .judge_coverage import OPEN, JudgeCoverage, run_coverage, trace_coverage
 
 ABOUT_TOOLS = frozenset({Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING})
 """Dimensions whose findings at a model call are about the tool that it asked for."""
+
+_LAST = frozenset({Outcome.DONE, Outcome.CACHED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +182,28 @@ def _tools(error: AgentError, trace: BaseTrace) -> Iterator[str]:
         calls = trace.calls.get(span_id, ()) if span_id else ()
         yield from (call.tool for call in calls if not call.asked)
         yield from (call.tool for call in calls if call.asked and about)
+
+
+def behaviours_of(trace: BaseTrace) -> Mapping[str, tuple[str, ...]]:
+    """The behaviours by run, and under "" those of the trace as a whole; of what nobody labelled there are none.
+
+    A run has those of its exchanges, a sub-agent those of the exchange in which it began. The user of an exchange
+    without a label is ideal.
+    """
+    if trace.simulated and trace.behaviour:
+        return dict.fromkeys(("", *(run.id for run in trace.runs)), (trace.behaviour,))
+    if not trace.behaviours:
+        return {}
+    stands = {w.subject_id for w in trace.exchange_words if w.judge == LABELLER and w.outcome in _LAST}
+    labels = {at: tuple(said) or (Behaviour.IDEAL.value,) for at, said in trace.behaviours.items() if at in stands}
+    found: dict[str, tuple[str, ...]] = {"": _together(labels.values())}
+    for run in trace.runs:  # managers before their sub-agents
+        own = [said for at, said in labels.items() if at.rpartition(":")[0] == run.id]
+        began = trace.began.get(run.id)
+        caused = labels.get(began, ()) if began else found.get(run.parent_id, ()) if run.parent_id else ()
+        found[run.id] = _together(own) if own else caused
+    return found
+
+
+def _together(labels: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    return tuple(sorted({label for said in labels for label in said}))

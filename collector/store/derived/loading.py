@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from tracejury.collector.store.client import Store
@@ -12,15 +13,15 @@ from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.lists.findings import HOLDS
 from tracejury.collector.store.pending_traces import JUDGED
 from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.judges.packs.rut.measures import LABELLER, behaviours
 from tracejury.judges.titles import titled
 from tracejury.schemas.columns import Row
-from tracejury.schemas.judged_rows import FINDING_SELECT, TRACE_COLUMNS
+from tracejury.schemas.judged_rows import FINDING_SELECT, TRACE_COLUMNS, VERDICT_SELECT, verdict_from_row
 from tracejury.schemas.llm_rows import LATEST
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, Judgement, Outcome
 
 from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
-from .behaviour_labels import labelled
 from .facts import FactKey
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -54,8 +55,20 @@ _FACTS: Final = (
     "AND hasAny(Parts, {trace_ids:Array(String)})"
 )
 
-
 _Words = defaultdict[str, list[BaseWord]]
+
+_LABELS: Final = (
+    f"SELECT {VERDICT_SELECT} FROM verdicts FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "
+    f"AND SubjectKind = 'exchange' AND Judge = '{LABELLER}' AND isNotNull(Value)"
+)
+_BEGAN: Final = f"""
+SELECT TraceId, Runs, format('{{}}:{{}}-{{}}', Run, toString(First), toString(Last)) FROM
+(
+    SELECT TraceId, Exchanges.Run, Exchanges.First, Exchanges.Last, Exchanges.Runs FROM traces FINAL
+    WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}}
+)
+ARRAY JOIN Exchanges.Run AS Run, Exchanges.First AS First, Exchanges.Last AS Last, Exchanges.Runs AS Runs
+"""
 
 
 class Loading:
@@ -211,3 +224,22 @@ def _trace(
         simulated=simulated,
         behaviour=behaviour,
     )
+
+
+def labelled(scope: Scope, traces: Sequence[BaseTrace]) -> list[BaseTrace]:
+    """The traces with `behaviours` and `began`; the store is asked only where users were labelled.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
+    """
+    ids = sorted(trace.trace_id for trace in traces if any(judge == LABELLER for _, judge in trace.scored))
+    if not ids:
+        return list(traces)
+    said: defaultdict[str, dict[str, Sequence[str]]] = defaultdict(dict)
+    for row in scope.select(_LABELS, trace_ids=ids):
+        verdict = verdict_from_row(row)
+        said[verdict.subject.trace_id][verdict.subject.id] = behaviours(verdict.items)
+    began: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for trace_id, runs, exchange_id in scope.select(_BEGAN, trace_ids=ids):
+        began[trace_id] |= dict.fromkeys(runs, exchange_id)
+    return [replace(one, behaviours=said[one.trace_id], began=began[one.trace_id]) for one in traces]

@@ -18,6 +18,11 @@ from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
 
 from .errors import SEVERITIES, worst_error
 
+_FIELDS: Final = (
+    "key", "session_id", "service", "state", "traces", "turns", "agents", "start", "end", "first_received", "received",
+    "tokens", "usd", "priced_traces", "unjudged_traces",
+)  # fmt: skip
+"""The fields of a `SessionRow` that the columns of `sessions._ROW` are, before those of its errors."""
 _ORDER: Final = (TraceState.OPEN, TraceState.FAILED, TraceState.INCOMPLETE, TraceState.SETTLED)
 
 
@@ -48,25 +53,11 @@ class TraceExchanges:
 
 def session_row(row: Sequence[Any]) -> SessionRow:
     """The session of a row: see `sessions._ROW`."""
-    return SessionRow(
-        key=row[0],
-        session_id=row[1],
-        service=row[2],
-        state=TraceState(row[3]),
-        traces=row[4],
-        turns=row[5],
-        agents=tuple(row[6]),
-        start=row[7],
-        end=row[8],
-        first_received=row[9],
-        received=row[10],
-        tokens=row[11],
-        usd=row[12],
-        priced_traces=row[13],
-        unjudged_traces=row[14],
-        errors=dict(zip(SEVERITIES, row[15:18], strict=True)),
-        worst=worst_error(row[18]),
-    )
+    *own, high, medium, low, worst = row
+    shown = dict(zip(_FIELDS, own, strict=True))
+    shown |= {"state": TraceState(shown["state"]), "agents": tuple(shown["agents"])}
+    errors = dict(zip(SEVERITIES, (high, medium, low), strict=True))
+    return SessionRow(**shown, errors=errors, worst=worst_error(worst))
 
 
 def together(rows: Sequence[SessionRow]) -> SessionRow:

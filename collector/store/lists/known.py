@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tracejury.collector.store.client import Store
-from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, TenantRows
 
 from .names import is_whole
 
@@ -29,11 +28,8 @@ _PLACES: Final = {
 KINDS: Final = frozenset(_PLACES)
 
 
-class StoredNames:
+class StoredNames(TenantRows):
     """Names of one tenant, by `KINDS`. Methods raise RetryableError, StoreError."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._scope = Scope(store, tenant)
 
     def holds(self, kind: str, name: str) -> bool:
         """Whether something stored has that name."""

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.pending_traces import DERIVED
-from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, TenantRows
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
 
@@ -68,11 +67,8 @@ _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
 FROM traces FINAL WHERE {_OURS} AND """
 
 
-class SessionLists:
+class SessionLists(TenantRows):
     """Sessions of one tenant as people list and read them. Methods raise RetryableError, StoreError."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._scope = Scope(store, tenant)
 
     def find(self, query: TraceQuery) -> list[SessionRow]:
         """Up to `query.limit` sessions that hold a trace of the query, in the asked order."""

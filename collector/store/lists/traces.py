@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tracejury.collector.store.client import Store
 from tracejury.collector.store.pending_traces import DERIVED, JUDGED
-from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.collector.store.scope import TENANT, TenantRows
 from tracejury.schemas.queries.listing import Facets, Sort, WorstError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from tracejury.schemas.taxonomy import Severity
@@ -41,14 +40,17 @@ _SHOWN: Final = (
     f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, Cost, {DERIVED}"
 )
 
+_FIELDS: Final = (
+    "trace_id", "session_id", "service", "state", "spans", "agents", "start", "end", "received", "name", "version",
+    "goal", "models", "turns", "input_tokens", "output_tokens", "usd", "judged",
+)  # fmt: skip
+"""The fields of a `TraceRow` that the columns of `_SHOWN` are."""
+
 FoundErrors = tuple[Mapping[Severity, int], WorstError | None]
 
 
-class TraceLists:
+class TraceLists(TenantRows):
     """Traces of one tenant as people list them. Methods raise RetryableError, StoreError."""
-
-    def __init__(self, store: Store, tenant: str = "") -> None:
-        self._scope = Scope(store, tenant)
 
     def find(self, query: TraceQuery) -> list[TraceRow]:
         """Up to `query.limit` traces in the asked order, with their errors counted by severity."""
@@ -173,26 +175,6 @@ def _errors(row: Sequence[Any]) -> FoundErrors:
 
 
 def _row(row: Sequence[Any], errors: FoundErrors, place: int) -> TraceRow:
-    return TraceRow(
-        trace_id=row[0],
-        session_id=row[1],
-        service=row[2],
-        state=TraceState(row[3]),
-        spans=row[4],
-        agents=tuple(row[5]),
-        start=row[6],
-        end=row[7],
-        received=row[8],
-        errors=errors[0],
-        worst=errors[1],
-        name=row[9],
-        version=row[10],
-        goal=row[11],
-        models=tuple(row[12]),
-        turns=row[13],
-        input_tokens=row[14],
-        output_tokens=row[15],
-        usd=row[16],
-        judged=bool(row[17]),
-        place=place,
-    )
+    shown = dict(zip(_FIELDS, row, strict=False)) | {"errors": errors[0], "worst": errors[1], "place": place}
+    shown |= {"state": TraceState(shown["state"]), "judged": bool(shown["judged"])}
+    return TraceRow(**shown | {name: tuple(shown[name]) for name in ("agents", "models")})

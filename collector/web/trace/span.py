@@ -1,15 +1,19 @@
-"""The page of a span: its errors, its run, the turns before and after."""
+"""The page of a span: its errors, its run, the turns before and after; `/errors/{id}` leads to that of an error."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import quote, urlencode
 
 from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
 
-from tracejury.collector.web.site import Site, rebuilding
+from tracejury.collector.api.prefixes import whole_error_id
+from tracejury.collector.web.site import Site, page, rebuilding
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import an_id
+from tracejury.schemas.queries.reader import Confidence
 
 from .pages import open_view, render
 from .parts import Detail, SpanDetail, SpanSection, TurnDetail
@@ -51,3 +55,18 @@ def section_of(detail: Detail | None, span_id: str) -> SpanSection | None:
     if isinstance(detail, TurnDetail):
         return next((section for section in detail.sections if section.span_id == span_id), None)
     return detail.section if isinstance(detail, SpanDetail) else None
+
+
+def add_error(app: FastAPI, site: Site) -> None:
+    """`/errors/{id}`, which leads to the error at its primary span; the id of a finding leads to its error."""
+
+    @page(app, "/errors/{some_id}")
+    def error(request: Request, some_id: str) -> Response:
+        profile = request.query_params.get("profile", "")
+        found = site.reader.error(whole_error_id(site.reader, some_id), Confidence.of(profile))
+        if found is None:
+            raise NotFoundError(f"no error {some_id[:64]!r} is stored")
+        error = found.located.error
+        asked = {"span": error.span_id} | ({"profile": profile} if profile else {})
+        target = f"/traces/{quote(found.located.whole, safe='')}?{urlencode(asked)}#error-{error.id}"
+        return RedirectResponse(target, status_code=303)

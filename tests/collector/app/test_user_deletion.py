@@ -10,11 +10,10 @@ from judging_bench import Bench, span
 
 from tracejury.collector.store.config import USER_ATTRIBUTES
 from tracejury.collector.store.dead_letter import DeadLetterFolder
-from tracejury.collector.store.deletion import Deletion
+from tracejury.collector.store.deletion import Deletion, StoredUsers
 from tracejury.collector.store.inserting import store_rows
 from tracejury.collector.store.receipts import StoredReceipts
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.collector.store.users import StoredUsers
 from tracejury.processors.redact.ready import READY
 from tracejury.processors.redact.rules import Action, RedactionRule
 from tracejury.processors.redact.spans import Redactor

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_run
 
-from tracejury.collector.labels.disputed import disputed as newest_disputed
+from tracejury.collector.labels.queue import disputed as newest_disputed
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging

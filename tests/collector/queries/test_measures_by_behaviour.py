@@ -12,9 +12,9 @@ from rates_history import LABELS
 from rich.console import Console
 from store_parts import a_judged_trace, a_run, a_span
 
+from tracejury.collector.api.rates import present_measures
 from tracejury.collector.cli.render.measures import measures_table
 from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, installed_packs
-from tracejury.collector.queries.present_measures import present_measures
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs.rut.figures import counted

@@ -8,11 +8,11 @@ from pathlib import Path
 from store_parts import a_log, a_span
 from trail_folder import write
 
+from tracejury.collector.api.received import json_lines
 from tracejury.collector.cli.reviewed_traces import Reviewed
 from tracejury.collector.evaluation.folder import load
 from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.otlp.files import read
-from tracejury.collector.queries.received import json_lines
 from tracejury.schemas.queries.reader import Received
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 from click.testing import CliRunner
+from forgotten_traces import forget_traces
 from large_trace import large_trace
 from served_api import DAY, NOW, Api, apart, finding
 from store_parts import a_judged_trace, a_log
@@ -161,7 +162,7 @@ def test_a_huge_open_trace_shows_as_it_was_last_judged(store: SharedStore, monke
     store.deletions.hold([("", ID)], seen)
     store.deletions.let_go([("", ID)])
     assert shown() == len(spans)
-    queries.clear_cache()
+    forget_traces(queries)
     again = replace(judged, received_through=seen + 1)
     queries.cache_judged(again)
     assert shown() == 200

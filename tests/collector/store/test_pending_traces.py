@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_trace, a_log, a_span
 
-from tracejury.collector.queries.stored_sessions import stored_session
+from tracejury.collector.queries.stored_reader import stored_session
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.store import pending_traces
 from tracejury.collector.store.committer import Committed, Committer, WriterCounters

@@ -10,7 +10,7 @@ from listed_traces import SECOND, Listed, Mark, store_all
 from measured_sessions import a_value, of_session, save
 from store_parts import TRACE_ID, a_finding, a_judged_trace, a_run
 
-from tracejury.collector.queries.stored_sessions import stored_session
+from tracejury.collector.queries.stored_reader import stored_session
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.lists import SessionLists

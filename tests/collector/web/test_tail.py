@@ -19,7 +19,6 @@ from tracejury.collector.web.tail import (
     SHOWN,
     Tail,
     TailBatch,
-    place_of,
     read_place,
     write_place,
 )
@@ -108,7 +107,7 @@ def test_one_that_becomes_readable_late_is_shown(api: Api) -> None:
 def test_what_the_page_shows_already_is_older_than_what_a_stream_brings(api: Api) -> None:
     """A page begins with the latest hundred: those before them are none that came late."""
     api.put(*[at(n, n) for n in range(1_000)])
-    tail = Tail(api.reader, QUERY, place_of(api.reader.findings(QUERY)[0]))
+    tail = Tail(api.reader, QUERY, api.reader.findings(QUERY)[0].position)
     shown = set(ids(*drain(tail)))
     assert shown <= {f.id for f in api.found[-SHOWN:]}
     assert tail.knows(api.found[-2].id)

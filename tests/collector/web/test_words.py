@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from served_api import Api, finding, row
 
-from tracejury.collector.web.rendering import make_templates
+from tracejury.collector.web.build import make_templates
 
 if TYPE_CHECKING:
     from browsing import Watched

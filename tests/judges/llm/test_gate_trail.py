@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from panel_cases import panel
 
-from tracejury.collector.evaluation.evidence import grounding
 from tracejury.collector.evaluation.folder import load
 from tracejury.collector.evaluation.predictions import predicted
+from tracejury.collector.evaluation.score import grounding
 from tracejury.collector.judging.detect.direct import DecodedSpans, normalized, stored, traces
 from tracejury.judges.llm.answer_types import Claim
 from tracejury.judges.llm.gate import Gate

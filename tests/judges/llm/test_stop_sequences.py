@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.judges.llm.stop_sequences import missed_stop
+from tracejury.judges.llm.gate import missed_stop
 
 STOPS = ("<end_plan>", "Observation:")
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tracejury.processors.doctor.remedies import Entry, kinds, remedies
+from tracejury.processors.doctor.examine import Entry, kinds, remedies
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 from tracejury.schemas.spans import Span
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
 
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.llm.record import data
@@ -150,13 +149,9 @@ def _task_lines(instruction: str, oracle: Oracle) -> Iterator[str]:
 
 
 def _call(pattern: ToolPattern) -> str:
-    return f"{pattern.tool} {_json(pattern.arguments)}"
+    return f"{pattern.tool} {json.dumps(pattern.arguments, ensure_ascii=False, default=str)}"
 
 
 def _free(step: OracleStep) -> str:
     free = [name for name, value in step.arguments.items() if blank(value) or rule_of(name, step.match) != "equal"]
     return f"; free: {', '.join(free)}" if free else ""
-
-
-def _json(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -14,8 +14,7 @@ from processes import COMMAND, PATIENCE, until
 from served_api import Api
 
 from tracejury.collector.api.client import ApiClient
-from tracejury.collector.cli.demo.report import next_steps
-from tracejury.collector.cli.demo.session import free_config
+from tracejury.collector.cli.demo.session import free_config, next_steps
 from tracejury.collector.cli.demo.watching import agent_environment, watch_program
 from tracejury.schemas.errors import PermanentError
 

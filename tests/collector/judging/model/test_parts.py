@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tracejury.collector.judging.model.config import LlmConfig
-from tracejury.collector.judging.model.pace import Pace
+from tracejury.collector.judging.model.litellm_client import Pace
 from tracejury.collector.judging.model.price import Price, price_of, set_price
 from tracejury.collector.judging.model.structured import at_most, messages, response_format, strict
 from tracejury.collector.otlp.secrets import secret_values, without

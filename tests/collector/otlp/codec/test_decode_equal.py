@@ -17,8 +17,8 @@ from sizes import sized
 
 from tracejury.collector.otlp.codec.decode import Decoded, decode
 from tracejury.collector.otlp.codec.limits import Limits
-from tracejury.collector.otlp.codec.proto_values import attributes as attributes_of
-from tracejury.collector.otlp.codec.proto_values import stored
+from tracejury.collector.otlp.codec.proto_decode import attributes as attributes_of
+from tracejury.collector.otlp.codec.proto_decode import stored
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.otlp.codec.values import Truncator
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from otlp_parts import json_tree, span, text, traces
 
 from tracejury.collector.otlp.codec.decode import decode
-from tracejury.collector.otlp.codec.json_count import count_values
+from tracejury.collector.otlp.codec.json_decode import count_values
 from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.schemas.errors import TooLargeError

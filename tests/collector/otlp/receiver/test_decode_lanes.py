@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tracejury.collector.otlp.receiver.decode_lanes import INLINE_BYTES, LANES, DecodeLanes
+from tracejury.collector.otlp.receiver.intake import INLINE_BYTES, LANES, DecodeLanes
 
 HUGE = LANES["large"] + 1
 MIDDLE = INLINE_BYTES + 1

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracejury.collector.otlp.codec.limits import Limits
-from tracejury.collector.otlp.receiver.http_body import Gunzip, read_body
+from tracejury.collector.otlp.receiver.http_app import Gunzip, read_body
 from tracejury.collector.otlp.receiver.inflight import InFlight
 from tracejury.schemas.config_base import MIB
 from tracejury.schemas.errors import OverloadedError, PermanentError, TooLargeError

@@ -8,8 +8,7 @@ import pytest
 from otlp_parts import RecordingSink
 
 from tracejury.collector.otlp.receiver.inflight import InFlight
-from tracejury.collector.otlp.receiver.intake import Intake
-from tracejury.collector.otlp.receiver.repeated_failures import RepeatedFailures
+from tracejury.collector.otlp.receiver.intake import Intake, RepeatedFailures
 from tracejury.schemas.errors import OverloadedError
 
 

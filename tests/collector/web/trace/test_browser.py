@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from browsing import Watched
+from forgotten_traces import forget_traces
 from large_trace import large_trace
 from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
@@ -195,7 +196,7 @@ def test_a_large_trace_shows_before_its_contents_are_read(pages: Pages, open_sit
     """The tree is there at once, closed runs open on demand, and the panel follows."""
     spans = list(large_trace(1100))
     pages.put(*spans)
-    pages.reader.trace_queries.clear_cache()  # as after a restart
+    forget_traces(pages.reader.trace_queries)  # as after a restart
     site = open_site(pages.url)
     page = site.page
     site.open(f"/traces/{spans[0].trace_id}?span={spans[0].span_id}")
