@@ -81,7 +81,6 @@ def test_promql_of_the_dashboards_parses(tmp_path: Path) -> None:
     promtool("check", "rules", "rules.yaml", folder=tmp_path)
 
 
-@pytest.mark.store
 async def test_every_metric_that_is_named_exists(served_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In /metrics of a collector with everything on, once it has judged a trace."""
     wanted = set().union(*(metric_names(e) for e in [*(e for _, e in rules()), *promql()]))

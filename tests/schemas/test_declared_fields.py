@@ -27,7 +27,6 @@ COLUMNS = {"medium": "mediumconfidence", "high": "highconfidence", "findings": "
 """Of fields whose columns have other names."""
 
 
-@pytest.mark.store
 @pytest.mark.parametrize(
     ("kind", "model", "columns", "table"),
     [

@@ -19,8 +19,6 @@ from tracejury.collector.auth.key import KeyScope
 from tracejury.collector.auth.key_file import changing
 from tracejury.collector.config import load_config
 
-pytestmark = pytest.mark.store
-
 
 @pytest.mark.parametrize(
     ("name", "header", "code", "status"),

@@ -16,8 +16,6 @@ from pack_service import otlp
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
 
-pytestmark = pytest.mark.store
-
 STATED = {"tracejury.simulated": "true", "tracejury.behaviour": "goal-switching"}
 ROOT, *OTHERS = exchange("c", "Hurry up", [], "Well.", session="played", at=60)
 PLAYED = replace(ROOT, attributes={**ROOT.attributes, **STATED}, attribute_types={"tracejury.simulated": "bool"})

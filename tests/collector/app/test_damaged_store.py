@@ -17,8 +17,6 @@ from processes import tracejury
 
 from tracejury.collector.api.client import ApiClient
 
-pytestmark = pytest.mark.store
-
 
 def request(number: int) -> ExportTraceServiceRequest:
     """A trace of two spans."""

@@ -23,7 +23,6 @@ from tracejury.collector.cli.render.tree import trace_tree
 from tracejury.collector.config import load_config
 from tracejury.schemas.wire.traces import TraceJson
 
-pytestmark = pytest.mark.store
 FREE = {"endpoint": "127.0.0.1:0"}
 WHY = "The first count was never made. Instead: count yard 0 by the tool before reporting."
 

@@ -22,8 +22,6 @@ from tracejury.collector.config import load_config
 from tracejury.collector.otlp.codec.encode import resource_of, span_message
 from tracejury.schemas.spans import Span
 
-pytestmark = pytest.mark.store
-
 REASON = "S3 says where 42 is from."
 OTHER = "c" * 32
 

@@ -9,8 +9,6 @@ from otlp_parts import span, traces
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import load_config
 
-pytestmark = pytest.mark.store
-
 FREE = {"endpoint": "127.0.0.1:0"}
 
 

@@ -16,8 +16,6 @@ from tracejury.collector.app.service import Collector
 from tracejury.collector.config import load_config
 from tracejury.collector.otlp.client import replay
 
-pytestmark = pytest.mark.store
-
 TRACE_ID = bytes(range(1, 17)).hex()
 DAY = 86_400 * 10**9
 MODEL = text("openinference.span.kind", "LLM")

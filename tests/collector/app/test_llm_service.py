@@ -20,7 +20,6 @@ from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.schemas.errors import ConfigError
 
-pytestmark = pytest.mark.store
 KEY = "sk-not-to-be-told-1234567890"
 
 

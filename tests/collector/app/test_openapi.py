@@ -19,7 +19,7 @@ from tracejury.collector.api.access import is_open, needed_scope
 from tracejury.collector.auth.key import KeyScope
 
 schemathesis = pytest.importorskip("schemathesis", reason="the group `dev` holds it")
-pytestmark = [pytest.mark.store, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 SCOPES = {
     "acme": set(KeyScope),

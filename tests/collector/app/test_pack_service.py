@@ -20,8 +20,6 @@ from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.schemas.spans import Span
 
-pytestmark = pytest.mark.store
-
 
 def config(dsn: str, judging: Mapping[str, Any], **more: Any) -> CollectorConfig:
     """Free ports, quick to settle."""

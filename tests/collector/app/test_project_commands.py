@@ -22,8 +22,6 @@ from two_projects import TOOL, Projects, Tenant, projects
 from tracejury.collector.cli.output import for_terminal
 from tracejury.collector.cli.root import COMMANDS, root
 
-pytestmark = pytest.mark.store
-
 WEIRD = (
     "\x1b]0;title\x07\x1b]52;c;aGk=\x07\x1b]8;;http://evil.example\x1b\\\x1b[2J\x9b2J\u202egnp\u2066\u200b\x08\r\n"
     "=cmd|' /C calc'!A0\t[bold]b[/bold]"

@@ -14,8 +14,6 @@ from walked import filled, routes
 
 from tracejury.collector.api.access import is_open
 
-pytestmark = pytest.mark.store
-
 STREAMS = {"/live/events", "/live/traces/{trace_id}/events"}
 OF_ALL = {("POST", "/api/backups")}
 """What only the default project may do, as it concerns all."""

@@ -25,8 +25,6 @@ from tracejury.collector.config import load_config
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.store.client import Store
 
-pytestmark = pytest.mark.store
-
 TRACE_ID = bytes(range(1, 17)).hex()
 FREE = {"endpoint": "127.0.0.1:0"}
 USER = "u-77777777"

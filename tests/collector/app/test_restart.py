@@ -19,7 +19,7 @@ from tracejury.judges.agreement import Predicted
 from tracejury.judges.registry import default_suite
 from tracejury.schemas.wire.errors import LocatedFindingJson
 
-pytestmark = [pytest.mark.store, pytest.mark.trail]
+pytestmark = pytest.mark.trail
 
 TRACES = Path(__file__).parents[4] / "shared" / "data" / "trail" / "gaia-dev" / "traces"
 SOME = 8

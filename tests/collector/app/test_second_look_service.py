@@ -18,7 +18,6 @@ from panel_requests import request
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import load_config
 
-pytestmark = pytest.mark.store
 HIDDEN = "the blue kettle costs 41 euros"
 CLAIM = "Nobody has written down what you asked me about."  # shares no word with what is cut
 FREE = {"endpoint": "127.0.0.1:0"}

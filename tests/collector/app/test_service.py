@@ -19,8 +19,6 @@ from tracejury.collector.otlp.client import replay
 from tracejury.collector.otlp.codec.groups import Request
 from tracejury.schemas.errors import ConfigError
 
-pytestmark = pytest.mark.store
-
 TRACE_ID = bytes(range(1, 17)).hex()
 FREE = {"endpoint": "127.0.0.1:0"}
 SCHEMA = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'

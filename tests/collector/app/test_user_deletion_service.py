@@ -22,8 +22,6 @@ from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.retention_sweep import RetentionSweep
 from tracejury.collector.store.shared_store import SharedStore
 
-pytestmark = pytest.mark.store
-
 FREE = {"endpoint": "127.0.0.1:0"}
 ANN, BOB = "ann-4711", "bob-0815"
 PAGES = ("", "/errors", "/sessions", "/traces", "/live", "/rates", "/doctor")

@@ -18,8 +18,6 @@ from tracejury.collector.config import load_config
 from tracejury.collector.evaluation.folder import load
 from tracejury.collector.otlp.client import replay
 
-pytestmark = pytest.mark.store
-
 FIRST, SECOND = "a" * 32, "b" * 32
 FREE = {"endpoint": "127.0.0.1:0"}
 

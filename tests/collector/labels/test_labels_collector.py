@@ -19,8 +19,6 @@ from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.collector.evaluation.folder import load
 from tracejury.collector.otlp.client import replay
 
-pytestmark = pytest.mark.store
-
 FREE = {"endpoint": "127.0.0.1:0"}
 FIRST, SECOND = "a" * 32, "b" * 32
 TOOL, ANSWER = f"{4:016x}", f"{5:016x}"

@@ -23,8 +23,6 @@ from tracejury.schemas.rates import By, Population, Rate, RateQuery, Sums, Unit
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
 
-pytestmark = pytest.mark.store
-
 HISTORIES = sized(3, 300)
 HOURS = st.sampled_from([0, 0, 1, 5, 23, 24, 30, 200])
 TABLES = ["findings", "verdicts", "traces", "judgements", "run_facts", "errors", "underived"]

@@ -14,8 +14,6 @@ from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.otlp.codec.groups import Request
 
-pytestmark = pytest.mark.store
-
 FREE = {"endpoint": "127.0.0.1:0"}
 KIND = "openinference.span.kind"
 

@@ -17,8 +17,6 @@ from tracejury.collector.rates import rule_calibrating, upkeep
 from tracejury.judges.registry import priors
 from tracejury.judges.service_records import ServiceRecord, local_confidence
 
-pytestmark = pytest.mark.store
-
 FREE = {"endpoint": "127.0.0.1:0"}
 KIND = "openinference.span.kind"
 RULE = "model-rate"

@@ -21,8 +21,6 @@ from tracejury.schemas.taxonomy import Dimension
 from tracejury.schemas.trajectory import ToolCall, Turn, TurnKind
 from tracejury.schemas.verdicts import JudgedTrace, Outcome, Subject, SubjectKind
 
-pytestmark = pytest.mark.store
-
 T0 = 497_232 * HOUR
 EVER = RateQuery(0, 2**63 - 1)
 

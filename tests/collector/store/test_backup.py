@@ -27,8 +27,6 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
-pytestmark = pytest.mark.store
-
 NOW = 1_795_000_000 * 10**9
 """2026-11-18T11:06:40Z."""
 

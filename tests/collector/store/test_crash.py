@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.store
-
 SUPPORT = Path(__file__).parents[2] / "support"
 
 # Sixteen senders commit batch after batch and say which ones were acknowledged, until the process is killed.

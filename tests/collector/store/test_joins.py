@@ -7,8 +7,6 @@ import pytest
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.joins import MOST, StoredJoins
 
-pytestmark = pytest.mark.store
-
 
 def trace(number: int) -> str:
     """An id."""

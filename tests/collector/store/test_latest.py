@@ -21,8 +21,6 @@ from tracejury.schemas.judged_rows import ERROR_COLUMNS, error_row
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 
-pytestmark = pytest.mark.store
-
 TRACES = [f"{n:032x}" for n in range(1, 41)]
 ALL = 10_000
 

@@ -17,8 +17,6 @@ from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind
 
-pytestmark = pytest.mark.store
-
 OTHER = "f" * 32
 GOAL, LOGIC = "goal-fulfilment", "logical-consistency"
 RUN = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE_ID)

@@ -18,8 +18,6 @@ from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import TraceState
 
-pytestmark = pytest.mark.store
-
 ALL = Confidence(0.0, 0.0)
 HALF = Confidence(0.5, 0.5)
 HIGH = Mark(severity=Severity.HIGH, category="Tool-related", judge="tools", dimension=Dimension.TOOL_CALLING)

@@ -25,8 +25,6 @@ from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
 from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink
 
-pytestmark = pytest.mark.store
-
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.just("\x00ä€𝄞" * 9000)
 maps = st.dictionaries(texts, texts, max_size=3)
 u32, i32, u64 = st.integers(0, 2**32 - 1), st.integers(-(2**31), 2**31 - 1), st.integers(0, 2**64 - 1)

@@ -26,8 +26,6 @@ from tracejury.schemas.errors import StoreError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
-pytestmark = pytest.mark.store
-
 SPANS = 3000
 """Three granules."""
 MONDAY = 1_704_067_200

@@ -22,8 +22,6 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Exchange, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
-pytestmark = pytest.mark.store
-
 ALL = Confidence(0.0, 0.0)
 HIGH = Mark(severity=Severity.HIGH)
 UNSURE = Mark(severity=Severity.MEDIUM, confidence=0.2)

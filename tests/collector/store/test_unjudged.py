@@ -20,8 +20,6 @@ from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
 
-pytestmark = pytest.mark.store
-
 NOON = 1_700_000_000 * SECOND
 TABLES = ("spans", "logs", "judgements", "sweeps")
 

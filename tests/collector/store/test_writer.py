@@ -21,8 +21,6 @@ from tracejury.collector.worker.spill_files import SpillEntry, SpillFiles
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import PermanentError, RetryableError
 
-pytestmark = pytest.mark.store
-
 
 @dataclass(frozen=True, slots=True)
 class Hears:

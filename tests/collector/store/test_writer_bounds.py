@@ -14,8 +14,6 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.errors import OverloadedError, RetryableError
 
-pytestmark = pytest.mark.store
-
 
 @pytest.mark.parametrize(
     ("limits", "fits", "refused"),

@@ -19,8 +19,6 @@ from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedTrace, Outcome
 
-pytestmark = pytest.mark.store
-
 IDS = [f"{n:032x}" for n in range(1, 6)]
 LATE = 10 * LOST
 NOW = 20 * LOST

@@ -17,8 +17,6 @@ from tracejury.schemas.findings import Finding, FindingState, Verification
 from tracejury.schemas.profiles import threshold
 from tracejury.schemas.verdicts import Outcome
 
-pytestmark = pytest.mark.store
-
 BALANCED = threshold("balanced")
 REPORTED = Reporting({"yard 0": 0.8, "yard 1": 0.7, "yard 2": 0.3})
 SAID = {

@@ -18,8 +18,6 @@ from tracejury.schemas.findings import FindingState
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
-pytestmark = pytest.mark.store
-
 
 def test_a_settled_run_is_judged_and_its_verdicts_and_findings_are_stored(store: SharedStore) -> None:
     """One call for all judges of a finished run; the run has no plan, so that judge has nothing to judge."""

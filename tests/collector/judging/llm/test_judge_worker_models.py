@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hens import Held, hens, outcomes
 from judging_bench import TRACE
 from llm_bench import LlmBench, agent, until
@@ -16,8 +15,6 @@ from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.schemas.errors import LlmError, OverBudgetError, PromptTooLongError, RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.verdicts import Outcome
-
-pytestmark = pytest.mark.store
 
 
 class Failing:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from judging_bench import TRACE
 from llm_bench import LlmBench, agent
 
@@ -11,8 +10,6 @@ from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import Outcome
-
-pytestmark = pytest.mark.store
 
 RUNS = [f"{number}a".rjust(16, "0") for number in range(3)]
 

@@ -19,7 +19,6 @@ from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.collector.judging.llm import judge_worker
 from tracejury.collector.store.client import Store
 
-pytestmark = pytest.mark.store
 MEAN = """
 SELECT Judge, sum(Score / SamplingProbability) / sum(1 / SamplingProbability), count()
 FROM verdicts FINAL JOIN (SELECT tenant, TraceId, ServiceName FROM traces FINAL) AS t USING (tenant, TraceId)

@@ -25,7 +25,6 @@ from tracejury.schemas.queries.ledger import LedgerQuery
 from tracejury.schemas.spans import Span, SpanLink
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
-stored = pytest.mark.store
 A, B = "a" * 32, "b" * 32
 DONE = {Outcome.DONE, Outcome.NOT_APPLICABLE}
 
@@ -71,7 +70,6 @@ def prompts(llm: LlmBench) -> Sequence[Prompt]:
     return llm.client.prompts
 
 
-@stored
 @pytest.mark.parametrize("again", [False, True])
 def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store: SharedStore, *, again: bool) -> None:
     """Also where another process than the one that judged it sees them join."""
@@ -92,7 +90,6 @@ def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store:
     assert run_id in found[A]
 
 
-@stored
 def test_what_was_judged_stands_until_the_joined_run_settles(store: SharedStore) -> None:
     """While the whole is open nothing else is said of the run; its findings are compared once it is."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
@@ -107,7 +104,6 @@ def test_what_was_judged_stands_until_the_joined_run_settles(store: SharedStore)
     assert [f.state for f in llm.findings(B)] == [FindingState.RETRACTED]
 
 
-@stored
 def test_traces_that_come_in_order_are_judged_once(store: SharedStore) -> None:
     """The first trace stays the first: nothing moves."""
     llm = LlmBench(store, hens)
@@ -117,7 +113,6 @@ def test_traces_that_come_in_order_are_judged_once(store: SharedStore) -> None:
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
 
 
-@stored
 def test_what_was_stored_of_a_join_before_a_crash_is_stored_again(store: SharedStore) -> None:
     """Killed before the judgement of the joined run stood, and then again after it: nothing counts twice."""
     llm = LlmBench(store, hens)
@@ -134,7 +129,6 @@ def test_what_was_stored_of_a_join_before_a_crash_is_stored_again(store: SharedS
         assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
 
 
-@stored
 def test_runs_that_part_again_are_judged_at_their_own_traces(store: SharedStore) -> None:
     """A later copy of the span names no other trace any more."""
     llm = LlmBench(store, hens)
@@ -150,7 +144,6 @@ def test_runs_that_part_again_are_judged_at_their_own_traces(store: SharedStore)
     assert shown(store) == {A: whole}
 
 
-@stored
 def test_findings_of_the_former_hearing_are_compared_with_those_of_the_next(store: SharedStore) -> None:
     """A second answer that finds nothing takes back what the first found."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
@@ -161,7 +154,6 @@ def test_findings_of_the_former_hearing_are_compared_with_those_of_the_next(stor
     assert [f.state for f in llm.findings(B)] == [FindingState.RETRACTED]
 
 
-@stored
 def test_windows_of_a_run_that_moves_have_an_answer_there(store: SharedStore) -> None:
     """What was said of it while it ran is closed with it, and only once while both traces are open."""
     llm = LlmBench(store, hens, group=False)
@@ -177,7 +169,6 @@ def test_windows_of_a_run_that_moves_have_an_answer_there(store: SharedStore) ->
     assert closed == {Outcome.SUPERSEDED}
 
 
-@stored
 def test_a_run_that_was_asked_for_by_hand_stays_judged_where_it_shows(store: SharedStore) -> None:
     """Whatever chance says of the trace that it is part of now; it still counts in no rate."""
     llm = LlmBench(store, hens, policy=Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False))
@@ -191,7 +182,6 @@ def test_a_run_that_was_asked_for_by_hand_stays_judged_where_it_shows(store: Sha
     assert {w.outcome for w in llm.words(B).values()} == {Outcome.SUPERSEDED}
 
 
-@stored
 def test_what_is_being_heard_when_its_run_moves_is_not_stored_under_the_former_trace(store: SharedStore) -> None:
     """The answer comes after the join was noted."""
 

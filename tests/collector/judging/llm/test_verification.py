@@ -202,7 +202,6 @@ async def test_other_runs_go_on_while_one_waits() -> None:
     assert (await slow)[0].verification is VERIFIED
 
 
-@pytest.mark.store
 def test_a_refuted_finding_is_stored_with_the_reason(store: SharedStore) -> None:
     llm = LlmBench(store, judges_and_verifier(hens, REFUTED), verify="high")
     with llm.running():
@@ -218,7 +217,6 @@ def test_a_refuted_finding_is_stored_with_the_reason(store: SharedStore) -> None
     assert (found.confidence, found.state) == (MOST_REFUTED, FindingState.CURRENT)
 
 
-@pytest.mark.store
 def test_a_finding_of_a_window_is_verified_and_asked_about_once(store: SharedStore) -> None:
     llm = LlmBench(store, judges_and_verifier(hens, STANDS), verify="high")
     with llm.running():
@@ -236,7 +234,6 @@ def test_a_finding_of_a_window_is_verified_and_asked_about_once(store: SharedSto
     assert sum(map(is_verification, llm.client.prompts)) == 1
 
 
-@pytest.mark.store
 def test_another_model_may_verify(store: SharedStore) -> None:
     checker = ScriptedClient(every(STANDS), "checker")
     llm = LlmBench(store, hens, verify="high", verifier=checker)

@@ -25,8 +25,6 @@ from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.sampling import combined_threshold, randomness, with_threshold
 
-pytestmark = pytest.mark.store
-
 MANY_ROUNDS = 6
 BACKENDS: Mapping[str, Any] = {"http": http_backend, "grpc": grpc_backend}
 

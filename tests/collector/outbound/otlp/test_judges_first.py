@@ -14,8 +14,6 @@ from panel_requests import request
 
 from tracejury.collector.app.service import Collector
 
-pytestmark = pytest.mark.store
-
 
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:

@@ -15,8 +15,6 @@ from tracejury.collector.config import CollectorConfig
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.otlp.files import read
 
-pytestmark = pytest.mark.store
-
 TRACES = Path(__file__).parents[5] / "shared" / "data" / "trail" / "gaia-dev" / "traces"
 SOME = 8
 MANY, FAILING, HEALTHY = 160, 4, 0.03

@@ -37,8 +37,6 @@ from tracejury.schemas.spans import Span
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.wire.dataset import ErrorRow, FindingRow, RunRow, TrailRow
 
-pytestmark = pytest.mark.store
-
 HOSTILE = 'x\u202e"\r\n\x00\x1b[2J</script>{"a":1}\n\n=cmd()'
 KIND = "openinference.span.kind"
 

@@ -39,8 +39,6 @@ from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.trajectory import TraceState
 
-pytestmark = pytest.mark.store
-
 ALL = Confidence(0.0, 0.0)
 
 

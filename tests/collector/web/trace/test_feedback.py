@@ -25,8 +25,6 @@ from tracejury.schemas.annotations import Annotation
 from tracejury.schemas.queries.labels import Labelled, LabelQuery
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 
-pytestmark = pytest.mark.store
-
 OTHER = "d" * 32
 PLENTY = 10
 RUN = {"annotator": "Ada", "trace": TRACE_ID, "run": MANAGER}

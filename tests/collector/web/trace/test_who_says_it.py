@@ -14,8 +14,6 @@ from tracejury.schemas.queries.labels import Labelled
 if TYPE_CHECKING:
     from browsing import Watched
 
-pytestmark = pytest.mark.store
-
 MISSED = {"trace": TRACE_ID, "span": TOOL, "category": "Goal Deviation", "severity": "LOW"}
 
 

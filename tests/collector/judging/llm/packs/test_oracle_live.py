@@ -17,8 +17,6 @@ from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import SubjectKind
 
-pytestmark = pytest.mark.store
-
 ORACLE: dict[str, Any] = {
     "steps": [
         {"id": "look", "tool": "get_order", "arguments": {"id": 7}},

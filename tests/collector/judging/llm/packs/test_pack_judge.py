@@ -14,8 +14,6 @@ from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.schemas.findings import FindingState, Verification
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
-pytestmark = pytest.mark.store
-
 POLICIES = ["Ask for the user id before anything else.", "Refund at most 100 EUR."]
 ASKED = "What do you sell in Oslo?"
 ORDERS = Called("look_up_order", '{"order": "latest"}', "order 17: a lamp", thought="I look at the latest order.")

@@ -15,8 +15,6 @@ from tracejury.judges.packs.rut.measures import behaviours
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
-pytestmark = pytest.mark.store
-
 STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps, 3 chairs", thought="I list what there is in Oslo.")
 REFUND = Called("refund", '{"order": 17}', "refunded", thought="I refund it now.")
 LOUD = "Hurry up, I said refund order 17 at once!"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
 from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey
@@ -16,7 +15,6 @@ from tracejury.schemas.errors import OverBudgetError
 from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
-pytestmark = pytest.mark.store
 STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps, 3 chairs", thought="I list what there is in Oslo.")
 FIRST = exchange("a", "What do you sell?", [STOCK], "7 lamps.")
 SECOND = exchange("b", "And chairs?", [STOCK], "3 chairs.", at=100)

@@ -23,7 +23,6 @@ from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import SessionRecord
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind, Verdict, session_subject_id
 
-pytestmark = pytest.mark.store
 STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps, 3 chairs", thought="I list what there is in Oslo.")
 HOSTILE = [
     'it\'s "a" `chat`',
