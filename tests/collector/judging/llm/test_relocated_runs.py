@@ -40,13 +40,6 @@ def later(*, ended: bool = True, turns: int = 2) -> list[Span]:
     return [replace(s, start=s.start + 2000, end=s.end + 2000) for s in agent(2, B, ended=ended, turns=range(turns))]
 
 
-def hear(llm: LlmBench, *spans: Span, seconds: float = 6) -> None:
-    """Commit, let it settle, have it judged."""
-    llm.detecting.commit(*spans)
-    llm.detecting.wait(seconds)
-    llm.settle()
-
-
 def shown(store: SharedStore) -> dict[str, set[str]]:
     """Judged subjects by the trace at which they show; each word of the ledger and each verdict is of one run once."""
     words = [e.word for e in StoredLedger(store).entries(LedgerQuery(100))]
@@ -75,15 +68,15 @@ def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store:
     """Also where another process than the one that judged it sees them join."""
     llm = LlmBench(store, hens)
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
         (run_id,) = shown(store)[B]
         if not again:
-            hear(llm, *earlier())
+            llm.hear(*earlier())
     if again:
         now, llm = llm.detecting.now, LlmBench(store, hens)
         llm.detecting.now = now
         with llm.running():
-            hear(llm, *earlier())
+            llm.hear(*earlier())
     found = shown(store)
     assert set(found) == {A}
     assert len(found[A]) == 2
@@ -94,9 +87,9 @@ def test_what_was_judged_stands_until_the_joined_run_settles(store: SharedStore)
     """While the whole is open nothing else is said of the run; its findings are compared once it is."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
         before = shown(store)
-        hear(llm, *earlier(), seconds=0.1)
+        llm.hear(*earlier(), seconds=0.1)
         assert shown(store) == before
         llm.detecting.wait(6)
         llm.settle()
@@ -108,8 +101,8 @@ def test_traces_that_come_in_order_are_judged_once(store: SharedStore) -> None:
     """The first trace stays the first: nothing moves."""
     llm = LlmBench(store, hens)
     with llm.running():
-        hear(llm, *earlier())
-        hear(llm, *later())
+        llm.hear(*earlier())
+        llm.hear(*later())
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
 
 
@@ -117,7 +110,7 @@ def test_what_was_stored_of_a_join_before_a_crash_is_stored_again(store: SharedS
     """Killed before the judgement of the joined run stood, and then again after it: nothing counts twice."""
     llm = LlmBench(store, hens)
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
     llm.detecting.commit(*earlier(), tell=False)
     for _ in range(2):
         now, llm = llm.detecting.now, LlmBench(store, hens)
@@ -133,14 +126,14 @@ def test_runs_that_part_again_are_judged_at_their_own_traces(store: SharedStore)
     """A later copy of the span names no other trace any more."""
     llm = LlmBench(store, hens)
     with llm.running():
-        hear(llm, *later())
-        hear(llm, *earlier())
+        llm.hear(*later())
+        llm.hear(*earlier())
         whole = shown(store)[A]
-        hear(llm, *(replace(s, end=s.end + 1) for s in earlier(linked=False)))
+        llm.hear(*(replace(s, end=s.end + 1) for s in earlier(linked=False)))
         found = shown(store)
         assert {t: len(runs) for t, runs in found.items()} == {A: 1, B: 1}
         assert found[A] | found[B] == whole
-        hear(llm, *(replace(s, end=s.end + 2) for s in earlier()))
+        llm.hear(*(replace(s, end=s.end + 2) for s in earlier()))
     assert shown(store) == {A: whole}
 
 
@@ -148,9 +141,9 @@ def test_findings_of_the_former_hearing_are_compared_with_those_of_the_next(stor
     """A second answer that finds nothing takes back what the first found."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
         assert [f.state for f in llm.findings(B)] == [FindingState.CURRENT]
-        hear(llm, *earlier())
+        llm.hear(*earlier())
     assert [f.state for f in llm.findings(B)] == [FindingState.RETRACTED]
 
 
@@ -158,11 +151,11 @@ def test_windows_of_a_run_that_moves_have_an_answer_there(store: SharedStore) ->
     """What was said of it while it ran is closed with it, and only once while both traces are open."""
     llm = LlmBench(store, hens, group=False)
     with llm.running():
-        hear(llm, *later(ended=False, turns=6), seconds=0.1)
+        llm.hear(*later(ended=False, turns=6), seconds=0.1)
         assert [f.state for f in llm.findings(B)] == [FindingState.PROVISIONAL]
-        hear(llm, *earlier(), seconds=0.1)
+        llm.hear(*earlier(), seconds=0.1)
         assert all(stage is Stage.WINDOW for stage in llm.watch.stages)
-        hear(llm, *later(turns=6))
+        llm.hear(*later(turns=6))
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
     assert [f.state for f in llm.findings(B)] == [FindingState.CURRENT]
     closed = {r.outcome for t in (A, B) for r in llm.words(t).values() if r.kind is SubjectKind.TURN_WINDOW}
@@ -174,8 +167,8 @@ def test_a_run_that_was_asked_for_by_hand_stays_judged_where_it_shows(store: Sha
     llm = LlmBench(store, hens, policy=Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False))
     with llm.running():
         llm.selector.request([("", B)], by_hand=True)
-        hear(llm, *later())
-        hear(llm, *earlier())
+        llm.hear(*later())
+        llm.hear(*earlier())
     words = {(w.trace_id, w.outcome, w.probability) for w in llm.words(A).values() if w.outcome in DONE}
     assert words == {(A, outcome, 0.0) for outcome in DONE}
     assert {w.outcome for w in llm.words(A).values()} == DONE | {Outcome.SAMPLED_OUT}
@@ -193,7 +186,7 @@ def test_what_is_being_heard_when_its_run_moves_is_not_stored_under_the_former_t
 
     llm = LlmBench(store, slow)
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
     assert {w.outcome for w in llm.words(B).values()} == {Outcome.SUPERSEDED}
 
