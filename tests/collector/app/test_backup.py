@@ -19,6 +19,7 @@ from google.protobuf.message import Message
 from house import House, open_house
 from otlp_parts import span, text, traces
 from processes import tracejury
+from sizes import sized
 
 from tracejury.collector.store.backup import PARTIAL
 from tracejury.collector.store.backup_manifest import DATA, MANIFEST
@@ -29,6 +30,7 @@ KIND = "openinference.span.kind"
 SECOND = 10**9
 T0 = 1_700_000_000 * SECOND
 STORE = Path(".tracejury/db")
+ROUNDS = sized(3, 12)
 
 
 def request(number: int) -> Message:
@@ -281,14 +283,14 @@ def test_under_load(tmp_path: Path) -> None:
             sent.append(sender * 1000 + number + 1)
 
     with open_house(tmp_path) as house, ThreadPoolExecutor(4) as pool:
-        sending = [pool.submit(send, house, sender, 12) for sender in range(4)]
+        sending = [pool.submit(send, house, sender, ROUNDS) for sender in range(4)]
         before, whole = list[int](), Path()
         while not all(one.done() for one in sending) or not before:
             before = list(sent)
             whole = backup(tmp_path, house)
         for one in sending:
             one.result()
-        house.wait_until_settled(48)
+        house.wait_until_settled(4 * ROUNDS)
         original = seen(house)
         assert house.serving.stop() == 0
     (tmp_path / STORE).rename(tmp_path / "gone")

@@ -101,7 +101,7 @@ STEPS = st.one_of(
 
 
 @settings(
-    max_examples=sized(25, 400),
+    max_examples=sized(10, 400),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

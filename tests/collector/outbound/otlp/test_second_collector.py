@@ -17,7 +17,7 @@ from tracejury.collector.otlp.files import read
 
 TRACES = Path(__file__).parents[5] / "shared" / "data" / "trail" / "gaia-dev" / "traces"
 SOME = 8
-MANY, FAILING, HEALTHY = 160, 4, 0.03
+MANY, FAILING, HEALTHY = 80, 2, 0.03
 
 
 async def findings(collector: Collector) -> set[tuple[str, ...]]:
