@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
 from collecting import asking, configured, settled
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -14,7 +13,6 @@ from otlp_parts import span, text, traces
 from tracejury.collector.app.service import Collector
 from tracejury.collector.otlp.client import replay
 
-TRACE_ID = bytes(range(1, 17)).hex()
 DAY = 86_400 * 10**9
 MODEL = text("openinference.span.kind", "LLM")
 
@@ -79,21 +77,22 @@ HOSTILE: dict[str, Iterable[Span]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-async def test_a_hostile_trace_is_stored_and_shown(served_dsn: str, name: str) -> None:
+async def test_a_hostile_trace_is_stored_and_shown(served_dsn: str) -> None:
     """Every span of it is there, it settles, and a neighbour that comes after it is taken as ever."""
-    hostile = list(HOSTILE[name])
-    neighbour = bytes(16 * [7])
-    async with Collector(configured(served_dsn)) as collector:
-        target = f"127.0.0.1:{collector.grpc_port}"
-        sent = await replay([traces(*hostile), traces(span(trace_id=neighbour))], target, "grpc")
-        assert sent.rejected == 0
-        await settled(collector)
-        async with asking(collector) as client:
-            for trace_id, spans in ((TRACE_ID, len(hostile)), (neighbour.hex(), 1)):
-                trace = (await client.get(f"/api/traces/{trace_id}")).raise_for_status().json()
-                assert trace["spans"] == spans
-                assert trace["state"] in {"settled", "incomplete"}
+    async with Collector(configured(served_dsn)) as collector, asking(collector) as client:
+        for number, (name, spans) in enumerate(HOSTILE.items(), 1):
+            hostile = list(spans)
+            own, neighbour = bytes([number]) * 16, bytes([100 + number]) * 16
+            for one in hostile:
+                one.trace_id = own
+            requests = [traces(*hostile), traces(span(trace_id=neighbour))]
+            sent = await replay(requests, f"127.0.0.1:{collector.grpc_port}", "grpc")
+            assert sent.rejected == 0, name
+            await settled(collector)
+            for trace_id, count in ((own, len(hostile)), (neighbour, 1)):
+                trace = (await client.get(f"/api/traces/{trace_id.hex()}")).raise_for_status().json()
+                assert trace["spans"] == count, name
+                assert trace["state"] in {"settled", "incomplete"}, name
             rows = (await client.get("/api/traces")).raise_for_status().json()["items"]
-            assert {row["state"] for row in rows} <= {"settled", "incomplete"}
-            assert len(rows) == 2
+            assert {row["state"] for row in rows} <= {"settled", "incomplete"}, name
+            assert len(rows) == 2 * number, name

@@ -169,14 +169,15 @@ async def test_a_window_of_a_live_run_is_judged_before_its_root_arrives(served_d
 def test_a_collector_is_ready_before_litellm_is_imported(tmp_path: Path) -> None:
     """Its import takes seconds: it happens in the background, once everything listens."""
     script = f"""
-import asyncio, sys
+import asyncio, os, sys
 from tracejury.collector.config import load_config
 from tracejury.collector.app.service import Collector
 free = {{name: {{"endpoint": "127.0.0.1:0"}} for name in ("grpc", "http", "api")}}
 config = load_config(None, {{"store": {{"dsn": "chdb://{tmp_path}/db"}}, "judges": {{"model": "openai/x"}}, **free}})
 async def main():
     async with Collector(config) as collector:
-        print("ready", "litellm.router" in sys.modules)
+        print("ready", "litellm.router" in sys.modules, flush=True)
+        os._exit(0)
 asyncio.run(main())
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=100)  # noqa: S603  our own script

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from listed_traces import SECOND, Listed, Mark, expected, store_all
+from sizes import sized
 
 from tracejury.collector.store.lists import SessionLists, TraceLists
 from tracejury.collector.store.shared_store import SharedStore
@@ -188,7 +189,7 @@ _queries = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(6, 30), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(_traces, max_size=8, unique_by=lambda t: t.number), st.lists(_queries, min_size=2, max_size=5))
 def test_filters_compose(store: SharedStore, traces: list[Listed], queries: list[dict[str, Any]]) -> None:
     """Any filters together, over any traces, show what a look at one after the other shows; so do pages of two."""

@@ -148,12 +148,12 @@ def test_a_run_that_changes_while_it_is_judged_is_judged_again_and_the_old_answe
 
 
 def test_the_first_finding_of_a_long_run_stands_while_it_goes_on(store: SharedStore) -> None:
-    """A run of forty turns, one after another: an error in the first turn is known before the fifteenth."""
+    """A run of twenty turns, one after another: an error in the first turn is known before the fifteenth."""
     llm = LlmBench(store, hens)
     seen = 0
     with llm.running():
-        for turn in range(40):
-            llm.hear(*agent(ended=turn == 39, turns=[turn]), seconds=1)
+        for turn in range(20):
+            llm.hear(*agent(ended=turn == 19, turns=[turn]), seconds=1)
             seen = seen or (turn + 1 if llm.findings() else 0)
         llm.detecting.wait(6)
         llm.settle()
