@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,10 @@ from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.parts import record_file
 from tracejury.collector.store.shared_store import SharedStore
+
+# Images often set it; each run, and every process of the tests, would then compile the project anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # No test depends on timing.
 settings.register_profile("tracejury", deadline=None, max_examples=30)
