@@ -248,8 +248,7 @@ def measure_look_ups(folder: str, spans: int) -> None:
     step = max(spans // (LOOK_UPS + 1), 1)
     span_ids = column(store, f"SELECT {SPAN_ID.format(n=f'number * {step}')} FROM numbers({LOOK_UPS})")
     trace_ids = column(
-        store,
-        f"SELECT {ID.format(n=f'intDiv(number * {step}, {SPANS_PER_TRACE})')} FROM numbers({LOOK_UPS})",
+        store, f"SELECT {ID.format(n=f'intDiv(number * {step}, {SPANS_PER_TRACE})')} FROM numbers({LOOK_UPS})"
     )
     cases: dict[str, Callable[[int], object]] = {
         "knows(span)": lambda i: reading.knows("", span_ids[i]),

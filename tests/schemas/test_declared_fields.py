@@ -29,10 +29,7 @@ COLUMNS = {"medium": "mediumconfidence", "high": "highconfidence", "findings": "
 
 @pytest.mark.parametrize(
     ("kind", "model", "columns", "table"),
-    [
-        (Finding, FindingJson, FINDING_COLUMNS, "findings"),
-        (ErrorSummary, ErrorJson, ERROR_COLUMNS, "errors"),
-    ],
+    [(Finding, FindingJson, FINDING_COLUMNS, "findings"), (ErrorSummary, ErrorJson, ERROR_COLUMNS, "errors")],
 )
 def test_the_declarations_agree(
     store: Store,

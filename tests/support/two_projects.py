@@ -148,11 +148,7 @@ async def projects(dsn: str, folder: Path, weird: str = "", **config: Any) -> As
             {"name": f"{name}-backend", "endpoint": "http://127.0.0.1:9", "project": project}
             for name, project in owners
         ]
-        given = {
-            "webhooks": hooks,
-            "keys": {"file": str(keys)},
-            "export": {"otlp": backends},
-        }
+        given = {"webhooks": hooks, "keys": {"file": str(keys)}, "export": {"otlp": backends}}
         async with Collector(configured(dsn, **given | config)) as collector:
             url = f"http://127.0.0.1:{collector.api_port}"
             async with httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as http:

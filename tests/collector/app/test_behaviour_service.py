@@ -72,9 +72,6 @@ async def test_users_are_labelled_and_a_simulated_one_counts_apart(
                 assert await labelled(api, "false", REAL) == REAL
                 queue = (await api.get("/api/labels/queue", params={"simulated": "true"})).raise_for_status().json()
                 assert {item["trace_id"] for item in queue["items"]} == {"c" * 32}
-        async with (
-            Collector(config(served_dsn, model)) as collector,
-            asking(collector) as api,
-        ):
+        async with Collector(config(served_dsn, model)) as collector, asking(collector) as api:
             assert await labelled(api, "false", REAL) == REAL
             assert await labelled(api, "true", played) == played

@@ -161,11 +161,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.timeout(60 * HISTORIES)
-@settings(
-    max_examples=HISTORIES,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+@settings(max_examples=HISTORIES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
 @given(histories(), st.lists(queries(), min_size=8, max_size=8, unique=True))
 def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], asked: list[RateQuery]) -> None:
     """Sent again, judged again, taken back, moved, joined, killed, restarted: errors and answers are those of a scan.

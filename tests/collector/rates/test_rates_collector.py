@@ -65,10 +65,7 @@ async def test_a_run_counts_until_it_is_deleted(served_dsn: str) -> None:
 )
 async def test_a_deletion_that_names_too_much_or_too_little(served_dsn: str, body: dict[str, str], why: str) -> None:
     """Nothing is deleted."""
-    async with (
-        Collector(config(served_dsn)) as collector,
-        asking(collector) as client,
-    ):
+    async with Collector(config(served_dsn)) as collector, asking(collector) as client:
         refused = await client.post("/api/delete", json=body)
     assert refused.status_code == 422
     assert why in refused.json()["detail"]

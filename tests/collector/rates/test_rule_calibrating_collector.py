@@ -67,10 +67,7 @@ async def test_a_label_lowers_a_rule_on_its_service_and_holds_after_a_restart(
             told = (await client.get(f"/api/explain/{RULE}", params={"service": "shop"})).json()
             assert "version 1, " in told["sections"][-1]["lines"][1]
     off = {"rules": [{"rule": RULE, "enabled": False, "services": ["shop"]}]}
-    async with (
-        Collector(configured(served_dsn, detectors=off)) as collector,
-        asking(collector) as client,
-    ):
+    async with Collector(configured(served_dsn, detectors=off)) as collector, asking(collector) as client:
         async with asyncio.timeout(60):
             while await confidences(client):  # noqa: ASYNC110  as a user asks
                 await asyncio.sleep(0.2)

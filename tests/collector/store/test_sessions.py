@@ -98,11 +98,7 @@ def test_pages_are_complete(talks: SharedStore, sort: Sort, ascending: bool) -> 
     """Page by page each session is listed once, in the order of the whole."""
     seen: list[SessionRow] = []
     while rows := find(
-        talks,
-        limit=1,
-        sort=sort,
-        ascending=ascending,
-        before=Position(seen[-1].place, seen[-1].key) if seen else None,
+        talks, limit=1, sort=sort, ascending=ascending, before=Position(seen[-1].place, seen[-1].key) if seen else None
     ):
         seen += rows
     assert names(seen) == names(find(talks, sort=sort, ascending=ascending))

@@ -87,10 +87,7 @@ def test_next_steps_name_the_ports_that_are_bound() -> None:
 def test_a_program_that_fails_is_told_with_its_last_words(api: Api) -> None:
     """One error that says what the program said, and no waiting."""
     environment = {**os.environ, "PYTHONHOME": "/nowhere"}
-    with (
-        ApiClient(api.url) as client,
-        pytest.raises(PermanentError, match="No module named 'encodings'"),
-    ):
+    with ApiClient(api.url) as client, pytest.raises(PermanentError, match="No module named 'encodings'"):
         watch_program(client, environment, threading.Event(), lambda _row, _seconds: None)
 
 

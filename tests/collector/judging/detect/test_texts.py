@@ -59,11 +59,7 @@ def test_texts_of_several_judgings_are_stored_together(store: SharedStore, store
 
 @pytest.mark.parametrize(
     "judged",
-    [
-        a_trace(state=TraceState.OPEN),
-        a_trace(outcome=Outcome.FILTERED),
-        a_trace(joined_to=IDS[1]),
-    ],
+    [a_trace(state=TraceState.OPEN), a_trace(outcome=Outcome.FILTERED), a_trace(joined_to=IDS[1])],
     ids=["open", "filtered", "joined"],
 )
 def test_what_has_no_text(store: SharedStore, stored: StoredTexts, judged: JudgedTrace) -> None:

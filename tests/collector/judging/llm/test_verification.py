@@ -66,8 +66,7 @@ def every(*answers: dict[str, str]) -> Callable[[Prompt], str]:
 
 
 @pytest.mark.parametrize(
-    ("verify", "wanted"),
-    [("off", [NONE, NONE]), ("high", [VERIFIED, NONE]), ("all", [VERIFIED, VERIFIED])],
+    ("verify", "wanted"), [("off", [NONE, NONE]), ("high", [VERIFIED, NONE]), ("all", [VERIFIED, VERIFIED])]
 )
 async def test_who_is_asked_about(verify: Verify, wanted: list[Verification]) -> None:
     found, client = await after(every(STANDS), claims(), verify)

@@ -6,19 +6,7 @@ from collections.abc import Iterator
 from html import unescape
 
 import pytest
-from trace_pages import (
-    ANSWER,
-    CALL,
-    MANAGER,
-    SECOND,
-    TOOL,
-    TRACE_ID,
-    Pages,
-    a_span,
-    failing_run,
-    llm,
-    trace_pages,
-)
+from trace_pages import ANSWER, CALL, MANAGER, SECOND, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.annotations import Annotation

@@ -195,8 +195,7 @@ def test_the_oracle_tells_pipa_whether_the_task_was_completed(store: SharedStore
 
 
 @pytest.mark.parametrize(
-    ("extra", "why"),
-    [({}, "the task has no oracle"), ({"task_id": "t2"}, "the task has no oracle")],
+    ("extra", "why"), [({}, "the task has no oracle"), ({"task_id": "t2"}, "the task has no oracle")]
 )
 def test_a_session_without_an_oracle_is_not_applicable(
     store: SharedStore, config: dict[str, Any], extra: dict[str, str], why: str
