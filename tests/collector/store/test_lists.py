@@ -227,31 +227,19 @@ def test_pages_stay_whole_while_traces_arrive(listed: SharedStore, sort: Sort) -
     assert len(set(seen)) == len(seen)
 
 
-@pytest.mark.parametrize(
-    "hostile",
-    [
-        "' OR 1=1 --",
-        '"',
-        "%",
-        "_",
-        "\\",
-        "\\'",
-        "(a+)+$",
-        "a\x00b",
-        "\ud800",
-        "{x:String}",
-        "%s",
-        "x" * 1_000_000,
-        "\n",
-    ],
-)
-def test_hostile_values_are_only_values(listed: SharedStore, hostile: str) -> None:
+HOSTILE = (
+    "' OR 1=1 --", '"', "%", "_", "\\", "\\'", "(a+)+$", "a\x00b", "\ud800", "{x:String}", "%s", "x" * 1_000_000, "\n",
+)  # fmt: skip
+
+
+def test_hostile_values_are_only_values(listed: SharedStore) -> None:
     """Whatever is typed into a filter finds what has just that, and breaks nothing."""
-    for name in {name for query in FILTERS for name, value in query.items() if type(value) is str} - {"text"}:
-        assert find(listed, **{name: hostile}) == []
-    assert set(find(listed, text=hostile)) <= {t.trace_id for t in TRACES}
-    assert not TraceLists(listed).facets(0, 0, hostile).services
-    assert SessionLists(listed).find(TraceQuery(ALL, 10, session_id=hostile)) == []
+    for hostile in HOSTILE:
+        for name in {name for query in FILTERS for name, value in query.items() if type(value) is str} - {"text"}:
+            assert find(listed, **{name: hostile}) == [], (name, hostile[:20])
+        assert set(find(listed, text=hostile)) <= {t.trace_id for t in TRACES}, hostile[:20]
+        assert not TraceLists(listed).facets(0, 0, hostile).services, hostile[:20]
+        assert SessionLists(listed).find(TraceQuery(ALL, 10, session_id=hostile)) == [], hostile[:20]
 
 
 def test_a_row_says_what_a_page_shows(listed: SharedStore) -> None:
