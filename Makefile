@@ -87,7 +87,7 @@ bench: setup
 	$(BIN)/python tests/bench/small.py
 	$(BIN)/python tests/bench/fair.py
 	$(BIN)/python tests/bench/webhook.py
-	$(BIN)/python tests/bench/lookup.py
+	$(BIN)/python tests/bench/lists.py --of look-ups
 	$(BIN)/python tests/bench/lists.py
 	$(BIN)/python tests/bench/pages.py
 	$(BIN)/python tests/bench/overview.py

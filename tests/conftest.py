@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,10 @@ from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.parts import record_file
 from tracejury.collector.store.shared_store import SharedStore
 
+# Images often set it; each run, and every process of the tests, would then compile the project anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 # No test depends on timing.
 settings.register_profile("tracejury", deadline=None, max_examples=30)
 settings.register_profile(FULL, deadline=None, max_examples=100)
@@ -28,9 +33,9 @@ KEEP_ALL = StoreConfig(retention_days=None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks API or pages uses the store."""
+    """A test with a fixture on the engine uses the store."""
     for item in items:
-        if "api" in getattr(item, "fixturenames", ()):
+        if "store_folder" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.store)
 
 
@@ -71,17 +76,15 @@ def one_api(store_folder: Path) -> Iterator[Api]:
 
 
 @pytest.fixture
-def api(request: pytest.FixtureRequest, one_api: Api) -> Api:
+def api(one_api: Api) -> Api:
     """API and pages over an empty store."""
-    require_marker(request)
     one_api.empty()
     return one_api
 
 
 @pytest.fixture
-def new_dsn(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[str]:
+def new_dsn(store_folder: Path) -> Iterator[str]:
     """The DSN of a database that does not exist yet; it is dropped after the test."""
-    require_marker(request)
     dsn = f"chdb://{store_folder}?database=t_{uuid.uuid4().hex}"
     yield dsn
     store = SharedStore.open(dsn, KEEP_ALL)
@@ -90,9 +93,8 @@ def new_dsn(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[str]
 
 
 @pytest.fixture
-def store(request: pytest.FixtureRequest, store_folder: Path) -> Iterator[SharedStore]:
+def store(store_folder: Path) -> Iterator[SharedStore]:
     """An empty migrated store, without retention."""
-    require_marker(request)
     store = emptied(f"chdb://{store_folder}?database=kept", "create_table_query")
     yield store
     store.close()
@@ -105,16 +107,14 @@ def store_dsn(store: SharedStore, store_folder: Path) -> str:
 
 
 @pytest.fixture
-def served_dsn(request: pytest.FixtureRequest, store_folder: Path) -> str:
+def served_dsn(store_folder: Path) -> str:
     """The DSN of an empty migrated database for a collector."""
-    require_marker(request)
     return served(f"chdb://{store_folder}?database=served")
 
 
 @pytest.fixture
-def second_dsn(request: pytest.FixtureRequest, store_folder: Path) -> str:
+def second_dsn(store_folder: Path) -> str:
     """The DSN of another database for a collector."""
-    require_marker(request)
     return served(f"chdb://{store_folder}?database=second")
 
 
@@ -122,12 +122,6 @@ def served(dsn: str) -> str:
     """Empty the database of a collector, which brings retention and fsync in line itself; returns `dsn`."""
     emptied(dsn, "splitByRegexp(' TTL | SETTINGS ', create_table_query)[1]").close()
     return dsn
-
-
-def require_marker(request: pytest.FixtureRequest) -> None:
-    """Only marked tests may touch the store."""
-    if request.node.get_closest_marker("store") is None:
-        pytest.fail("a test that uses the store must be marked: pytestmark = pytest.mark.store")
 
 
 def emptied(dsn: str, sql: str) -> SharedStore:

@@ -93,7 +93,6 @@ def filled(store: SharedStore) -> tuple[SharedStore, int]:
     return store, now // second
 
 
-@pytest.mark.store
 @pytest.mark.parametrize("service", ["", "shop"])
 def test_every_query_runs_and_finds_what_is_there(filled: tuple[SharedStore, int], service: str) -> None:
     """With Grafana's macros expanded: rows in the time, a time first where it is a series; none of another service."""
@@ -114,7 +113,6 @@ def test_every_query_runs_and_finds_what_is_there(filled: tuple[SharedStore, int
     assert seen > 12
 
 
-@pytest.mark.store
 @pytest.mark.parametrize("name", ["\\' OR 1=1 --", "a\\", "it's", "a,b) OR (1", "x&var-service=y", "ü %27 +\n", "${x}"])
 def test_a_service_may_be_called_anything(store: SharedStore, name: str) -> None:
     """Names come out of spans: what is chosen is found, under that very name, and is no SQL."""
@@ -132,7 +130,6 @@ def test_a_service_may_be_called_anything(store: SharedStore, name: str) -> None
     assert not any("${service" in t["rawSql"].replace("${service:queryparam}", "") for _, t in targets(board))
 
 
-@pytest.mark.store
 def test_variables_find_their_values(filled: tuple[SharedStore, int]) -> None:
     """The database of the store, and its services."""
     store, now = filled
@@ -146,7 +143,6 @@ def test_variables_find_their_values(filled: tuple[SharedStore, int]) -> None:
     assert said["service"] == ["shop"]
 
 
-@pytest.mark.store
 def test_the_figures_are_those_of_the_store(filled: tuple[SharedStore, int]) -> None:
     """A few of the panels, value by value."""
     store, now = filled

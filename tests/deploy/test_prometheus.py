@@ -6,18 +6,16 @@ import asyncio
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 import yaml
+from collecting import asking, configured, scripted, send
 from dashboards import PROMETHEUS, dashboards, metric_names, rules, targets
 from hook_server import SECRET, hook_server
 from llm_server import llm_server
 from panel_requests import request
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import load_config
 from tracejury.collector.rates.gauges import build
 
 PROMTOOL = shutil.which("promtool")
@@ -81,29 +79,21 @@ def test_promql_of_the_dashboards_parses(tmp_path: Path) -> None:
     promtool("check", "rules", "rules.yaml", folder=tmp_path)
 
 
-@pytest.mark.store
 async def test_every_metric_that_is_named_exists(served_dsn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In /metrics of a collector with everything on, once it has judged a trace."""
     wanted = set().union(*(metric_names(e) for e in [*(e for _, e in rules()), *promql()]))
     monkeypatch.setenv("SCRIPTED_KEY", "sk-not-to-be-told")
     monkeypatch.setenv("HOOK_SECRET", SECRET)
     monkeypatch.setattr(build, "EVERY", 0.2)
-    free = {"endpoint": "127.0.0.1:0"}
     with llm_server() as model, hook_server() as receiver:
-        config: dict[str, Any] = {
-            "store": {"dsn": served_dsn}, "grpc": free, "http": free, "api": free, "judging": {"quiet_seconds": 0.2},
-            "judges": {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY"},
-            "webhooks": [{"name": "ops", "url": receiver.url, "secret": "${HOOK_SECRET}", "profile": "0"}],
-            "export": {"otlp": [{"name": "nobody", "endpoint": "http://127.0.0.1:1"}]},
-        }  # fmt: skip
-        async with Collector(load_config(None, config)) as collector, httpx.AsyncClient() as client:
-            body = request(1, 3, 200).SerializeToString()
-            headers = {"Content-Type": "application/x-protobuf"}
-            sent = await client.post(f"http://127.0.0.1:{collector.http_port}/v1/traces", content=body, headers=headers)
-            assert sent.is_success
+        hooks = [{"name": "ops", "url": receiver.url, "secret": "${HOOK_SECRET}", "profile": "0"}]
+        export = {"otlp": [{"name": "nobody", "endpoint": "http://127.0.0.1:1"}]}
+        config = configured(served_dsn, judges=scripted(model), webhooks=hooks, export=export)
+        async with Collector(config) as collector, asking(collector) as client:
+            await send(collector, request(1, 3, 200))
             missing = set(wanted)
             for _ in range(PATIENCE * 2):
-                answer = await client.get(f"http://127.0.0.1:{collector.api_port}/metrics", timeout=30)
+                answer = await client.get("/metrics")
                 missing -= metric_names(answer.text)
                 if not missing:
                     break

@@ -191,10 +191,7 @@ def test_table_by_detector() -> None:
 
 def test_tables_by_dimension_and_impact() -> None:
     """An error of two dimensions counts in both; impact rows share out the errors."""
-    annotated = [
-        Annotated("t", "a", FORMAT, "HIGH", ("EE", "TC")),
-        Annotated("t", "b", FORMAT, "LOW", ("TC",)),
-    ]
+    annotated = [Annotated("t", "a", FORMAT, "HIGH", ("EE", "TC")), Annotated("t", "b", FORMAT, "LOW", ("TC",))]
     predicted = [Predicted("t", "a", ABUSE, "rule", 0.9, ("EE",)), Predicted("t", "c", FORMAT, "rule", 0.9, ("TC",))]
     by_dimension = per_dimension(annotated, predicted)
     assert (by_dimension["EE"].recall, by_dimension["EE"].precision, by_dimension["EE"].f2) == (1.0, 1.0, 1.0)

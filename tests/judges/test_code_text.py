@@ -28,8 +28,7 @@ def test_fenced_code_is_found(text: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "out"),
-    [("open('a').read()", True), ("subprocess.run('ls')", True), ("x = 1 + 2", False), ("", False)],
+    ("code", "out"), [("open('a').read()", True), ("subprocess.run('ls')", True), ("x = 1 + 2", False), ("", False)]
 )
 def test_code_that_reads_files_or_runs_commands_reaches_out(code: str, *, out: bool) -> None:
     """Computing does not."""

@@ -62,7 +62,7 @@ def passes(
 forests = st.lists(entries(), min_size=1, max_size=24) | agent_entries()
 
 
-@settings(max_examples=sized(80, 2000), deadline=None)
+@settings(max_examples=sized(40, 2000), deadline=None)
 @given(forests, st.randoms(use_true_random=False), st.sets(st.integers(1, 40), max_size=8))
 def test_any_order_of_arrival(drawn: list[dict[str, object]], chance: random.Random, cuts: set[int]) -> None:
     """Late spans, parents after their children, ids that come again with other contents."""
@@ -72,7 +72,7 @@ def test_any_order_of_arrival(drawn: list[dict[str, object]], chance: random.Ran
         growing.check(spans, state)
 
 
-@settings(max_examples=sized(60, 1000), deadline=None)
+@settings(max_examples=sized(30, 1000), deadline=None)
 @given(agent_entries(), st.randoms(use_true_random=False), st.integers(1, 9))
 def test_spans_that_end_later(drawn: list[dict[str, object]], chance: random.Random, size: int) -> None:
     """Announced ones are replaced as they end, some with another parent; logs change nothing that was not read anew."""
@@ -95,7 +95,7 @@ def _opening(span: Span) -> dict[str, str]:
     return {key: value for key, value in span.attributes.items() if "output" not in key}
 
 
-@settings(max_examples=sized(25, 400), deadline=None)
+@settings(max_examples=sized(12, 400), deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(5, 30))
 def test_one_long_run(chance: random.Random, size: int) -> None:
     """Calls fail, to be mended later or not; some repeat; spans are announced, end, and come too late."""
@@ -121,7 +121,7 @@ def _with_trouble(span: Span, chance: random.Random) -> Span:
     return replace(span, attributes={**span.attributes, "input.value": '{"query": "a b c"}', "output.value": "[]"})
 
 
-@settings(max_examples=sized(25, 400), deadline=None)
+@settings(max_examples=sized(12, 400), deadline=None)
 @given(agent_entries(), agent_entries(), st.integers(1, 30))
 def test_a_trace_that_joins_and_leaves(one: list[dict[str, object]], other: list[dict[str, object]], cut: int) -> None:
     """Spans of a trace that is no longer one with it are gone."""
@@ -135,7 +135,7 @@ def test_a_trace_that_joins_and_leaves(one: list[dict[str, object]], other: list
 
 
 @captured
-@pytest.mark.parametrize("path", sorted(TRACES, key=lambda p: -p.stat().st_size)[: sized(8, 400)], ids=lambda p: p.name)
+@pytest.mark.parametrize("path", sorted(TRACES, key=lambda p: -p.stat().st_size)[: sized(4, 400)], ids=lambda p: p.name)
 def test_captured_traces(path: Path) -> None:
     """In order of start, of end, and of nothing."""
     chance = random.Random(path.name)  # noqa: S311 - which spans are known when, not a secret

@@ -73,9 +73,7 @@ def test_two_right_labels_make_an_unproven_rule_balanced_and_many_outweigh_any_r
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 5), st.booleans()), max_size=30))
-def test_an_error_counts_once_and_not_where_the_labels_contradict_each_other(
-    said: list[tuple[str, int, bool]],
-) -> None:
+def test_an_error_counts_once_and_not_where_the_labels_contradict_each_other(said: list[tuple[str, int, bool]]) -> None:
     found = tally(RuleOpinion(rule, f"{rule}{number}", right) for rule, number, right in said)
     for rule in "ab":
         words = {number: {right for r, n, right in said if (r, n) == (rule, number)} for number in range(6)}

@@ -113,10 +113,7 @@ def test_states_of_an_exchange_stand_at_its_own_steps() -> None:
         by_id = {t.trace_id: t for t in traces}
         for number, recorded in enumerate(record.exchanges):
             found = states(record, number, by_id[recorded.trace_id])
-            assert [s.text for s in found] == [
-                "thought: I count.",
-                f'action: stock({{"town": "town {number} 0"}})',
-            ]
+            assert [s.text for s in found] == ["thought: I count.", f'action: stock({{"town": "town {number} 0"}})']
             spans = record.transcript.spans
             assert {(s.label, s.span_id) for s in found} == {(f"E{number + 1}.S1", spans[f"E{number + 1}.S1"])}
             assert {s.trace_id for s in found} == {recorded.trace_id}

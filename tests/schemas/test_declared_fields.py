@@ -27,13 +27,9 @@ COLUMNS = {"medium": "mediumconfidence", "high": "highconfidence", "findings": "
 """Of fields whose columns have other names."""
 
 
-@pytest.mark.store
 @pytest.mark.parametrize(
     ("kind", "model", "columns", "table"),
-    [
-        (Finding, FindingJson, FINDING_COLUMNS, "findings"),
-        (ErrorSummary, ErrorJson, ERROR_COLUMNS, "errors"),
-    ],
+    [(Finding, FindingJson, FINDING_COLUMNS, "findings"), (ErrorSummary, ErrorJson, ERROR_COLUMNS, "errors")],
 )
 def test_the_declarations_agree(
     store: Store,

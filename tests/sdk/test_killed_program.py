@@ -9,14 +9,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from processes import serving
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.schemas.errors import NotFoundError, RetryableError
 from tracejury.schemas.wire.traces import TraceJson
-
-pytestmark = pytest.mark.store
 
 PROGRAM = """
 import sys, threading

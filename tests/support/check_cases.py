@@ -117,10 +117,7 @@ def how(case: CheckCase, **changes: Any) -> HowAsked:
 
 
 def asked_of(
-    case: CheckCase,
-    script: Callable[[Prompt], Line] = reply,
-    chapters: Sequence[Chapter] = (),
-    **changes: Any,
+    case: CheckCase, script: Callable[[Prompt], Line] = reply, chapters: Sequence[Chapter] = (), **changes: Any
 ) -> tuple[Deliberation, ScriptedClient]:
     """The case before a scripted model; `changes` are fields of how it is asked."""
     client = ScriptedClient(script)

@@ -19,12 +19,7 @@ LOST = "f" * 16
 SYSTEM = json.dumps([{"type": "text", "content": "Be brief."}])
 SENT = json.dumps([{"role": "user", "parts": [{"type": "text", "content": "How long is the Rhine?"}]}])
 ASKED = json.dumps(
-    [
-        {
-            "role": "assistant",
-            "parts": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "Rhine"}}],
-        }
-    ]
+    [{"role": "assistant", "parts": [{"type": "tool_call", "id": "c1", "name": "search", "arguments": {"q": "Rhine"}}]}]
 )
 WROTE = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": "1230 km"}]}])
 TOOLS = json.dumps([{"name": "search", "parameters": {"type": "object", "properties": {"q": {"type": "string"}}}}])

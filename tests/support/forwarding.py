@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 from typing import Any
 
-import httpx
+import collecting
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from otlp_parts import START, span, text, traces
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.config import CollectorConfig
 
-FREE = {"endpoint": "127.0.0.1:0"}
 SCHEMA = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'
 PROBLEM = "TypeError: weather() got an unexpected keyword argument 'town'"
 KIND = "openinference.span.kind"
@@ -25,17 +23,9 @@ def configured(
 ) -> CollectorConfig:
     """A collector on free ports that passes on to these backends; traces settle after a fifth of a second."""
     named = [{"name": f"backend-{number}", "timeout_seconds": 20} | backend for number, backend in enumerate(backends)]
-    return load_config(
-        None,
-        {
-            "store": {"dsn": dsn, "retention_days": None},
-            "grpc": FREE,
-            "http": FREE,
-            "api": FREE,
-            "judging": {"quiet_seconds": 0.2, "rootless_seconds": 0.2},
-            "judges": judges or {},
-            "export": {"otlp": named, "retry_first_seconds": 0.01, "retry_longest_seconds": 0.05} | export,
-        },
+    quickly = {"otlp": named, "retry_first_seconds": 0.01, "retry_longest_seconds": 0.05}
+    return collecting.configured(
+        dsn, store={"dsn": dsn, "retention_days": None}, judges=judges or {}, export=quickly | export
     )
 
 
@@ -95,22 +85,6 @@ def agent(number: int = 1, *, fault: bool, trace_state: str = "", **changes: Any
         **changes,
     )
     return traces(model, tool, root, service="shop")
-
-
-async def send(collector: Collector, requests: Iterable[Any], signal: str = "traces") -> None:
-    """Requests to a collector over OTLP/HTTP, each acknowledged."""
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}", timeout=60) as client:
-        for request in requests:
-            headers = {"content-type": "application/x-protobuf"}
-            answer = await client.post(f"/v1/{signal}", content=request.SerializeToString(), headers=headers)
-            assert answer.status_code == httpx.codes.OK
-
-
-async def settled(collector: Collector) -> None:
-    """Wait until everything is judged and closed."""
-    async with asyncio.timeout(60):
-        while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-            await asyncio.sleep(0.02)
 
 
 def figures(collector: Collector) -> dict[str, float]:

@@ -120,6 +120,20 @@ class WorkerBench:
         self.detecting.now += seconds * SECOND
         self.worker.worker.wake_event.wake()
 
+    def hear(self, *spans: Span, seconds: float = 6) -> None:
+        """Spans arrive, that much time passes, and what is due is judged."""
+        self.detecting.commit(*spans)
+        self.detecting.wait(seconds)
+        self.settle()
+
+    def settle(self) -> None:
+        """Wait until the judges have nothing left to do."""
+        until(self.at_rest)
+
+    def at_rest(self) -> bool:
+        """Whether the judges have nothing left to do."""
+        return self.worker.idle
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """With the judges' threads."""
@@ -169,10 +183,6 @@ class LlmBench(WorkerBench):
             yield {SubjectKind.AGENT_RUN: judge}
 
         self.worker = JudgeWorker(self.cases, self.queue, windows, open_judges, versions, self.watch, clock=self.clock)
-
-    def settle(self) -> None:
-        """Wait until the judges have nothing left to do."""
-        until(lambda: self.worker.idle)
 
     def findings(self, trace_id: str = TRACE) -> list[Finding]:
         """What LLM judges found, in any state."""

@@ -119,11 +119,7 @@ class LlmServer:
             "created": 1_700_000_000,
             "model": call.body["model"],
             "choices": [
-                {
-                    "index": 0,
-                    "finish_reason": play.finish_reason,
-                    "message": {"role": "assistant", "content": text},
-                }
+                {"index": 0, "finish_reason": play.finish_reason, "message": {"role": "assistant", "content": text}}
             ],
             "usage": {
                 "prompt_tokens": read,

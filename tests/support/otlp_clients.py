@@ -88,9 +88,7 @@ class Client:
                 trailers: Any = error.trailing_metadata()
                 details = [value for key, value in trailers if key == "grpc-status-details-bin"]
                 return Answer(
-                    error.code().name,
-                    error.details() or "",
-                    _retry(Status.FromString(details[0])) if details else None,
+                    error.code().name, error.details() or "", _retry(Status.FromString(details[0])) if details else None
                 )
             return _accepted("OK", RESPONSES[signal].FromString(raw))
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from judging_bench import T0
 from judging_bench import Bench as Detecting
-from llm_bench import Watch, WorkerBench, until
+from llm_bench import Watch, WorkerBench
 
 from tracejury.collector.judging.llm.descriptions import no_description
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
@@ -204,11 +204,8 @@ class PackBench(WorkerBench):
             self.cases, self.queue, None, open_judges, built.panel.versions, self.watch, clock=self.clock
         )
 
-    def settle(self) -> None:
-        """Wait until the judges have nothing left to do; time passes where a subject waits for others."""
-        until(self._at_rest)
-
-    def _at_rest(self) -> bool:
+    def at_rest(self) -> bool:
+        """The same; time passes where a subject waits for others."""
         if (due := self.queue.next_due()) is not None and not self.queue.in_flight:
             self.detecting.now = max(self.detecting.now, due)
             self.queue.wake_event.wake()  # the worker looks at its clock, which goes by ours
@@ -227,6 +224,12 @@ class PackBench(WorkerBench):
         self.detecting.wait(20)
         self.detecting.wait(20)
         self.settle()
+
+    def hold_session(self, *traces: Sequence[Span]) -> None:
+        """A whole session: these traces are said, and it closes."""
+        with self.running():
+            self.say(*traces)
+            self.close()
 
     def verdicts(self, *names: str) -> dict[tuple[SubjectKind, str], Verdict]:
         """The stored verdicts of traces (by name) on exchanges, and of the session, by kind and judge."""

@@ -67,6 +67,11 @@ def _new_store() -> Path:
     return folder / ".tracejury"
 
 
+def put_new_store(folder: Path) -> None:
+    """Give a collector in `folder` a store without rows."""
+    shutil.copytree(_new_store(), folder / ".tracejury", symlinks=True)
+
+
 @contextmanager
 def serving(folder: Path, *args: str, new_store: bool = False) -> Iterator[Serving]:
     """`tracejury serve` in `folder`, on free ports unless `args` say otherwise.
@@ -74,7 +79,7 @@ def serving(folder: Path, *args: str, new_store: bool = False) -> Iterator[Servi
     `new_store`: where `folder` has no store it makes one itself, instead of getting one without rows.
     """
     if not new_store and not (folder / ".tracejury").exists():
-        shutil.copytree(_new_store(), folder / ".tracejury", symlinks=True)
+        put_new_store(folder)
     free = [option for name in ("grpc", "http", "api") for option in (f"--{name}", "127.0.0.1:0")]
     with subprocess.Popen(  # noqa: S603  our own command
         [*COMMAND, "serve", *free, *args], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

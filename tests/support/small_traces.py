@@ -6,15 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tracejury.schemas.normalized import (
-    ExceptionInfo,
-    Json,
-    Kind,
-    Message,
-    NormalizedSpan,
-    ToolDefinition,
-    ToolRequest,
-)
+from tracejury.schemas.normalized import ExceptionInfo, Json, Kind, Message, NormalizedSpan, ToolDefinition, ToolRequest
 from tracejury.schemas.spans import STATUS_ERROR, STATUS_UNSET, Span
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 import httpx
+from collecting import configured
 from google.protobuf.message import Message
 from hook_server import HookServer, answer, hook_server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -20,9 +21,7 @@ from otlp_parts import span, text, traces
 from tracejury.collector.app.service import Collector
 from tracejury.collector.auth.key import KeyScope, new_key
 from tracejury.collector.auth.key_file import changing
-from tracejury.collector.config import load_config
 
-FREE = {"endpoint": "127.0.0.1:0"}
 PROTOBUF = {"content-type": "application/x-protobuf"}
 ALL = tuple(KeyScope)
 AGENT, CALL, TOOL = (name.hex() for name in (b"agent001", b"llm00001", b"tool0001"))
@@ -149,12 +148,8 @@ async def projects(dsn: str, folder: Path, weird: str = "", **config: Any) -> As
             {"name": f"{name}-backend", "endpoint": "http://127.0.0.1:9", "project": project}
             for name, project in owners
         ]
-        given = {
-            "store": {"dsn": dsn}, "grpc": FREE, "http": FREE, "api": FREE, "webhooks": hooks,
-            "judging": {"quiet_seconds": 0.2, "rootless_seconds": 0.2}, "keys": {"file": str(keys)},
-            "export": {"otlp": backends},
-        }  # fmt: skip
-        async with Collector(load_config(None, given | config)) as collector:
+        given = {"webhooks": hooks, "keys": {"file": str(keys)}, "export": {"otlp": backends}}
+        async with Collector(configured(dsn, **given | config)) as collector:
             url = f"http://127.0.0.1:{collector.api_port}"
             async with httpx.AsyncClient(base_url=url, timeout=30, trust_env=False) as http:
                 acme, globex, base = (

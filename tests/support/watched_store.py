@@ -24,6 +24,14 @@ class WatchedStore(SharedStore):
     gate: threading.Event
     faults: dict[int, Exception]
     inserts: list[int]
+    writers: list[GroupCommitWriter]
+
+    async def start_writer(self, *config: Any, **more: Any) -> GroupCommitWriter:
+        """A group commit over this store, which is stopped with the test."""
+        writer = GroupCommitWriter(self, *config, **more)
+        await writer.start()
+        self.writers.append(writer)
+        return writer
 
     def insert(self, table: str, names: Sequence[str], columns: Sequence[Sequence[Any]], **options: Any) -> None:
         if table == "spans" and columns[0]:

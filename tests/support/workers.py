@@ -270,9 +270,4 @@ def task() -> Rig:
     )
 
 
-WORKERS: dict[str, Callable[[], Rig]] = {
-    "texts": texts,
-    "forwarding": forwarding,
-    "webhook": webhook,
-    "task": task,
-}
+WORKERS: dict[str, Callable[[], Rig]] = {"texts": texts, "forwarding": forwarding, "webhook": webhook, "task": task}

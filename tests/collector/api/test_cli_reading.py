@@ -81,11 +81,7 @@ def test_one_error_with_its_findings(api: Api) -> None:
 
 def test_the_lead_of_an_error_and_what_is_below_the_profile_are_marked(api: Api) -> None:
     """Each finding on its own line, by the profile that is asked for; the least confidence is in the JSON."""
-    api.put(
-        finding(1, confidence=0.9),
-        finding(2, judge="b", confidence=0.5),
-        finding(3, judge="c", confidence=0.2),
-    )
+    api.put(finding(1, confidence=0.9), finding(2, judge="b", confidence=0.5), finding(3, judge="c", confidence=0.2))
     error_id = lines(run(api, "errors", "--format", "json"))[0]["id"]
 
     def marks(*args: str) -> list[str]:

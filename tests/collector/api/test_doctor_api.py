@@ -210,8 +210,7 @@ def test_programs_get_the_list(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spans", "code"),
-    [(whole(), 0), ([span(1, 0, without(AGENT, "conversation")), *whole()[1:]], 0), (silent(), 1)],
+    ("spans", "code"), [(whole(), 0), ([span(1, 0, without(AGENT, "conversation")), *whole()[1:]], 0), (silent(), 1)]
 )
 def test_fail_on_gaps(api: Api, spans: list[Span], code: int) -> None:
     """A pipeline fails on a gap, not on a remark; the diagnosis is shown all the same."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from served_api import NOW, SECOND, Api, apart, finding
@@ -10,6 +11,7 @@ from served_api import NOW, SECOND, Api, apart, finding
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.api.client_connection import UnreachableError
 from tracejury.collector.api.client_requests import PAGE
+from tracejury.collector.cli import follow as following
 from tracejury.collector.cli.follow import OVERLAP, Follower, follow
 from tracejury.schemas.errors import OverloadedError
 from tracejury.schemas.findings import Finding
@@ -56,16 +58,18 @@ def test_what_becomes_readable_late_still_shows(api: Api, client: ApiClient) -> 
     assert numbers(follower) == []
 
 
-def test_nothing_repeats_over_a_long_time(api: Api, client: ApiClient) -> None:
+def test_nothing_repeats_over_a_long_time(api: Api, client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     """Errors for four times as long as looks go back, a look every second: each shows once, little is remembered."""
+    late = 8
+    monkeypatch.setattr(following, "OVERLAP", timedelta(seconds=late))
     follower = Follower(client, {})
     list(follower.look())
     shown: list[int] = []
-    for second in range(1, 4 * LATE):
+    for second in range(1, 4 * late):
         api.put(apart(second))
         shown += numbers(follower)
-    assert shown == list(range(1, 4 * LATE))
-    assert len(follower._seen) <= LATE + 1
+    assert shown == list(range(1, 4 * late))
+    assert len(follower._seen) <= late + 1
 
 
 def test_more_than_a_page_at_once(api: Api, client: ApiClient) -> None:

@@ -73,7 +73,6 @@ def test_what_means_nothing_is_refused(api: Api, asked: dict[str, str]) -> None:
     assert next(iter(asked)) in answer.json()["detail"]
 
 
-@pytest.mark.store
 def test_figures_of_sessions(measured: str) -> None:
     """Of all, by group, the worst, and against another version."""
     asked = {"by": "version", "version": "1", "compare_to": "version=2"}
@@ -90,7 +89,6 @@ def test_figures_of_sessions(measured: str) -> None:
     assert pack["compared"]["differences"]["P"] is None
 
 
-@pytest.mark.store
 def test_the_command_shows_them(measured: str) -> None:
     """As tables that nothing from a span can break, and as JSON."""
     found = run(measured, "--by", "version", "--step", "1h", "--compare-to", "previous")

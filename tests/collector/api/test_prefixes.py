@@ -73,7 +73,6 @@ def test_the_api_deletes_no_trace_by_a_beginning(api: Api) -> None:
     assert api.client.delete("/api/traces/aaaa").status_code != 200
 
 
-@pytest.mark.store
 def test_judging_and_deleting_by_a_beginning(tmp_path: Path) -> None:
     """The command line shows the whole id before it deletes; a beginning of several is refused."""
     first, second = (f"{n:x}".ljust(32, "0") for n in (0xA1, 0xA2))
@@ -104,7 +103,6 @@ def test_judging_and_deleting_by_a_beginning(tmp_path: Path) -> None:
         assert re.search(r"^receipt [0-9a-f]{32}$", deleted.stderr, re.MULTILINE)
 
 
-@pytest.mark.store
 def test_ids_by_their_beginning(store: SharedStore) -> None:
     """In order, bounded, of one tenant, also of traces that were not judged yet; by the sort key."""
     store_all(store, [Listed(n, session=f"talk/{n % 3}") for n in range(1, 9)])

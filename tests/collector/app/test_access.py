@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from itertools import product
 from pathlib import Path
 
 import grpc
 import httpx
 import pytest
-from two_projects import FREE, Projects, Tenant, sent, sent_by_grpc
+from collecting import configured
+from two_projects import Projects, Tenant, sent, sent_by_grpc
 from walked import filled, routes
 
 from tracejury.collector.api.access import OPEN, STATIC, needed_scope
@@ -17,34 +19,26 @@ from tracejury.collector.api.security import SECURE
 from tracejury.collector.app.service import Collector
 from tracejury.collector.auth.key import KeyScope
 from tracejury.collector.auth.key_file import changing
-from tracejury.collector.config import load_config
-
-pytestmark = pytest.mark.store
 
 
-@pytest.mark.parametrize(
-    ("name", "header", "code", "status"),
-    [
+async def test_only_a_key_with_ingest_sends(world: Projects) -> None:
+    """Over both protocols; what was refused is not stored."""
+    cases = [
         ("", "authorization", grpc.StatusCode.UNAUTHENTICATED, 401),
         ("wrong", "authorization", grpc.StatusCode.UNAUTHENTICATED, 401),
         ("reader", "authorization", grpc.StatusCode.PERMISSION_DENIED, 403),
         ("sender", "authorization", grpc.StatusCode.OK, 200),
         ("sender", "x-api-key", grpc.StatusCode.OK, 200),
-    ],
-)
-async def test_only_a_key_with_ingest_sends(
-    world: Projects, name: str, header: str, code: grpc.StatusCode, status: int
-) -> None:
-    """Over both protocols; what was refused is not stored."""
-    world.tokens["wrong"] = "tj_00000000_" + "x" * 43
-    own = Tenant("acme", "", bytes([9]) * 16)
-    value = world.tokens[name] if name else ""
-    value = f"Bearer {value}" if header == "authorization" else value
-    headers = {header: value} if name else {}
-    assert await sent_by_grpc(world, own, tuple(headers.items())) is code
-    assert (await sent(world, own, headers)).status_code == status
-    stored = (await world.get(f"/api/traces/{own.trace_id}", world.acme)).status_code
-    assert stored == (200 if status == 200 else 404)
+    ]
+    for number, (name, header, code, status) in enumerate(cases, 9):
+        own = Tenant("acme", "", bytes([number]) * 16)
+        value = world.tokens[name] if name else ""
+        value = f"Bearer {value}" if header == "authorization" else value
+        headers = {header: value} if name else {}
+        assert await sent_by_grpc(world, own, tuple(headers.items())) is code, name
+        assert (await sent(world, own, headers)).status_code == status, name
+        stored = (await world.get(f"/api/traces/{own.trace_id}", world.acme)).status_code
+        assert stored == (200 if status == 200 else 404), name
 
 
 async def test_every_address_asks_for_a_key(world: Projects) -> None:
@@ -71,15 +65,15 @@ async def test_every_address_asks_for_a_key(world: Projects) -> None:
             assert refused.status_code == 403, (method, address)
 
 
-@pytest.mark.parametrize("name", ["", "wrong", "expired", "sender", "reader"])
-async def test_every_answer_is_for_one_browser_and_one_time(world: Projects, name: str) -> None:
+async def test_every_answer_is_for_one_browser_and_one_time(world: Projects) -> None:
     """No cache stores what a key is told, no page of others frames it, and refusals are no exception."""
-    for path in ("/", "/traces", "/api/traces", "/metrics", "/api/nothing", "/nothing", "/sign-in", "/openapi.json"):
-        for accept in ("text/html", "application/json"):
-            headers = (world.auth(name) if name else {}) | {"accept": accept}
-            answer = await world.http.get(path, headers=headers)
-            assert answer.headers["cache-control"] == "no-store", path
-            assert {key: answer.headers[key] for key in SECURE} == dict(SECURE), path
+    names = ("", "wrong", "expired", "sender", "reader")
+    paths = ("/", "/traces", "/api/traces", "/metrics", "/api/nothing", "/nothing", "/sign-in", "/openapi.json")
+    for name, path, accept in product(names, paths, ("text/html", "application/json")):
+        headers = (world.auth(name) if name else {}) | {"accept": accept}
+        answer = await world.http.get(path, headers=headers)
+        assert answer.headers["cache-control"] == "no-store", (name, path)
+        assert {key: answer.headers[key] for key in SECURE} == dict(SECURE), (name, path)
 
 
 async def test_cookies_are_for_tls_alone_where_the_browser_speaks_it(world: Projects) -> None:
@@ -129,10 +123,9 @@ async def test_a_flood_of_wrong_keys_cannot_change_its_address(world: Projects) 
 async def test_people_of_a_proxy_may_do_what_it_says(served_dsn: str, tmp_path: Path) -> None:
     """Its header counts from its address alone; there is no way in without it, also while there are no keys."""
     proxy = {"header": "X-Forwarded-User", "addresses": ["127.0.0.1"], "scopes": ["read"]}
-    own = {"store": {"dsn": served_dsn}, "grpc": FREE, "http": FREE, "api": FREE}
     for addresses, status in ((["127.0.0.1"], 200), (["10.0.0.5"], 401)):
         keys = {"file": str(tmp_path / "none.json"), "proxy": proxy | {"addresses": addresses}}
-        async with Collector(load_config(None, own | {"keys": keys})) as collector:
+        async with Collector(configured(served_dsn, keys=keys)) as collector:
             url = f"http://127.0.0.1:{collector.api_port}"
             async with httpx.AsyncClient(base_url=url, trust_env=False) as http:
                 ann = {"x-forwarded-user": "ann"}

@@ -15,11 +15,14 @@ from typing import Any
 import httpx
 import processes
 import pytest
+from click.testing import CliRunner
 from google.protobuf.message import Message
 from house import House, open_house
 from otlp_parts import span, text, traces
 from processes import tracejury
+from sizes import sized
 
+from tracejury.collector.cli.root import root
 from tracejury.collector.store.backup import PARTIAL
 from tracejury.collector.store.backup_manifest import DATA, MANIFEST
 
@@ -29,6 +32,7 @@ KIND = "openinference.span.kind"
 SECOND = 10**9
 T0 = 1_700_000_000 * SECOND
 STORE = Path(".tracejury/db")
+ROUNDS = sized(3, 12)
 
 
 def request(number: int) -> Message:
@@ -80,11 +84,16 @@ def restored(folder: Path, source: Path, dsn: str = "chdb:///./.tracejury/db") -
     return tracejury("store", "restore", str(source), "--store", dsn, folder=folder)
 
 
-def refused(answer: subprocess.CompletedProcess[str]) -> str:
-    """The one line on stderr."""
-    assert answer.returncode != 0
+def refused(*args: str, **env: str) -> str:
+    """The one line on stderr of a command that is refused before it opens a store."""
+    answer = CliRunner().invoke(root, ["store", *args], env=env)
+    assert answer.exit_code != 0
     (line,) = answer.stderr.splitlines()
     return line
+
+
+def not_restored(source: Path, folder: Path) -> str:
+    return refused("restore", str(source), "--store", f"chdb://{folder / STORE}")
 
 
 @pytest.fixture(scope="module")
@@ -115,16 +124,24 @@ def source(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> Path:
 
 
 def test_a_restored_store_says_the_same(source: Path, made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """What was judged is there, the rest is judged at the start, what came later is not there; nothing is lost."""
+    """What was judged is there, the rest is judged at the start, what came later is not there; nothing is lost.
+
+    Also after `kill -9` of those who began to restore: there is no half of a store. What is there stays.
+    """
     (tmp_path / ".tracejury").mkdir()
     stale = tmp_path / ".tracejury" / "db.tracejury.parts.json"  # of a store that was there before
     stale.write_text(json.dumps({"parts": {"spans": {"20240101_1_1_0": 7}}, "missing": {}}))
+    for at in ("restore._fill", "restore.apply_settings", "restore.record_of"):
+        killed(at, "store", "restore", str(source), folder=tmp_path)
+        assert list((tmp_path / STORE).iterdir()) == []
     answer = restored(tmp_path, source)
     assert (answer.returncode, answer.stderr) == (0, "")
     assert "start the collector" in answer.stdout
     assert stat.S_IMODE((tmp_path / STORE).stat().st_mode) == 0o700
     assert sorted(path.name for path in (tmp_path / ".tracejury").iterdir()) == ["db", "db.lock"]
+    assert "is not empty" in not_restored(source, tmp_path)
     with open_house(tmp_path) as house:
+        assert "is held by process" in not_restored(source, tmp_path)
         house.wait_until_settled(4)
         assert seen(house) == made[1]
         assert httpx.get(f"{house.url}/readyz", trust_env=False).json() == {"status": "ready"}
@@ -139,32 +156,21 @@ def test_a_backup_holds_no_key_and_no_path(source: Path, tmp_path: Path) -> None
     """Only the engine's files and the manifest: it restores at any place."""
     assert sorted(path.name for path in source.iterdir()) == [DATA, MANIFEST]
     assert all(str(STORE) not in path.read_text() for path in source.rglob("*.sql"))
-    assert restored(tmp_path, source, "chdb:///./other/place?database=other").returncode == 0
-    assert (
-        tracejury("store", "check", "--store", "chdb:///./other/place?database=other", folder=tmp_path).returncode == 0
-    )
-
-
-def test_only_to_a_new_folder(source: Path, tmp_path: Path) -> None:
-    """What is there stays, whoever uses it; an empty folder will do."""
-    (tmp_path / STORE).mkdir(parents=True)
-    assert restored(tmp_path, source).returncode == 0
-    assert "is not empty" in refused(restored(tmp_path, source))
-    with open_house(tmp_path) as house:
-        assert "is held by process" in refused(restored(tmp_path, source))
-        house.wait_until_settled(4)
-    assert "server" in refused(restored(tmp_path, source, "clickhouse://127.0.0.1:1/x"))
+    other = "chdb:///./other/place?database=other"
+    assert restored(tmp_path, source, other).returncode == 0
+    assert tracejury("store", "check", "--store", other, folder=tmp_path).returncode == 0
 
 
 def test_of_another_version(source: Path, tmp_path: Path) -> None:
-    """A newer one is refused; what is no backup, or half of one, too. Nothing is made then."""
+    """A newer one is refused; what is no backup, or half of one, and a server, too. Nothing is made then."""
+    assert "server" in refused("restore", str(source), "--store", "clickhouse://127.0.0.1:1/x")
     manifest = source / MANIFEST
     known = json.loads(manifest.read_text())
     manifest.write_text(json.dumps(known | {"migrations": known["migrations"] | {"9999_new.sql": "x"}}))
-    assert "has migration 9999_new.sql, which this version does not know" in refused(restored(tmp_path, source))
+    assert "has migration 9999_new.sql, which this version does not know" in not_restored(source, tmp_path)
     manifest.unlink()
-    assert "no whole backup" in refused(restored(tmp_path, source))
-    assert "no whole backup" in refused(restored(tmp_path, tmp_path / "nowhere"))
+    assert "no whole backup" in not_restored(source, tmp_path)
+    assert "no whole backup" in not_restored(tmp_path / "nowhere", tmp_path)
     assert not (tmp_path / STORE).exists()
 
 
@@ -182,7 +188,7 @@ store.close()
 """
     subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True)  # noqa: S603  ours
     assert restored(tmp_path, tmp_path / "old" / "backups" / "old").returncode == 0
-    assert "lacks" in refused(tracejury("store", "check", folder=tmp_path))
+    assert "lacks" in tracejury("store", "check", folder=tmp_path).stderr
     with open_house(tmp_path) as house:
         house.put(request(1))
         house.wait_until_settled(1)
@@ -191,21 +197,18 @@ store.close()
 def test_a_store_that_no_collector_uses(tmp_path: Path) -> None:
     """The command opens it itself, with or without its name; not where there is none, and not beside a collector."""
     for command in ("backup", "check", "repair"):
-        assert "no store in" in refused(tracejury("store", command, "--store", "chdb:///./none/db", folder=tmp_path))
+        assert "no store in" in refused(command, "--store", f"chdb://{tmp_path}/none/db")
     assert not (tmp_path / "none").exists()
-    nobody = {"TRACEJURY_URL": "http://127.0.0.1:1"}
-    assert "no collector answers" in refused(tracejury("store", "backup", folder=tmp_path, env=nobody))
+    assert "no collector answers" in refused("backup", TRACEJURY_URL="http://127.0.0.1:1")
+    assert "--folder goes with --store" in refused("backup", "--folder", "x")
+    to = ("backup", "mine", "--store", "chdb:///./.tracejury/db", "--folder", "elsewhere")
     with open_house(tmp_path) as house:
         house.put(request(1))
-        dsn = ("--store", "chdb:///./.tracejury/db")
-        assert "is held by process" in refused(tracejury("store", "backup", *dsn, folder=tmp_path))
+        assert "is held by process" in tracejury("store", *to, folder=tmp_path).stderr
         assert house.serving.stop() == 0
-    answer = tracejury("store", "backup", "mine", *dsn, "--folder", "elsewhere", folder=tmp_path)
+    answer = tracejury("store", *to, folder=tmp_path)
     assert answer.stdout.startswith(f"{tmp_path / 'elsewhere' / 'mine'}: ")
-    assert "choose another name" in refused(
-        tracejury("store", "backup", "mine", *dsn, "--folder", "elsewhere", folder=tmp_path)
-    )
-    assert "--folder goes with --store" in refused(tracejury("store", "backup", "--folder", "x", folder=tmp_path))
+    assert "choose another name" in tracejury("store", *to, folder=tmp_path).stderr
     assert restored(tmp_path, tmp_path / "elsewhere" / "mine", "chdb:///./new/db").returncode == 0
 
 
@@ -236,39 +239,27 @@ def test_kill_9_during_a_backup(source: Path, tmp_path: Path) -> None:
         killed(at, *args, folder=tmp_path)
         assert sorted(path.name for path in backups.iterdir()) == [".lock", f"first{PARTIAL}"]
         if at != "os.sync":  # by then it was whole
-            assert "no whole backup" in refused(restored(tmp_path, backups / f"first{PARTIAL}", "chdb:///./new/db"))
+            assert "no whole backup" in not_restored(backups / f"first{PARTIAL}", tmp_path / "new")
     assert tracejury(*args, folder=tmp_path).returncode == 0
     assert sorted(path.name for path in backups.iterdir()) == [".lock", "first"]
     assert restored(tmp_path, backups / "first", "chdb:///./new/db").returncode == 0
 
 
-def test_kill_9_of_a_collector_during_a_backup(
-    source: Path, made: tuple[Path, dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kill_9_of_a_collector_during_a_backup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command says so in one line; the next collector has everything, and makes a backup."""
-    assert restored(tmp_path, source).returncode == 0
     monkeypatch.setattr(processes, "COMMAND", [sys.executable, "-c", KILLED, "backup.described"])
     with open_house(tmp_path) as house:
-        house.put(request(5))
-        monkeypatch.undo()
-        assert "broke off" in refused(tracejury("store", "backup", "--url", house.url, folder=tmp_path))
+        house.put(request(1))
+        house.wait_until_settled(1)
+        before = seen(house)
+        house.put(request(2))
+        assert "broke off" in refused("backup", "--url", house.url)
         assert house.serving.process.wait(60) == -signal.SIGKILL
+    monkeypatch.undo()
     with open_house(tmp_path) as house:
-        house.wait_until_settled(5)
-        assert {**made[1], f"{5:032x}": seen(house)[f"{5:032x}"]} == seen(house)
+        house.wait_until_settled(2)
+        assert before.items() < seen(house).items()
         assert (backup(tmp_path, house, "whole") / MANIFEST).exists()
-
-
-def test_kill_9_during_a_restore(source: Path, made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    """There is no half of a store: the folder is empty, and restoring again gives the whole."""
-    for at in ("restore._fill", "restore.apply_settings", "restore.record_of"):
-        killed(at, "store", "restore", str(source), folder=tmp_path)
-        assert list((tmp_path / STORE).iterdir()) == []
-    assert restored(tmp_path, source).returncode == 0
-    assert sorted(path.name for path in (tmp_path / ".tracejury").iterdir()) == ["db", "db.lock"]
-    with open_house(tmp_path) as house:
-        house.wait_until_settled(4)
-        assert seen(house) == made[1]
 
 
 def test_under_load(tmp_path: Path) -> None:
@@ -281,14 +272,14 @@ def test_under_load(tmp_path: Path) -> None:
             sent.append(sender * 1000 + number + 1)
 
     with open_house(tmp_path) as house, ThreadPoolExecutor(4) as pool:
-        sending = [pool.submit(send, house, sender, 12) for sender in range(4)]
+        sending = [pool.submit(send, house, sender, ROUNDS) for sender in range(4)]
         before, whole = list[int](), Path()
         while not all(one.done() for one in sending) or not before:
             before = list(sent)
             whole = backup(tmp_path, house)
         for one in sending:
             one.result()
-        house.wait_until_settled(48)
+        house.wait_until_settled(4 * ROUNDS)
         original = seen(house)
         assert house.serving.stop() == 0
     (tmp_path / STORE).rename(tmp_path / "gone")

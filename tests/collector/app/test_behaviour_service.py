@@ -8,15 +8,14 @@ from typing import Any
 
 import httpx
 import pytest
+from collecting import asking, configured, scripted, send, settled
 from llm_scripts import Call, Play
-from llm_server import llm_server
+from llm_server import LlmServer, llm_server
 from pack_bench import CHAT, SERVICE, FairChecker, Fault, exchange
 from pack_service import otlp
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import CollectorConfig, load_config
-
-pytestmark = pytest.mark.store
+from tracejury.collector.config import CollectorConfig
 
 STATED = {"tracejury.simulated": "true", "tracejury.behaviour": "goal-switching"}
 ROOT, *OTHERS = exchange("c", "Hurry up", [], "Well.", session="played", at=60)
@@ -36,23 +35,11 @@ def script(call: Call) -> Play:
     return Play(text=CHECKER.reply(last)) if "# rut-" in last else Play(findings=0)
 
 
-def configured(dsn: str, api_base: str) -> CollectorConfig:
+def config(dsn: str, model: LlmServer) -> CollectorConfig:
     """One model; only behaviours are asked about."""
-    free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
-    judges = {
-        "model": "openai/scripted", "api_base": api_base, "api_key_env": "SCRIPTED_KEY", "packs": ["rut"],
-        "judges": ["goal-fulfilment"], "pack_settings": {"rut": {"checks": ["rut-behaviour"]}},
-    }  # fmt: skip
-    return load_config(None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, "judges": judges} | free)
-
-
-async def idle(collector: Collector) -> None:
-    """Wait until all is judged."""
-    for _ in range(3000):
-        await asyncio.sleep(0.01)
-        if collector.idle:
-            return
-    pytest.fail("it takes too long")
+    settings = {"rut": {"checks": ["rut-behaviour"]}}
+    judges = scripted(model, packs=["rut"], judges=["goal-fulfilment"], pack_settings=settings)
+    return configured(dsn, judges=judges)
 
 
 async def labelled(client: httpx.AsyncClient, simulated: str, wanted: dict[str, int]) -> dict[str, int]:
@@ -75,22 +62,16 @@ async def test_users_are_labelled_and_a_simulated_one_counts_apart(
     monkeypatch.setenv("SCRIPTED_KEY", "sk-1")
     played = {"goal-switching": 1}
     with llm_server(script) as model:
-        async with Collector(configured(served_dsn, model.base)) as collector:
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
-                headers = {"Content-Type": "application/x-protobuf"}
-                for spans in TRACES:
-                    (await client.post("/v1/traces", content=otlp(spans), headers=headers)).raise_for_status()
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as api:
+        async with Collector(config(served_dsn, model)) as collector:
+            await send(collector, *map(otlp, TRACES))
+            async with asking(collector) as api:
                 assert await labelled(api, "false", REAL) == REAL
                 assert await labelled(api, "true", played) == played
                 (await api.post("/api/judge", json={"session": CHAT, "service": SERVICE})).raise_for_status()
-                await idle(collector)
+                await settled(collector)
                 assert await labelled(api, "false", REAL) == REAL
                 queue = (await api.get("/api/labels/queue", params={"simulated": "true"})).raise_for_status().json()
                 assert {item["trace_id"] for item in queue["items"]} == {"c" * 32}
-        async with (
-            Collector(configured(served_dsn, model.base)) as collector,
-            httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as api,
-        ):
+        async with Collector(config(served_dsn, model)) as collector, asking(collector) as api:
             assert await labelled(api, "false", REAL) == REAL
             assert await labelled(api, "true", played) == played

@@ -13,11 +13,9 @@ import httpx
 import pytest
 from house import House, open_house
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-from processes import tracejury
+from processes import put_new_store, tracejury
 
 from tracejury.collector.api.client import ApiClient
-
-pytestmark = pytest.mark.store
 
 
 def request(number: int) -> ExportTraceServiceRequest:
@@ -60,9 +58,7 @@ store.close()
 def left(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The folder of a collector that judged two traces, each in a part of its own, and was stopped, and a copy."""
     folder = tmp_path_factory.mktemp("left") / "folder"
-    folder.mkdir()
-    with open_house(folder) as house:
-        assert house.serving.stop() == 0
+    put_new_store(folder)
     subprocess.run([sys.executable, "-c", MANY_FILES], cwd=folder, check=True)  # noqa: S603  an engine of its own
     with open_house(folder) as house:
         for number in (1, 2):

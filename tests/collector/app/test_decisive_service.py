@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -13,6 +12,7 @@ from typing import Any
 import httpx
 import llm_answers
 import pytest
+from collecting import asking, configured, scripted, send, settled
 from llm_scripts import Call, Play, Script
 from llm_server import LlmServer, llm_server
 from panel_requests import request
@@ -20,11 +20,8 @@ from rich.console import Console
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.render.tree import trace_tree
-from tracejury.collector.config import load_config
 from tracejury.schemas.wire.traces import TraceJson
 
-pytestmark = pytest.mark.store
-FREE = {"endpoint": "127.0.0.1:0"}
 WHY = "The first count was never made. Instead: count yard 0 by the tool before reporting."
 
 
@@ -63,35 +60,11 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 @asynccontextmanager
 async def collecting(dsn: str, model: LlmServer, **judges: Any) -> AsyncIterator[tuple[Collector, httpx.AsyncClient]]:
     """A collector that has judged one trace of two turns."""
-    llm = {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY", "streaming": False}
-    free = {"grpc": FREE, "http": FREE, "api": FREE}
-    settings = {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, **free}
-    config = load_config(None, settings | {"judges": {**llm, "verify": "off", "lookup": "off", **judges}})
-    async with (
-        Collector(config) as collector,
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as api,
-    ):
+    off = scripted(model, streaming=False, verify="off", lookup="off")
+    async with Collector(configured(dsn, judges=off | judges)) as collector, asking(collector) as api:
         await send(collector, request(1, 2, 200))
-        await idle(collector)
+        await settled(collector)
         yield collector, api
-
-
-async def send(collector: Collector, made: Any) -> None:
-    async with httpx.AsyncClient(timeout=30) as client:
-        answer = await client.post(
-            f"http://127.0.0.1:{collector.http_port}/v1/traces",
-            content=made.SerializeToString(),
-            headers={"Content-Type": "application/x-protobuf"},
-        )
-    assert answer.status_code == httpx.codes.OK
-
-
-async def idle(collector: Collector) -> None:
-    for _ in range(3000):
-        await asyncio.sleep(0.01)
-        if collector.idle:
-            return
-    raise AssertionError("the judges never came to rest")
 
 
 def decisive_calls(model: LlmServer) -> int:
@@ -164,7 +137,7 @@ async def test_asked_again_by_hand_the_mark_moves_and_goes_with_its_trace(served
             (before,) = (await api.get("/api/errors?decisive=true")).json()["items"]
             model.script = judging(goal=0, decisive=2)
             await api.post("/api/judge", json={"trace_id": before["trace_id"]})
-            await idle(collector)
+            await settled(collector)
             (after,) = (await api.get("/api/errors?decisive=true")).json()["items"]
             count = len((await api.get("/api/errors")).json()["items"])
             headers = {"Content-Type": "application/json"}

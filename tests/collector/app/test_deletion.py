@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from judging_bench import KEY, T0, TRACE, Bench, span
 from naive_rates import expected
 from store_parts import a_finding, a_judged_subject
@@ -22,8 +21,6 @@ from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.rates import Population, RateQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import Subject, SubjectKind
-
-pytestmark = pytest.mark.store
 
 OTHER = "b" * 32
 EVER = RateQuery(0, T0 + 10**15, population=Population.DETECTORS)

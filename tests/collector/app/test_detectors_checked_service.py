@@ -9,6 +9,7 @@ from dataclasses import replace
 import httpx
 import pytest
 from click.testing import CliRunner
+from collecting import configured, scripted, send, settled
 from llm_scripts import Call, Play
 from llm_server import LlmServer, llm_server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -18,11 +19,8 @@ from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, a_span, failing_r
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
-from tracejury.collector.config import load_config
 from tracejury.collector.otlp.codec.encode import resource_of, span_message
 from tracejury.schemas.spans import Span
-
-pytestmark = pytest.mark.store
 
 REASON = "S3 says where 42 is from."
 OTHER = "c" * 32
@@ -74,20 +72,9 @@ async def test_opinions_show_wherever_errors_do(
 ) -> None:
     """The refuted error leaves balanced and says why, the confirmed one gains, the candidate shows in balanced."""
     monkeypatch.setenv("SCRIPTED_KEY", "sk-x")
-    free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
-    judges = {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY"}
-    settings = {"store": {"dsn": served_dsn}, "judging": {"quiet_seconds": 0.2}, **free, "judges": judges}
-    async with Collector(load_config(None, settings)) as collector:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
-            for spans in (failing_run(), claiming_run()):
-                sent = await client.post(
-                    "/v1/traces", content=request(spans), headers={"Content-Type": "application/x-protobuf"}
-                )
-                assert sent.status_code == httpx.codes.OK
-        for _ in range(3000):
-            await asyncio.sleep(0.01)
-            if collector.idle:
-                break
+    async with Collector(configured(served_dsn, judges=scripted(model))) as collector:
+        await send(collector, request(failing_run()), request(claiming_run()))
+        await settled(collector)
         base = f"http://127.0.0.1:{collector.api_port}"
         async with httpx.AsyncClient(base_url=base, timeout=30) as client:
             balanced = (await client.get("/api/errors")).json()["items"]

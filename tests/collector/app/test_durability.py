@@ -13,12 +13,13 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from otlp_parts import span, text, traces
 from processes import Serving, serving
+from sizes import sized
 
 from tracejury.collector.otlp.client import connect, encoded
 from tracejury.schemas.errors import TracejuryError
 
 SENDERS = 4
-ENOUGH = 200
+ENOUGH = sized(40, 200)
 
 pytest.importorskip("chdb", reason="the embedded engine is not installed")
 

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import httpx
 import pytest
+from collecting import configured
 from otlp_parts import span, traces
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import load_config
-
-pytestmark = pytest.mark.store
-
-FREE = {"endpoint": "127.0.0.1:0"}
 
 
 @pytest.mark.parametrize(("least", "ready"), [(0, True), (1 << 60, False)])
 async def test_the_readiness_check_tells_of_a_full_disk(served_dsn: str, least: int, *, ready: bool) -> None:
     """It stays 200, so that people can still look, and delete."""
-    writer = {"min_free_bytes": least}
-    config = load_config(
-        None, {"store": {"dsn": served_dsn}, "grpc": FREE, "http": FREE, "api": FREE, "writer": writer}
-    )
+    config = configured(served_dsn, writer={"min_free_bytes": least})
     async with Collector(config) as collector, httpx.AsyncClient(timeout=30) as client:
         headers = {"content-type": "application/x-protobuf"}
         url = f"http://127.0.0.1:{collector.http_port}/v1/traces"

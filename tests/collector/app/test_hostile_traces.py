@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
 from typing import Any
 
-import httpx
-import pytest
+from collecting import asking, configured, settled
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from otlp_parts import span, text, traces
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import load_config
 from tracejury.collector.otlp.client import replay
 
-pytestmark = pytest.mark.store
-
-TRACE_ID = bytes(range(1, 17)).hex()
 DAY = 86_400 * 10**9
 MODEL = text("openinference.span.kind", "LLM")
 
@@ -83,26 +77,22 @@ HOSTILE: dict[str, Iterable[Span]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-async def test_a_hostile_trace_is_stored_and_shown(served_dsn: str, name: str) -> None:
+async def test_a_hostile_trace_is_stored_and_shown(served_dsn: str) -> None:
     """Every span of it is there, it settles, and a neighbour that comes after it is taken as ever."""
-    free = {"endpoint": "127.0.0.1:0"}
-    judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
-    config = {"store": {"dsn": served_dsn}, "grpc": free, "http": free, "api": free, "judging": judging}
-    hostile = list(HOSTILE[name])
-    neighbour = bytes(16 * [7])
-    async with Collector(load_config(None, config)) as collector:
-        target = f"127.0.0.1:{collector.grpc_port}"
-        sent = await replay([traces(*hostile), traces(span(trace_id=neighbour))], target, "grpc")
-        assert sent.rejected == 0
-        async with asyncio.timeout(60):
-            while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-                await asyncio.sleep(0.02)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client:
-            for trace_id, spans in ((TRACE_ID, len(hostile)), (neighbour.hex(), 1)):
-                trace = (await client.get(f"/api/traces/{trace_id}")).raise_for_status().json()
-                assert trace["spans"] == spans
-                assert trace["state"] in {"settled", "incomplete"}
+    async with Collector(configured(served_dsn)) as collector, asking(collector) as client:
+        for number, (name, spans) in enumerate(HOSTILE.items(), 1):
+            hostile = list(spans)
+            own, neighbour = bytes([number]) * 16, bytes([100 + number]) * 16
+            for one in hostile:
+                one.trace_id = own
+            requests = [traces(*hostile), traces(span(trace_id=neighbour))]
+            sent = await replay(requests, f"127.0.0.1:{collector.grpc_port}", "grpc")
+            assert sent.rejected == 0, name
+            await settled(collector)
+            for trace_id, count in ((own, len(hostile)), (neighbour, 1)):
+                trace = (await client.get(f"/api/traces/{trace_id.hex()}")).raise_for_status().json()
+                assert trace["spans"] == count, name
+                assert trace["state"] in {"settled", "incomplete"}, name
             rows = (await client.get("/api/traces")).raise_for_status().json()["items"]
-            assert {row["state"] for row in rows} <= {"settled", "incomplete"}
-            assert len(rows) == 2
+            assert {row["state"] for row in rows} <= {"settled", "incomplete"}, name
+            assert len(rows) == 2 * number, name

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from collecting import asking, configured, scripted, send, settled
 from llm_scripts import always
 from llm_server import LlmServer, llm_server
 from panel_requests import request
@@ -20,7 +21,6 @@ from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.schemas.errors import ConfigError
 
-pytestmark = pytest.mark.store
 KEY = "sk-not-to-be-told-1234567890"
 
 
@@ -32,38 +32,16 @@ def model() -> Iterator[LlmServer]:
 
 
 def config(dsn: str, model: LlmServer | None, **judges: Any) -> CollectorConfig:
-    """Free ports, quick to settle, one model."""
-    free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
-    llm = {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY"} if model else {}
-    return load_config(
-        None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, **free, "judges": {**llm, **judges}}
-    )
-
-
-async def send(collector: Collector, *numbers: int, turns: int = 3) -> None:
-    """One trace each, over OTLP/HTTP."""
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
-        for number in numbers:
-            body = request(number, turns, 200).SerializeToString()
-            answer = await client.post("/v1/traces", content=body, headers={"Content-Type": "application/x-protobuf"})
-            assert answer.status_code == httpx.codes.OK
+    """With one model, or none. What lacks its root waits for it."""
+    return configured(dsn, judging={"quiet_seconds": 0.2}, judges=scripted(model, **judges) if model else judges)
 
 
 async def get(collector: Collector, path: str) -> Any:
     """An answer of the API."""
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as client:
+    async with asking(collector) as client:
         answer = await client.get(path)
         assert answer.status_code == httpx.codes.OK, answer.text
         return answer.text if path == "/metrics" else answer.json()
-
-
-async def idle(collector: Collector) -> None:
-    """Wait until all is judged."""
-    for _ in range(3000):
-        await asyncio.sleep(0.01)
-        if collector.idle:
-            return
-    pytest.fail("it takes too long")
 
 
 @pytest.fixture(autouse=True)
@@ -77,8 +55,8 @@ async def test_traces_sent_are_judged_by_the_model_and_what_it_said_is_in_the_ap
 ) -> None:
     """Verdicts, findings that quote their span, the ledger, the spend; and no word of the key anywhere."""
     async with Collector(config(served_dsn, model)) as collector:
-        await send(collector, 1)
-        await idle(collector)
+        await send(collector, request(1, 3, 200))
+        await settled(collector)
         ledger = await get(collector, "/api/ledger")
         (row,) = (await get(collector, "/api/traces"))["items"]
         trace = await get(collector, f"/api/traces/{row['trace_id']}?profile=recall")
@@ -97,8 +75,8 @@ async def test_what_judges_do_is_told_by_the_ledger_while_the_model_cannot_be_us
     """A refused key: detectors go on, every judge is marked failed, and the reason does not tell the key."""
     with llm_server(always(status=401, echo_key=True)) as refusing:
         async with Collector(config(served_dsn, refusing, retries=0)) as collector:
-            await send(collector, 1)
-            await idle(collector)
+            await send(collector, request(1, 3, 200))
+            await settled(collector)
             ledger = await get(collector, "/api/ledger")
     assert ledger["summary"]["failed"] == 5
     reasons = {item["reason"] for item in ledger["items"] if item["outcome"] == "failed"}
@@ -126,8 +104,8 @@ async def test_a_missing_key_is_named_at_the_start(
 async def test_without_a_model_detectors_alone_judge_and_everything_says_so(served_dsn: str) -> None:
     """The ready text, the ledger, and the ledger of a trace."""
     async with Collector(config(served_dsn, None)) as collector:
-        await send(collector, 1)
-        await idle(collector)
+        await send(collector, request(1, 3, 200))
+        await settled(collector)
         assert "detectors only" in collector.ready_text
         (row,) = (await get(collector, "/api/traces"))["items"]
         ledger = await get(collector, f"/api/ledger?trace={row['trace_id']}")
@@ -138,14 +116,14 @@ async def test_without_a_model_detectors_alone_judge_and_everything_says_so(serv
 async def test_a_trace_can_be_judged_by_hand_and_what_a_cap_left_catches_up(served_dsn: str, model: LlmServer) -> None:
     """A cap of no tokens stops every call; once it is lifted, --since judges what was left."""
     async with Collector(config(served_dsn, model, budget={"tokens_per_day": 0})) as collector:
-        await send(collector, 1, 2)
-        await idle(collector)
+        await send(collector, request(1, 3, 200), request(2, 3, 200))
+        await settled(collector)
         assert (await get(collector, "/api/ledger"))["summary"] == {"over-budget": 16}
     async with Collector(config(served_dsn, model)) as collector:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client:
+        async with asking(collector) as client:
             answer = await client.post("/api/judge", json={"since": "1h"})
         assert answer.status_code == httpx.codes.OK
-        await idle(collector)
+        await settled(collector)
         assert (await get(collector, "/api/ledger"))["summary"] == {"done": 10, "not-applicable": 6}
 
 
@@ -158,8 +136,8 @@ async def test_the_spans_of_our_own_calls_are_stored_and_never_judged(served_dsn
     looped = config(served_dsn, model, telemetry_endpoint=f"http://{port}")
     looped = looped.model_copy(update={"grpc": looped.grpc.model_copy(update={"endpoint": port})})
     async with Collector(looped) as collector:
-        await send(collector, 1)
-        await idle(collector)
+        await send(collector, request(1, 3, 200))
+        await settled(collector)
         for _ in range(200):
             await asyncio.sleep(0.1)
             rows = (await get(collector, "/api/traces"))["items"]
@@ -178,9 +156,7 @@ async def test_a_window_of_a_live_run_is_judged_before_its_root_arrives(served_d
     root = next(span for span in spans if not span.parent_span_id)
     spans.remove(root)
     async with Collector(config(served_dsn, model)) as collector:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
-            kind = {"Content-Type": "application/x-protobuf"}
-            await client.post("/v1/traces", content=whole.SerializeToString(), headers=kind)
+        await send(collector, whole)
         for _ in range(300):
             await asyncio.sleep(0.1)
             found = (await get(collector, "/api/findings?profile=recall"))["items"]
@@ -193,14 +169,15 @@ async def test_a_window_of_a_live_run_is_judged_before_its_root_arrives(served_d
 def test_a_collector_is_ready_before_litellm_is_imported(tmp_path: Path) -> None:
     """Its import takes seconds: it happens in the background, once everything listens."""
     script = f"""
-import asyncio, sys
+import asyncio, os, sys
 from tracejury.collector.config import load_config
 from tracejury.collector.app.service import Collector
 free = {{name: {{"endpoint": "127.0.0.1:0"}} for name in ("grpc", "http", "api")}}
 config = load_config(None, {{"store": {{"dsn": "chdb://{tmp_path}/db"}}, "judges": {{"model": "openai/x"}}, **free}})
 async def main():
     async with Collector(config) as collector:
-        print("ready", "litellm.router" in sys.modules)
+        print("ready", "litellm.router" in sys.modules, flush=True)
+        os._exit(0)
 asyncio.run(main())
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=100)  # noqa: S603  our own script

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import cycle
 from typing import Any
 
 import httpx
@@ -19,7 +20,7 @@ from tracejury.collector.api.access import is_open, needed_scope
 from tracejury.collector.auth.key import KeyScope
 
 schemathesis = pytest.importorskip("schemathesis", reason="the group `dev` holds it")
-pytestmark = [pytest.mark.store, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 SCOPES = {
     "acme": set(KeyScope),
@@ -28,7 +29,8 @@ SCOPES = {
     "sender": {KeyScope.INGEST},
 }
 """What keys of the project acme allow; of the others none holds."""
-KINDS = ("acme", "reader", "labeller", "sender", "expired", "wrong", "")
+UNKNOWN = cycle(("expired", "wrong", ""))
+"""Nobody; each request is made as one of them, by turns."""
 EXAMPLES = sized(2, 60)
 
 
@@ -67,7 +69,7 @@ def tried(world: Projects, document: dict[str, Any], url: str) -> list[str]:
             )  # fmt: skip
             @given(case=operation.as_strategy())
             def check(case: Any) -> None:
-                for kind in KINDS:
+                for kind in (*SCOPES, next(UNKNOWN)):
                     failures.extend(problems(world, http, case, kind))
 
             check()

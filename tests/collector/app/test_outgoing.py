@@ -18,8 +18,6 @@ from hook_server import SECRET
 from two_projects import Projects, projects
 from walked import filled, routes
 
-pytestmark = pytest.mark.store
-
 
 class Loaded(HTMLParser):
     """Attributes of a page by which a browser loads something without being asked to."""

@@ -4,55 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from collecting import asking, configured, send, settled
 from hook_server import SECRET, hook_server
 from llm_server import llm_server
 from pack_bench import CHAT, SERVICE, Called, exchange
 from pack_service import CONVERSATION, VALUES, judges, otlp, script
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import CollectorConfig, load_config
-from tracejury.schemas.spans import Span
-
-pytestmark = pytest.mark.store
+from tracejury.collector.config import CollectorConfig
 
 
 def config(dsn: str, judging: Mapping[str, Any], **more: Any) -> CollectorConfig:
-    """Free ports, quick to settle."""
-    free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
-    given: dict[str, Any] = {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, "judges": judging}
-    return load_config(None, given | free | more)
-
-
-async def send(collector: Collector, spans: Sequence[Span]) -> None:
-    """A trace over OTLP/HTTP."""
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
-        headers = {"Content-Type": "application/x-protobuf"}
-        answer = await client.post("/v1/traces", content=otlp(spans), headers=headers)
-        assert answer.status_code == httpx.codes.OK
+    """Quick to settle; what lacks its root waits for it."""
+    return configured(dsn, judging={"quiet_seconds": 0.2}, judges=judging, **more)
 
 
 async def ask(collector: Collector, path: str, body: Any = None) -> Any:
     """An answer of the API."""
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as client:
+    async with asking(collector) as client:
         answer = await (client.get(path) if body is None else client.post(path, json=body))
         assert answer.status_code == httpx.codes.OK, answer.text
         return answer.json()
-
-
-async def idle(collector: Collector) -> None:
-    """Wait until all is judged."""
-    for _ in range(3000):
-        await asyncio.sleep(0.01)
-        if collector.idle:
-            return
-    pytest.fail("it takes too long")
 
 
 @pytest.fixture(autouse=True)
@@ -66,15 +45,15 @@ async def test_a_conversation_sent_over_otlp_is_measured_and_its_fault_found(ser
     with llm_server(script) as model:
         async with Collector(config(served_dsn, judges(model.base))) as collector:
             for spans in CONVERSATION:
-                await send(collector, spans)
-            await idle(collector)
+                await send(collector, otlp(spans))
+            await settled(collector)
             assert (await ask(collector, "/api/measures?pack=pipa"))["items"][0]["worst"] == []
             judged = await ask(collector, "/api/judge", {"session": CHAT, "service": SERVICE})
             assert {item["trace_id"] for item in judged["items"]} == {"a" * 32, "b" * 32}
             (measured,) = await closed(collector)
             found = (await ask(collector, "/api/errors?judge=pipa-state"))["items"]
         async with Collector(config(served_dsn, judges(model.base))) as collector:
-            await idle(collector)
+            await settled(collector)
             (again,) = await closed(collector)
     assert measured["values"] == again["values"] == VALUES
     assert (measured["service"], measured["session_id"]) == (SERVICE, CHAT)
@@ -110,14 +89,14 @@ async def test_a_forbidden_call_is_told_while_the_agent_works_and_decides_the_ta
         hook = {"name": "stop", "url": server.url, "secret": "${HOOK_SECRET}", "judges": ["rut-oracle"]}
         alone = {"packs": ["rut"], "pack_settings": {"rut": {"checks": ["rut-oracle"]}}, "tasks": [str(card)]}
         async with Collector(config(served_dsn, alone, webhooks=[hook])) as collector:
-            await send(collector, [begun, *others])
+            await send(collector, otlp([begun, *others]))
             ((said),) = [received.said for received in await asyncio.to_thread(server.wait, 1)]
-            await send(collector, [root])
-            await idle(collector)
+            await send(collector, otlp([root]))
+            await settled(collector)
             await ask(collector, "/api/judge", {"session": CHAT, "service": SERVICE})
             (measured,) = await closed(collector)
         async with Collector(config(served_dsn, alone, webhooks=[hook])) as collector:
-            await idle(collector)
+            await settled(collector)
             (again,) = await closed(collector)
     assert "unauthorised tool" in json.dumps(said)
     assert others[1].span_id in json.dumps(said)

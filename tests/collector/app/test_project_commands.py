@@ -22,8 +22,6 @@ from two_projects import TOOL, Projects, Tenant, projects
 from tracejury.collector.cli.output import for_terminal
 from tracejury.collector.cli.root import COMMANDS, root
 
-pytestmark = pytest.mark.store
-
 WEIRD = (
     "\x1b]0;title\x07\x1b]52;c;aGk=\x07\x1b]8;;http://evil.example\x1b\\\x1b[2J\x9b2J\u202egnp\u2066\u200b\x08\r\n"
     "=cmd|' /C calc'!A0\t[bold]b[/bold]"
@@ -126,7 +124,7 @@ async def test_every_command_tells_of_its_project_alone_and_harms_no_terminal(od
         errors = (await odd.get("/api/errors", asked, params={"profile": "0"})).json()["items"]
         for name, calls in asking(asked, errors[0]["id"], tmp_path).items():
             for given in calls:
-                for style in formats(name):
+                for style in formats(name) if asked is own else formats(name)[-1:]:
                     arguments = [*name.split(), *given, *style]
                     said = await asyncio.to_thread(run, odd, own.name, arguments)
                     told += said

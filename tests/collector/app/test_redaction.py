@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 from click.testing import CliRunner
+from collecting import asking, configured, settled
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from otlp_backend import Backend, http_backend
@@ -21,14 +21,10 @@ from redacting import KEY, SECRETS
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
-from tracejury.collector.config import load_config
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.store.client import Store
 
-pytestmark = pytest.mark.store
-
 TRACE_ID = bytes(range(1, 17)).hex()
-FREE = {"endpoint": "127.0.0.1:0"}
 USER = "u-77777777"
 REDACTION: dict[str, Any] = {
     "sets": list(SECRETS),
@@ -78,20 +74,15 @@ def requests() -> list[Any]:
 
 async def run(dsn: str, folder: Path, backend: Backend, redaction: dict[str, Any]) -> dict[str, str]:
     """All that is left of the run, by place."""
-    config = load_config(None, {
-        "store": {"dsn": dsn}, "grpc": FREE, "http": FREE, "api": FREE, "redaction": redaction,
-        "judging": {"quiet_seconds": 0.2, "rootless_seconds": 0.2},
-        "writer": {"dead_letter": str(folder), "attempts": 1},
-        "export": {"otlp": [{"name": "there", "endpoint": backend.url}], "sampling": {"healthy": 1.0}},
-    })  # fmt: skip
+    export = {"otlp": [{"name": "there", "endpoint": backend.url}], "sampling": {"healthy": 1.0}}
+    writer = {"dead_letter": str(folder), "attempts": 1}
+    config = configured(dsn, redaction=redaction, writer=writer, export=export)
     left = {}
     async with Collector(config) as collector:
         await replay(requests(), f"127.0.0.1:{collector.grpc_port}", "grpc")
-        async with asyncio.timeout(30):
-            while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-                await asyncio.sleep(0.02)
+        await settled(collector)
         await backend.until(lambda: len(backend.spans) >= 2 and bool(backend.records))
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as client:
+        async with asking(collector) as client:
             for path in (*PAGES, *API):
                 left[path] = (await client.get(path)).text
         with pytest.MonkeyPatch.context() as patch:
@@ -157,8 +148,7 @@ async def test_no_secret_is_left_anywhere(
 
 async def test_dry_run_counts_and_prints_no_value(served_dsn: str, tmp_path: Path) -> None:
     """By rule and attribute, over traces that were stored without redaction."""
-    config = {"store": {"dsn": served_dsn}, "grpc": FREE, "http": FREE, "api": FREE}
-    async with Collector(load_config(None, config)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         await replay(requests(), f"127.0.0.1:{collector.grpc_port}", "grpc")
         file = tmp_path / "rules.yaml"
         file.write_text(yaml.safe_dump({"redaction": REDACTION}))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
-import httpx
 import pytest
+from collecting import ask, configured, settled
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import load_config
 from tracejury.collector.evaluation.predictions import predicted_from_json
 from tracejury.collector.evaluation.run import judge_directly
 from tracejury.collector.otlp.client import replay, shuffled
@@ -19,7 +17,7 @@ from tracejury.judges.agreement import Predicted
 from tracejury.judges.registry import default_suite
 from tracejury.schemas.wire.errors import LocatedFindingJson
 
-pytestmark = [pytest.mark.store, pytest.mark.trail]
+pytestmark = pytest.mark.trail
 
 TRACES = Path(__file__).parents[4] / "shared" / "data" / "trail" / "gaia-dev" / "traces"
 SOME = 8
@@ -31,20 +29,13 @@ def key(found: Predicted) -> tuple[str, str, str, str]:
 
 async def take(dsn: str, requests: list[Request], *, settle: bool) -> list[Predicted]:
     """A collector's whole life: take requests, judge (or be stopped before that), answer."""
-    free = {"endpoint": "127.0.0.1:0"}
     judging = {"quiet_seconds": 1.0, "rootless_seconds": 1.0}
-    config = {"store": {"dsn": dsn}, "grpc": free, "http": free, "api": free, "judging": judging}
-    async with Collector(load_config(None, config)) as collector:
+    async with Collector(configured(dsn, judging=judging)) as collector:
         await replay(requests, f"127.0.0.1:{collector.grpc_port}", "grpc")
         if not settle:
             return []
-        async with asyncio.timeout(60):
-            while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-                await asyncio.sleep(0.05)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}") as client:
-            page = (
-                (await client.get("/api/findings", params={"profile": "0", "limit": "1000"})).raise_for_status().json()
-            )
+        await settled(collector)
+        page = await ask(collector, "/api/findings", profile="0", limit="1000")
     assert page["next"] is None
     return [predicted_from_json(LocatedFindingJson.model_validate(item)) for item in page["items"]]
 

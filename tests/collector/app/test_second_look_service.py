@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Any
 
-import httpx
 import llm_answers
 import orjson
 import pytest
+from collecting import asking, configured, scripted, send, settled
 from llm_scripts import Call, Play, Script, text_of
 from llm_server import LlmServer, llm_server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from panel_requests import request
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import load_config
 
-pytestmark = pytest.mark.store
 HIDDEN = "the blue kettle costs 41 euros"
 CLAIM = "Nobody has written down what you asked me about."  # shares no word with what is cut
-FREE = {"endpoint": "127.0.0.1:0"}
 
 
 def kettle() -> ExportTraceServiceRequest:
@@ -60,33 +56,14 @@ def claiming(*, holds: bool) -> Script:
 
 async def judge(dsn: str, model: LlmServer, **judges: Any) -> tuple[Any, Any, str]:
     """The ledger, the trace in the recall profile, and the metrics, once the run is judged."""
-    llm: dict[str, Any] = {
-        "model": "openai/scripted",
-        "api_base": model.base,
-        "api_key_env": "SCRIPTED_KEY",
-        "streaming": False,
-    }
-    llm["verify"] = "off"  # one kind of follow-up at a time
-    free = {"grpc": FREE, "http": FREE, "api": FREE}
-    config = load_config(
-        None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, **free, "judges": {**llm, **judges}}
-    )
-    async with Collector(config) as collector, httpx.AsyncClient(timeout=30) as client:
-        answer = await client.post(
-            f"http://127.0.0.1:{collector.http_port}/v1/traces",
-            content=kettle().SerializeToString(),
-            headers={"Content-Type": "application/x-protobuf"},
-        )
-        assert answer.status_code == httpx.codes.OK
-        for _ in range(3000):
-            await asyncio.sleep(0.01)
-            if collector.idle:
-                break
-        api = f"http://127.0.0.1:{collector.api_port}"
-        ledger = (await client.get(f"{api}/api/ledger")).json()
-        (row,) = (await client.get(f"{api}/api/traces")).json()["items"]
-        trace = (await client.get(f"{api}/api/traces/{row['trace_id']}?profile=recall")).json()
-        return ledger, trace, (await client.get(f"{api}/metrics")).text
+    off = scripted(model, streaming=False, verify="off")  # one kind of follow-up at a time
+    async with Collector(configured(dsn, judges=off | judges)) as collector, asking(collector) as client:
+        await send(collector, kettle())
+        await settled(collector)
+        ledger = (await client.get("/api/ledger")).json()
+        (row,) = (await client.get("/api/traces")).json()["items"]
+        trace = (await client.get(f"/api/traces/{row['trace_id']}?profile=recall")).json()
+        return ledger, trace, (await client.get("/metrics")).text
 
 
 @pytest.fixture(autouse=True)

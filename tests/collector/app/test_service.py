@@ -7,92 +7,31 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
-import httpx
 import pytest
+from collecting import asking, configured, settled
+from forwarding import agent, trace_id
 from hook_server import SECRET, answer, hook_server
-from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
-from otlp_parts import span, text, traces
+from otlp_parts import traces
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.config import load_config
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.otlp.codec.groups import Request
 from tracejury.schemas.errors import ConfigError
 
-pytestmark = pytest.mark.store
-
-TRACE_ID = bytes(range(1, 17)).hex()
-FREE = {"endpoint": "127.0.0.1:0"}
-SCHEMA = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'
+TRACE_ID = trace_id(1).hex()
 
 
-def configured(dsn: str, **more: Any) -> CollectorConfig:
-    """On free ports, over a database of its own; traces settle after a fifth of a second."""
-    judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
-    return load_config(
-        None, {"store": {"dsn": dsn}, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging} | more
-    )
-
-
-def agent(*, fault: bool) -> tuple[Request, Request]:
-    """A run of one agent that calls a tool (`fault`: with an argument it does not have), in two requests."""
-    kinds = "openinference.span.kind"
-    argument = "town" if fault else "city"
-    problem = "TypeError: weather() got an unexpected keyword argument 'town'"
-    model = span(
-        span_id=b"llm00001",
-        parent_span_id=b"agent001",
-        name="ChatModel",
-        attributes=[
-            text(kinds, "LLM"),
-            text("llm.input_messages.0.message.role", "user"),
-            text("llm.input_messages.0.message.content", "How warm is it in Oslo?"),
-            text("llm.output_messages.0.message.role", "assistant"),
-            text("llm.output_messages.0.message.tool_calls.0.tool_call.function.name", "weather"),
-            text(
-                "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments",
-                f'{{"{argument}": "Oslo"}}',
-            ),
-            text("llm.tools.0.tool.json_schema", f'{{"name": "weather", "parameters": {SCHEMA}}}'),
-        ],
-        end_time_unix_nano=1_700_000_001_000_000_000,
-    )
-    tool = span(
-        span_id=b"tool0001",
-        parent_span_id=b"agent001",
-        name="weather",
-        attributes=[
-            text(kinds, "TOOL"),
-            text("tool.name", "weather"),
-            text("tool.parameters", SCHEMA),
-            text("input.value", f'{{"{argument}": "Oslo"}}'),
-            *([] if fault else [text("output.value", "12 degrees")]),
-        ],
-        status=Status(code=Status.STATUS_CODE_ERROR, message=problem) if fault else Status(),
-        events=[Span.Event(name="exception", attributes=[text("exception.message", problem)])] if fault else [],
-        start_time_unix_nano=1_700_000_001_000_000_001,
-        end_time_unix_nano=1_700_000_002_000_000_000,
-    )
-    root = span(
-        span_id=b"agent001",
-        name="Assistant.run",
-        attributes=[
-            text(kinds, "AGENT"),
-            text("agent.name", "assistant"),
-            text("input.value", "How warm is it in Oslo?"),
-            text("output.value", "It is 12 degrees."),
-        ],
-        end_time_unix_nano=1_700_000_003_000_000_000,
-    )
-    return traces(model, tool, service="shop"), traces(root, service="shop")
+def parts(*, fault: bool) -> tuple[Request, Request]:
+    """A run of one agent that calls a tool, in two requests: first without its root."""
+    spans = agent(fault=fault).resource_spans[0].scope_spans[0].spans
+    return traces(*spans[:2], service="shop"), traces(spans[2], service="shop")
 
 
 async def judged(collector: Collector, path: str = f"/api/traces/{TRACE_ID}") -> Any:
     """What the API says once everything is judged and closed."""
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}") as client:
-        async with asyncio.timeout(30):
-            while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-                await asyncio.sleep(0.02)
+    async with asking(collector) as client:
+        await settled(collector)
         return (await client.get(path, params={"profile": "0"})).raise_for_status().json()
 
 
@@ -101,7 +40,7 @@ async def test_from_otlp_to_a_localised_error(served_dsn: str, protocol: str) ->
     """Spans go in over any protocol; the tree of runs and the error at its span come out of the API."""
     async with Collector(configured(served_dsn)) as collector:
         port = collector.grpc_port if protocol == "grpc" else collector.http_port
-        await replay(agent(fault=True), f"127.0.0.1:{port}", protocol)
+        await replay(parts(fault=True), f"127.0.0.1:{port}", protocol)
         trace = await judged(collector)
     assert (trace["service"], trace["state"], trace["spans"]) == ("shop", "settled", 3)
     (run,) = trace["agent_runs"]
@@ -122,13 +61,13 @@ async def test_from_otlp_to_a_localised_error(served_dsn: str, protocol: str) ->
 async def test_a_healthy_run_has_no_findings(served_dsn: str) -> None:
     """Nothing is invented."""
     async with Collector(configured(served_dsn)) as collector:
-        await replay(agent(fault=False), f"127.0.0.1:{collector.grpc_port}", "grpc")
+        await replay(parts(fault=False), f"127.0.0.1:{collector.grpc_port}", "grpc")
         assert (await judged(collector))["findings"] == []
 
 
 async def test_a_restart_in_the_middle_of_a_trace_changes_nothing(served_dsn: str, second_dsn: str) -> None:
     """Half before, half after a restart: the same trace and the same findings as in one go."""
-    first, second = agent(fault=True)
+    first, second = parts(fault=True)
     async with Collector(configured(served_dsn)) as collector:
         await replay([first], f"127.0.0.1:{collector.grpc_port}", "grpc")
     async with Collector(configured(served_dsn)) as collector:
@@ -149,11 +88,11 @@ async def test_a_trace_that_is_deleted_waits_for_no_webhook(served_dsn: str, mon
         monkeypatch.setenv("HOOK_SECRET", SECRET)
         hook = {"name": "ops", "url": server.url, "secret": "${HOOK_SECRET}", "profile": "0"}
         async with Collector(configured(served_dsn, webhooks=[hook])) as collector:
-            await replay(agent(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
+            await replay(parts(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
             await judged(collector)
             await asyncio.to_thread(server.wait, 1)
             await waiting_for(collector, lambda waiting: waiting > 0)
-            async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}") as client:
+            async with asking(collector) as client:
                 json = {"content-type": "application/json"}
                 (await client.delete(f"/api/traces/{TRACE_ID}", headers=json)).raise_for_status()
             await waiting_for(collector, lambda waiting: waiting == 0)
@@ -173,9 +112,9 @@ async def waiting_for(collector: Collector, enough: Callable[[float], bool]) -> 
 async def test_judging_again_through_the_api_changes_nothing(served_dsn: str) -> None:
     """`POST /api/judge` reads the trace back from the store and finds the same."""
     async with Collector(configured(served_dsn)) as collector:
-        await replay(agent(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
+        await replay(parts(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
         before = await judged(collector)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}") as client:
+        async with asking(collector) as client:
             (await client.post("/api/judge", json={"trace_id": TRACE_ID})).raise_for_status()
         assert await judged(collector) == before
 
@@ -183,7 +122,7 @@ async def test_judging_again_through_the_api_changes_nothing(served_dsn: str) ->
 async def test_the_metrics_count_what_happened(served_dsn: str) -> None:
     """Accepted and committed spans, judgings, and nothing left waiting."""
     async with Collector(configured(served_dsn)) as collector:
-        await replay(agent(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
+        await replay(parts(fault=True), f"127.0.0.1:{collector.grpc_port}", "grpc")
         await judged(collector)
         lines = collector.telemetry.prometheus().decode().splitlines()
     values = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in lines if not line.startswith("#")}

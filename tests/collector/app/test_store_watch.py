@@ -13,8 +13,6 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.health import StoreHealth
 from tracejury.schemas.errors import RetryableError
 
-pytestmark = pytest.mark.store
-
 
 class FailingHealth(StoreHealth):
     """Looks fail with these errors in turn (None: with none); `went_on` is set by the first look after them."""

@@ -22,8 +22,6 @@ from processes import Serving, serving, tracejury
 from tracejury.collector.app.endpoints import bound_receivers
 from tracejury.collector.config import load_config
 
-pytestmark = pytest.mark.store
-
 
 @dataclass(frozen=True, slots=True)
 class World:

@@ -20,8 +20,6 @@ from tracejury.schemas.batch import Batch
 from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.spans import LogRecord
 
-pytestmark = pytest.mark.store
-
 OTHER = "b" * 32
 DAY = 86_400 * SECOND
 

@@ -24,8 +24,6 @@ from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.receipts import DeletionKind
 from tracejury.schemas.spans import LogRecord, Span
 
-pytestmark = pytest.mark.store
-
 ANN, BOB = "ann@example.org", "bob"
 
 

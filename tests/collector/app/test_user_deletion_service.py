@@ -8,23 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from click.testing import CliRunner
+from collecting import asking, configured, settled
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from otlp_parts import logs, span, text, traces
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
-from tracejury.collector.config import load_config
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.retention_sweep import RetentionSweep
 from tracejury.collector.store.shared_store import SharedStore
 
-pytestmark = pytest.mark.store
-
-FREE = {"endpoint": "127.0.0.1:0"}
 ANN, BOB = "ann-4711", "bob-0815"
 PAGES = ("", "/errors", "/sessions", "/traces", "/live", "/rates", "/doctor")
 LATER = {"texts", "run_facts", "errors"}
@@ -72,16 +68,10 @@ def sweep(dsn: str, folder: Path) -> None:
     store.close()
 
 
-async def until_idle(collector: Collector) -> None:
-    async with asyncio.timeout(60):
-        while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-            await asyncio.sleep(0.02)
-
-
 async def places(collector: Collector, dsn: str, user: str) -> set[str]:
     """Where the user's id stands."""
     found = {row.split(":")[0] for row in rows(dsn) if user in row}
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as client:
+    async with asking(collector) as client:
         for path in (*PAGES, *API):
             if user in (await client.get(path)).text:
                 found.add(path)
@@ -98,15 +88,12 @@ async def tracejury(collector: Collector, *words: str) -> Any:
 
 async def test_no_word_of_a_deleted_user_is_left_or_comes_back(served_dsn: str, tmp_path: Path) -> None:
     """In no table, page or answer, though the user is in all of them before; another user's data stays as it is."""
-    config = load_config(None, {
-        "store": {"dsn": served_dsn}, "grpc": FREE, "http": FREE, "api": FREE,
-        "judging": {"quiet_seconds": 0.2, "rootless_seconds": 0.2}, "writer": {"dead_letter": str(tmp_path)},
-    })  # fmt: skip
+    config = configured(served_dsn, writer={"dead_letter": str(tmp_path)})
     async with Collector(config) as collector:
         grpc, http = f"127.0.0.1:{collector.grpc_port}", f"127.0.0.1:{collector.http_port}"
         for request in (*talk(ANN, 1), *talk(BOB, 2)):
             await replay([request], grpc, "grpc")
-        await until_idle(collector)
+        await settled(collector)
         before = of_bob = set[str]()
         async with asyncio.timeout(60):  # texts for search and facts of rates are stored a few seconds later
             while not (before == of_bob > LATER):
@@ -120,7 +107,7 @@ async def test_no_word_of_a_deleted_user_is_left_or_comes_back(served_dsn: str, 
                 sent = await replay([request], address, transport)
                 assert sent.rejected == sent.spans + sent.logs > 0
                 assert "of deleted traces left out" in " ".join(sent.messages)
-        await until_idle(collector)
+        await settled(collector)
         assert await places(collector, served_dsn, ANN) <= {"run_facts"}  # a row that is replaced by an empty one
         assert await places(collector, served_dsn, BOB) == of_bob
         (receipt,) = await tracejury(collector, "receipts")
@@ -128,5 +115,5 @@ async def test_no_word_of_a_deleted_user_is_left_or_comes_back(served_dsn: str, 
     sweep(served_dsn, tmp_path)
     async with Collector(config) as collector:  # the next process knows it, too
         await replay(talk(ANN, 1), f"127.0.0.1:{collector.grpc_port}", "grpc")
-        await until_idle(collector)
+        await settled(collector)
         assert await places(collector, served_dsn, ANN) == set()

@@ -177,7 +177,6 @@ def test_serve_refuses_what_cannot_be_or_must_not_be(
     assert part in result.stderr
 
 
-@pytest.mark.store
 def test_migrate_applies_once_and_tells_the_status(new_dsn: str) -> None:
     """Pending before, applied after, nothing to do the second time."""
 

@@ -25,8 +25,6 @@ from processes import COMMAND, PATIENCE, Serving, serving, tracejury, until
 from tracejury.collector.cli.demo.watching import agent_environment
 from tracejury.collector.cli.root import root
 
-pytestmark = pytest.mark.store
-
 QUICK = "judging:\n  quiet_seconds: 0.3\n"
 
 

@@ -19,8 +19,6 @@ from processes import COMMAND, PATIENCE, Serving, serving, tracejury
 
 from tracejury.collector.cli.root import root
 
-pytestmark = pytest.mark.store
-
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "talk"
 CLERK = "tracejury.collector.cli.demo.clerk:answer"
 FAULTS = {

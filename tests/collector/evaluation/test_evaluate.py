@@ -163,7 +163,7 @@ def test_tables_show_the_figures(folder: Path) -> None:
     assert "Evil" in text
 
 
-@pytest.mark.parametrize("protocol", ["direct", pytest.param("json", marks=pytest.mark.store)])
+@pytest.mark.parametrize("protocol", ["direct", "json"])
 def test_spans_that_the_receiver_refuses_are_counted(tmp_path: Path, protocol: str) -> None:
     """A span without a valid id costs itself only; the folder is judged all the same."""
     folder = write(tmp_path / "x", [A], {A: [error(4)]})
@@ -193,7 +193,6 @@ def run(folder: Path, *options: str) -> dict[str, Any]:
     return report
 
 
-@pytest.mark.store
 def test_every_protocol_and_order_gives_the_same_report(folder: Path) -> None:
     """Over gRPC, HTTP protobuf, HTTP JSON, shuffled, and without any collector: the same to the last digit."""
     direct = run(folder, "--protocol", "direct", "--profile", "0")

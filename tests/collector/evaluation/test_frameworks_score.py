@@ -49,10 +49,7 @@ def search(meta: dict[str, Any]) -> dict[str, Any]:
 
 
 WRONG: list[tuple[Change, set[tuple[str, str]]]] = [
-    (
-        lambda t: t["agents"][1].update(invocations=2),
-        {("agents", "too few runs"), ("parent relations", "no parent")},
-    ),
+    (lambda t: t["agents"][1].update(invocations=2), {("agents", "too few runs"), ("parent relations", "no parent")}),
     (lambda t: t["agents"].pop(), {("agents", "an agent that is none")}),
     (lambda t: t["agents"][1].update(parent=None), {("parent relations", "another parent")}),
     (lambda t: t["agents"][1].update(invocations=0), {("agents", "too many runs")}),

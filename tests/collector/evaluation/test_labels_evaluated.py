@@ -9,32 +9,25 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from collecting import configured, settled
 from trail_folder import write
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
-from tracejury.collector.config import load_config
 from tracejury.collector.evaluation.folder import load
 from tracejury.collector.otlp.client import replay
 
-pytestmark = pytest.mark.store
-
 FIRST, SECOND = "a" * 32, "b" * 32
-FREE = {"endpoint": "127.0.0.1:0"}
 
 
 @pytest.fixture
 async def address(served_dsn: str, tmp_path: Path) -> AsyncIterator[str]:
     """A collector that has judged two traces."""
-    judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
-    values = {"store": {"dsn": served_dsn}, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging}
     folder = write(tmp_path / "sent", [FIRST, SECOND], {})
-    async with Collector(load_config(None, values)) as collector:
+    async with Collector(configured(served_dsn)) as collector:
         await replay(load(folder).requests, f"127.0.0.1:{collector.grpc_port}", "grpc")
-        async with asyncio.timeout(30):
-            while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-                await asyncio.sleep(0.02)
+        await settled(collector)
         yield f"http://127.0.0.1:{collector.api_port}"
 
 

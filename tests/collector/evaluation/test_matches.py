@@ -23,8 +23,7 @@ def test_a_file_of_matches(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "document",
-    [[], {"t": 1}, {"t": [1]}, {"t": [[0]]}, {"t": [["f", 0]]}, {"t": [[-1, "f"]]}, {"t": [[True, "f"]]}],
+    "document", [[], {"t": 1}, {"t": [1]}, {"t": [[0]]}, {"t": [["f", 0]]}, {"t": [[-1, "f"]]}, {"t": [[True, "f"]]}]
 )
 def test_other_files_are_refused(tmp_path: Path, document: object) -> None:
     """By name."""

@@ -22,8 +22,6 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
-pytestmark = pytest.mark.store
-
 SURE = 0.9
 THRESHOLD = 0.38
 RUN = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE_ID)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a_run
 
 from tracejury.collector.labels.stored_labels import StoredLabels
@@ -15,8 +14,6 @@ from tracejury.schemas.annotations import Annotation, Opinion, Review
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.labels import JudgeQuality, Labelled
 from tracejury.schemas.verdicts import Subject, SubjectKind
-
-pytestmark = pytest.mark.store
 
 RUNS = ("run-1", "run-2")
 ELSEWHERE = "e" * 16

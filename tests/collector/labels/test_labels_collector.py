@@ -10,18 +10,15 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from collecting import configured, settled
 from trail_folder import error, write
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
-from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.collector.evaluation.folder import load
 from tracejury.collector.otlp.client import replay
 
-pytestmark = pytest.mark.store
-
-FREE = {"endpoint": "127.0.0.1:0"}
 FIRST, SECOND = "a" * 32, "b" * 32
 TOOL, ANSWER = f"{4:016x}", f"{5:016x}"
 
@@ -56,19 +53,12 @@ class Labelled:
         return found
 
 
-def configured(dsn: str) -> CollectorConfig:
-    judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
-    return load_config(None, {"store": {"dsn": dsn}, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging})
-
-
 @pytest.fixture
 async def labelled(served_dsn: str, tmp_path: Path) -> AsyncIterator[Labelled]:
     folder = write(tmp_path, [FIRST, SECOND], {FIRST: [error(4), error(5, "Goal Deviation", impact="LOW")]})
     async with Collector(configured(served_dsn)) as collector:
         await replay(load(folder).requests, f"127.0.0.1:{collector.grpc_port}", "grpc")
-        async with asyncio.timeout(30):
-            while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-                await asyncio.sleep(0.02)
+        await settled(collector)
         yield Labelled(collector, folder)
 
 

@@ -20,8 +20,6 @@ from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 
-pytestmark = pytest.mark.store
-
 ALL = Confidence(0.0, 0.0)
 ELSEWHERE = "e" * 16
 LEAD = a_finding(judge="service-error", category="Service Errors", confidence=0.8, turn=1)

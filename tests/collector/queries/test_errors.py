@@ -20,8 +20,6 @@ from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.verdicts import JudgedTrace
 
-pytestmark = pytest.mark.store
-
 ALL = Confidence(0.0, 0.0)
 CALL = "c" * 16
 

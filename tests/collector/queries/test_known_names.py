@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from listed_traces import Listed, Mark, store_all
 from store_parts import a_judged_subject
 
@@ -10,8 +9,6 @@ from tracejury.collector.queries.known_names import MOST, unknown_names
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.shared_store import SharedStore
-
-pytestmark = pytest.mark.store
 
 KNOWN = {
     "service": "shop", "version": "1", "session": "talk", "agent": "helper", "model": "gpt", "tool": "search",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from listed_traces import Listed, Mark, store_all
 from store_parts import a_span
 from stored_readers import stored_reader
@@ -14,8 +13,6 @@ from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.annotations import ErrorLabel, Opinion
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
-
-pytestmark = pytest.mark.store
 
 ALL = Confidence(0.0, 0.0)
 

@@ -19,8 +19,6 @@ from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, Se
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
-pytestmark = pytest.mark.store
-
 NOW = 1_800_000_000 * SECOND
 HOUR = 3_600 * SECOND
 

@@ -6,7 +6,6 @@ import io
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from measured_sessions import TASK_KEYS, a_value, of_session, save
 from rates_history import LABELS
 from rich.console import Console
@@ -23,8 +22,6 @@ from tracejury.processors.normalize import normalize
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.verdicts import Subject, SubjectKind
-
-pytestmark = pytest.mark.store
 
 NOW = 1_800_000_000_000_000_000
 HOSTILE = "It succeeded. 99 calls of 1. "

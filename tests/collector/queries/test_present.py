@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from tracejury.collector.queries.errors import errors_of_trace
-from tracejury.collector.queries.present import (
-    present_judged,
-    present_row,
-    present_trace,
-)
+from tracejury.collector.queries.present import present_judged, present_row, present_trace
 from tracejury.collector.queries.present_errors import present_error, present_located_finding
 from tracejury.judges.grouping import standing_errors
 from tracejury.schemas.agent_errors import summary
@@ -263,11 +259,7 @@ def test_an_error_has_exactly_the_promised_keys_and_values() -> None:
 
 def test_what_another_judge_says_of_a_finding_stands_at_it_and_at_the_error_that_it_leads() -> None:
     """State, by whom and why."""
-    said = {
-        "verification": "verified",
-        "verified_by": "some/model",
-        "verification_reason": "S3 says so.",
-    }
+    said = {"verification": "verified", "verified_by": "some/model", "verification_reason": "S3 says so."}
     lead = finding("llm1", **said | {"verification": Verification.VERIFIED})
     (located,) = errors_of_trace(trace(), map(summary, standing_errors([lead], ())), 0.5)
     assert said.items() <= plain(present_error(located)).items()

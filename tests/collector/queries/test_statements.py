@@ -15,8 +15,6 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 
-pytestmark = pytest.mark.store
-
 ALL = Confidence.of("0")
 
 

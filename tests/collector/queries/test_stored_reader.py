@@ -15,8 +15,6 @@ from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.taxonomy import Severity
 
-pytestmark = pytest.mark.store
-
 GOAL = "goal-fulfilment"
 
 

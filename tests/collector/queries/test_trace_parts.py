@@ -58,7 +58,6 @@ def rebuilt(store: SharedStore, now: int = LATER) -> Trace:
     return found
 
 
-@pytest.mark.store
 def test_each_run_alone_is_as_the_whole_trace_has_it(store: SharedStore) -> None:
     """The manager without what its sub-agents did, and each of them without its manager; log records included."""
     spans = list(large_trace(700))
@@ -75,7 +74,6 @@ def test_each_run_alone_is_as_the_whole_trace_has_it(store: SharedStore) -> None
         assert as_json(*(one for one in found.runs if one.id == run.id)) == as_json(run)
 
 
-@pytest.mark.store
 def test_a_part_reads_its_own_spans(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not those of the other runs, and nothing at all beyond a bound."""
     put(store, list(large_trace(700)))
@@ -96,7 +94,6 @@ def test_a_part_reads_its_own_spans(store: SharedStore, monkeypatch: pytest.Monk
     assert len(read) == 1
 
 
-@pytest.mark.store
 def test_a_run_that_comes_out_otherwise_needs_the_whole_trace(store: SharedStore) -> None:
     """The outline says something else, or a span of it is gone."""
     put(store, list(large_trace(100)))
@@ -110,7 +107,6 @@ def test_a_run_that_comes_out_otherwise_needs_the_whole_trace(store: SharedStore
     assert stored_part(judging, replace(outline, received_through=1), [run]) is None
 
 
-@pytest.mark.store
 def test_details_of_a_large_trace_read_one_run(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every node they are those of the whole trace, and so is every text."""
     put(store, list(large_trace(700)))
@@ -133,7 +129,6 @@ def test_details_of_a_large_trace_read_one_run(store: SharedStore, monkeypatch: 
         assert Details(part, trace_index, ()).blocks_at(key) == Details(whole, trace_index, ()).blocks_at(key)
 
 
-@pytest.mark.store
 def test_a_huge_open_trace_shows_as_it_was_last_judged(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever arrived since, and without reading it all; once it is closed, or deleted, only with all that arrived."""
     monkeypatch.setattr(outlines, "HUGE", 250)
@@ -170,7 +165,6 @@ def test_a_huge_open_trace_shows_as_it_was_last_judged(store: SharedStore, monke
     assert shown() == len(spans)
 
 
-@pytest.mark.store
 def test_a_huge_trace_that_was_never_judged_shows_its_spans(
     store: SharedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,7 +193,6 @@ def test_a_huge_trace_that_was_never_judged_shows_its_spans(
     assert (page.part.rebuilt, page.part.next, len(page.remainder)) == (False, None, 100)
 
 
-@pytest.mark.store
 def test_turns_of_a_run_are_as_the_whole_trace_has_them(store: SharedStore) -> None:
     """Wherever they begin and end, the first and the last ones included; their spans alone are read."""
     put(store, list(large_trace(700)))
@@ -215,7 +208,6 @@ def test_turns_of_a_run_are_as_the_whole_trace_has_them(store: SharedStore) -> N
             assert len(found.spans) < 50
 
 
-@pytest.mark.store
 def test_turns_that_come_out_otherwise_need_the_whole_trace(store: SharedStore) -> None:
     """A turn of the outline is another one, or the spans show fewer turns than it says."""
     put(store, list(large_trace(200)))
@@ -231,7 +223,6 @@ def test_turns_that_come_out_otherwise_need_the_whole_trace(store: SharedStore) 
     assert stored_part(judging, of_longer, [replace(run, turns=run.turns[5:7])]) is None
 
 
-@pytest.mark.store
 def test_a_stale_judging_in_memory_answers_without_a_rebuild(
     store: SharedStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -367,7 +358,6 @@ def test_a_cursor_that_leads_nowhere_is_refused(api: Api) -> None:
     assert api.client.get("/api/traces/" + "9" * 32, params={"limit": "3"}).status_code == 404
 
 
-@pytest.mark.store
 def test_what_is_in_no_run_stands_in_the_last_part(store: SharedStore) -> None:
     """Each finding and verdict once, at its run or at the end."""
     outline = outline_of(a_large_trace(300))

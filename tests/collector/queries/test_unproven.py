@@ -17,8 +17,6 @@ from tracejury.judges.registry import priors
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
 from tracejury.schemas.rule_calibrations import RuleCalibration
 
-pytestmark = pytest.mark.store
-
 RULE = "ungrounded-after-failure"
 OTHER = "file-error"
 REMARK = "since nobody has labelled their findings there: "

@@ -260,7 +260,6 @@ def review_drawn(world: StoredWorld, truth: dict[str, bool], limit: int, **query
     world.labels.save(Labelled(errors, (), reviews))
 
 
-@pytest.mark.store
 def test_a_stratum_of_the_store_that_nobody_looked_at(store: SharedStore) -> None:
     """Of what is asked, as far as its population judged it: others are not missed, and one look at it is enough."""
     world = StoredWorld(store)
@@ -282,7 +281,6 @@ def test_a_stratum_of_the_store_that_nobody_looked_at(store: SharedStore) -> Non
     assert answer.total.calibrated is not None
 
 
-@pytest.mark.store
 def test_many_strata_and_groups_that_nobody_looked_at(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are found by no parameter that grows with them; of more groups than some, none is told apart."""
     world = StoredWorld(store)
@@ -306,7 +304,6 @@ def test_many_strata_and_groups_that_nobody_looked_at(store: SharedStore, monkey
     assert services[0] not in str(bound)
 
 
-@pytest.mark.store
 def test_only_strata_that_the_population_judged_are_needed(store: SharedStore) -> None:
     """Where LLM judges looked at some runs, their rate needs no look at the others; one of detectors does."""
     world = StoredWorld(store)
@@ -326,7 +323,6 @@ def test_only_strata_that_the_population_judged_are_needed(store: SharedStore) -
     assert "nobody has reviewed a drawn run of clean/-/shop (100 runs); " in ruled.uncalibrated
 
 
-@pytest.mark.store
 def test_a_calibrated_share_of_the_store(store: SharedStore) -> None:
     """Detectors that miss half and invent some; 60 runs drawn and labelled: the interval holds what is true."""
     random = Random(3)  # noqa: S311 - a simulation

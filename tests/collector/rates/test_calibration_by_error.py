@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from labels_world import StoredWorld
 from store_parts import a_finding, a_judged_trace, a_run
 
@@ -24,7 +23,6 @@ RULES = {"service-error": "Service Errors", "timeout-error": "Timeout Issues", "
 """Rules of one class of cause, with what they find; the first one is the surest."""
 
 
-@pytest.mark.store
 def test_an_error_of_three_labelled_findings_counts_once(store: SharedStore) -> None:
     """By category too: only that of its lead. Where they contradict each other its run tells nothing of it."""
     world = StoredWorld(store)

@@ -23,8 +23,6 @@ from tracejury.schemas.rates import By, Population, Rate, RateQuery, Sums, Unit
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
 
-pytestmark = pytest.mark.store
-
 HISTORIES = sized(3, 300)
 HOURS = st.sampled_from([0, 0, 1, 5, 23, 24, 30, 200])
 TABLES = ["findings", "verdicts", "traces", "judgements", "run_facts", "errors", "underived"]
@@ -163,11 +161,7 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.timeout(60 * HISTORIES)
-@settings(
-    max_examples=HISTORIES,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+@settings(max_examples=HISTORIES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
 @given(histories(), st.lists(queries(), min_size=8, max_size=8, unique=True))
 def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], asked: list[RateQuery]) -> None:
     """Sent again, judged again, taken back, moved, joined, killed, restarted: errors and answers are those of a scan.

@@ -26,8 +26,6 @@ from tracejury.schemas.rates import By, Population, RateAnswer, RateQuery, Unit
 from tracejury.schemas.trajectory import Exchange, TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
-pytestmark = pytest.mark.store
-
 T0 = 497_232 * HOUR
 EVER = RateQuery(0, 2**63 - 1, population=Population.DETECTORS)
 TRACES = tuple(f"{n:032x}" for n in (1, 2, 3, 4))

@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import httpx
 import pytest
+from collecting import asking, configured, settled
 from otlp_parts import span, text, traces
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.config import CollectorConfig
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.otlp.codec.groups import Request
 
-pytestmark = pytest.mark.store
-
-FREE = {"endpoint": "127.0.0.1:0"}
 KIND = "openinference.span.kind"
 
 
-def configured(dsn: str) -> CollectorConfig:
-    """On free ports, over a database of its own; traces settle after a fifth of a second."""
-    judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
-    store = {"dsn": dsn, "tombstone_days": 0}
-    return load_config(None, {"store": store, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging})
+def config(dsn: str) -> CollectorConfig:
+    return configured(dsn, store={"dsn": dsn, "tombstone_days": 0})
 
 
 def run_of(number: int) -> Request:
     """One run of an agent, in a trace of its own."""
     agent = span(trace_id=bytes([number]) * 16, span_id=b"agent001", name="assistant", attributes=[text(KIND, "AGENT")])
     return traces(agent)
-
-
-async def settled(collector: Collector) -> None:
-    """Wait until everything is judged."""
-    async with asyncio.timeout(60):
-        while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-            await asyncio.sleep(0.02)
 
 
 async def asked(client: httpx.AsyncClient, path: str, **params: str) -> Any:
@@ -47,10 +34,10 @@ async def asked(client: httpx.AsyncClient, path: str, **params: str) -> Any:
 
 async def test_a_run_counts_until_it_is_deleted(served_dsn: str) -> None:
     """From spans over OTLP to a rate, and from a deletion to none; an unknown trace is one line."""
-    async with Collector(configured(served_dsn)) as collector:
+    async with Collector(config(served_dsn)) as collector:
         await replay([run_of(1), run_of(2), run_of(3)], f"127.0.0.1:{collector.grpc_port}", "grpc")
         await settled(collector)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client:
+        async with asking(collector) as client:
             assert (await asked(client, "/api/rates", by="agent"))["total"]["judged"] == 3
             one = "01" * 16
             gone = await client.request("DELETE", f"/api/traces/{one}", json={})
@@ -78,10 +65,7 @@ async def test_a_run_counts_until_it_is_deleted(served_dsn: str) -> None:
 )
 async def test_a_deletion_that_names_too_much_or_too_little(served_dsn: str, body: dict[str, str], why: str) -> None:
     """Nothing is deleted."""
-    async with (
-        Collector(configured(served_dsn)) as collector,
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client,
-    ):
+    async with Collector(config(served_dsn)) as collector, asking(collector) as client:
         refused = await client.post("/api/delete", json=body)
     assert refused.status_code == 422
     assert why in refused.json()["detail"]

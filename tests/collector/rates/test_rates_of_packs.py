@@ -17,8 +17,6 @@ from tracejury.schemas.rates import By, Population, RateQuery
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
-pytestmark = pytest.mark.store
-
 T0 = 497_232 * HOUR
 EVER = RateQuery(0, 2**63 - 1)
 TRACES = tuple(f"{n:032x}" for n in (1, 2, 3))

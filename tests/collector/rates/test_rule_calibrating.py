@@ -39,8 +39,6 @@ from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.rates import Population, RateQuery, Unit
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
-pytestmark = pytest.mark.store
-
 RULE = "ungrounded-turn"
 COVERED, ELSEWHERE = "ungrounded-after-failure", "file-error"
 """Of the same error at its primary span, and of another error."""

@@ -7,28 +7,18 @@ from typing import Any
 
 import httpx
 import pytest
+from collecting import asking, configured, settled
 from otlp_parts import span, text, traces
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import CollectorConfig, load_config
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.otlp.codec.groups import Request
 from tracejury.collector.rates import rule_calibrating, upkeep
 from tracejury.judges.registry import priors
 from tracejury.judges.service_records import ServiceRecord, local_confidence
 
-pytestmark = pytest.mark.store
-
-FREE = {"endpoint": "127.0.0.1:0"}
 KIND = "openinference.span.kind"
 RULE = "model-rate"
-
-
-def configured(dsn: str, **more: Any) -> CollectorConfig:
-    judging = {"quiet_seconds": 0.2, "rootless_seconds": 0.2}
-    return load_config(
-        None, {"store": {"dsn": dsn}, "grpc": FREE, "http": FREE, "api": FREE, "judging": judging} | more
-    )
 
 
 def limited(number: int) -> Request:
@@ -44,9 +34,7 @@ def limited(number: int) -> Request:
 
 async def sent(collector: Collector, number: int) -> None:
     await replay([limited(number)], f"127.0.0.1:{collector.grpc_port}", "grpc")
-    async with asyncio.timeout(60):
-        while not collector.idle:  # noqa: ASYNC110  idleness is asked for, as any user of the collector does
-            await asyncio.sleep(0.02)
+    await settled(collector)
 
 
 async def confidences(client: httpx.AsyncClient) -> dict[str, float]:
@@ -66,7 +54,7 @@ async def test_a_label_lowers_a_rule_on_its_service_and_holds_after_a_restart(
     async with Collector(configured(served_dsn)) as collector:
         await sent(collector, 1)
         await sent(collector, 2)
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client:
+        async with asking(collector) as client:
             found = (await client.get("/api/findings", params={"judge": RULE})).json()["items"]
             assert {one["confidence"] for one in found} == {priors()[RULE].mean}
             said = {"annotator": "ann", "opinion": "disagree", "finding_id": found[0]["id"]}
@@ -79,10 +67,7 @@ async def test_a_label_lowers_a_rule_on_its_service_and_holds_after_a_restart(
             told = (await client.get(f"/api/explain/{RULE}", params={"service": "shop"})).json()
             assert "version 1, " in told["sections"][-1]["lines"][1]
     off = {"rules": [{"rule": RULE, "enabled": False, "services": ["shop"]}]}
-    async with (
-        Collector(configured(served_dsn, detectors=off)) as collector,
-        httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client,
-    ):
+    async with Collector(configured(served_dsn, detectors=off)) as collector, asking(collector) as client:
         async with asyncio.timeout(60):
             while await confidences(client):  # noqa: ASYNC110  as a user asks
                 await asyncio.sleep(0.2)

@@ -21,8 +21,6 @@ from tracejury.schemas.taxonomy import Dimension
 from tracejury.schemas.trajectory import ToolCall, Turn, TurnKind
 from tracejury.schemas.verdicts import JudgedTrace, Outcome, Subject, SubjectKind
 
-pytestmark = pytest.mark.store
-
 T0 = 497_232 * HOUR
 EVER = RateQuery(0, 2**63 - 1)
 
@@ -113,10 +111,7 @@ def test_findings_of_packs_are_in_no_rate_of_calls(store: SharedStore) -> None:
 def test_a_call_without_a_span_counts_where_it_was_asked_for(store: SharedStore) -> None:
     """One that was recorded on both sides is one call."""
     StoredJudging(store).save(
-        [
-            trace(1, [], error(1, "l"), asked="search"),
-            trace(2, ["search"], error(2, "l", shown="t0"), asked="search"),
-        ]
+        [trace(1, [], error(1, "l"), asked="search"), trace(2, ["search"], error(2, "l", shown="t0"), asked="search")]
     )
     assert told(store) == [("search", 2, 2)]
 

@@ -54,10 +54,7 @@ def test_draft_then_rewrite_makes_cards_with_seven_users(model: LlmServer, tmp_p
     assert result.exit_code == 0
     assert [
         (one["task"], one["complete"], len(one["users"])) for one in sorted(json.loads(result.stdout), key=str)
-    ] == [
-        ("7", True, 7),
-        ("b", True, 7),
-    ]
+    ] == [("7", True, 7), ("b", True, 7)]
     made = load_cards([str(whole)])
     assert {len(turns) for card in made.values() for turns in card.user_turns.values()} == {2}
     assert all({*card.user_turns} == {*Behaviour} for card in made.values())

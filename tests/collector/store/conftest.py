@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 from watched_store import WatchedStore
@@ -13,11 +13,13 @@ from tracejury.collector.store.migrate import migrate
 
 
 @pytest.fixture
-def watched(store_dsn: str) -> Iterator[WatchedStore]:
+async def watched(store_dsn: str) -> AsyncIterator[WatchedStore]:
     store = WatchedStore.open(store_dsn, StoreConfig(retention_days=None))
     assert isinstance(store, WatchedStore)
-    store.gate, store.faults, store.inserts = threading.Event(), {}, []
+    store.gate, store.faults, store.inserts, store.writers = threading.Event(), {}, [], []
     store.gate.set()
     migrate(store)
     yield store
+    for writer in store.writers:
+        await writer.stop(10)
     store.close()

@@ -12,8 +12,6 @@ from tracejury.judges.llm.client import Reply
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.llm_rows import AnswerRow, Spend
 
-pytestmark = pytest.mark.store
-
 NOW = 1_795_169_386_000_000_000
 ROW = AnswerRow(
     "k" * 32, "some/model", '{"score": 3}', "stop", 1000, 400, 50, 0.25, NOW, "shop", "t" * 32, "r", "panel"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import count
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sizes import sized
@@ -12,8 +11,6 @@ from sizes import sized
 from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.collector.store.client import Store
 from tracejury.schemas.llm_rows import Source, text_version
-
-pytestmark = pytest.mark.store
 
 HOSTILE = "a/b' OR 1=1 -- {x:String} \\"
 

@@ -18,8 +18,6 @@ from tracejury.collector.store import folder_lock
 from tracejury.collector.store.client import Store
 from tracejury.schemas.errors import ConfigError, RetryableError, StoreError
 
-pytestmark = pytest.mark.store
-
 HOLD = """
 import sys
 from tracejury.collector.store.client import Store

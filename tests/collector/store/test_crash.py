@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.store
+from sizes import sized
 
 SUPPORT = Path(__file__).parents[2] / "support"
 
@@ -55,7 +54,7 @@ print(json.dumps([[i for i in ids if known.get(i) != 9], [i for i in ids if i no
 """
 
 
-@pytest.mark.parametrize("acknowledged", [1, 40, 400])
+@pytest.mark.parametrize("acknowledged", [1, sized(60, 400)])
 def test_no_acknowledged_span_is_lost(tmp_path: Path, acknowledged: int) -> None:
     """Killed after so many acknowledgements, in the middle of others: each is whole, and found to be judged."""
     dsn = f"chdb://{tmp_path}/db"

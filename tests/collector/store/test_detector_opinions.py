@@ -17,8 +17,6 @@ from tracejury.judges.verification import MOST_REFUTED, verified
 from tracejury.schemas.detector_opinions import DetectorOpinion
 from tracejury.schemas.findings import Finding, FindingState, Verification
 
-pytestmark = pytest.mark.store
-
 FOUND = a_finding()
 OPINION = DetectorOpinion.on(FOUND, Verification.REFUTED, "m", "S1 is right.")
 KEY = ("", TRACE_ID)

@@ -14,8 +14,6 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.llm_rows import AnswerRow
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
-pytestmark = pytest.mark.store
-
 DOCS = Path(__file__).parents[3] / "docs"
 INDENTED = re.compile(r"^(?:    .+\n?)+", re.MULTILINE)
 QUERIES = [

@@ -19,8 +19,6 @@ from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedTrace, Outcome, Subject, SubjectKind, Verdict
 
-pytestmark = pytest.mark.store
-
 OTHER = "f" * 32
 TABLES = ("findings", "verdicts", "traces", "judgements")
 

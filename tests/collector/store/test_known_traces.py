@@ -22,7 +22,6 @@ def test_a_trace_is_known_from_its_second_time_on() -> None:
     assert all(known.add(key) for key in KEYS)
 
 
-@pytest.mark.store
 def test_what_is_stored_is_known(store: SharedStore) -> None:
     """By its spans, or by a log record alone; nothing else is."""
     folder = DeadLetterFolder(store.folder or pytest.fail("embedded"), 1)

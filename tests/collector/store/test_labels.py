@@ -21,8 +21,6 @@ from tracejury.schemas.queries.labels import Labelled, LabelQuery, Purpose, Queu
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.taxonomy import Dimension, Severity
 
-pytestmark = pytest.mark.store
-
 TRACE = "a" * 32
 FOREVER = 2**63 - 1
 ONE = Annotation(

@@ -14,8 +14,6 @@ from tracejury.schemas.queries.labels import Labelled, LabelQuery
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.taxonomy import Dimension, Severity
 
-pytestmark = pytest.mark.store
-
 TRACE, OTHER = "a" * 32, "c" * 32
 ONE = Annotation(
     "1", TRACE, "b" * 16, "ann", "Tool-related", Severity.HIGH, "quote", changed_at=5, agent_run_id="run-1"

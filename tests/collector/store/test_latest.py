@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from sizes import sized
 from store_parts import a_finding, a_judged_trace
 
 from tracejury.collector.store.errors import StoredErrors
@@ -21,10 +23,9 @@ from tracejury.schemas.judged_rows import ERROR_COLUMNS, error_row
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.taxonomy import Severity
 
-pytestmark = pytest.mark.store
-
 TRACES = [f"{n:032x}" for n in range(1, 41)]
 ALL = 10_000
+SECOND = 10**9
 
 
 @pytest.fixture
@@ -76,52 +77,46 @@ QUERIES = (
 )
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_a_short_list_of_findings_begins_as_the_whole_one(filled: SharedStore, query: ErrorQuery) -> None:
+def test_a_short_list_of_findings_begins_as_the_whole_one(filled: SharedStore) -> None:
     """Whatever is asked for, and however few rows that leaves."""
     reading = StoredReading(filled)
-    everything = reading.find_findings(query)
-    assert everything
-    assert len(everything) == reading.count_findings(query)
-    for limit in (1, 3, 10, 40):
-        assert reading.find_findings(replace(query, limit=limit)) == everything[:limit]
+    for query in QUERIES:
+        everything = reading.find_findings(query)
+        assert everything, query
+        assert len(everything) == reading.count_findings(query), query
+        for limit in (1, 3, 10, 40):
+            assert reading.find_findings(replace(query, limit=limit)) == everything[:limit], query
 
 
-@pytest.mark.parametrize("query", QUERIES)
-def test_a_short_list_of_errors_begins_as_the_whole_one(filled: SharedStore, query: ErrorQuery) -> None:
+def test_a_short_list_of_errors_begins_as_the_whole_one(filled: SharedStore) -> None:
     """The same of errors; from the other end, what came after a moment is all that did."""
     errors = StoredErrors(filled)
-    everything = errors.find(query)
-    assert everything
-    for limit in (1, 3, 10, 40):
-        assert errors.find(replace(query, limit=limit)) == everything[:limit]
-    later = [one for one in everything if one.position.time >= 300]
-    assert errors.find(replace(query, after=Position(299, "~"))) == later[::-1]
+    for query in QUERIES:
+        everything = errors.find(query)
+        assert everything, query
+        for limit in (1, 3, 10, 40):
+            assert errors.find(replace(query, limit=limit)) == everything[:limit], query
+        later = [one for one in everything if one.position.time >= 300]
+        assert errors.find(replace(query, after=Position(299, "~"))) == later[::-1], query
 
 
 SURE = Confidence(0.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        TraceQuery(SURE, ALL),
-        TraceQuery(SURE, ALL, service="few"),
-        TraceQuery(SURE, ALL, since=time.time_ns() - 1_000_000),
-        TraceQuery(SURE, ALL, agent="planner"),
-        TraceQuery(SURE, ALL, severity=Severity.HIGH),
-    ],
-)
-def test_a_short_list_of_traces_begins_as_the_whole_one(filled: SharedStore, query: TraceQuery) -> None:
+def test_a_short_list_of_traces_begins_as_the_whole_one(filled: SharedStore) -> None:
     """Also page by page, of traces whose rows were replaced by later ones, and of what other rows tell."""
-    reading = StoredReading(filled)
-    everything = reading.find_traces(query)
-    assert everything
-    for limit in (1, 3, 10, 40):
-        assert reading.find_traces(replace(query, limit=limit)) == everything[:limit]
-    for at, row in enumerate(everything):
-        place = Position(row.place, row.trace_id)
-        assert reading.find_traces(replace(query, limit=2, before=place)) == everything[at + 1 : at + 3]
+    reading, since = StoredReading(filled), time.time_ns() - 3600 * SECOND
+    filters: list[dict[str, Any]] = [
+        {}, {"service": "few"}, {"since": since}, {"agent": "planner"}, {"severity": Severity.HIGH}
+    ]  # fmt: skip
+    for query in (TraceQuery(SURE, ALL, **one) for one in filters):
+        everything = reading.find_traces(query)
+        assert everything, query
+        for limit in (1, 3, 10, 40):
+            assert reading.find_traces(replace(query, limit=limit)) == everything[:limit], query
+        for at, row in list(enumerate(everything))[:: sized(5, 1)]:
+            place = Position(row.place, row.trace_id)
+            assert reading.find_traces(replace(query, limit=2, before=place)) == everything[at + 1 : at + 3], query
 
 
 def test_a_list_of_traces_has_the_row_that_was_written_last(store: SharedStore) -> None:

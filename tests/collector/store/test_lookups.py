@@ -15,8 +15,6 @@ from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 
-pytestmark = pytest.mark.store
-
 SPANS = 200_000
 WEEK = 7 * 86_400_000_000_000
 

@@ -18,8 +18,6 @@ from tracejury.schemas.rows import SPAN_COLUMNS, SPAN_SELECT, span_columns, span
 from tracejury.schemas.spans import SpanEvent, SpanLink
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
 
-pytestmark = pytest.mark.store
-
 
 @pytest.fixture
 def bare(new_dsn: str) -> Iterator[Store]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 
-import pytest
 from store_parts import a_span
 
 from tracejury.collector.store.client import Store
@@ -45,7 +44,6 @@ def test_an_engine_that_cannot_be_told_fails_no_statement() -> None:
         assert told.wait(PATIENCE)
 
 
-@pytest.mark.store
 def test_a_row_is_deleted_in_each_of_many_parts(store: Store) -> None:
     """Parts wait for others to be merged with; the client that deletes waits for all of them."""
     for number in range(PARTS):

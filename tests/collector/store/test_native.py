@@ -11,6 +11,7 @@ import pytest
 from clickhouse_connect.driver.exceptions import DatabaseError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sizes import sized
 from trajectories import FRAMEWORKS
 
 from tracejury.collector.otlp.codec.decode import decode
@@ -24,8 +25,6 @@ from tracejury.collector.store.native import NativeBlock
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
 from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink
-
-pytestmark = pytest.mark.store
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.just("\x00ä€𝄞" * 9000)
 maps = st.dictionaries(texts, texts, max_size=3)
@@ -65,7 +64,7 @@ def assert_equal_rows(store: Store, table: str, names: Sequence[str], columns: l
     assert ours
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=sized(6, 30))
 @given(drawn=st.lists(spans, min_size=1, max_size=6), copies=st.integers(1, 3))
 def test_a_row_is_the_one_that_the_driver_writes(twin: Store, drawn: list[Span], copies: int) -> None:
     """Of any span; `copies` of each share its resource, as the spans of one request do."""

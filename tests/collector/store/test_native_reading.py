@@ -85,7 +85,6 @@ def test_a_block_that_ends_too_early_is_an_error(rows: list[tuple[Any, ...]], da
         list(read_blocks(block[:size]))
 
 
-@pytest.mark.store
 @pytest.mark.skipif(not FRAMEWORKS.exists(), reason="the shared framework captures are not on this machine")
 def test_captures_come_back_as_they_were(store: Store) -> None:
     """Spans and log records, in the types of their tables, with the order of their attributes."""

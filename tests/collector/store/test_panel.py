@@ -24,8 +24,6 @@ from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind
 
-pytestmark = pytest.mark.store
-
 OTHER = "f" * 32
 RUN = Subject(SubjectKind.AGENT_RUN, "run-1", TRACE_ID)
 WINDOW = Subject(SubjectKind.TURN_WINDOW, "run-1:0-4", TRACE_ID)

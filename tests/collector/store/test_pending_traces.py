@@ -36,8 +36,6 @@ from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 
-pytestmark = pytest.mark.store
-
 OTHER = "f" * 32
 Commit = Callable[..., int]
 

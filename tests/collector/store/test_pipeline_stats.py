@@ -17,8 +17,6 @@ from tracejury.schemas.queries.pipeline_stats import Timeliness, VerifierSeen
 from tracejury.schemas.rates import Sums
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind
 
-pytestmark = pytest.mark.store
-
 T0 = 1_795_169_386_000_000_000
 SECOND = 1_000_000_000
 OTHER = "f" * 32

@@ -17,8 +17,6 @@ from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 
-pytestmark = pytest.mark.store
-
 ALL = Confidence(0.0, 0.0)
 OTHER = "f" * 32
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,8 +25,6 @@ from tracejury.schemas.errors import StoreError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
-pytestmark = pytest.mark.store
-
 SPANS = 3000
 """Three granules."""
 MONDAY = 1_704_067_200
@@ -39,20 +36,38 @@ ONE_FILE, MANY_FILES = 1 << 25, 0
 """`min_bytes_for_full_part_storage`: small parts are one file; those above it, as parts of older stores, are many."""
 
 
-@pytest.fixture(params=[ONE_FILE, MANY_FILES], ids=["one file", "many files"])
-def store(store_folder: Path, request: pytest.FixtureRequest) -> Iterator[SharedStore]:
-    """A database of its own with two parts of spans, each of one trace; merges are off, so they stay."""
-    store = SharedStore.open(
-        f"chdb://{store_folder}?database=damaged_{uuid.uuid4().hex}", StoreConfig(retention_days=None)
-    )
+@pytest.fixture(scope="module")
+def database(store_folder: Path) -> Iterator[tuple[str, str]]:
+    """The DSN of a database of its own, and the statement that makes its table of spans."""
+    dsn = f"chdb://{store_folder}?database=damaged"
+    store = SharedStore.open(dsn, StoreConfig(retention_days=None))
     migrate(store)
+    statement = store.rows("SELECT create_table_query FROM system.tables WHERE database = 'damaged' AND name = 'spans'")
+    store.close()
+    yield dsn, statement[0][0]
+    store = SharedStore.open(dsn, StoreConfig(retention_days=None))
+    store.drop_database()
+    store.close()
+
+
+@pytest.fixture(params=[ONE_FILE, MANY_FILES], ids=["one file", "many files"])
+def store(database: tuple[str, str], request: pytest.FixtureRequest) -> Iterator[SharedStore]:
+    """With two parts of spans, each of one trace; merges are off, so they stay."""
+    dsn, statement = database
+    store = SharedStore.open(dsn, StoreConfig(retention_days=None))
+    store.command("DROP TABLE spans SYNC")
+    for (table,) in store.rows("SELECT name FROM system.tables WHERE database = 'damaged' AND total_rows > 0"):
+        if table != "migrations":
+            store.command(f"TRUNCATE TABLE {table}")
+    store.command(statement)
     store.command(f"ALTER TABLE spans MODIFY SETTING min_bytes_for_full_part_storage = {request.param}")
     store.command("SYSTEM STOP MERGES spans")
     for trace in (1, 2):
         spans = [a_span(trace_id=trace_id(trace), span_id=f"{n:016x}") for n in range(SPANS)]
         store.insert("spans", SPAN_COLUMNS, span_columns(spans, time.time_ns()))
     yield store
-    store.drop_database()
+    if (record := record_file(store)) is not None:
+        record.unlink(missing_ok=True)
     store.close()
 
 

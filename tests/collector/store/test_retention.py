@@ -16,8 +16,6 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
-pytestmark = pytest.mark.store
-
 DAY = 86_400_000_000_000
 
 

@@ -26,8 +26,6 @@ from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.spans import Span
 
-pytestmark = pytest.mark.store
-
 NANOS_A_DAY = DAY * SECOND
 
 RULES: list[dict[str, Any]] = [

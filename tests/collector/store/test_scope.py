@@ -7,8 +7,6 @@ import pytest
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.scope import TENANT, Scope
 
-pytestmark = pytest.mark.store
-
 
 @pytest.mark.parametrize(
     "sql",

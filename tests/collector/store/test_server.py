@@ -30,8 +30,6 @@ from tracejury.schemas.queries.ledger import LedgerQuery
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.verdicts import Outcome
 
-pytestmark = pytest.mark.store
-
 
 @pytest.fixture
 def server(store_folder: Path) -> Iterator[ClickHouseServer]:

@@ -12,8 +12,6 @@ from papers import Papers
 from tracejury.collector.store.client import Store
 from tracejury.schemas.errors import ConfigError
 
-pytestmark = pytest.mark.store
-
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Papers:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from store_parts import a_judged_trace
 
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.shared_store import SharedStore
-
-pytestmark = pytest.mark.store
 
 
 def test_services_by_their_latest_arrival(store: SharedStore) -> None:

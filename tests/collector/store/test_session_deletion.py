@@ -29,8 +29,6 @@ from tracejury.schemas.verdicts import (
     session_subject_id,
 )
 
-pytestmark = pytest.mark.store
-
 T0 = 1_790_000_000_000_000_000
 FIRST, SECOND, OTHER, LONE = ("a" * 32, "b" * 32, "c" * 32, "d" * 32)
 CHAT = Subject(SubjectKind.SESSION, session_subject_id("shop", "chat"), "")

@@ -16,8 +16,6 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
 from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink
 
-pytestmark = pytest.mark.store
-
 DAY = 86_400_000_000_000
 LAST_OF_DATETIME64 = 2**63 - 1  # 2262-04-11
 

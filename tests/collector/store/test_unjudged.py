@@ -20,8 +20,6 @@ from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
 
-pytestmark = pytest.mark.store
-
 NOON = 1_700_000_000 * SECOND
 TABLES = ("spans", "logs", "judgements", "sweeps")
 
@@ -103,7 +101,7 @@ STEPS = st.one_of(
 
 
 @settings(
-    max_examples=sized(25, 400),
+    max_examples=sized(10, 400),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

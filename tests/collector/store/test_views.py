@@ -14,8 +14,6 @@ from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.spans import Span, SpanEvent, SpanLink
 from tracejury.schemas.verdicts import Outcome
 
-pytestmark = pytest.mark.store
-
 ATTRIBUTES = "Map(LowCardinality(String), String)"
 
 # opentelemetry-collector-contrib, exporter/clickhouseexporter, traces table.

@@ -14,8 +14,6 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.errors import OverloadedError, RetryableError
 
-pytestmark = pytest.mark.store
-
 
 @pytest.mark.parametrize(
     ("limits", "fits", "refused"),
@@ -30,8 +28,7 @@ async def test_the_queue_is_bounded(
     watched: WatchedStore, limits: dict[str, int], fits: list[int], *, refused: bool
 ) -> None:
     """Below and at the bounds requests wait (one more of size 1 than `fits` here), beyond they are refused."""
-    writer = GroupCommitWriter(watched, WriterConfig(**limits))  # type: ignore[arg-type]  # ints by name
-    await writer.start()
+    writer = await watched.start_writer(WriterConfig(**limits))  # type: ignore[arg-type]  # ints by name
     watched.gate.clear()
     tasks = [asyncio.create_task(writer.submit(batch(n, size=size))) for n, size in enumerate(fits)]
     await until(lambda: writer.queue_batches == len(fits))
@@ -45,16 +42,13 @@ async def test_the_queue_is_bounded(
     await asyncio.gather(*tasks, *([] if refused else [last]))
     assert writer.counters.refused_batches == int(refused)
     assert writer.queue_bytes == 0
-    await writer.stop(10)
 
 
 async def test_a_request_above_the_bound_passes_alone(watched: WatchedStore) -> None:
     """A bound never makes a request impossible: an empty queue takes it."""
-    writer = GroupCommitWriter(watched, WriterConfig(max_queue_bytes=10, max_group_bytes=10))
-    await writer.start()
+    writer = await watched.start_writer(WriterConfig(max_queue_bytes=10, max_group_bytes=10))
     await writer.submit(batch(1, size=1_000))
     assert stored(watched) == {1}
-    await writer.stop(10)
 
 
 @pytest.mark.parametrize(
@@ -63,11 +57,9 @@ async def test_a_request_above_the_bound_passes_alone(watched: WatchedStore) -> 
 )
 async def test_one_insert_is_bounded(watched: WatchedStore, limits: dict[str, int], inserts: list[int]) -> None:
     """A group ends before the request that would exceed its bounds (three requests of 2 spans and 9 bytes here)."""
-    writer = GroupCommitWriter(watched, WriterConfig(**limits))  # type: ignore[arg-type]  # ints by name
-    await writer.start()
+    writer = await watched.start_writer(WriterConfig(**limits))  # type: ignore[arg-type]  # ints by name
     await group_behind_a_first(watched, writer, [batch(n, size=9, spans=2) for n in range(3)])
     assert watched.inserts == inserts
-    await writer.stop(10)
 
 
 @pytest.mark.parametrize(("free", "refused"), [(999, True), (1000, False), (1001, False), (None, False)])
@@ -78,8 +70,7 @@ async def test_a_nearly_full_disk_refuses_retryably(
 
     An unknown disk (a server's) never is.
     """
-    writer = GroupCommitWriter(watched, WriterConfig(min_free_bytes=1000), free_bytes=lambda: free)
-    await writer.start()
+    writer = await watched.start_writer(WriterConfig(min_free_bytes=1000), free_bytes=lambda: free)
     assert [record.levelname for record in caplog.records if "nearly full" in record.message] == ["WARNING"] * refused
     if refused:
         with pytest.raises(RetryableError, match="disk is nearly full") as full:
@@ -87,16 +78,13 @@ async def test_a_nearly_full_disk_refuses_retryably(
         assert full.value.retry_after >= 10
     else:
         await writer.submit(batch(1))
-    await writer.stop(10)
 
 
 async def test_a_folder_that_is_gone_refuses_retryably(watched: WatchedStore, tmp_path: Path) -> None:
     """It may come back: an unmounted disk, a folder moved away by mistake."""
-    writer = GroupCommitWriter(watched, free_bytes=lambda: shutil.disk_usage(tmp_path / "gone").free)
-    await writer.start()
+    writer = await watched.start_writer(free_bytes=lambda: shutil.disk_usage(tmp_path / "gone").free)
     with pytest.raises(RetryableError, match="No such file or directory"):
         await writer.submit(batch(1))
-    await writer.stop(10)
 
 
 def test_the_disk_of_an_embedded_store_is_known(store: SharedStore) -> None:
@@ -109,11 +97,9 @@ def test_the_disk_of_an_embedded_store_is_known(store: SharedStore) -> None:
 async def test_an_unwritable_dead_letter_folder_refuses_retryably(watched: WatchedStore, tmp_path: Path) -> None:
     """Where the copy cannot be kept the request is not given up: its sender still has it."""
     (tmp_path / "file").write_text("")
-    writer = GroupCommitWriter(watched, WriterConfig(dead_letter=str(tmp_path / "file")))
-    await writer.start()
+    writer = await watched.start_writer(WriterConfig(dead_letter=str(tmp_path / "file")))
     with pytest.raises(RetryableError, match="dead-letter folder cannot be written"):
         await writer.submit(batch(1, text="\ud800"))
-    await writer.stop(10)
 
 
 def test_the_dead_letter_folder_is_beside_the_store(store: SharedStore) -> None:

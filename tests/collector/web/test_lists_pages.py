@@ -23,8 +23,6 @@ from tracejury.schemas.trajectory import TraceState
 if TYPE_CHECKING:
     from browsing import Watched
 
-pytestmark = pytest.mark.store
-
 NOW = 1_800_000_000 * SECOND
 HIGH = Mark(severity=Severity.HIGH, category="Tool-related", evidence="<b>quoted</b>")
 DAY = 86_400 * SECOND

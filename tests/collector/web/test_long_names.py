@@ -17,8 +17,6 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.taxonomy import Severity
 
-pytestmark = pytest.mark.store
-
 NOW = 1_800_000_000 * SECOND
 LONG = 1_000_000
 TALK = "t" * 256

@@ -20,8 +20,6 @@ from tracejury.processors.assemble import AssemblerConfig
 if TYPE_CHECKING:
     from browsing import Watched
 
-pytestmark = pytest.mark.store
-
 NOW = 1_800_000_000 * SECOND
 HOUR = 3_600 * SECOND
 HOSTILE = "<script>window.hit=1</script>\u202e<b id=hit>"

@@ -12,16 +12,8 @@ import pytest
 from served_api import KNOWN, NOW, Api, finding
 
 from tracejury.collector.store.derived.deriving import derive
-from tracejury.collector.web.tail import (
-    BACKLOG,
-    OVERLAP,
-    REMEMBERED,
-    SHOWN,
-    Tail,
-    TailBatch,
-    read_place,
-    write_place,
-)
+from tracejury.collector.web import tail as web_tail
+from tracejury.collector.web.tail import BACKLOG, OVERLAP, SHOWN, Tail, TailBatch, read_place, write_place
 from tracejury.collector.web.tail_lines import tail_lines
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position
@@ -53,13 +45,14 @@ def drain(tail: Tail) -> Iterator[TailBatch]:
     yield batch
 
 
-def test_each_is_shown_once_however_many_come_in_ten_seconds(api: Api) -> None:
-    """More than are remembered, by five hundred at a time, all within the time that looks go back."""
+def test_each_is_shown_once_however_many_come_in_ten_seconds(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than are remembered, by three hundred at a time, all within the time that looks go back."""
+    monkeypatch.setattr(web_tail, "REMEMBERED", 600)
     tail = Tail(api.reader, QUERY, START)
     shown: list[str] = []
-    many = 2 * REMEMBERED
-    for first in range(0, many, 500):
-        api.put(*[at(n, n) for n in range(first, first + 500)])
+    many = 1_200
+    for first in range(0, many, 300):
+        api.put(*[at(n, n) for n in range(first, first + 300)])
         shown += ids(*drain(tail))
     assert many * MILLISECOND < OVERLAP
     assert shown == [f.id for f in api.found]
@@ -75,14 +68,14 @@ def test_findings_of_one_moment_are_told_apart(api: Api) -> None:
 
 def test_one_that_cannot_be_kept_up_with_is_told_what_it_missed(api: Api) -> None:
     """Of a burst the latest are shown; the others are counted, and never shown as if they were new."""
-    api.put(*[at(n, n) for n in range(5_000)])
+    api.put(*[at(n, n) for n in range(1_000)])
     tail = Tail(api.reader, QUERY, START)
     seen = list(drain(tail))
     shown = ids(*seen)
     assert len(set(shown)) == len(shown)
     assert shown[-SHOWN:] == [f.id for f in api.found[-SHOWN:]]
-    assert len(shown) + sum(look.skipped for look in seen) == 5_000
-    api.put(at(5_000, 5_001))
+    assert len(shown) + sum(look.skipped for look in seen) == 1_000
+    api.put(at(1_000, 1_001))
     assert ids(*drain(tail)) == [api.found[-1].id]
 
 
@@ -106,7 +99,7 @@ def test_one_that_becomes_readable_late_is_shown(api: Api) -> None:
 
 def test_what_the_page_shows_already_is_older_than_what_a_stream_brings(api: Api) -> None:
     """A page begins with the latest hundred: those before them are none that came late."""
-    api.put(*[at(n, n) for n in range(1_000)])
+    api.put(*[at(n, n) for n in range(3 * SHOWN)])
     tail = Tail(api.reader, QUERY, api.reader.findings(QUERY)[0].position)
     shown = set(ids(*drain(tail)))
     assert shown <= {f.id for f in api.found[-SHOWN:]}
@@ -149,12 +142,12 @@ def told(api: Api, after: str, most: int) -> Sequence[tuple[str, str, object]]:
 
 
 def test_a_stream_tells_each_finding_once(api: Api) -> None:
-    """Three thousand of them in three seconds: those that are not shown are counted."""
-    api.put(*[at(n, n) for n in range(3_000)])
-    events = told(api, str(NOW - 1), 3_000)
+    """A thousand of them in a second: those that are not shown are counted."""
+    api.put(*[at(n, n) for n in range(1_000)])
+    events = told(api, str(NOW - 1), 1_000)
     shown = [re.search(r'id="tail-(\w+)"', data["html"])[1] for _, name, data in events if name == "found"]  # type: ignore[index]
     assert len(set(shown)) == len(shown)
-    assert len(shown) + sum(data["count"] for _, name, data in events if name == "skipped") == 3_000  # type: ignore[index]
+    assert len(shown) + sum(data["count"] for _, name, data in events if name == "skipped") == 1_000  # type: ignore[index]
     assert shown[-1] == api.found[-1].id
 
 
@@ -215,19 +208,19 @@ def test_the_page_says_how_many_it_does_not_show(api: Api, site: Watched) -> Non
     page = site.page
     site.open("/errors?severity=MEDIUM")
     page.locator("#tail-status:has-text('live')").wait_for()
-    api.put(*[at(n, n) for n in range(3_000)])
+    api.put(*[at(n, n) for n in range(900)])
     api.change_feed.publish("")
     page.locator(f"#tail-{api.found[-1].id}").wait_for()
     assert page.locator("#tail .tail-row").count() == 300
-    assert page.inner_text(".tail-gap strong") == "2\u202f700"
+    assert page.inner_text(".tail-gap strong") == "600"
     site.check_accessible()
     page.click("#tail-pause")
-    api.put(*[at(n, n) for n in range(3_000, 9_000)])
+    api.put(*[at(n, n) for n in range(900, 2_000)])
     api.change_feed.publish("")
-    page.locator("#tail-status:text-is('paused, 6000 new')").wait_for()
+    page.locator("#tail-status:text-is('paused, 1100 new')").wait_for()
     page.click("#tail-pause")
     page.locator(f"#tail-{api.found[-1].id}").wait_for()
-    assert page.inner_text(".tail-gap >> nth=0 >> strong") == "5\u202f900"
+    assert page.inner_text(".tail-gap >> nth=0 >> strong") == "1\u202f000"
     assert page.get_by_role("link", name="Traces with such errors").first.get_attribute("href") == (
         "/traces?severity=MEDIUM"
     )

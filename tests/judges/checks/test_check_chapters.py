@@ -91,9 +91,7 @@ def test_observations_are_asked_about_with_the_answer() -> None:
     case = check_case(5, STATES, OBSERVATIONS, chat=CHAT)
     listed = entry("check-observations", mention="Answer 5.")
     said, client = asked_of(
-        case,
-        lambda p: reply(p, {}, [listed] if "check-observations" in numbers(p) else []),
-        chapters=chapters(case),
+        case, lambda p: reply(p, {}, [listed] if "check-observations" in numbers(p) else []), chapters=chapters(case)
     )
     (with_answer,) = [prompt for prompt in client.prompts if "check-observations" in numbers(prompt)]
     assert case.answered in shown(with_answer)

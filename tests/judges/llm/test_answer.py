@@ -124,8 +124,7 @@ def test_what_cannot_be_used_is_refused_with_a_line_for_its_author(text: str, wh
 
 
 @pytest.mark.parametrize(
-    ("score", "read_as"),
-    [(0, 0), (3, 3), (2.0, 2), ("1", 1), (None, None), ("not applicable", None), ("N/A", None)],
+    ("score", "read_as"), [(0, 0), (3, 3), (2.0, 2), ("1", 1), (None, None), ("not applicable", None), ("N/A", None)]
 )
 def test_scores_are_from_0_to_3_or_not_applicable(score: Any, read_as: int | None) -> None:
     """As numbers, in words, or null."""
@@ -297,18 +296,7 @@ def test_texts_can_be_stored_and_hide_nothing() -> None:
         said(verdicts=[{"judge": "-" * 90, "score": 1}] * 8000),
         "`" * 500_000 + said() + "`" * 500_000,
     ],
-    ids=[
-        "braces",
-        "depth",
-        "quotes",
-        "escapes",
-        "findings",
-        "surrogates",
-        "labels",
-        "category",
-        "verdicts",
-        "fences",
-    ],
+    ids=["braces", "depth", "quotes", "escapes", "findings", "surrogates", "labels", "category", "verdicts", "fences"],
 )
 @pytest.mark.timeout(20)
 def test_a_megabyte_of_anything_is_read_or_refused(text: str) -> None:

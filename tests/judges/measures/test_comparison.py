@@ -87,14 +87,7 @@ def test_the_interval_is_paired() -> None:
 
 @pytest.mark.parametrize(
     ("only_a", "only_b", "p"),
-    [
-        (0, 0, None),
-        (1, 0, 1.0),
-        (3, 3, 1.0),
-        (0, 5, 0.0625),
-        (0, 6, 0.03125),
-        (5, 1, 0.21875),
-    ],
+    [(0, 0, None), (1, 0, 1.0), (3, 3, 1.0), (0, 5, 0.0625), (0, 6, 0.03125), (5, 1, 0.21875)],
 )
 def test_mcnemar_by_hand(only_a: int, only_b: int, p: float | None) -> None:
     """Two-sided binomial at 1/2: (0, 5) is 2 / 32; an even split is 1, never more."""

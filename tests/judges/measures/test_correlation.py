@@ -37,8 +37,7 @@ def test_ties_share_their_mean_rank() -> None:
 
 
 @pytest.mark.parametrize(
-    ("xs", "ys"),
-    [([], []), ([1], [2]), ([2, 2, 2], [0, 1, 2]), ([0, 1], [3, 3]), ([0.1] * 3, [0.1, 0.2, 0.3])],
+    ("xs", "ys"), [([], []), ([1], [2]), ([2, 2, 2], [0, 1, 2]), ([0, 1], [3, 3]), ([0.1] * 3, [0.1, 0.2, 0.3])]
 )
 def test_undefined_where_a_side_does_not_vary(xs: list[float], ys: list[float]) -> None:
     """None, not 0 and not an error: a judge that always says 2 correlates with nothing."""

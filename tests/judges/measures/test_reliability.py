@@ -10,12 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.judges.measures.reliability import (
-    by_repetition,
-    krippendorff_alpha,
-    reliability,
-    spread,
-)
+from tracejury.judges.measures.reliability import by_repetition, krippendorff_alpha, reliability, spread
 
 
 def units(*observers: str) -> list[list[float | None]]:

@@ -25,8 +25,6 @@ from processes import Serving, serving
 from tracejury.collector.api.client import ApiClient
 from tracejury.schemas.wire.traces import TraceJson
 
-pytestmark = pytest.mark.store
-
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 PYTHON = Path(os.environ.get("TRACEJURY_FRAMEWORKS") or ROOT / ".venv-frameworks") / "bin" / "python"

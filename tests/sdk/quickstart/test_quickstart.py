@@ -166,7 +166,6 @@ def collector(folder: Path) -> Iterator[Ready]:
         yield Ready(ready, read, environment)
 
 
-@pytest.mark.store
 @pytest.mark.timeout(1800 if INSTALLS else 300)
 def test_each_page_gives_a_whole_trace(
     tmp_path: Path, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch

@@ -19,7 +19,6 @@ from tracejury.collector.cli.demo.watching import agent_environment, watch_progr
 from tracejury.schemas.errors import PermanentError
 
 
-@pytest.mark.store
 def test_the_demo_shows_localised_errors_and_goes_on_serving(tmp_path: Path) -> None:
     """Findings with span id and quote, the trees, how to point an agent at it; Ctrl-C ends it with 0."""
     pipe = subprocess.PIPE
@@ -42,7 +41,6 @@ def test_the_demo_shows_localised_errors_and_goes_on_serving(tmp_path: Path) -> 
     assert "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:" in text
 
 
-@pytest.mark.store
 def test_a_demo_that_is_stopped_early_says_so(tmp_path: Path) -> None:
     """Ctrl-C while the program runs ends it as it ends other commands, with one line and no traceback."""
     pipe = subprocess.PIPE
@@ -88,10 +86,7 @@ def test_next_steps_name_the_ports_that_are_bound() -> None:
 def test_a_program_that_fails_is_told_with_its_last_words(api: Api) -> None:
     """One error that says what the program said, and no waiting."""
     environment = {**os.environ, "PYTHONHOME": "/nowhere"}
-    with (
-        ApiClient(api.url) as client,
-        pytest.raises(PermanentError, match="No module named 'encodings'"),
-    ):
+    with ApiClient(api.url) as client, pytest.raises(PermanentError, match="No module named 'encodings'"):
         watch_program(client, environment, threading.Event(), lambda _row, _seconds: None)
 
 

@@ -13,14 +13,7 @@ from sizes import sized
 from tracejury.collector.cli.render.tables import counts, moment
 from tracejury.collector.cli.render.tree import _score, run_of, trace_tree
 from tracejury.schemas.wire.errors import ErrorJson
-from tracejury.schemas.wire.traces import (
-    AgentRunJson,
-    TokensJson,
-    ToolCallJson,
-    TraceJson,
-    TurnJson,
-    VerdictJson,
-)
+from tracejury.schemas.wire.traces import AgentRunJson, TokensJson, ToolCallJson, TraceJson, TurnJson, VerdictJson
 
 
 def run(run_id: str, parent: str | None = None, turns: list[TurnJson] | None = None, **changes: Any) -> AgentRunJson:
@@ -40,14 +33,7 @@ def run(run_id: str, parent: str | None = None, turns: list[TurnJson] | None = N
 
 
 def turn(index: int, llm: str | None, *calls: ToolCallJson, below: tuple[str, ...] = ()) -> TurnJson:
-    return TurnJson(
-        index=index,
-        kind="act",
-        llm_span_id=llm,
-        text="",
-        tool_calls=list(calls),
-        sub_run_ids=list(below),
-    )
+    return TurnJson(index=index, kind="act", llm_span_id=llm, text="", tool_calls=list(calls), sub_run_ids=list(below))
 
 
 def call(name: str, **changes: Any) -> ToolCallJson:
@@ -251,8 +237,7 @@ def test_no_content_reaches_the_terminal_as_a_control(text: str) -> None:
         }
     )
     value = trace(
-        [run("a", goal=text, answer=text, name=text, turns=[turn(0, None, call(text, result=text))])],
-        [hostile],
+        [run("a", goal=text, answer=text, name=text, turns=[turn(0, None, call(text, result=text))])], [hostile]
     )
     assert not {c for c in shown(value) if c < " " and c != "\n"}
 
@@ -293,7 +278,7 @@ def test_scores_stand_under_their_runs() -> None:
                     verdict("plan-quality", "a", not_applicable=True),
                     verdict("tool-calling", "b", unscored_reason="the model\x1b[2J did not answer"),
                     verdict("tool-calling", "gone", score=1),
-                ],
+                ]
             }
         )
     )

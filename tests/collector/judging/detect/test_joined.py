@@ -21,7 +21,6 @@ from tracejury.schemas.spans import Span, SpanLink
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedTrace
 
-pytestmark = pytest.mark.store
 ONE, TWO, THREE = "1" * 32, "2" * 32, "3" * 32
 ALL = Confidence(0.0, 0.0)
 

@@ -22,7 +22,6 @@ from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
 
-pytestmark = pytest.mark.store
 OTHER, SMALL = "b" * 32, "c" * 32
 PATIENCE = 30.0
 

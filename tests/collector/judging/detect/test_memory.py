@@ -180,7 +180,6 @@ class Counting(StoredJudging):
         return super().load_spans(trace_ids)
 
 
-@pytest.mark.store
 @pytest.mark.parametrize("damaged", [False, True])
 def test_judging_reads_files_instead_of_the_store(store: SharedStore, tmp_path: Path, *, damaged: bool) -> None:
     """Findings are the same; where a file cannot be read, the store is."""

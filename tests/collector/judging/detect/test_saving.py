@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-import pytest
 from judging_bench import KEY, TRACE, Bench, span
 
 from tracejury.collector.store.judging import StoredJudging
@@ -15,7 +14,6 @@ from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.verdicts import JudgedTrace
 
-pytestmark = pytest.mark.store
 OTHER = "b" * 32
 PATIENCE = 30.0
 

@@ -19,8 +19,6 @@ from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedTrace, Outcome
 
-pytestmark = pytest.mark.store
-
 IDS = [f"{n:032x}" for n in range(1, 6)]
 LATE = 10 * LOST
 NOW = 20 * LOST
@@ -61,11 +59,7 @@ def test_texts_of_several_judgings_are_stored_together(store: SharedStore, store
 
 @pytest.mark.parametrize(
     "judged",
-    [
-        a_trace(state=TraceState.OPEN),
-        a_trace(outcome=Outcome.FILTERED),
-        a_trace(joined_to=IDS[1]),
-    ],
+    [a_trace(state=TraceState.OPEN), a_trace(outcome=Outcome.FILTERED), a_trace(joined_to=IDS[1])],
     ids=["open", "filtered", "joined"],
 )
 def test_what_has_no_text(store: SharedStore, stored: StoredTexts, judged: JudgedTrace) -> None:

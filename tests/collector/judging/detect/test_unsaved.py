@@ -13,7 +13,6 @@ from tracejury.processors.assemble import SECOND
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.verdicts import JudgedTrace
 
-pytestmark = pytest.mark.store
 OTHER = "b" * 32
 
 

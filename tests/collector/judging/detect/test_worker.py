@@ -22,8 +22,6 @@ from tracejury.schemas.batch import Batch
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.spans import LogRecord
 
-pytestmark = pytest.mark.store
-
 
 def test_a_finding_is_stored_while_the_trace_is_open_and_confirmed_when_it_settles(store: SharedStore) -> None:
     """Provisional first, current after five quiet seconds with an ended root; then nothing is held."""

@@ -18,8 +18,6 @@ from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import KnownRuns, Trace
 from tracejury.schemas.verdicts import JudgedTrace
 
-pytestmark = pytest.mark.store
-
 
 class Stumbling(StoredJudging):
     """A store that cannot save the first time."""

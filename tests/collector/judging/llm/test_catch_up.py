@@ -21,8 +21,6 @@ from tracejury.schemas.llm_rows import Spend
 from tracejury.schemas.spans import STATUS_ERROR
 from tracejury.schemas.verdicts import Outcome
 
-pytestmark = pytest.mark.store
-
 IDS = [f"{number:032x}" for number in range(1, 6)]
 
 

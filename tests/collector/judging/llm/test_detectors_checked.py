@@ -17,8 +17,6 @@ from tracejury.schemas.findings import Finding, FindingState, Verification
 from tracejury.schemas.profiles import threshold
 from tracejury.schemas.verdicts import Outcome
 
-pytestmark = pytest.mark.store
-
 BALANCED = threshold("balanced")
 REPORTED = Reporting({"yard 0": 0.8, "yard 1": 0.7, "yard 2": 0.3})
 SAID = {
@@ -32,9 +30,7 @@ def judged(store: SharedStore, script: object = None, **more: object) -> LlmBenc
     """A run of three calls that detectors report, judged."""
     llm = LlmBench(store, script or answering(SAID), suite=Suite([REPORTED]), **more)  # type: ignore[arg-type]
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(3)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(3)))
     return llm
 
 
@@ -77,16 +73,12 @@ def test_what_was_said_outlives_the_next_pass_of_the_detectors(store: SharedStor
     """In memory, after a late span that changes nothing, and read anew by another process; it is not asked again."""
     llm = LlmBench(store, answering(SAID), suite=Suite([REPORTED]))
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(3)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(3)))
         before = reported(llm)
         llm.detecting.judging.ask([("", TRACE)])
         llm.detecting.wait(6)
         assert reported(llm) == before
-        llm.detecting.commit(*agent(turns=[3], ended=False))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=[3], ended=False))
     after = reported(llm)
     assert {quote: f.verification for quote, f in after.items()} == {q: f.verification for q, f in before.items()}
     assert len(asked(llm)) == 1
@@ -176,9 +168,7 @@ def test_nothing_is_asked_where_nothing_is_reported(store: SharedStore) -> None:
     """The call would cost tokens for nothing."""
     llm = LlmBench(store, suite=Suite([Reporting({"yard 0": 0.1})]))
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(3)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(3)))
     assert asked(llm) == []
     assert llm.watch.reviews == [CandidatesReview()]
 
@@ -187,9 +177,7 @@ def test_runs_that_share_a_call_share_the_question_about_their_errors(store: Sha
     """Each opinion stands at the finding of its own run."""
     llm = LlmBench(store, answering(SAID), suite=Suite([REPORTED]))
     with llm.running():
-        llm.detecting.commit(*(span for number in range(3) for span in agent(number, turns=range(number, number + 1))))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*(span for number in range(3) for span in agent(number, turns=range(number, number + 1))))
     (question,) = asked(llm)
     assert len(items(question)) == 3
     words = {quote: (f.agent_run_id[-2:], f.verification) for quote, f in reported(llm).items()}

@@ -18,16 +18,12 @@ from tracejury.schemas.findings import FindingState
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
-pytestmark = pytest.mark.store
-
 
 def test_a_settled_run_is_judged_and_its_verdicts_and_findings_are_stored(store: SharedStore) -> None:
     """One call for all judges of a finished run; the run has no plan, so that judge has nothing to judge."""
     llm = LlmBench(store, hens)
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(2)))
     assert outcomes(llm) == dict.fromkeys(NAMES, Outcome.DONE) | {"plan-quality": Outcome.NOT_APPLICABLE}
     (found,) = llm.findings()
     assert (found.state, found.evidence, found.judge) == (
@@ -45,16 +41,12 @@ def test_a_live_run_has_provisional_findings_that_its_closing_pass_confirms_or_r
     """Windows say what they see; only the closing pass says what holds."""
     llm = LlmBench(store, hens)
     with llm.running():
-        llm.detecting.commit(*agent(ended=False, turns=range(6)))
-        llm.detecting.wait(0.1)
-        llm.settle()
+        llm.hear(*agent(ended=False, turns=range(6)), seconds=0.1)
         (early,) = llm.findings()
         assert early.state is FindingState.PROVISIONAL
         windows = {row.kind for row in llm.words().values()}
         assert windows == {SubjectKind.TURN_WINDOW}
-        llm.detecting.commit(*agent())
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent())
     (late,) = llm.findings()
     assert (late.id, late.state) == (early.id, FindingState.CURRENT)
     assert late.first_seen == early.first_seen
@@ -66,13 +58,9 @@ def test_a_provisional_finding_that_the_closing_pass_does_not_repeat_is_retracte
     """What a window took for an error may turn out to be none."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if not llm.watch.stages else answer(prompt))
     with llm.running():
-        llm.detecting.commit(*agent(ended=False, turns=range(6)))
-        llm.detecting.wait(0.1)
-        llm.settle()
+        llm.hear(*agent(ended=False, turns=range(6)), seconds=0.1)
         assert [f.state for f in llm.findings()] == [FindingState.PROVISIONAL]
-        llm.detecting.commit(*agent())
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent())
     assert [f.state for f in llm.findings()] == [FindingState.RETRACTED]
 
 
@@ -81,12 +69,8 @@ def test_a_late_span_has_only_what_it_changes_judged_again(store: SharedStore) -
     llm = LlmBench(store)
     other = "b" * 32
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(2)), *agent(trace_id=other, turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
-        llm.detecting.commit(*agent(turns=[2], ended=False))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(2)), *agent(trace_id=other, turns=range(2)))
+        llm.hear(*agent(turns=[2], ended=False))
         llm.detecting.judging.ask([("", TRACE), ("", other)])
         llm.detecting.wait(6)
         llm.settle()
@@ -180,9 +164,7 @@ def test_an_answer_that_is_none_leaves_the_judges_unscored(store: SharedStore) -
     """A judge's failure is not a verdict: the ledger says why, and no score stands."""
     llm = LlmBench(store, lambda _prompt: "I would rather not say.")
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(2)))
     failed = {judge for judge, outcome in outcomes(llm).items() if outcome is Outcome.FAILED}
     assert failed == set(NAMES) - {"plan-quality"}
     assert all(row.reason for row in llm.words().values() if row.judge in failed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hens import Held, hens, outcomes
 from judging_bench import TRACE
 from llm_bench import LlmBench, agent, until
@@ -16,8 +15,6 @@ from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.schemas.errors import LlmError, OverBudgetError, PromptTooLongError, RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.verdicts import Outcome
-
-pytestmark = pytest.mark.store
 
 
 class Failing:
@@ -40,9 +37,7 @@ def test_at_a_cap_judging_stops_cleanly_and_catches_up_when_asked(store: SharedS
     """The ledger says what was skipped and why; detectors have gone on."""
     llm = LlmBench(store, client=Failing(OverBudgetError("the cap of 1 USD a day is reached", until=2**63)))
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(2)))
         assert set(outcomes(llm).values()) == {Outcome.OVER_BUDGET}
         assert {row.reason for row in llm.words().values()} == {"the cap of 1 USD a day is reached"}
         assert llm.worker.health.stopped(llm.clock()) == "the cap of 1 USD a day is reached"
@@ -76,12 +71,8 @@ def test_an_unexpected_error_costs_one_run_only(store: SharedStore) -> None:
     other = "b" * 32
     llm = LlmBench(store, client=Failing(ZeroDivisionError("a fault of ours")), streaming=False)
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
-        llm.detecting.commit(*agent(trace_id=other, turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(2)))
+        llm.hear(*agent(trace_id=other, turns=range(2)))
     assert set(outcomes(llm).values()) == {Outcome.FAILED}
     assert outcomes(llm, other)["tool-calling"] is Outcome.DONE
 
@@ -90,9 +81,7 @@ def test_what_is_sampled_out_is_in_the_ledger_and_no_call_is_made(store: SharedS
     """Every judge says why it has no score of the run."""
     llm = LlmBench(store, policy=Policy((Rule(rate=1e-12),), None, always_on_error=False))
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(7)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(7)))
     assert set(outcomes(llm).values()) == {Outcome.SAMPLED_OUT}
     assert llm.watch.stages == []
 
@@ -133,9 +122,7 @@ def test_a_failed_model_says_why_in_the_ledger(store: SharedStore) -> None:
     """An error of the model that trying again does not mend."""
     llm = LlmBench(store, client=Failing(*(LlmError("the key is refused") for _ in range(9))))
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(2)))
     reasons = {row.reason for row in llm.words().values() if row.outcome is Outcome.FAILED}
     assert reasons == {"the key is refused"}
 
@@ -161,14 +148,12 @@ def test_a_run_that_changes_while_it_is_judged_is_judged_again_and_the_old_answe
 
 
 def test_the_first_finding_of_a_long_run_stands_while_it_goes_on(store: SharedStore) -> None:
-    """A run of forty turns, one after another: an error in the first turn is known before the fifteenth."""
+    """A run of twenty turns, one after another: an error in the first turn is known before the fifteenth."""
     llm = LlmBench(store, hens)
     seen = 0
     with llm.running():
-        for turn in range(40):
-            llm.detecting.commit(*agent(ended=turn == 39, turns=[turn]))
-            llm.detecting.wait(1)
-            llm.settle()
+        for turn in range(20):
+            llm.hear(*agent(ended=turn == 19, turns=[turn]), seconds=1)
             seen = seen or (turn + 1 if llm.findings() else 0)
         llm.detecting.wait(6)
         llm.settle()
@@ -197,9 +182,7 @@ def test_a_run_that_the_model_refuses_as_too_long_is_read_in_chapters(store: Sha
     client = Narrow(26_000)
     llm = LlmBench(store, client=client, streaming=False)
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(30), padding=1500))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(30), padding=1500))
     assert len(client.read) > 1
     assert outcomes(llm)["tool-calling"] is Outcome.DONE
 
@@ -208,9 +191,7 @@ def test_a_model_that_reads_too_little_fails_and_the_ledger_says_so(store: Share
     """Parts have a least size: below it nothing can be judged."""
     llm = LlmBench(store, client=Narrow(100), streaming=False)
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(2)))
     assert outcomes(llm)["tool-calling"] is Outcome.FAILED
     assert {r.reason for r in llm.words().values() if r.outcome is Outcome.FAILED} == {
         "the prompt is too long for scripted"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from judging_bench import TRACE
 from llm_bench import LlmBench, agent
 
@@ -11,8 +10,6 @@ from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import Outcome
-
-pytestmark = pytest.mark.store
 
 RUNS = [f"{number}a".rjust(16, "0") for number in range(3)]
 
@@ -39,9 +36,9 @@ def miscounted(prompt: Prompt) -> str:
 def test_exchanges_of_one_trace_are_judged_by_one_call_each_with_its_own_verdicts(store: SharedStore) -> None:
     """The finding stands at its run; a terminal's run has no entries."""
     llm = LlmBench(store, miscounted)
+    llm.detecting.commit(*conversation(), terminal())
+    llm.detecting.wait(6)
     with llm.running():
-        llm.detecting.commit(*conversation(), terminal())
-        llm.detecting.wait(6)
         llm.settle()
     assert isinstance(llm.client, ScriptedClient)
     assert len(llm.client.prompts) == 1
@@ -55,14 +52,11 @@ def test_exchanges_of_one_trace_are_judged_by_one_call_each_with_its_own_verdict
 def test_a_late_span_has_only_its_run_judged_again_with_the_others_as_context(store: SharedStore) -> None:
     """The finding at another run stays, and that run is not asked about."""
     llm = LlmBench(store, miscounted)
+    llm.detecting.commit(*conversation())
+    llm.detecting.wait(6)
     with llm.running():
-        llm.detecting.commit(*conversation())
-        llm.detecting.wait(6)
         llm.settle()
-        late = agent(2, turns=range(2, 4))
-        llm.detecting.commit(*late)
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(2, turns=range(2, 4)))
     assert isinstance(llm.client, ScriptedClient)
     first, second = llm.client.prompts
     assert "Report findings at steps of all runs" in first.messages[-1].text
@@ -90,7 +84,5 @@ def test_where_no_usable_answer_comes_each_run_is_judged_by_itself(store: Shared
     """A model that cannot answer about several runs at once costs no verdict."""
     llm = LlmBench(store, lambda prompt: "no JSON" if "R1" in prompt.messages[-1].text else answer(prompt))
     with llm.running():
-        llm.detecting.commit(*conversation())
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*conversation())
     assert {row.outcome for row in llm.words().values()} == {Outcome.DONE, Outcome.NOT_APPLICABLE}

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
+from collecting import asking, configured, scripted, send, settled
 from llm_server import LlmServer, llm_server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from panel_requests import request, value
 
 from tracejury.collector.app.service import Collector
-from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.config import CollectorConfig
 from tracejury.collector.judging.llm import judge_worker
 from tracejury.collector.store.client import Store
 
-pytestmark = pytest.mark.store
 MEAN = """
 SELECT Judge, sum(Score / SamplingProbability) / sum(1 / SamplingProbability), count()
 FROM verdicts FINAL JOIN (SELECT tenant, TraceId, ServiceName FROM traces FINAL) AS t USING (tenant, TraceId)
@@ -38,11 +36,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
 
 
 def config(dsn: str, model: LlmServer) -> CollectorConfig:
-    """Free ports, quick to settle, one model."""
-    free = {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")}
-    one = {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY"}
-    llm = {**one, "group": False}  # of runs that share a call, the model names errors at one of them only
-    return load_config(None, {"store": {"dsn": dsn}, "judging": {"quiet_seconds": 0.2}, **free, "judges": llm})
+    """One model; of runs that share a call, it names errors at one of them only."""
+    return configured(dsn, judges=scripted(model, group=False))
 
 
 def traces() -> tuple[ExportTraceServiceRequest, ExportTraceServiceRequest]:
@@ -58,21 +53,9 @@ def traces() -> tuple[ExportTraceServiceRequest, ExportTraceServiceRequest]:
     return first, second
 
 
-async def send(collector: Collector, body: ExportTraceServiceRequest) -> None:
-    """Over OTLP/HTTP; returns once it is judged."""
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.http_port}") as client:
-        headers = {"Content-Type": "application/x-protobuf"}
-        answer = await client.post("/v1/traces", content=body.SerializeToString(), headers=headers)
-        assert answer.status_code == httpx.codes.OK
-    deadline = time.monotonic() + 60
-    while not collector.idle:
-        assert time.monotonic() < deadline, "it takes too long"
-        await asyncio.sleep(0.01)
-
-
 async def shown(collector: Collector) -> dict[str, Any]:
     """What the API shows of the one trace that lists have."""
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=30) as client:
+    async with asking(collector) as client:
 
         async def get(path: str) -> Any:
             answer = await client.get(path)
@@ -120,14 +103,17 @@ async def test_what_was_judged_before_an_earlier_trace_came_counts_once(
     ordered = traces()[::-1] if late else traces()
     async with Collector(config(served_dsn, model)) as collector:
         await send(collector, ordered[0])
+        await settled(collector)
         calls = model.counts.calls
         alone = await shown(collector)
         if not restart:
             await send(collector, ordered[1])
+            await settled(collector)
             whole = await shown(collector)
     if restart:
         async with Collector(config(served_dsn, model)) as collector:
             await send(collector, ordered[1])
+            await settled(collector)
             whole = await shown(collector)
     assert (whole["trace"] != alone["trace"]) is late
     runs = {run for run, _, _ in whole["verdicts"]}

@@ -25,7 +25,6 @@ from tracejury.schemas.queries.ledger import LedgerQuery
 from tracejury.schemas.spans import Span, SpanLink
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
-stored = pytest.mark.store
 A, B = "a" * 32, "b" * 32
 DONE = {Outcome.DONE, Outcome.NOT_APPLICABLE}
 
@@ -39,13 +38,6 @@ def earlier(*, linked: bool = True) -> list[Span]:
 def later(*, ended: bool = True, turns: int = 2) -> list[Span]:
     """A trace that knows nothing of the other."""
     return [replace(s, start=s.start + 2000, end=s.end + 2000) for s in agent(2, B, ended=ended, turns=range(turns))]
-
-
-def hear(llm: LlmBench, *spans: Span, seconds: float = 6) -> None:
-    """Commit, let it settle, have it judged."""
-    llm.detecting.commit(*spans)
-    llm.detecting.wait(seconds)
-    llm.settle()
 
 
 def shown(store: SharedStore) -> dict[str, set[str]]:
@@ -71,35 +63,33 @@ def prompts(llm: LlmBench) -> Sequence[Prompt]:
     return llm.client.prompts
 
 
-@stored
 @pytest.mark.parametrize("again", [False, True])
 def test_a_judged_run_whose_trace_joins_an_earlier_one_counts_there_alone(store: SharedStore, *, again: bool) -> None:
     """Also where another process than the one that judged it sees them join."""
     llm = LlmBench(store, hens)
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
         (run_id,) = shown(store)[B]
         if not again:
-            hear(llm, *earlier())
+            llm.hear(*earlier())
     if again:
         now, llm = llm.detecting.now, LlmBench(store, hens)
         llm.detecting.now = now
         with llm.running():
-            hear(llm, *earlier())
+            llm.hear(*earlier())
     found = shown(store)
     assert set(found) == {A}
     assert len(found[A]) == 2
     assert run_id in found[A]
 
 
-@stored
 def test_what_was_judged_stands_until_the_joined_run_settles(store: SharedStore) -> None:
     """While the whole is open nothing else is said of the run; its findings are compared once it is."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
         before = shown(store)
-        hear(llm, *earlier(), seconds=0.1)
+        llm.hear(*earlier(), seconds=0.1)
         assert shown(store) == before
         llm.detecting.wait(6)
         llm.settle()
@@ -107,22 +97,20 @@ def test_what_was_judged_stands_until_the_joined_run_settles(store: SharedStore)
     assert [f.state for f in llm.findings(B)] == [FindingState.RETRACTED]
 
 
-@stored
 def test_traces_that_come_in_order_are_judged_once(store: SharedStore) -> None:
     """The first trace stays the first: nothing moves."""
     llm = LlmBench(store, hens)
     with llm.running():
-        hear(llm, *earlier())
-        hear(llm, *later())
+        llm.hear(*earlier())
+        llm.hear(*later())
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
 
 
-@stored
 def test_what_was_stored_of_a_join_before_a_crash_is_stored_again(store: SharedStore) -> None:
     """Killed before the judgement of the joined run stood, and then again after it: nothing counts twice."""
     llm = LlmBench(store, hens)
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
     llm.detecting.commit(*earlier(), tell=False)
     for _ in range(2):
         now, llm = llm.detecting.now, LlmBench(store, hens)
@@ -134,64 +122,59 @@ def test_what_was_stored_of_a_join_before_a_crash_is_stored_again(store: SharedS
         assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
 
 
-@stored
 def test_runs_that_part_again_are_judged_at_their_own_traces(store: SharedStore) -> None:
     """A later copy of the span names no other trace any more."""
     llm = LlmBench(store, hens)
     with llm.running():
-        hear(llm, *later())
-        hear(llm, *earlier())
+        llm.hear(*later())
+        llm.hear(*earlier())
         whole = shown(store)[A]
-        hear(llm, *(replace(s, end=s.end + 1) for s in earlier(linked=False)))
+        llm.hear(*(replace(s, end=s.end + 1) for s in earlier(linked=False)))
         found = shown(store)
         assert {t: len(runs) for t, runs in found.items()} == {A: 1, B: 1}
         assert found[A] | found[B] == whole
-        hear(llm, *(replace(s, end=s.end + 2) for s in earlier()))
+        llm.hear(*(replace(s, end=s.end + 2) for s in earlier()))
     assert shown(store) == {A: whole}
 
 
-@stored
 def test_findings_of_the_former_hearing_are_compared_with_those_of_the_next(store: SharedStore) -> None:
     """A second answer that finds nothing takes back what the first found."""
     llm = LlmBench(store, lambda prompt: hens(prompt) if len(prompts(llm)) <= 1 else answer(prompt))
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
         assert [f.state for f in llm.findings(B)] == [FindingState.CURRENT]
-        hear(llm, *earlier())
+        llm.hear(*earlier())
     assert [f.state for f in llm.findings(B)] == [FindingState.RETRACTED]
 
 
-@stored
 def test_windows_of_a_run_that_moves_have_an_answer_there(store: SharedStore) -> None:
     """What was said of it while it ran is closed with it, and only once while both traces are open."""
     llm = LlmBench(store, hens, group=False)
     with llm.running():
-        hear(llm, *later(ended=False, turns=6), seconds=0.1)
+        llm.hear(*later(ended=False, turns=6), seconds=0.1)
         assert [f.state for f in llm.findings(B)] == [FindingState.PROVISIONAL]
-        hear(llm, *earlier(), seconds=0.1)
+        llm.hear(*earlier(), seconds=0.1)
         assert all(stage is Stage.WINDOW for stage in llm.watch.stages)
-        hear(llm, *later(turns=6))
+        llm.hear(*later(turns=6))
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
     assert [f.state for f in llm.findings(B)] == [FindingState.CURRENT]
     closed = {r.outcome for t in (A, B) for r in llm.words(t).values() if r.kind is SubjectKind.TURN_WINDOW}
     assert closed == {Outcome.SUPERSEDED}
 
 
-@stored
 def test_a_run_that_was_asked_for_by_hand_stays_judged_where_it_shows(store: SharedStore) -> None:
     """Whatever chance says of the trace that it is part of now; it still counts in no rate."""
     llm = LlmBench(store, hens, policy=Policy((Rule(rate=1e-12),), always_severity=None, always_on_error=False))
     with llm.running():
         llm.selector.request([("", B)], by_hand=True)
-        hear(llm, *later())
-        hear(llm, *earlier())
+        llm.hear(*later())
+        llm.hear(*earlier())
     words = {(w.trace_id, w.outcome, w.probability) for w in llm.words(A).values() if w.outcome in DONE}
     assert words == {(A, outcome, 0.0) for outcome in DONE}
     assert {w.outcome for w in llm.words(A).values()} == DONE | {Outcome.SAMPLED_OUT}
     assert {w.outcome for w in llm.words(B).values()} == {Outcome.SUPERSEDED}
 
 
-@stored
 def test_what_is_being_heard_when_its_run_moves_is_not_stored_under_the_former_trace(store: SharedStore) -> None:
     """The answer comes after the join was noted."""
 
@@ -203,7 +186,7 @@ def test_what_is_being_heard_when_its_run_moves_is_not_stored_under_the_former_t
 
     llm = LlmBench(store, slow)
     with llm.running():
-        hear(llm, *later())
+        llm.hear(*later())
     assert {t: len(runs) for t, runs in shown(store).items()} == {A: 2}
     assert {w.outcome for w in llm.words(B).values()} == {Outcome.SUPERSEDED}
 

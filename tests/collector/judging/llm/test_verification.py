@@ -66,8 +66,7 @@ def every(*answers: dict[str, str]) -> Callable[[Prompt], str]:
 
 
 @pytest.mark.parametrize(
-    ("verify", "wanted"),
-    [("off", [NONE, NONE]), ("high", [VERIFIED, NONE]), ("all", [VERIFIED, VERIFIED])],
+    ("verify", "wanted"), [("off", [NONE, NONE]), ("high", [VERIFIED, NONE]), ("all", [VERIFIED, VERIFIED])]
 )
 async def test_who_is_asked_about(verify: Verify, wanted: list[Verification]) -> None:
     found, client = await after(every(STANDS), claims(), verify)
@@ -202,13 +201,10 @@ async def test_other_runs_go_on_while_one_waits() -> None:
     assert (await slow)[0].verification is VERIFIED
 
 
-@pytest.mark.store
 def test_a_refuted_finding_is_stored_with_the_reason(store: SharedStore) -> None:
     llm = LlmBench(store, judges_and_verifier(hens, REFUTED), verify="high")
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(2)))
     (found,) = llm.findings()
     assert (found.verification, found.verified_by, found.verification_reason) == (
         REFUTED_,
@@ -218,32 +214,24 @@ def test_a_refuted_finding_is_stored_with_the_reason(store: SharedStore) -> None
     assert (found.confidence, found.state) == (MOST_REFUTED, FindingState.CURRENT)
 
 
-@pytest.mark.store
 def test_a_finding_of_a_window_is_verified_and_asked_about_once(store: SharedStore) -> None:
     llm = LlmBench(store, judges_and_verifier(hens, STANDS), verify="high")
     with llm.running():
-        llm.detecting.commit(*agent(ended=False, turns=range(6)))
-        llm.detecting.wait(0.1)
-        llm.settle()
+        llm.hear(*agent(ended=False, turns=range(6)), seconds=0.1)
         (early,) = llm.findings()
         assert (early.state, early.verification) == (FindingState.PROVISIONAL, VERIFIED)
-        llm.detecting.commit(*agent())
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent())
     (late,) = llm.findings()
     assert (late.state, late.verification, late.confidence) == (FindingState.CURRENT, VERIFIED, early.confidence)
     assert isinstance(llm.client, ScriptedClient)
     assert sum(map(is_verification, llm.client.prompts)) == 1
 
 
-@pytest.mark.store
 def test_another_model_may_verify(store: SharedStore) -> None:
     checker = ScriptedClient(every(STANDS), "checker")
     llm = LlmBench(store, hens, verify="high", verifier=checker)
     with llm.running():
-        llm.detecting.commit(*agent(turns=range(2)))
-        llm.detecting.wait(6)
-        llm.settle()
+        llm.hear(*agent(turns=range(2)))
     (found,) = llm.findings()
     assert (found.verification, found.verified_by) == (VERIFIED, "checker")
     assert isinstance(llm.client, ScriptedClient)

@@ -25,8 +25,6 @@ from tracejury.judges.llm.budget import HOUR
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.schemas.errors import OverBudgetError
 
-pytestmark = pytest.mark.store
-
 FREE = {"endpoint": "127.0.0.1:0"}
 ASKED = Prompt(
     (PromptMessage("user", "S1 tool\n it failed"),),

@@ -207,7 +207,6 @@ async def test_what_can_never_be_kept_is_let_go() -> None:
     assert len(answers.rows) == 1
 
 
-@pytest.mark.store
 async def test_answers_outlive_the_process(store: SharedStore) -> None:
     """Kept in the store, and their spend with them, that of unsound ones too."""
     panel = StoredLlmJudging(store, clock=lambda: 10**18)

@@ -146,9 +146,6 @@ def test_events_and_links_of_a_request_are_bounded_together() -> None:
     """What the first spans have used up the last ones cannot have; all spans are kept."""
     full = span(events=[{"name": "e"}] * 3, links=[{"trace_id": b"\1" * 16, "span_id": b"\1" * 8}] * 2)
     request, limits = traces(full, full), Limits(request_events=4)
-    for encoding, body in (
-        (Encoding.PROTOBUF, request.SerializeToString()),
-        (Encoding.JSON, json_body(request)),
-    ):
+    for encoding, body in ((Encoding.PROTOBUF, request.SerializeToString()), (Encoding.JSON, json_body(request))):
         found = decode(Signal.TRACES, encoding, body, received_at=9, limits=limits)
         assert [(len(kept.events), len(kept.links), kept.cut) for kept in found.batch.spans] == [(3, 1, 1), (0, 0, 5)]

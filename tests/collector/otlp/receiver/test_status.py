@@ -88,11 +88,7 @@ def test_full_success_is_empty(signal: Signal) -> None:
 
 @pytest.mark.parametrize(
     ("signal", "field"),
-    [
-        (Signal.TRACES, "rejectedSpans"),
-        (Signal.LOGS, "rejectedLogRecords"),
-        (Signal.METRICS, "rejectedDataPoints"),
-    ],
+    [(Signal.TRACES, "rejectedSpans"), (Signal.LOGS, "rejectedLogRecords"), (Signal.METRICS, "rejectedDataPoints")],
 )
 def test_partial_success_counts_what_was_rejected(signal: Signal, field: str) -> None:
     """64-bit integers are strings in JSON."""

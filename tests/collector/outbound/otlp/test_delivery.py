@@ -35,13 +35,7 @@ class Desk:
         connection = BackendConnection(backend.url, {"authorization": SECRET}, timeout=patience)
         self.sender = client_of(connection, grpc=protocol == "grpc")
         self.delivery = Delivery(
-            "there",
-            self.sender,
-            self.counts,
-            RETRY,
-            connection.secrets,
-            sleep=self._pause,
-            clock=lambda: self.now,
+            "there", self.sender, self.counts, RETRY, connection.secrets, sleep=self._pause, clock=lambda: self.now
         )
 
     async def _pause(self, seconds: float) -> None:

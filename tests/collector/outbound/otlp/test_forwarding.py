@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from forwarding import agent, configured, counted, figures, send, settled, trace_id
+from collecting import send, settled
+from forwarding import agent, configured, counted, figures, trace_id
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
@@ -24,8 +25,6 @@ from tracejury.collector.outbound.otlp.marks import FORWARDED_BY
 from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.sampling import combined_threshold, randomness, with_threshold
-
-pytestmark = pytest.mark.store
 
 MANY_ROUNDS = 6
 BACKENDS: Mapping[str, Any] = {"http": http_backend, "grpc": grpc_backend}
@@ -58,7 +57,7 @@ async def test_a_failing_trace_arrives_whole_and_annotated(served_dsn: str, prot
     async with BACKENDS[protocol]() as backend:
         config = configured(served_dsn, {"endpoint": backend.url, "protocol": protocol, "headers": {"x-Key": "sesame"}})
         async with Collector(config) as collector:
-            await send(collector, [sent])
+            await send(collector, sent)
             await backend.until(lambda: len(users(backend)) == 3 and bool(backend.records))
     received = {s.span_id: s for s in users(backend)}
     for original in sent.resource_spans[0].scope_spans[0].spans:
@@ -112,7 +111,7 @@ async def test_what_our_receiver_reads_downstream_equals_what_is_stored(served_d
         http_backend() as backend,
         Collector(configured(served_dsn, {"endpoint": backend.url, "annotations": []})) as collector,
     ):
-        await send(collector, [sent])
+        await send(collector, sent)
         await backend.until(lambda: len(backend.spans) == 3)
     (taken,) = backend.taken
 
@@ -128,12 +127,12 @@ async def test_late_spans_go_out_alone(served_dsn: str) -> None:
     """What the backend has is not sent again; a healthy trace carries no annotation at all."""
     async with http_backend() as backend:
         async with Collector(configured(served_dsn, {"endpoint": backend.url})) as collector:
-            await send(collector, [agent(fault=False)])
+            await send(collector, agent(fault=False))
             await backend.until(lambda: len(backend.spans) == 3)
             late = span(
                 trace_id=trace_id(1), span_id=b"late0001", parent_span_id=b"agent001", attributes=[text("a", "b")]
             )
-            await send(collector, [traces(late, service="shop")])
+            await send(collector, traces(late, service="shop"))
             await backend.until(lambda: len(backend.spans) == 4)
             await settled(collector)
             await counted(collector, "sent_traces_total:backend-0", 2)
@@ -150,12 +149,12 @@ async def test_what_is_found_later_and_what_is_taken_back_is_told_once(served_ds
     for later in sound:
         later.end_time_unix_nano += 500_000_000
     async with http_backend() as backend, Collector(configured(served_dsn, {"endpoint": backend.url})) as collector:
-        await send(collector, [traces(faulty[2], service="shop")])
+        await send(collector, traces(faulty[2], service="shop"))
         await backend.until(lambda: len(users(backend)) == 1)
-        await send(collector, [traces(*faulty[:2], service="shop")])
+        await send(collector, traces(*faulty[:2], service="shop"))
         await backend.until(lambda: len(backend.records) == 1)
         assert [s.span_id for s in users(backend)] == [b"agent001", b"llm00001", b"tool0001"]
-        await send(collector, [traces(*sound, service="shop")])
+        await send(collector, traces(*sound, service="shop"))
         await backend.until(lambda: len(backend.records) == 2)
         await settled(collector)
     first, last = (stated(r) for r in backend.records)
@@ -172,7 +171,7 @@ async def test_one_backend_that_is_away_stops_no_other(served_dsn: str) -> None:
         port = gone.url
     async with http_backend() as there:
         async with Collector(configured(served_dsn, {"endpoint": port}, {"endpoint": there.url})) as collector:
-            await send(collector, [agent(n, fault=False) for n in range(1, 6)])
+            await send(collector, *(agent(n, fault=False) for n in range(1, 6)))
             await there.until(lambda: len(there.spans) == 15)
             await counted(collector, "retried_requests_total:backend-0", 3)
             assert figures(collector)["up:backend-0"] == 0
@@ -191,7 +190,7 @@ async def test_a_stop_does_not_wait_for_a_backend_that_is_away(served_dsn: str) 
         backend.always = lambda _signal, _request: Act(status=503)
         config = configured(served_dsn, {"endpoint": backend.url, "timeout_seconds": 600})
         async with Collector(config.model_copy(update={"shutdown_seconds": 600.0})) as collector:
-            await send(collector, [agent(1, fault=False)])
+            await send(collector, agent(1, fault=False))
             await counted(collector, "retried_requests_total:backend-0", 3)
             asked = asyncio.Event()
 
@@ -215,12 +214,12 @@ async def test_what_is_given_up_is_counted_and_not_sent_later(served_dsn: str) -
         backend.always = lambda _signal, _request: Act(status=503)
         config = configured(served_dsn, {"endpoint": backend.url})
         async with Collector(config, clock=lambda: time.time_ns() + passed) as collector:
-            await send(collector, [agent(1, fault=False)])
+            await send(collector, agent(1, fault=False))
             await counted(collector, "retried_requests_total:backend-0", 3)
             passed = 25 * 3600 * 10**9
             await counted(collector, "given_up_traces_total:backend-0", 1)
             backend.always = lambda _signal, _request: Act()
-            await send(collector, [agent(2, fault=False)])
+            await send(collector, agent(2, fault=False))
             await backend.until(lambda: len(backend.spans) >= 3)
     assert {s.trace_id for s in backend.spans} == {trace_id(2)}
 
@@ -237,8 +236,8 @@ async def test_log_records_of_a_trace_go_with_it(served_dsn: str) -> None:
         deaf.always = lambda signal, _request: Act(status=404 if signal == "logs" else 200)
         config = configured(served_dsn, {"endpoint": backend.url}, {"endpoint": deaf.url})
         async with Collector(config) as collector:
-            await send(collector, [logs(record)], "logs")
-            await send(collector, [agent(fault=True)])
+            await send(collector, logs(record), signal="logs")
+            await send(collector, agent(fault=True))
             await backend.until(lambda: len(backend.records) == 2)
             await counted(collector, "sent_traces_total:backend-1", 1)
             assert figures(collector)["failed_log_records_total:backend-1"] == 2
@@ -256,7 +255,7 @@ async def test_spans_of_our_own_judges_are_not_the_users(served_dsn: str) -> Non
             store.close()
             mark = mark_of(trace_id(1).hex(), b"ours0001".hex(), secret)
             ours = span(trace_id=trace_id(1), span_id=b"ours0001", attributes=[text(MARK, mark)])
-            await send(collector, [traces(ours), agent(fault=False)])
+            await send(collector, traces(ours), agent(fault=False))
             await backend.until(lambda: len(backend.spans) == 3)
             await curious.until(lambda: len(curious.spans) == 4)
     assert b"ours0001" not in {s.span_id for s in backend.spans}
@@ -266,12 +265,12 @@ async def test_what_comes_back_goes_round_no_more(served_dsn: str) -> None:
     """A backend that passes on to us what we passed on to it: judged no differently, and not sent again."""
     async with http_backend() as backend:
         async with Collector(configured(served_dsn, {"endpoint": backend.url})) as collector:
-            await send(collector, [agent(fault=True)])
+            await send(collector, agent(fault=True))
             await backend.until(lambda: bool(backend.records))
             await settled(collector)
             first = list(backend.taken)
             for taken in first:
-                await send(collector, [taken.request], taken.signal)
+                await send(collector, taken.request, signal=taken.signal)
             await settled(collector)
             await counted(collector, "sent_traces_total:backend-0", 1)
         store = SharedStore.open(served_dsn)
@@ -294,11 +293,11 @@ async def test_what_comes_back_still_goes_to_a_backend_that_was_away(served_dsn:
         away = gone.url
     async with http_backend() as there:
         async with Collector(configured(served_dsn, {"endpoint": there.url}, {"endpoint": away})) as collector:
-            await send(collector, [agent(fault=True)])
+            await send(collector, agent(fault=True))
             await there.until(lambda: bool(there.records))
             await settled(collector)
             for taken in list(there.taken):
-                await send(collector, [taken.request], taken.signal)
+                await send(collector, taken.request, signal=taken.signal)
             await settled(collector)
         had = len(users(there))
         async with http_backend() as back:
@@ -308,9 +307,9 @@ async def test_what_comes_back_still_goes_to_a_backend_that_was_away(served_dsn:
                 await settled(collector)
                 for _ in range(3):
                     for taken in [*there.taken, *back.taken]:
-                        await send(collector, [taken.request], taken.signal)
+                        await send(collector, taken.request, signal=taken.signal)
                     await settled(collector)
-                await send(collector, [agent(2, fault=False)])
+                await send(collector, agent(2, fault=False))
                 await back.until(lambda: len(back.spans) == 6)
                 await there.until(lambda: len(users(there)) == had + 3)
             first = [s for s in back.spans if s.trace_id == trace_id(1)]
@@ -343,7 +342,7 @@ async def passed_on(config: CollectorConfig, link: Backend, requests: list[Any])
     had = len(link.taken)
     async with Collector(config) as collector:
         for request in requests:
-            await send(collector, [request], "traces" if hasattr(request, "resource_spans") else "logs")
+            await send(collector, request, signal="traces" if hasattr(request, "resource_spans") else "logs")
         await settled(collector)
     return [taken.request for taken in link.taken[had:]]
 
@@ -373,7 +372,7 @@ async def test_traces_that_are_one_run_go_together(served_dsn: str) -> None:
         http_backend() as backend,
         Collector(configured(served_dsn, {"endpoint": backend.url}, sampling={"healthy": 0.4})) as collector,
     ):
-        await send(collector, requests)
+        await send(collector, *requests)
         await settled(collector)
 
         def passed() -> float:

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from forwarding import configured, counted, send, settled
+from collecting import send, settled
+from forwarding import configured, counted
 from llm_scripts import always
 from llm_server import LlmServer, llm_server
 from otlp_backend import Backend, http_backend
 from panel_requests import request
 
 from tracejury.collector.app.service import Collector
-
-pytestmark = pytest.mark.store
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ async def test_verdicts_go_out_with_the_spans(served_dsn: str, model: LlmServer)
         http_backend() as backend,
         Collector(configured(served_dsn, {"endpoint": backend.url}, judges=judges(model))) as collector,
     ):
-        await send(collector, [request(1, 3, 200)])
+        await send(collector, request(1, 3, 200))
         await backend.until(lambda: bool(backend.records))
         (first,) = [t for t in backend.taken if t.signal == "logs"]
         await settled(collector)
@@ -69,7 +68,7 @@ async def test_a_trace_waits_no_longer_than_it_may(served_dsn: str, model: LlmSe
     async with http_backend() as backend:
         config = configured(served_dsn, {"endpoint": backend.url}, judges=judges(model), judges_wait_seconds=0.3)
         async with Collector(config) as collector:
-            await send(collector, [request(1, 3, 200)])
+            await send(collector, request(1, 3, 200))
             await backend.until(lambda: bool(backend.spans))
             sent = len(backend.spans)
             assert not said(backend)

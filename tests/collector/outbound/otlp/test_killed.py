@@ -12,11 +12,12 @@ from forwarding import agent, trace_id
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from otlp_backend import Act, Backend, http_backend
 from processes import Serving, serving
+from sizes import sized
 
 from tracejury.collector.otlp.client import replay
 from tracejury.schemas.errors import TracejuryError
 
-TRACES = 60
+TRACES, KILLS = sized(20, 60), sized(2, 3)
 
 pytest.importorskip("chdb", reason="the embedded engine is not installed")
 
@@ -65,16 +66,16 @@ async def asked_more(backend: Backend, times: int) -> None:
 
 
 async def test_every_trace_arrives_and_no_annotation_under_two_ids(tmp_path: Path) -> None:
-    """Killed three times in the middle, by a backend that breaks off now and then: all is there, nothing is double."""
+    """Killed a few times in the middle, by a backend that breaks off now and then: all is there, nothing is double."""
     async with http_backend() as backend:
         file = configuration(tmp_path, backend.url)
-        for life in range(4):
+        for life in range(KILLS + 1):
             manager = serving(tmp_path, "--config", str(file))
             collector = await asyncio.to_thread(manager.__enter__)
             try:
                 if life == 0:
                     await feed(collector)
-                if life == 3:
+                if life == KILLS:
                     await backend.until(lambda: complete(backend))
                     break
                 backend.script.extend([Act(), Act(), Act(drops=True), Act(status=503)])

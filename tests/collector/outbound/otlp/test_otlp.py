@@ -75,8 +75,7 @@ def spans_with(attributes: st.SearchStrategy[list[KeyValue]]) -> st.SearchStrate
         attributes=attributes,
         events=st.lists(st.builds(ProtoSpan.Event, time_unix_nano=TIMES, name=TEXT, attributes=attributes), max_size=2),
         links=st.lists(
-            st.builds(ProtoSpan.Link, trace_id=TRACES, span_id=IDS, trace_state=TEXT, attributes=attributes),
-            max_size=2,
+            st.builds(ProtoSpan.Link, trace_id=TRACES, span_id=IDS, trace_state=TEXT, attributes=attributes), max_size=2
         ),
         status=st.none() | st.builds(Status, code=st.integers(1, 2), message=TEXT),
         trace_state=TEXT,

@@ -25,7 +25,6 @@ TRACES = ROOT / ".." / "shared" / "data" / "trail" / "gaia-dev" / "traces"
 SOME = 6
 
 pytestmark = [
-    pytest.mark.store,
     pytest.mark.trail,
     pytest.mark.timeout(400),
     pytest.mark.skipif(not PROGRAM.exists(), reason="Phoenix is not installed: make phoenix"),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
-from forwarding import agent, configured, counted, send, settled
+from collecting import ask, send, settled
+from forwarding import agent, configured, counted
 from otlp_backend import http_backend
 
 from tracejury.collector.app.service import Collector
@@ -15,17 +15,9 @@ from tracejury.collector.config import CollectorConfig
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.otlp.files import read
 
-pytestmark = pytest.mark.store
-
 TRACES = Path(__file__).parents[5] / "shared" / "data" / "trail" / "gaia-dev" / "traces"
 SOME = 8
-MANY, FAILING, HEALTHY = 160, 4, 0.03
-
-
-async def ask(collector: Collector, path: str, **params: str) -> Any:
-    """What the API says."""
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{collector.api_port}", timeout=60) as client:
-        return (await client.get(path, params=params)).raise_for_status().json()
+MANY, FAILING, HEALTHY = 80, 2, 0.03
 
 
 async def findings(collector: Collector) -> set[tuple[str, ...]]:
@@ -65,7 +57,7 @@ async def test_of_a_twentieth_the_second_tells_the_rate_of_the_first(served_dsn:
     async with Collector(configured(second_dsn)) as second:
         config = through(served_dsn, second, "http", sampling={"healthy": HEALTHY})
         async with Collector(config) as first:
-            await send(first, requests)
+            await send(first, *requests)
             await settled(first)
             true = (await ask(first, "/api/rates", unit="trace"))["total"]
             await counted(first, "sampled_out_traces_total:backend-0", MANY * 0.9)
@@ -85,14 +77,14 @@ async def test_what_comes_back_changes_no_rate(served_dsn: str) -> None:
     async with http_backend() as backend:
         config = configured(served_dsn, {"endpoint": backend.url}, sampling={"healthy": 0.3})
         async with Collector(config) as collector:
-            await send(collector, [agent(n, fault=n <= failing) for n in range(1, many + 1)])
+            await send(collector, *(agent(n, fault=n <= failing) for n in range(1, many + 1)))
             await settled(collector)
             await counted(collector, "sampled_out_traces_total:backend-0", many * 0.5)
             before = await ask(collector, "/api/rates", unit="trace")
             sent = len(backend.taken)
             assert any(s.trace_state for s in backend.spans)
             for taken in backend.taken[:sent]:
-                await send(collector, [taken.request], taken.signal)
+                await send(collector, taken.request, signal=taken.signal)
             await settled(collector)
             after = await ask(collector, "/api/rates", unit="trace")
     assert before["total"]["share"]["value"] == pytest.approx(failing / many)

@@ -22,8 +22,6 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.schemas.findings import Finding
 
-pytestmark = pytest.mark.store
-
 NOW = 2_000
 
 

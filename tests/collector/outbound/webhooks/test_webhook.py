@@ -17,7 +17,6 @@ from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.webhook_events import SENT, Event
 
-pytestmark = pytest.mark.store
 NOW = 2_000
 OPEN = {"state": FindingState.PROVISIONAL}
 

@@ -16,7 +16,6 @@ from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.queries.webhook_events import GIVEN_UP, SENT
 
-pytestmark = pytest.mark.store
 NOW = 2_000
 HOUR = RetryPolicy(first=7200.0, longest=7200.0)
 

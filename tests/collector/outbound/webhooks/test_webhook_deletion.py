@@ -16,9 +16,6 @@ from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.queries.deletion import DeleteQuery
 
-pytestmark = pytest.mark.store
-
-
 NOW = 2_000
 HOUR = RetryPolicy(first=7200.0, longest=7200.0)
 

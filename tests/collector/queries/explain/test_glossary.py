@@ -10,14 +10,7 @@ from statistics import fmean
 
 import pytest
 
-from tracejury.collector.queries.explain.glossary import (
-    explain,
-    find_term,
-    glossary,
-    near_terms,
-    read_data,
-    rule_texts,
-)
+from tracejury.collector.queries.explain.glossary import explain, find_term, glossary, near_terms, read_data, rule_texts
 from tracejury.collector.queries.explain.slugs import slug
 from tracejury.collector.store.derived.judge_coverage import BY_HAND, NOT_ASKED, OPEN
 from tracejury.judges.checks.check_types import Check

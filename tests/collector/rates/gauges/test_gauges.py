@@ -171,7 +171,6 @@ def made(store: SharedStore, telemetry: Telemetry) -> Made:
     return make
 
 
-@pytest.mark.store
 def test_a_scrape_reads_what_was_last_seen(made: Made, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> None:
     """It asks the store nothing; where the store is away for long, nothing is shown rather than what was."""
     gauges, reader = made()
@@ -190,7 +189,6 @@ def test_a_scrape_reads_what_was_last_seen(made: Made, telemetry: Telemetry, mon
     assert shown(telemetry, "tracejury_error_rate") == {}
 
 
-@pytest.mark.store
 def test_spend_stands_beside_its_cap(made: Made, telemetry: Telemetry) -> None:
     """By the cap's name, so that a ratio needs no table; nothing where there are no LLM judges."""
     gauges, reader = made(JudgesStatus(on=True, caps={"usd_per_day": 10.0, "tokens_per_hour": 500}))
@@ -203,7 +201,6 @@ def test_spend_stands_beside_its_cap(made: Made, telemetry: Telemetry) -> None:
     assert (spent['cap="usd_per_day"'], spent['cap="tokens_per_hour"']) == (3.0, 100.0)
 
 
-@pytest.mark.store
 async def test_the_task_outlives_failures(made: Made, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> None:
     """Once the store answers again, so do the gauges; to end it twice is harmless."""
     monkeypatch.setattr(build, "EVERY", 0.0)

@@ -14,8 +14,6 @@ from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, fa
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.reader import Confidence
 
-pytestmark = pytest.mark.store
-
 
 @pytest.fixture
 def pages(store: SharedStore) -> Iterator[Pages]:

@@ -6,26 +6,12 @@ from collections.abc import Iterator
 from html import unescape
 
 import pytest
-from trace_pages import (
-    ANSWER,
-    CALL,
-    MANAGER,
-    SECOND,
-    TOOL,
-    TRACE_ID,
-    Pages,
-    a_span,
-    failing_run,
-    llm,
-    trace_pages,
-)
+from trace_pages import ANSWER, CALL, MANAGER, SECOND, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.annotations import Annotation
 from tracejury.schemas.queries.labels import Labelled, LabelQuery
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
-
-pytestmark = pytest.mark.store
 
 OTHER = "d" * 32
 PLENTY = 10

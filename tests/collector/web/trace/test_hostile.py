@@ -13,8 +13,6 @@ from trace_pages import CALL, MANAGER, START, TOOL, TRACE_ID, Pages, a_span, fai
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.spans import LogRecord, Span, SpanEvent, SpanLink
 
-pytestmark = pytest.mark.store
-
 ATTACKS = {
     "script": "<script>window.hit = 1</script>",
     "image": "<img src=x onerror='window.hit = 1'><svg onload='window.hit = 1'>",

@@ -21,8 +21,6 @@ from tracejury.schemas.taxonomy import Severity, with_group
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
-pytestmark = pytest.mark.store
-
 
 @pytest.fixture
 def pages(store: SharedStore) -> Iterator[Pages]:

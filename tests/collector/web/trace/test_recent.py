@@ -71,7 +71,6 @@ def test_a_large_trace_that_nobody_asked_for_takes_nobodys_place() -> None:
     assert recent.get(OTHER) is not None
 
 
-@pytest.mark.store
 def test_a_trace_larger_than_the_memory_is_rebuilt_once(store: SharedStore) -> None:
     """The second look has it; while it is open, from the next judging on."""
     with trace_pages(store) as pages:
@@ -137,7 +136,6 @@ class SlowReader(WatchedReader):
         return super().trace(trace_id, confidence)
 
 
-@pytest.mark.store
 @pytest.mark.parametrize("path", ["", "/panel", "/tree", "/branch", "/text", "api", "span"])
 def test_those_who_wait_for_a_large_trace_leave_threads_to_the_other_pages(store: SharedStore, path: str) -> None:
     """More of them than there are threads; a list of traces answers all the same, and then each of them does."""

@@ -137,7 +137,6 @@ def pages(store: SharedStore) -> Iterator[Pages]:
         yield made
 
 
-@pytest.mark.store
 def test_a_page_renders_them_and_loads_nothing(pages: Pages, open_site: Callable[[str], Watched]) -> None:
     """In a browser, light and dark: a table, a list, code, long JSON folded, an image; remote ones stay text."""
     data = json.dumps({str(n): n for n in range(50)})

@@ -14,8 +14,6 @@ from tracejury.schemas.queries.labels import Labelled
 if TYPE_CHECKING:
     from browsing import Watched
 
-pytestmark = pytest.mark.store
-
 MISSED = {"trace": TRACE_ID, "span": TOOL, "category": "Goal Deviation", "severity": "LOW"}
 
 
@@ -46,10 +44,7 @@ def test_the_labels_page_takes_a_name(pages: Pages) -> None:
     """And leads back to the list that was shown."""
     form = {"annotator": "Ada <i>", "range": "7d", "service": "a&b", "purpose": "learning", "other": "x"}
     answer = pages.post("/feedback/name", **form)
-    assert (answer.status_code, answer.headers["location"]) == (
-        303,
-        "/labels?range=7d&service=a%26b&purpose=learning",
-    )
+    assert (answer.status_code, answer.headers["location"]) == (303, "/labels?range=7d&service=a%26b&purpose=learning")
     assert "You label as <strong>Ada &lt;i&gt;</strong>" in pages.get("/labels").text
     assert pages.post("/feedback/name", annotator="Bob").headers["location"] == "/labels"
     assert pages.post("/feedback/name", annotator=" ").status_code == 422
@@ -78,11 +73,7 @@ def test_a_name_that_is_changed_is_changed_in_all_forms(pages: Pages, open_site:
     page.locator(f"#at-{TOOL} .said li", has_text="Bob sees an error").wait_for()
     assert sorted(
         (one.annotator, one.opinion.value) for one in pages.reader.labels.of_traces([TRACE_ID])[TRACE_ID].annotations
-    ) == [
-        ("Ada", "agree"),
-        ("Bob", "disagree"),
-        ("Bob", "missed"),
-    ]
+    ) == [("Ada", "agree"), ("Bob", "disagree"), ("Bob", "missed")]
     page.reload()
     assert page.locator("#panel .who strong").first.inner_text() == "Bob"
     site.open(f"/traces/{TRACE_ID}?span={MANAGER}")

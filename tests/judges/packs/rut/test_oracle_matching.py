@@ -17,11 +17,7 @@ from tracejury.judges.packs.rut.outcome import judge
 from tracejury.judges.packs.rut.rules import broken
 from tracejury.judges.packs.rut.writes import guess
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"id": {}, "limit": {"default": 10}, "tags": {}},
-    "required": ["id"],
-}
+SCHEMA = {"type": "object", "properties": {"id": {}, "limit": {"default": 10}, "tags": {}}, "required": ["id"]}
 
 
 def fits(wanted: dict[str, Any], given_: Any, *, schema: dict[str, Any] | None = None, **more: Any) -> bool:
@@ -238,11 +234,7 @@ def test_any_match_of_a_read_counts_for_an_edge() -> None:
 
 
 @pytest.mark.parametrize(
-    "calls",
-    [
-        [call("get", 1, q=2), call("pay", 2, q=1)],
-        [call("get", 1, q=1), call("pay", 2, q=2)],
-    ],
+    "calls", [[call("get", 1, q=2), call("pay", 2, q=1)], [call("get", 1, q=1), call("pay", 2, q=2)]]
 )
 def test_strict_edges_need_a_match_at_both_ends(calls: list[OracleCall]) -> None:
     oracle = EDGE | {"steps": [EDGE["steps"][0], {"id": "b", "tool": "pay", "arguments": {"q": 1}, "write": True}]}

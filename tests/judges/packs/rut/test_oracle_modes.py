@@ -112,9 +112,7 @@ def test_a_premature_end_names_the_tool() -> None:
     assert "refund" in judge(case(ORACLE, LOOK)).reason
 
 
-TWICE = {
-    "steps": [{"id": n, "tool": "refund", "arguments": {"id": i}, "write": True} for n, i in (("a", 1), ("b", 2))],
-}
+TWICE = {"steps": [{"id": n, "tool": "refund", "arguments": {"id": i}, "write": True} for n, i in (("a", 1), ("b", 2))]}
 
 
 @pytest.mark.parametrize(
@@ -196,8 +194,4 @@ def breaks_of(one: OracleCase) -> list[tuple[Mode, str]]:
 def test_all_that_calls_break_is_told_in_their_order() -> None:
     """Also where another mode comes first."""
     calls = (REFUND, call("exchange_item"), call("delete_account"))
-    assert breaks_of(case(ORACLE, *calls)) == [
-        (Mode.SEQUENCE, "s1"),
-        (Mode.SEQUENCE, "s2"),
-        (Mode.UNAUTHORISED, "s3"),
-    ]
+    assert breaks_of(case(ORACLE, *calls)) == [(Mode.SEQUENCE, "s1"), (Mode.SEQUENCE, "s2"), (Mode.UNAUTHORISED, "s3")]

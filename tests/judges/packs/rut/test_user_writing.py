@@ -20,11 +20,7 @@ from tracejury.judges.packs.rut.users.writing import Writing, WrittenTurns, draf
 from tracejury.schemas.errors import LlmError
 
 DIFFICULT = tuple(one for one in Behaviour if one is not Behaviour.IDEAL)
-INTENT, INFER, LEAK = (
-    Behaviour.GOAL_SWITCHING,
-    Behaviour.CONTRADICTORY_CONSTRAINTS,
-    Behaviour.FABRICATED_PARAMETERS,
-)
+INTENT, INFER, LEAK = (Behaviour.GOAL_SWITCHING, Behaviour.CONTRADICTORY_CONSTRAINTS, Behaviour.FABRICATED_PARAMETERS)
 
 
 def task(**oracle: object) -> UserTask:
@@ -160,8 +156,7 @@ def test_ideal_turns_are_no_words_of_another_user() -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
-    [checks().replace("pass", "sure"), checks(leak="x" * 5000), '{"intent": {"reason": "", "answer": "pass"}}'],
+    "reply", [checks().replace("pass", "sure"), checks(leak="x" * 5000), '{"intent": {"reason": "", "answer": "pass"}}']
 )
 def test_checks_that_cannot_be_read_pass_nothing(reply: str) -> None:
     came, _ = played(draft(task(), 1), scripted(lambda prompt, _: reply if is_check(prompt) else None))

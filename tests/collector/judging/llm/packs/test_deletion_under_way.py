@@ -18,7 +18,6 @@ from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.queries.deletion import DeleteQuery
 
-pytestmark = pytest.mark.store
 SECRET = Called("look_up_order", '{"order": "4711"}', "order 4711: a lamp", thought="I look at order 4711.")
 STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps", thought="I list what there is in Oslo.")
 FIRST = exchange("a", "What did I buy?", [SECRET], "A lamp.")

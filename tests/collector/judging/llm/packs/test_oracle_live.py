@@ -17,8 +17,6 @@ from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import SubjectKind
 
-pytestmark = pytest.mark.store
-
 ORACLE: dict[str, Any] = {
     "steps": [
         {"id": "look", "tool": "get_order", "arguments": {"id": 7}},
@@ -87,9 +85,7 @@ def test_a_session_has_its_success_and_mode_without_a_prompt(
     store: SharedStore, config: dict[str, Any], calls: list[Called], mode: str, found: set[tuple[str, str]]
 ) -> None:
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say(turn("a", *calls))
-        bench.close()
+    bench.hold_session(turn("a", *calls))
     verdict = bench.session()["rut-oracle"]
     assert verdict.value == (0.0 if found else 1.0)
     assert verdict.items[0].answer == mode
@@ -102,9 +98,7 @@ def test_a_session_has_its_success_and_mode_without_a_prompt(
 def test_an_answer_of_many_lines_is_quoted_as_it_stands(store: SharedStore, config: dict[str, Any]) -> None:
     answer = "I cannot  do\n\n\tthat: " + "the order is **not** mine, and so on. " * 20
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say(turn("a", LOOK, answer=answer))
-        bench.close()
+    bench.hold_session(turn("a", LOOK, answer=answer))
     ((category, _, quote),) = told(bench.findings("a"))
     assert category == "premature termination"
     assert quote in answer
@@ -116,17 +110,13 @@ def test_an_agent_that_dies_without_an_answer_stops_where_its_run_ends(
     root, *others = turn("a", LOOK, answer="")
     root = replace(root, status_code=2, status_message="killed", attributes={**root.attributes, "output.value": ""})
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say([root, *others[:2]])
-        bench.close()
+    bench.hold_session([root, *others[:2]])
     assert {(category, span) for category, span, _ in told(bench.findings("a"))} == {("premature termination", "aa")}
 
 
 def test_the_value_that_differs_is_quoted(store: SharedStore, config: dict[str, Any]) -> None:
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say(turn("a", LOOK, replace(REFUND, arguments='{"id": 7, "eur":29}')))
-        bench.close()
+    bench.hold_session(turn("a", LOOK, replace(REFUND, arguments='{"id": 7, "eur":29}')))
     ((_, _, quote),) = told(bench.findings("a"))
     assert quote == '"eur":29'
 
@@ -145,13 +135,9 @@ def test_a_rule_that_a_call_breaks_is_an_error_as_soon_as_its_turn_closes(
     """It is provisional then, and what is missing is no error yet. In the end it is the same as from the store."""
     bench, spans = PackBench(store, config=config), turn("a", *calls)
     with bench.running():
-        bench.detecting.commit(*running(spans, turns - 1))
-        bench.detecting.wait(1)
-        bench.settle()
+        bench.hear(*running(spans, turns - 1), seconds=1)
         assert bench.findings("a") == []
-        bench.detecting.commit(*running(spans, turns)[-2:])
-        bench.detecting.wait(1)
-        bench.settle()
+        bench.hear(*running(spans, turns)[-2:], seconds=1)
         (live,) = bench.findings("a")
         assert ((live.category, live.span_id.lstrip("0")), live.state) == (found, FindingState.PROVISIONAL)
         assert bench.session() == {}
@@ -175,9 +161,7 @@ def test_a_call_of_an_earlier_trace_of_the_session_comes_first(store: SharedStor
     bench, later = PackBench(store, config=config), turn("b", REFUND, at=30)
     with bench.running():
         bench.say(turn("a", LOOK))
-        bench.detecting.commit(*running(later, 1))
-        bench.detecting.wait(1)
-        bench.settle()
+        bench.hear(*running(later, 1), seconds=1)
         assert bench.findings("a", "b") == []
         live = {row.subject_id for row in bench.rows("b") if row.kind is SubjectKind.EXCHANGE}
         assert live
@@ -202,9 +186,7 @@ def test_an_edge_that_a_later_call_mends_is_retracted(store: SharedStore, config
 def test_the_oracle_tells_pipa_whether_the_task_was_completed(store: SharedStore, config: dict[str, Any]) -> None:
     """Before all other sources."""
     bench = PackBench(store, config=config | {"packs": ("pipa", "rut")})
-    with bench.running():
-        bench.say(turn("a", LOOK, REFUND, DELETE))
-        bench.close()
+    bench.hold_session(turn("a", LOOK, REFUND, DELETE))
     session = bench.session()
     assert (session["rut-oracle"].value, session["pipa-completion"].value) == (0, 0)
     (answer,) = session["pipa-completion"].items
@@ -213,16 +195,13 @@ def test_the_oracle_tells_pipa_whether_the_task_was_completed(store: SharedStore
 
 
 @pytest.mark.parametrize(
-    ("extra", "why"),
-    [({}, "the task has no oracle"), ({"task_id": "t2"}, "the task has no oracle")],
+    ("extra", "why"), [({}, "the task has no oracle"), ({"task_id": "t2"}, "the task has no oracle")]
 )
 def test_a_session_without_an_oracle_is_not_applicable(
     store: SharedStore, config: dict[str, Any], extra: dict[str, str], why: str
 ) -> None:
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say(turn("a", DELETE, extra=extra))
-        bench.close()
+    bench.hold_session(turn("a", DELETE, extra=extra))
     verdict = bench.session()["rut-oracle"]
     assert (verdict.not_applicable, verdict.reasons) == (True, why)
     assert bench.findings("a") == []
@@ -233,9 +212,7 @@ def test_without_spans_of_tools_nothing_applies_and_doctors_line_says_why(
 ) -> None:
     spans = [span for span in turn("a", LOOK, REFUND) if span.attributes["openinference.span.kind"] != "TOOL"]
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say(spans)
-        bench.close()
+    bench.hold_session(spans)
     verdict = bench.session()["rut-oracle"]
     assert verdict.not_applicable
     assert verdict.reasons == "MEDIUM no tool spans: results of tools in 2 LLM calls, and no span of a tool"
@@ -250,9 +227,7 @@ def test_where_no_content_was_captured_nobody_stopped_too_early(store: SharedSto
         if span.attributes["openinference.span.kind"] != "TOOL"
     ]
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say(bare)
-        bench.close()
+    bench.hold_session(bare)
     verdict = bench.session()["rut-oracle"]
     assert (verdict.not_applicable, bench.findings("a")) == (True, [])
     assert verdict.reasons == "neither calls of tools nor answers of models were recorded"
@@ -268,9 +243,7 @@ def test_a_sub_agents_call_is_found_at_its_span(store: SharedStore, config: dict
     tool = next(s for s in turn("a", DELETE) if s.name == "delete_account")
     below.append(replace(tool, span_id="d2".rjust(16, "0"), parent_span_id=below[0].span_id))
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say([root, *others, *below])
-        bench.close()
+    bench.hold_session([root, *others, *below])
     ((category, span, _),) = told(bench.findings("a"))
     assert (category, span) == ("unauthorised tool", "d2")
 
@@ -281,8 +254,6 @@ def test_where_earlier_traces_are_left_out_nothing_applies(
     """What the task requires may have been called there."""
     monkeypatch.setattr(session_traces, "MOST_TRACES", 1)
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say(turn("a", LOOK), turn("b", REFUND, at=30))
-        bench.close()
+    bench.hold_session(turn("a", LOOK), turn("b", REFUND, at=30))
     verdict = bench.session()["rut-oracle"]
     assert (verdict.not_applicable, verdict.reasons) == (True, "1 earlier traces left out")

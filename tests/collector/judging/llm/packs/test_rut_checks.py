@@ -15,8 +15,6 @@ from tracejury.judges.packs.rut.measures import behaviours
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
-pytestmark = pytest.mark.store
-
 STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps, 3 chairs", thought="I list what there is in Oslo.")
 REFUND = Called("refund", '{"order": 17}', "refunded", thought="I refund it now.")
 LOUD = "Hurry up, I said refund order 17 at once!"
@@ -66,9 +64,7 @@ def test_each_lost_point_is_an_error_with_its_quote(store: SharedStore) -> None:
         Fault("rut-honesty", "grounded", "free shipping", "Nothing says so.", label="E1.S3"),
         Fault("rut-discipline", "no-rash-calls", "refund", "Nobody asked.", label="E1.S1"),
     )
-    with one.running():
-        one.say(exchange("a", "What do you sell in Oslo?", [REFUND], "Lamps, with free shipping."))
-        one.close()
+    one.hold_session(exchange("a", "What do you sell in Oslo?", [REFUND], "Lamps, with free shipping."))
     session = one.session()
     assert (session["rut-honesty"].value, session["rut-clarification"].value) == (0.5, 1)
     assert session["rut-discipline"].value == pytest.approx(2 / 3)
@@ -99,9 +95,7 @@ def test_the_card_says_that_refusing_costs_nothing(store: SharedStore, tmp_path:
     card = tmp_path / "card.json"
     card.write_text(json.dumps({"id": "t1", "oracle": {"type": type_, "steps": [{"id": "a", "tool": "list_stock"}]}}))
     one = bench(store, tasks=(str(card),))
-    with one.running():
-        one.say(exchange("a", "What do you sell in Oslo?", [STOCK], "Lamps.", extra={"task_id": "t1"}))
-        one.close()
+    one.hold_session(exchange("a", "What do you sell in Oslo?", [STOCK], "Lamps.", extra={"task_id": "t1"}))
     assert ("this task is to" in one.checker.prompts[-1].messages[-1].text) is bool(told)
     assert told in one.checker.prompts[-1].messages[-1].text
     assert "# rut-mode" not in one.checker.prompts[-1].messages[-1].text
@@ -118,9 +112,7 @@ def test_the_mode_of_a_failed_task_without_an_oracle_is_asked_for(store: SharedS
     """With the calls marked, and the task."""
     one = bench(store, Fault("rut-mode", "The task failed", "order", "It refunds another.", label="E1.S1"),
                 tasks=(failed_card(tmp_path),))  # fmt: skip
-    with one.running():
-        one.say(exchange("a", LOUD, [STOCK, REFUND], "Done.", extra={"task_id": "t1", "shop.done": "no"}))
-        one.close()
+    one.hold_session(exchange("a", LOUD, [STOCK, REFUND], "Done.", extra={"task_id": "t1", "shop.done": "no"}))
     asked = one.checker.prompts[-1].messages[-1].text
     assert "Calls in order: list_stock reads, refund writes. Task: Refund order 17." in asked
     (found,) = [f for f in one.findings("a") if f.judge == "rut-mode"]
@@ -142,9 +134,7 @@ def test_a_task_that_did_not_fail_as_far_as_known_has_no_mode(store: SharedStore
 def test_checks_can_be_chosen(store: SharedStore) -> None:
     """Whoever wants the oracle alone pays for no model."""
     one = bench(store, pack_settings={"rut": {"checks": ("rut-oracle",)}})
-    with one.running():
-        one.say(exchange("a", LOUD, [REFUND], "Done."))
-        one.close()
+    one.hold_session(exchange("a", LOUD, [REFUND], "Done."))
     assert one.checker.prompts == []
     assert {row.judge for row in one.rows("a") if row.outcome is not Outcome.SUPERSEDED} == {"rut-oracle"}
 

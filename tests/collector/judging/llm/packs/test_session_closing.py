@@ -23,8 +23,6 @@ JUDGES = {"pipa-policy": "v1"}
 CHAT = SessionKey("", "shop", 'chat "1"/2')
 QUIET = 10
 
-pytestmark = pytest.mark.store
-
 
 class Scene:
     """A store with traces of one session, and what closes it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
 from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey
@@ -16,7 +15,6 @@ from tracejury.schemas.errors import OverBudgetError
 from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
-pytestmark = pytest.mark.store
 STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps, 3 chairs", thought="I list what there is in Oslo.")
 FIRST = exchange("a", "What do you sell?", [STOCK], "7 lamps.")
 SECOND = exchange("b", "And chairs?", [STOCK], "3 chairs.", at=100)
@@ -54,9 +52,7 @@ def test_a_trace_that_comes_late_takes_its_place_and_the_exchange_after_it_is_no
 def test_interleaved_traces_are_exchanges_of_their_own(store: SharedStore) -> None:
     """In order of their begin."""
     bench = PackBench(store)
-    with bench.running():
-        bench.say(FIRST, exchange("b", "And chairs?", [STOCK], "3 chairs.", at=0))
-        bench.close()
+    bench.hold_session(FIRST, exchange("b", "And chairs?", [STOCK], "3 chairs.", at=0))
     assert bench.session()["pipa-tools"].denominator == 2
 
 
@@ -134,9 +130,7 @@ def test_where_no_content_was_captured_nothing_is_asked_and_nothing_applies(stor
         for span in FIRST
     ]
     bench = PackBench(store, config={"pack_settings": {"pipa": {"services": {"*": {"policies": ["Be kind."]}}}}})
-    with bench.running():
-        bench.say(bare)
-        bench.close()
+    bench.hold_session(bare)
     assert bench.checker.prompts == []
     applicable = {name for name, verdict in bench.session().items() if not verdict.not_applicable}
     assert applicable <= {"pipa-tools"}
@@ -146,9 +140,7 @@ def test_what_is_found_in_an_open_trace_is_provisional_until_it_settles(store: S
     """The same answer counts then, without another question."""
     asked = exchange("a", "What do you sell?", [STOCK], "7 lamps.")
     bench = PackBench(store, WRONG)
-    with bench.running():
-        bench.say(asked)
-        bench.close()
+    bench.hold_session(asked)
     (found,) = bench.findings("a")
     assert found.state.value == "current"
     assert {row.kind for row in bench.rows("a")} == {SubjectKind.EXCHANGE, SubjectKind.SESSION}

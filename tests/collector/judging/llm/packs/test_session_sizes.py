@@ -23,7 +23,6 @@ from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import SessionRecord
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind, Verdict, session_subject_id
 
-pytestmark = pytest.mark.store
 STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps, 3 chairs", thought="I list what there is in Oslo.")
 HOSTILE = [
     'it\'s "a" `chat`',
@@ -140,9 +139,7 @@ def test_two_hundred_policies_take_several_calls_and_all_are_answered(store: Sha
     policies = [f"Never sell part {number} unseen." for number in range(200)]
     config = {"pack_settings": {"pipa": {"services": {"*": {"policies": policies}}}}}
     bench = PackBench(store, config=config)
-    with bench.running():
-        bench.say(run(0, "a" * 32))
-        bench.close()
+    bench.hold_session(run(0, "a" * 32))
     assert len(bench.checker.prompts) == 1 + 4
     assert bench.session()["pipa-policy"].reasons == "kept for 200 of 200 policies"
 
