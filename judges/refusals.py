@@ -28,8 +28,10 @@ _UNKNOWN: Final = re.compile(
     r"\b(?:found|exist|available|registered|recogni[sz]ed|defined|known|valid|part of)"
     r"|^(?:error:? )?['\"`]?\x00['\"`]? is not (?:a )?(?:valid|known|available)"
     r"|\b(?:tool|function|action) (?:was )?not found\b[^\n\x00]{0,40}\x00|\b(?:nosuchtool|toolnotfound)"
+    r"|\b(?:requested|called|chosen|selected|given|specified|such a) (?:tool|function|action)s? "
+    r"(?:does not exist|doesn't exist|is not available|was not found|could not be found|is unknown)\b"
 )
-_UNKNOWN_HELD: Final = (_NAME, "nosuchtool", "toolnotfound")
+_UNKNOWN_HELD: Final = (_NAME, "nosuchtool", "toolnotfound", "exist", "available", "not found", "be found", "unknown")
 """Of these `_UNKNOWN` needs one."""
 _MALFORMED: Final = re.compile(
     r"\binvalid json\b|\bnot (?:a )?valid json\b|\bjson(?:decodeerror| ?pars\w{1,5}| decod\w{1,5})\b|\bmalformed\b"

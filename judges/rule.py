@@ -20,7 +20,7 @@ class Hit(OtherSpans):
     """One place where a rule fires; fields as in `Draft`.
 
     Without evidence, or with the span's name for it, the span's content is quoted; the name only if none was captured.
-    `severity`, `confidence`: where they are not the rule's. `turn`: of a span that belongs to the run as a whole.
+    `severity`, `confidence`, `title`: where they are not the rule's. `turn`: of a span that belongs to the whole run.
     """
 
     span_id: str
@@ -29,6 +29,7 @@ class Hit(OtherSpans):
     severity: Severity | None = None
     confidence: float | None = None
     turn: int | None = None
+    title: str = ""
 
 
 _OTHER_SPANS: Final = tuple(field.name for field in fields(OtherSpans))
@@ -90,7 +91,7 @@ class RunRule:
             explanation=hit.explanation,
             agent_run_id=facts.run.id,
             turn=turn,
-            title=self.title,
+            title=hit.title or self.title,
             **{name: getattr(hit, name) for name in _OTHER_SPANS},
         )
 

@@ -101,8 +101,9 @@ def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> It
             continue
         if turn.failed_call is not None and _ended(turn.failed_call, ctx):
             continue
-        theirs = turn.failed_call or turn.turn.llm.is_error  # a model that failed wrote no code
-        if (name in _OF_STEPS and theirs) or (name in _OF_CALLS and not turn.failed_call):
+        if turn.failed_call is None and turn.turn.llm.is_error:  # the model failed (models.py), and wrote nothing
+            continue
+        if (name in _OF_STEPS and turn.failed_call) or (name in _OF_CALLS and not turn.failed_call):
             continue
         yield turn
 

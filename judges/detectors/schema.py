@@ -21,6 +21,7 @@ from tracejury.judges.names import Role
 from tracejury.judges.quoting import quote_call, quote_executed
 from tracejury.judges.rule import Hit, rule
 from tracejury.judges.tool_schema import mistyped, parameters_of, reason_of_refusal
+from tracejury.judges.wording import WORDINGS, holds_any
 from tracejury.schemas.normalized import Message
 
 from .failures import read_hit, severity_of
@@ -46,9 +47,30 @@ def _why(call: CallFacts, kind: FailureKind) -> str:
         return f"The arguments for {name} are no valid JSON, so they could not be read."
     if kind is FailureKind.POLICY:
         return f"This call of {name} was refused: a rule or a person did not allow it."
-    found = reason_of_refusal(call.call.arguments, parameters_of(call.call, call.tools))
-    why = found or "was given arguments that it does not take"
+    why = _reason(call) or "was given arguments that it does not take"
     return f"{name} {why}, so this call {'did not run' if call.ran is False else 'failed'}."
+
+
+def _reason(call: CallFacts) -> str:
+    """How the arguments of a call break the schema of its tool, "" where that is not known."""
+    return reason_of_refusal(call.call.arguments, parameters_of(call.call, call.tools))
+
+
+def _title(call: CallFacts, kind: FailureKind) -> str:
+    """What is wrong with arguments, by the schema, else by what the error says; "" for the title of the rule."""
+    if kind is not FailureKind.SCHEMA:
+        return ""
+    found, told = _reason(call), call.failure.text[:_READ].lower() if call.failure is not None else ""
+    if found.startswith("needs") or (not found and holds_any(told, _MISSING)):
+        return "Argument missing"
+    if found.startswith("takes another type") or (not found and holds_any(told, _MISTYPED)):
+        return "Argument of the wrong type"
+    return ""
+
+
+_READ: Final = 2000
+_MISSING: Final = WORDINGS["arguments"]["missing"]
+_MISTYPED: Final = WORDINGS["arguments"]["mistyped"]
 
 
 def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
@@ -73,6 +95,7 @@ def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
                 also_at=also,
                 linked=linked,
                 severity=severity,
+                title=_title(call, kind),
             )
 
 
@@ -81,7 +104,8 @@ def _read(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
         if turn.span_id:
             text = f"This turn is the first to read a failure: {_why(call, FailureKind.SCHEMA)}"
             severity = severity_of(ctx, facts, turn, call)
-            yield from (replace(hit, severity=severity) for hit in read_hit(facts, turn, text))
+            title = _title(call, FailureKind.SCHEMA)
+            yield from (replace(hit, severity=severity, title=title) for hit in read_hit(facts, turn, text))
 
 
 def _mistyped(facts: RunFacts, _: Context) -> Iterator[Hit]:

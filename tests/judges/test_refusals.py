@@ -49,6 +49,7 @@ UNKNOWN = [
     "The tool call with name 'sing' is not part of the provided tools",
     "No such tool available: sing",
     "Tool not found: {'tool_name': 'sing'}",
+    "The requested tool does not exist or is not available.",
 ]
 MALFORMED = [
     'Invalid JSON input for tool search: {"query": "ri',
@@ -123,6 +124,37 @@ def test_arguments_that_the_tool_does_not_take_break_its_schema(error: str) -> N
     """At the call; the failing result is the same error, not one of a service."""
     judges = [f.judge for f in found(one_call(Did("search", {"q": "ri"}, None, error, "t1", executed=False)))]
     assert judges == ["schema-violation"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "title"),
+    [
+        ({}, "ToolError: not like that", "Argument missing"),
+        ({}, "1 validation error for search\nquery\n  Field required [type=missing]", "Argument missing"),
+        ({"query": 7}, "1 validation error: Input should be a valid string", "Argument of the wrong type"),
+        (
+            {"query": "a", "q": "b"},
+            "search() got an unexpected keyword argument 'q'",
+            "Argument the tool does not take",
+        ),
+    ],
+)
+@pytest.mark.parametrize("given", [(SEARCH, CANCEL), ()])
+def test_the_title_says_what_is_wrong_with_the_arguments(
+    arguments: dict[str, object], error: str, title: str, given: tuple[ToolDefinition, ...]
+) -> None:
+    """By the schema of the tool, else by the error."""
+    if not given and "not like that" in error:
+        pytest.skip("nothing tells")
+    made = found(one_call(Did("search", arguments, None, error, "t1", executed=False), given=given))
+    assert [(f.judge, f.title) for f in made] == [("schema-violation", title)]
+
+
+def test_a_provider_that_fails_is_no_output_that_cannot_be_parsed() -> None:
+    """The step around the model's call tells of the same failure."""
+    error = "InternalServerError: Error code: 500 - could not parse the body"
+    whole = trace(run("r1", Said("a1", "", llm_error=error, step_error=error), Said("z1", "Sorry."), tools=[SEARCH]))
+    assert {f.judge for f in found(whole)} == {"model-service"}
 
 
 @pytest.mark.parametrize("error", POLICY)

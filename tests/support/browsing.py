@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import shutil
+import signal
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Timer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -77,9 +81,25 @@ class Chromium:
 
     def close(self) -> None:
         """End browser and driver."""
+        # The driver has been seen not to end when it was told to, which the whole session would wait for.
+        last = Timer(PATIENCE, _kill_drivers)
+        last.start()
         with self.in_use():
             self.browser.close()
             self._manager.__exit__()
+        last.cancel()
+
+
+PATIENCE = 20.0
+"""Seconds for which the driver may take to end."""
+
+
+def _kill_drivers() -> None:
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = int((process / "stat").read_text("utf-8").rpartition(")")[2].split()[1])
+            if parent == os.getpid() and b"/playwright/driver/" in (process / "cmdline").read_bytes():
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def start_chromium() -> Chromium:
