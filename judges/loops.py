@@ -14,9 +14,10 @@ where the agent waits before it asks.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -25,7 +26,6 @@ from tracejury.schemas.trajectory import TurnKind
 from .facts import CallFacts, RunFacts, TurnFacts
 from .names import Role, words_of
 from .quoting import json_text
-from .text import bounded
 from .wording import WORDINGS, holds_any
 
 LONGEST_CYCLE: Final = 5
@@ -42,19 +42,69 @@ PAUSE: Final = 5_000_000_000
 """Nanoseconds between an answer and the next call of the model that are a wait."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LoopCall:
-    """An answered call; `outcome`: its result, or the text of its failure."""
+    """An answered call; `outcome`: its result, or the text of its failure; `given`: ids that its run was given."""
 
     turn: TurnFacts
     call: CallFacts
     outcome: str
+    given: _GivenIds
 
     @property
     def start(self) -> int:
         """When it was asked for, or made (unix nanos); 0 where no span tells."""
         span = self.turn.turn.llm or self.call.call.span
         return span.raw.start if span is not None else 0
+
+    @cached_property
+    def told_arguments(self) -> str:
+        """Its arguments without what only tells when and by whom it was made."""
+        return self._told(
+            json_text(self.call.call.arguments), lambda found: self.given.until(found, self.turn.position)
+        )
+
+    @cached_property
+    def told_outcome(self) -> str:
+        """Its outcome likewise, without any ids."""
+        return self._told(self.outcome, lambda _: False)
+
+    def _told(self, text: str, stays: Callable[[str], bool]) -> str:
+        """A short text without the call's own id, times around that of the call, and ids but those that stay."""
+        if len(text) > _SEARCHED:
+            return text
+        if len(own := self.call.call.call_id) >= _TELLING_ID:
+            text = text.replace(own, "")
+        text = _ID.sub(lambda found: found[0] if stays(found[0]) else "", text)
+        return _TIME.sub(lambda found: "" if _is_now(found[0], self.start) else found[0], text)
+
+
+@dataclass(frozen=True)
+class _GivenIds:
+    """The ids that a run was given: in its goal, in what it was sent, and in results of its calls."""
+
+    facts: RunFacts
+
+    def until(self, own: str, position: int) -> bool:
+        """Whether it may have been given this one when the turn at that position began; without a record it may."""
+        return not self._recorded or self._first.get(own, position + 1) <= position
+
+    @cached_property
+    def _recorded(self) -> bool:
+        return any(turn.turn.new_messages for turn in self.facts.turns)
+
+    @cached_property
+    def _first(self) -> Mapping[str, int]:
+        """By id, the position of the turn that knew it first; read once, since hostile runs hold many."""
+        first: dict[str, int] = {}
+        told = [(0, self.facts.run.goal)]
+        for turn in self.facts.turns:
+            told += [(turn.position, m.text) for m in turn.turn.new_messages if m.role != "assistant"]
+            told += [(turn.position + 1, call.result) for call in turn.turn.tool_calls if call.result]
+        for position, text in told:
+            for found in _ID.finditer(text):
+                first[found[0]] = min(first.get(found[0], position), position)
+        return first
 
 
 @dataclass(slots=True)
@@ -83,6 +133,7 @@ class Loop:
 
 def loops(facts: RunFacts) -> Iterator[Loop]:
     """The loops of a run, in order of the calls that made them one (for `RunFacts.once`)."""
+    given = _GivenIds(facts)
     carried_out, turned_down = list[LoopCall](), list[list[LoopCall]]([[]])
     for turn in facts.turns:  # also those where the model's call has no span
         for call in turn.calls if turn.turn.kind is TurnKind.ACT else ():
@@ -91,61 +142,48 @@ def loops(facts: RunFacts) -> Iterator[Loop]:
             placed = turn.span_id or call.call.span is not None
             if not placed or call.role is not Role.ACCESS or outcome is None or call.call.arguments in (None, ""):
                 continue
+            one = LoopCall(turn, call, outcome, given)
             if call.refusal is not None:
-                turned_down[-1].append(LoopCall(turn, call, outcome))
+                turned_down[-1].append(one)
             else:
-                carried_out.append(LoopCall(turn, call, outcome))
+                carried_out.append(one)
                 turned_down.append([])
-    sent = _Sent(facts)
     for row in (carried_out, *turned_down):
-        yield from _loops(row, sent)
+        yield from _loops(row)
 
 
-def _loops(calls: Sequence[LoopCall], sent: _Sent) -> Iterator[Loop]:
+def _loops(calls: Sequence[LoopCall]) -> Iterator[Loop]:
     found: list[Loop] = []
     equal = dict.fromkeys(range(1, LONGEST_CYCLE + 1), 0)  # calls in a row that equal the one so many before
     for at, one in enumerate(calls):
         for period in equal:
-            equal[period] = equal[period] + 1 if at >= period and _same(calls[at - period], one, sent) else 0
+            equal[period] = equal[period] + 1 if at >= period and _same(calls[at - period], one) else 0
         period = next((p for p, in_row in equal.items() if in_row >= (ROUNDS - 1) * p), 0)
         if not period:
             continue
-        row = calls[at + 1 - period - equal[period] : at + 1]
-        known = next((loop for loop in found if any(_same(own, one, sent) for own in loop.cycle)), None)
+        known = next((loop for loop in found if any(_same(own, one) for own in loop.cycle)), None)
         if known is not None:
             known.again.append(one)
-        elif not _waits(row, period):
+        elif not _waits(row := calls[at + 1 - period - equal[period] : at + 1], period):
             found.append(Loop(period, tuple(row)))
     yield from found
 
 
-def _same(one: LoopCall, other: LoopCall, sent: _Sent) -> bool:
+def _same(one: LoopCall, other: LoopCall) -> bool:
     a, b = one.call.call, other.call.call
     if a.name != b.name or (one.call.failure is None) != (other.call.failure is None):
         return False
-    if a.arguments != b.arguments and not _tell_same(json_text(a.arguments), one, json_text(b.arguments), other, sent):
+    if one.outcome != other.outcome and (
+        abs(len(one.outcome) - len(other.outcome)) > _STAMPS or one.told_outcome != other.told_outcome
+    ):
         return False
-    return one.outcome == other.outcome or _tell_same(one.outcome, one, other.outcome, other, None)
-
-
-def _tell_same(text: str, one: LoopCall, other_text: str, other: LoopCall, sent: _Sent | None) -> bool:
-    alike = abs(len(text) - len(other_text)) <= _STAMPS
-    return alike and _told(text, one, sent) == _told(other_text, other, sent)
+    return a.arguments == b.arguments or one.told_arguments == other.told_arguments
 
 
 _STAMPS: Final = 64
-"""Characters by which texts may differ in length through ids and times."""
-
-
-def _told(text: str, one: LoopCall, sent: _Sent | None) -> str:
-    """A text without the call's own id, times around that of the call, and ids; of arguments those not given before."""
-    text = bounded(text)
-    if len(own := one.call.call.call_id) >= _TELLING_ID:
-        text = text.replace(own, "")
-    text = _ID.sub(lambda found: found[0] if sent is not None and sent.holds(found[0], one) else "", text)
-    return _TIME.sub(lambda found: "" if _is_now(found[0], one.start) else found[0], text)
-
-
+"""Characters by which outcomes may differ in length through ids and times."""
+_SEARCHED: Final = 4000
+"""Characters of a text in which ids and times are looked for; longer ones are the same only as they stand."""
 _TELLING_ID: Final = 8
 _ID: Final = re.compile(
     r"\b(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{16,64})\b",
@@ -178,21 +216,6 @@ def _is_now(text: str, at: int) -> bool:
 
 
 _ZONELESS: Final = 120
-
-
-@dataclass(slots=True)
-class _Sent:
-    """What the run was sent before a turn: its goal, and results of its calls."""
-
-    facts: RunFacts
-
-    def holds(self, text: str, one: LoopCall) -> bool:
-        """Whether the text stands in it."""
-        return any(text in said for said in self.facts.texts_until(one.turn.position)) or any(
-            text in (call.result or "")
-            for turn in self.facts.turns[: one.turn.position]
-            for call in turn.turn.tool_calls
-        )
 
 
 def _waits(row: Sequence[LoopCall], period: int) -> bool:

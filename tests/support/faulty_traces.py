@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import chain
 from typing import Final
 
 from coding_traces import GREP, coding
@@ -15,6 +14,7 @@ from tracejury.schemas.trajectory import Trace, TurnKind
 
 SEARCH = tool("web_search", ("query",), query="string")
 OPEN = tool("open_file", ("path",), path="string")
+LIMITED = Did("search", {"q": "flavours"}, "Tool call limit reached. Do not call it again.", executed=None)
 PLAN, FACTS, ANSWER = TurnKind.PLAN, TurnKind.FACTS, TurnKind.ANSWER
 LOOK_UP_PLAN = "1. Use web_search to find the year.\n2. Answer."
 LONG_PLAN = "\n".join(f"{i}. Use web_search for part {i}." for i in range(1, 7))
@@ -108,19 +108,9 @@ def churning(*queries: str) -> Trace:
 
 def in_turn(times: int) -> Trace:
     """Two calls in turn, each round with the same arguments and results."""
-    rounds = (
-        [
-            Said(f"a{n}", "Looking.", [Did("search", {"q": "flavours"}, "three pages", None, f"t{n}")]),
-            Said(f"b{n}", "Opening.", [Did("open_page", {"page": 1}, "the first page", None, f"u{n}")]),
-        ]
-        for n in range(times)
-    )
-    return trace(run("r1", *chain.from_iterable(rounds), Said("z", "There are three.")))
-
-
-def turned_down() -> Did:
-    """A call that a harness does not carry out, since a limit is reached."""
-    return Did("search", {"q": "flavours"}, "Tool call limit reached. Do not call it again.", executed=None)
+    tools = (("search", "three pages"), ("open_page", "the first page"))
+    turns = (Said(f"{t}{n}", "", [Did(t, {"q": 1}, r, None, f"tool-{t}{n}")]) for n in range(times) for t, r in tools)
+    return trace(run("r1", *turns, Said("z", "There are three.")))
 
 
 def same_calls(times: int) -> Trace:
@@ -253,7 +243,7 @@ FAULTY: Final[Mapping[str, Trace]] = {
     "query-churn-at-tool": churning("oldest flavour in the graveyard", "oldest flavour graveyard list"),
     "identical-call": same_calls(3),
     "identical-cycle": in_turn(3),
-    "call-limit": trace(run("r1", *(Said(f"a{n}", "", [turned_down()]) for n in range(3)), Said("z", "Sorry."))),
+    "call-limit": trace(run("r1", *(Said(f"a{n}", "", [LIMITED]) for n in range(3)), Said("z", "Sorry."))),
     "same-plan-again": replanned(LONG_PLAN, LONG_PLAN),
     "plan-relies-on-failed-tool": replanned(LOOK_UP_PLAN, "1. Try web_search once more.\n2. Answer."),
     "approach-switch": planned(

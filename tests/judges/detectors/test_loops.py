@@ -92,7 +92,9 @@ def _fresh(number: int) -> dict[str, str]:
 
 @every_convention
 def test_ids_and_times_of_the_call_make_no_other_call(convention: Convention) -> None:
-    assert first_seen([Made(arguments=_fresh(n)) for n in range(4)], convention) == 4
+    found = first_seen([Made(arguments=_fresh(n)) for n in range(4)], convention)
+    # Where nothing that the agent was sent is recorded, it may have been given the ids.
+    assert found == (None if convention is CONVENTIONS["tools alone"] else 4)
 
 
 @every_convention
@@ -102,13 +104,14 @@ def test_ids_and_times_of_the_call_make_no_other_call(convention: Convention) ->
         lambda n: Made(arguments={"order": str(uuid.UUID(int=n + 1))}, result="[]"),
         lambda n: Made(arguments={"from": f"2027-03-0{n + 1}T10:00:00"}, result="no room"),
         lambda n: Made(arguments={"page": n}, result="[]"),
+        lambda n: Made("write", {"text": f"{3000 * 'a'}{n}{3000 * 'b'}"}, "written"),
         lambda n: Made(arguments={"job": 1}, result=f'{{"progress": {n}0}}'),
         lambda n: Made(arguments={"job": 1}, result='{"state": "running"}') if n < 8 else Made(result="done"),
         lambda n: Made(name="get_status", arguments={"job": 1}, result="none") if n < 4 else Made(arguments={"n": n}),
         lambda _: Made(arguments={"job": 1}, result="no mail", pause=10),
         lambda n: Made(arguments={"job": 1}) if n % 3 else Made(name="edit", arguments={"line": n}),
     ],
-    ids=["objects", "slots", "pages", "progress", "pending", "status", "patience", "edits between"],
+    ids=["objects", "slots", "pages", "long texts", "progress", "pending", "status", "patience", "edits between"],
 )
 def test_work_is_no_loop(convention: Convention, made: Callable[[int], Made]) -> None:
     """Other things are asked for, or something is waited for."""
