@@ -99,6 +99,8 @@ def _failed_span(run: AgentRun, trace: Trace) -> NormalizedSpan | None:
     own = run.span or trace.spans.get(run.id)
     if own is None or own.raw.pending:
         return None
+    if not run.turns and trace.state is TraceState.OPEN:
+        return None  # what it did, or the span that says that it is no run of its own, may still come
     if run.span is None and own.kind is Kind.LLM:
         # Of a bare client's calls, only the last one's outcome is the run's.
         last = _last(run)

@@ -217,7 +217,9 @@ def read_turn(
         failure = replace(failure, kind=FailureKind.PARSE)
     ids = started_ids(turn)
     subs = [surroundings.started[i] for i in ids if i in surroundings.started] if ids else []
-    refusals = [line for sub in subs if (line := gives_up(sub.answer))]
+    # A hand-over back to the agent above looks up nothing, whether or not that agent's next step is known yet.
+    helpers = [sub for sub in subs if not surroundings.above or sub.name != surroundings.above]
+    refusals = [line for sub in helpers if (line := gives_up(sub.answer))]
     # A delegation is judged by what the agent answered, below.
     tried = [c for c in calls if c.role is Role.ACCESS and c.ran is not False and not c.call.sub_run_id]
     accesses = [c for c in tried if not hands_back(c.call.name, c.call.arguments, surroundings.above)]
@@ -237,9 +239,9 @@ def read_turn(
         failure=failure,
         failed_call=worst.call if worst else None,
         gave_up=refusals[0] if refusals else "",
-        attempted=bool(accesses or subs) or ran or stopped,
-        looked_up=bool(subs) or ran or (stopped and not worst) or any(reads(c.call.name) for c in accesses),
-        succeeded=worked or len(subs) > len(refusals) or (ran and failure is None),
+        attempted=bool(accesses or helpers) or ran or stopped,
+        looked_up=bool(helpers) or ran or (stopped and not worst) or any(reads(c.call.name) for c in accesses),
+        succeeded=worked or len(helpers) > len(refusals) or (ran and failure is None),
         answers=answers,
         acting=turn.kind is TurnKind.ACT and turn.llm is not None,
         started=tuple(sorted(subs)),

@@ -61,3 +61,11 @@ class RunSpans:
     last_span: NormalizedSpan | None
     goal: str
     turns: list[TurnSpans]
+
+    @property
+    def awaits(self) -> bool:
+        """Whether no span of its own tells that it ended, and its last turn asked for calls that nothing shows yet."""
+        last = next((turn for turn in reversed(self.turns) if not turn.inner), None)
+        if self.span is not None or last is None or last.llm is None:
+            return False
+        return len(last.llm.tool_requests) > len(last.calls) + len(last.agents)

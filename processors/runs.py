@@ -30,7 +30,7 @@ def build_runs(
     changed: set[str] = set()
     # Sub-agents first: a manager's calls hold what its sub-agents answered.
     for spans in reversed(grouped):
-        before, goes_on = known.get(spans.id), is_open and spans.status == "unfinished"
+        before, goes_on = known.get(spans.id), is_open and (spans.status == "unfinished" or spans.awaits)
         made_of = (spans, goes_on, shows_tools)
         below = {run: known[run].run for turn in spans.turns for run in turn.agents}
         if before is None or before.made_of != made_of or not changed.isdisjoint(below):
@@ -72,7 +72,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
 def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows_tools: bool) -> tuple[Turn, ...]:
     new = new_messages(run.turns)
     results = {m.tool_call_id: m.text for messages in new for m in messages if m.tool_call_id}
-    finished = run.status != "unfinished"
+    finished = run.status != "unfinished" and not goes_on
     # A turn is over once the model is called again; where its calls are not recorded, once something else is done.
     last_call = max((i for i, t in enumerate(run.turns) if t.llm and not t.inner), default=len(run.turns) - 1)
     turns: list[Turn] = []

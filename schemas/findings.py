@@ -82,7 +82,7 @@ class Finding(Draft):
     """A draft that passed the gate, with its identity. `first_seen`: unix nanos, the fingerprint's.
 
     `verification`: what a judge that did not make it says of it, by `verified_by` for `verification_reason`;
-    `confidence` follows from it (`judges/verification.py`).
+    `confidence` follows from it (`judges/verification.py`). `withdrawn`: why it holds no more, "" while it does.
     """
 
     id: str
@@ -94,6 +94,7 @@ class Finding(Draft):
     verification: Verification = Verification.NONE
     verified_by: str = ""
     verification_reason: str = ""
+    withdrawn: str = ""
 
     @property
     def dimension(self) -> Dimension | None:

@@ -60,7 +60,7 @@ _FINDINGS: Final = ColumnTable(
     array_column("Linked", "linked"),
     *plain_columns("first_seen", "title"),
     enum_column("Verification", "verification", Verification),
-    *plain_columns("verified_by", "verification_reason"),
+    *plain_columns("verified_by", "verification_reason", "withdrawn"),
 )
 FINDING_COLUMNS: Final = (*_FINDINGS.names, "JudgedBy", "JudgeVersion", *_STAMPS, "ErrorId")
 FINDING_SELECT: Final = _FINDINGS.select

@@ -73,6 +73,9 @@ class Selector(Protocol):
         """Queue what is pending in these traces, which are stored; never blocks for long."""
 
 
+BY_ITS_JUDGE: Final = "Its judge has looked again, and does not report it any more."
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """`findings`: all that now hold; `written`: those that differ from what is stored; `retracted`: those gone."""
@@ -88,13 +91,15 @@ def compare(
     standing: FindingState,
     now: int,
     others: Iterable[Finding] = (),
+    *,
+    withdrawn: Callable[[Finding], str] = lambda _: BY_ITS_JUDGE,
 ) -> Change:
     """Give each finding its state and first sight, and retract the stored ones that no longer hold.
 
     A finding that was made again keeps what was said of it, unless somebody was asked about it now.
 
     `stored`: by id, the findings of the same judges in the same subject, of any state; `others`: those of other judges.
-    `first_seen` is the fingerprint's earliest, whichever judge saw it, else `now`.
+    `first_seen` is the fingerprint's earliest, whichever judge saw it, else `now`. `withdrawn`: why one is retracted.
     """
     first_seen: dict[str, int] = {}
     for old in (*stored.values(), *others):
@@ -108,7 +113,7 @@ def compare(
         findings=findings,
         written=tuple(f for f in findings if stored.get(f.id) != f),
         retracted=tuple(
-            replace(old, state=FindingState.RETRACTED)
+            replace(old, state=FindingState.RETRACTED, withdrawn=withdrawn(old))
             for old in stored.values()
             if old.id not in ids and old.state in LIVE
         ),

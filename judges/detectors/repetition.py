@@ -44,9 +44,10 @@ def _tool(turn: TurnFacts) -> str:
 
 
 def _repeated(facts: RunFacts, _: Context) -> Iterator[Hit]:
+    """A hit at the call that made it a run of failures: its place stays while the run goes on."""
     for turns in facts.once(failure_runs):
-        text = f"This is the {ordinal(len(turns))} failed call of {_tool(turns[-1])} in a row."
-        yield made_hit(facts, turns[-1], text)
+        at = turns[RUN_OF_FAILURES - 1]
+        yield made_hit(facts, at, f"{_tool(at)} fails {times(len(turns))} in a row.")
 
 
 def _repeated_read(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -66,12 +67,12 @@ def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
 
 
 def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
-    """Wrong arguments: one hit for the run, at its last call. Any other failure: each call from the second on."""
+    """Wrong arguments: one hit for the run, at its second call. Any other failure: each call from the second on."""
     for turns in facts.once(failure_runs):
         for number, turn in enumerate(turns[1:], start=2):
             call = turn.failed_call
             wrong_arguments = turn.failure is not None and turn.failure.kind is FailureKind.SCHEMA
-            if call is not None and call.span is not None and (turn is turns[-1] or not wrong_arguments):
+            if call is not None and call.span is not None and (number == RUN_OF_FAILURES or not wrong_arguments):
                 evidence = tool_evidence(call.span, call, call.error or call.result or "")
                 text = f"This is the {ordinal(number)} failed call of {call.name} in a row."
                 yield Hit(call.span.span_id, evidence, text, tool_span_id=call.span.span_id)

@@ -9,7 +9,7 @@ class FindingJson(WireModel):
     """One localised error: `span_id` is where it was made, `evidence` stands verbatim in that span's own text.
 
     `verification`: verified, refuted or unverified, by the judge or model `verified_by` for `verification_reason`; null
-    where nobody was asked.
+    where nobody was asked. `withdrawn`: why it is retracted; null while it holds.
     """
 
     id: str
@@ -37,6 +37,7 @@ class FindingJson(WireModel):
     verification: OptionalText = None
     verified_by: OptionalText = None
     verification_reason: OptionalText = None
+    withdrawn: OptionalText = None
 
 
 class LocatedFindingJson(FindingJson):

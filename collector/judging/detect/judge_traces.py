@@ -13,6 +13,7 @@ from tracejury.collector.judging.ledger import elsewhere
 from tracejury.collector.judging.pipeline import Elsewhere, Selector, compare
 from tracejury.collector.worker.step_lock import StepLock
 from tracejury.judges.suite import Suite, SuiteResult
+from tracejury.judges.withdrawn import why_withdrawn
 from tracejury.processors.assemble import Assembler, TraceKey
 from tracejury.processors.joining import groups_of, together
 from tracejury.processors.life_cycle import state_at
@@ -162,7 +163,13 @@ class TraceJudge:
     ) -> JudgedTrace:
         found = [f for f in result.findings if f.trace_id == own.trace_id]
         stored = self.gathering.reviewed(trace)
-        change = compare(found, stored, standing(own.state), now)
+        change = compare(
+            found,
+            stored,
+            standing(own.state),
+            now,
+            withdrawn=lambda gone: why_withdrawn(gone, result.findings, whole, trace.last_judged),
+        )
         trace.stored = {**stored, **{f.id: f for f in (*change.findings, *change.retracted)}}
         judgement = self._judgement(
             own, now, Outcome.DONE, content, findings=change.findings, failures=result.failures, dropped=result.dropped

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tracejury.collector.judging.detect.judge_traces import standing
-from tracejury.collector.judging.pipeline import compare
+from tracejury.collector.judging.pipeline import BY_ITS_JUDGE, compare
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.taxonomy import TRAIL, Dimension, Severity
 from tracejury.schemas.trajectory import TraceState
@@ -49,7 +49,7 @@ def test_a_finding_that_no_longer_holds_is_retracted_once() -> None:
     """A retracted one is not retracted again, and comes back under its id with its first sight."""
     held = finding("a", first_seen=7)
     gone = compare([], by_id(held), FindingState.CURRENT, now=9)
-    assert gone.retracted == (replace(held, state=FindingState.RETRACTED),)
+    assert gone.retracted == (replace(held, state=FindingState.RETRACTED, withdrawn=BY_ITS_JUDGE),)
     assert compare([], by_id(*gone.retracted), FindingState.CURRENT, now=10).retracted == ()
     back = compare([finding("a")], by_id(*gone.retracted), FindingState.CURRENT, now=11)
     assert back.written == (held,)
