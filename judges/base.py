@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from operator import attrgetter
@@ -20,6 +20,7 @@ from .executions import Execution, executions
 from .facts import RunFacts
 from .later_calls import Worked, last_worked, missed_again
 from .read_runs import read_runs
+from .runaways import UNKNOWN, Runaway, UsualRuns, runaways
 
 __all__ = ["Context", "Detector", "RuleScope", "scope_of"]
 
@@ -42,8 +43,8 @@ class Context:
     looks at other runs: only rules of a whole trace may ask for it.
     """
 
-    def __init__(self, trace: Trace, known: KnownRuns | None = None) -> None:
-        self.trace, self._known = trace, known if known is not None else {}
+    def __init__(self, trace: Trace, known: KnownRuns | None = None, usual: UsualRuns = UNKNOWN) -> None:
+        self.trace, self._known, self._usual = trace, known if known is not None else {}, usual
         self.spans: Mapping[str, NormalizedSpan] = trace.spans
 
     @cached_property
@@ -73,6 +74,11 @@ class Context:
     def endings(self) -> Mapping[str, Ending]:
         """How the runs ended that failed, by run id."""
         return endings(self.trace)
+
+    @cached_property
+    def runaways(self) -> Sequence[Runaway]:
+        """The runs that use far more than usual."""
+        return list(runaways(self.trace, self._usual))
 
     @cached_property
     def last_worked(self) -> Worked:

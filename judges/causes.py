@@ -61,7 +61,7 @@ _RULES: Final[tuple[tuple[Cause, str], ...]] = (
     (Cause.SUPPORT, "unobserved-answer|fabrication-wording|answer-after-failure|entity-altered"),
     (Cause.SUPPORT, "claimed-action|unsupported-detail|result-contradicted"),
     (Cause.CHECK, "tests-claimed|edit-unchecked"),
-    (Cause.WASTE, "query-churn(-at-tool)?|identical-call|identical-cycle|identical-step|execution-empty"),
+    (Cause.WASTE, "query-churn(-at-tool)?|identical-call|identical-cycle|identical-step|execution-empty|runaway"),
     (Cause.PLAN, "plan-(names-no-tool|needs-missing-interface|relies-on-failed-tool)|same-plan-again"),
     (Cause.ADHERENCE, "first-tool-differs|planned-tool-never-called|unfinished-plan|early-finish|approach-switch"),
 )

@@ -16,6 +16,7 @@ from .base import Context, Detector
 from .evidence import OwnText
 from .records import RecordedConfidence
 from .rule_settings import RuleSettings
+from .runaways import UNKNOWN, UsualRuns
 from .validate_draft import validation_error
 
 MAX_DRAFTS: Final = 10_000
@@ -52,13 +53,13 @@ class Suite:
         self._ranker, self._settings = ranker, settings
         self.version: str = _version(self.detectors, ranker.version if ranker else "", settings.version)
 
-    def judge(self, trace: Trace, known: KnownRuns | None = None) -> SuiteResult:
+    def judge(self, trace: Trace, known: KnownRuns | None = None, usual: UsualRuns = UNKNOWN) -> SuiteResult:
         """Findings of all detectors in `trace`, sorted by span, category and judge; never raises for a detector.
 
         Only closed turns are judged. `known` may be kept by the caller between judgings of one trace: it saves work and
-        changes nothing.
+        changes nothing. `usual`: what runs of its agents use.
         """
-        ctx = Context(trace, known)
+        ctx = Context(trace, known, usual)
         failures = list(self.unloaded)
         drafts: list[Draft] = []
         detectors: Sequence[Detector] = self.detectors

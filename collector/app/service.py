@@ -39,12 +39,14 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.opening import open_store
 from tracejury.collector.store.retention_sweep import RetentionSweep
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.collector.store.usual_runs import StoredUsualRuns
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.collector.worker.steady_clock import SteadyClock
 from tracejury.judges.registry import default_suite
+from tracejury.judges.runaways import UsualRuns
 from tracejury.schemas.batch import Sink
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.queries.ledger import JudgesStatus
@@ -304,6 +306,9 @@ class Collector:
         pressed: Callable[[], bool],
     ) -> DetectWorker:
         config = self.config
+        spent = SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()}))
+        runaway = config.detectors.runaway
+        base = UsualRuns(fixed=runaway.bounds(), price=spent.price)
         return DetectWorker(
             StoredJudging(store),
             default_suite(config.detectors.settings(), calibrations.confidences),
@@ -313,7 +318,8 @@ class Collector:
             selectors=self._llm.selectors if self._llm else (),
             ours=ours,
             pressed=pressed,
-            spent=SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()})),
+            spent=spent,
+            usual=StoredUsualRuns(store, base, runaway.factor, runaway.least_runs),
             listeners=self._listeners,
             clock=self._clock,
             files=self._spill_files(store),

@@ -25,6 +25,7 @@ from . import (
     plans,
     repetition,
     replanning,
+    runaway,
     schema,
     switching,
 )
@@ -50,5 +51,6 @@ BUILT_IN: Final[tuple[Detector, ...]] = (
     *fabrication.RULES,
     *claimed.RULES,
     *entities.RULES,
+    *runaway.RULES,
 )
 """Every built-in detector; order means nothing."""

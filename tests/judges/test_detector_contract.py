@@ -85,6 +85,8 @@ def test_it_says_nothing_of_an_empty_trace(detector: Detector) -> None:
 @every
 def test_what_was_not_recorded_is_no_error(detector: Detector) -> None:
     """The same traces with content capture off are clean: missing instrumentation is not the agent's error."""
+    if detector.name == "runaway":
+        pytest.skip("counts turns, whose content it does not need")
     for ctx in blanked():
         assert drafts(detector, ctx) == []
 

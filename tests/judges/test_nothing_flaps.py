@@ -40,7 +40,7 @@ def standing(spans: Sequence[NormalizedSpan]) -> Iterator[dict[str, AgentError]]
 
 
 def lost(spans: Sequence[NormalizedSpan]) -> Iterator[str]:
-    """What was shown and is gone after another span, but for what has become part of another error; and what is back."""
+    """What is gone after another span, but for what became part of another error; and what is back."""
     before: dict[str, AgentError] = {}
     gone: set[str] = set()
     for now in standing(spans):

@@ -243,6 +243,7 @@ FAULTY: Final[Mapping[str, Trace]] = {
     "query-churn-at-tool": churning("oldest flavour in the graveyard", "oldest flavour graveyard list"),
     "identical-call": same_calls(3),
     "identical-cycle": in_turn(3),
+    "runaway": trace(run("r1", *(Said(f"a{n}", "", [asked(f"part {n}", f"t{n}")]) for n in range(301)))),
     "call-limit": trace(run("r1", *(Said(f"a{n}", "", [LIMITED]) for n in range(3)), Said("z", "Sorry."))),
     "same-plan-again": replanned(LONG_PLAN, LONG_PLAN),
     "plan-relies-on-failed-tool": replanned(LOOK_UP_PLAN, "1. Try web_search once more.\n2. Answer."),

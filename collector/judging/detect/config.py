@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Annotated, Self
 
@@ -10,6 +11,7 @@ from pydantic import Field, model_validator
 from tracejury.judges.records import FAMILY_NAMES
 from tracejury.judges.registry import default_suite
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
+from tracejury.judges.runaways import FACTOR, FIXED, MEASURES, Bounds, Usage
 from tracejury.schemas.config_base import Section
 
 ServiceName = Annotated[str, Field(min_length=1)]
@@ -38,8 +40,35 @@ class RuleEntry(Section):
         return RuleSetting(self.rule, self.confidence if self.enabled else None, frozenset(self.services))
 
 
+Most = Annotated[float, Field(gt=0)]
+
+
+class RunawayConfig(Section):
+    """When a run is far beyond the usual; below 30 turns, a million tokens, 10 minutes and 1 USD none is."""
+
+    factor: Annotated[float, Field(ge=1)] = FACTOR
+    """Times what nine in ten earlier runs of its agent used that a run may use."""
+    least_runs: Annotated[int, Field(ge=1)] = 20
+    """Earlier runs of its agent from which that is read; with fewer, the figures below hold."""
+    turns: Most | None = FIXED.turns
+    """Turns of a run; null: any number."""
+    tokens: Most | None = FIXED.tokens
+    """Tokens, sent and written, of a manager's run with all that it started; null: any number."""
+    seconds: Most | None = FIXED.seconds
+    """Seconds of models and tools at work, likewise; null: any number."""
+    usd: Most | None = FIXED.usd
+    """US dollars, likewise; null: any amount."""
+
+    def bounds(self) -> Bounds:
+        """What a run may use where too few of its agent are known."""
+        return Bounds(Usage(*(math.inf if (most := getattr(self, name)) is None else most for name in MEASURES)))
+
+
 class DetectorsConfig(Section):
     """The detectors."""
+
+    runaway: RunawayConfig = RunawayConfig()
+    """When a run is far beyond the usual."""
 
     rules: tuple[RuleEntry, ...] = ()
     """Rules that are switched off, or whose confidence is lowered; of several entries the strictest counts."""

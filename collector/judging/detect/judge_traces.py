@@ -12,6 +12,7 @@ from typing import Any
 from tracejury.collector.judging.ledger import elsewhere
 from tracejury.collector.judging.pipeline import Elsewhere, Selector, compare
 from tracejury.collector.worker.step_lock import StepLock
+from tracejury.judges.runaways import UsualRuns
 from tracejury.judges.suite import Suite, SuiteResult
 from tracejury.judges.withdrawn import why_withdrawn
 from tracejury.processors.assemble import Assembler, TraceKey
@@ -47,7 +48,8 @@ log = logging.getLogger(__name__)
 class TraceJudge:
     """Judges traces with a suite of detectors, and has `selectors` choose what other judges look at.
 
-    `ours` tells the spans of our own judge calls, which nobody judges; `spent` says what a trace's agents spent;
+    `ours` tells the spans of our own judge calls, which nobody judges; `spent` says what a trace's agents spent,
+    `usual` what their runs usually use;
     `timer` gives nanos of CPU time of its thread. `lock` is held by whoever calls, and left while a large trace is
     judged.
     """
@@ -61,6 +63,7 @@ class TraceJudge:
     selectors: Sequence[Selector]
     ours: Callable[[Span], bool]
     spent: Callable[[Trace], TraceSpend]
+    usual: Callable[[Trace], UsualRuns]
     first_traces: FirstTraces = field(default_factory=FirstTraces)
 
     def judge(self, group: Sequence[OpenTrace], due: Collection[TraceKey], now: int) -> list[JudgedTrace]:
@@ -118,7 +121,7 @@ class TraceJudge:
                 first.memo = {} if first.memo is None else first.memo
                 rebuilt = rebuild(spans, state=together(states), known=first.memo)
                 whole = replace(rebuilt, trace_id=first.key[1], received_through=newest)
-                result = self.suite.judge(whole, first.memo)
+                result = self.suite.judge(whole, first.memo, self.usual(whole))
                 parts = _parts(whole, members, states)
                 spent = [self.spent(own) for own in parts]
             except Exception as error:  # one trace that cannot be judged must not stop the others

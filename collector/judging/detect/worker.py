@@ -23,6 +23,7 @@ from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.collector.worker.step_lock import StepLock
 from tracejury.collector.worker.worker import Work, Worker
+from tracejury.judges.runaways import UNKNOWN, UsualRuns
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, Assembler, AssemblerConfig, TraceKey
 from tracejury.processors.life_cycle import is_closed
@@ -73,9 +74,9 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     """Judges traces as they change. `ask` from any thread; threads of its own do the work.
 
     `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
-    cannot wait and a judgement can. `selectors` choose what other judges look at; `ours` and `spent`: see `TraceJudge`;
-    `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos of CPU time; `files`: see
-    `TraceMemory`.
+    cannot wait and a judgement can. `selectors` choose what other judges look at; `ours`, `spent` and `usual`: see
+    `TraceJudge`; `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos of CPU time; `files`:
+    see `TraceMemory`.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         ours: Callable[[Span], bool] = lambda _span: False,
         pressed: Callable[[], bool] = lambda: False,
         spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(),
+        usual: Callable[[Trace], UsualRuns] = lambda _trace: UNKNOWN,
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,
         timer: Callable[[], int] = time.thread_time_ns,
@@ -105,7 +107,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         first = self._results.save_those_of
         self._gathering = Gathering(store, self.assembler, self.memory, first, bool(selectors))
         self._judge = TraceJudge(
-            suite, self.assembler, self._gathering, metrics, self._lock, timer, selectors, ours, spent
+            suite, self.assembler, self._gathering, metrics, self._lock, timer, selectors, ours, spent, usual
         )
         self._selectors, self._listeners = selectors, listeners or Listeners()
         self._clock, self._timer = clock, timer

@@ -37,7 +37,7 @@ class SpentBy:
         amounts = []
         for call in calls:
             used = call.input_tokens is not None or call.output_tokens is not None
-            amount = self._amount(call)
+            amount = self.price(call)
             if amount is None and used:
                 return None
             if amount is not None:
@@ -45,7 +45,8 @@ class SpentBy:
         whole = math.fsum(amounts) if amounts else math.nan
         return whole if math.isfinite(whole) else None
 
-    def _amount(self, call: LlmCall) -> float | None:
+    def price(self, call: LlmCall) -> float | None:
+        """US dollars of one call; None where they are not known."""
         # A stated nothing is what instrumentation writes of a model that it has no price for.
         if stated := stated_usd(call):
             return stated

@@ -178,6 +178,7 @@ def test_a_finding_has_exactly_the_promised_keys_and_values() -> None:
         "verification": None,
         "verified_by": None,
         "verification_reason": None,
+        "withdrawn": None,
     }
 
 

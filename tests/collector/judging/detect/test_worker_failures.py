@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from judging_bench import KEY, TRACE, Bench, Booms, span
@@ -136,10 +137,10 @@ class Failing(Suite):
 
     broken = True
 
-    def judge(self, trace: Trace, known: KnownRuns | None = None):  # type: ignore[no-untyped-def]  # noqa: ANN201  as above
+    def judge(self, trace: Trace, known: KnownRuns | None = None, *more: Any):  # type: ignore[no-untyped-def]  # noqa: ANN201  as above
         if self.broken and trace.trace_id == TRACE:
             raise ZeroDivisionError
-        return super().judge(trace, known)
+        return super().judge(trace, known, *more)
 
 
 def test_a_trace_that_cannot_be_judged_keeps_its_findings_and_stops_no_other(store: SharedStore) -> None:
