@@ -230,7 +230,10 @@ def _waits(row: Sequence[LoopCall], period: int) -> bool:
 
 def _says_pending(one: LoopCall) -> bool:
     """Whether a short answer says that something is not ready yet."""
-    return len(one.outcome) <= _SHORT and holds_any(one.outcome.lower(), WORDINGS["loops"]["pending"])
+    words, low = WORDINGS["loops"], one.outcome.lower()
+    if len(low) > _SHORT:
+        return False
+    return holds_any(low, words["unready"]) or (one.call.failure is None and holds_any(low, words["pending"]))
 
 
 _SHORT: Final = 500

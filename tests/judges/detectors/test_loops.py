@@ -53,7 +53,7 @@ def first_seen(made: Sequence[Made], convention: Convention) -> int | None:
 @pytest.mark.parametrize("times", [10, 30])
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_loop_is_found_by_its_fifth_call_and_stays(convention: Convention, times: int, *, fails: bool) -> None:
-    result = "ConnectionError: the service refused" if fails else '{"orders": []}'
+    result = "Error running the tool: the service refused" if fails else '{"orders": []}'
     first = first_seen([Made(result=result, fails=fails)] * times, convention)
     assert first is not None
     assert first <= 5

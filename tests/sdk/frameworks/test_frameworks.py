@@ -38,6 +38,10 @@ PACKAGES = {
 PAUSE = 0.25
 """Seconds between looks: asking more often, the collector would do little but answer."""
 DELEGATIONS = ("ask_researcher", "researcher")
+CALLS = 30
+ENDED_BY_A_FAILURE = {"langgraph", "pydantic_ai"}
+LOOPS = {"": "Same call again with the same result", "1": "Same failing call again and again"}
+"""The title of a loop, by whether its calls fail."""
 
 
 @cache
@@ -95,12 +99,23 @@ def reply(call: Call, tool: str = "", arguments: Mapping[str, Any] | None = None
     return Play(raw="".join(f"data: {line}\n\n" for line in [*lines, "[DONE]"]).encode())
 
 
+def looping(call: Call) -> Play:
+    """As `script`, but who may search does so thirty times, each time for the same."""
+    searches = [tool for tool in call.body.get("tools") or () if tool["function"]["name"] == "search"]
+    asked = sum(message["role"] == "assistant" for message in call.body["messages"])
+    if searches and asked < CALLS:
+        return reply(call, "search", {"query": "the Alder Bridge"})
+    return script(call)
+
+
 @contextmanager
-def program(framework: str, collector: Serving, path: Path, **variables: str) -> Iterator[subprocess.Popen[str]]:
+def program(
+    framework: str, collector: Serving, path: Path, play: Callable[[Call], Play] = script, **variables: str
+) -> Iterator[subprocess.Popen[str]]:
     """The framework's program at work; skips where the framework is not installed."""
     if why := lacking(framework):
         pytest.skip(why)
-    with llm_server(script) as llm:
+    with llm_server(play) as llm:
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(path),
@@ -146,6 +161,28 @@ def test_a_killed_program_keeps_its_manager(framework: str, collector: Serving, 
         trace = until(client, before, lambda t: t.state == "incomplete")
     found = [(run.name, run.role, run.status) for run in trace.agent_runs]
     assert found == [("manager", "manager", "unfinished"), ("researcher", "sub-agent", "unfinished")]
+
+
+@pytest.mark.parametrize("fails", ["", "1"], ids=["successful", "failing"])
+@pytest.mark.parametrize("framework", list(PACKAGES))
+def test_a_loop_is_an_error_while_it_runs_and_stays_one(
+    framework: str, fails: str, collector: Serving, path: Path, tmp_path: Path
+) -> None:
+    """The fourth call returns once the loop is listed; thirty calls later, or at the framework's limit, it still is."""
+    gate = tmp_path / "seen"
+    limits = {"OTEL_BSP_SCHEDULE_DELAY": "1000", "GATE": str(gate), "FAILS": fails}
+    with program(framework, collector, path, looping, **limits) as process, ApiClient(collector.url) as client:
+        before = ids(client)
+        if fails and framework in ENDED_BY_A_FAILURE:
+            assert process.wait(100) != 0
+            return
+        seen = until(client, before, lambda t: any(e.title == LOOPS[fails] for e in t.errors))
+        assert seen.state == "open"
+        gate.touch()
+        process.wait(100)
+        trace = until(client, before, lambda t: t.state != "open")
+    assert [e.id for e in trace.errors if e.title == LOOPS[fails]] == [e.id for e in seen.errors]
+    assert sum(len(turn.tool_calls) for turn in trace.agent_runs[1].turns) > 4
 
 
 def ids(client: ApiClient) -> set[str]:
