@@ -31,6 +31,7 @@ from .outbound.otlp.config import ExportConfig
 from .outbound.webhooks.config import WebhookConfigs
 from .store.config import StoreConfig, WriterConfig
 from .store.dsn import parse_dsn
+from .worker.spill_files import MOST_BYTES
 
 
 class ApiConfig(ConnectionLimits):
@@ -59,6 +60,9 @@ class JudgingConfig(Section):
     """Bytes of open traces held; beyond it the least recent wait in temporary files beside the store."""
     max_inbox_bytes: Annotated[int, Field(ge=MIB)] = 128 * MIB
     """Bytes of committed requests that wait for judging; beyond it they wait in temporary files beside the store."""
+    max_file_bytes: Annotated[int, Field(ge=0)] = MOST_BYTES
+    """Bytes of the temporary files of open traces, and of those of committed requests; what is beyond it is read from
+    the store when it is judged."""
     max_open_traces: Annotated[int, Field(ge=1)] = 100_000
     """Open traces; beyond it the oldest is left to the next sweep of the store."""
     max_spans_per_trace: Annotated[int, Field(ge=1)] = 50_000

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Final
 from urllib.parse import quote
 
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.wire.errors import ErrorJson, SpanErrorJson
 
 PAGE = 500
+_SOURCES: Final = {
+    "version": " (versions are those that agents state: the resource attribute service.version of their spans)"
+}
+"""By kind of name: where its names come from, for those whose name does not say it."""
 
 
 class UnknownNameError(ConfigError):
@@ -53,4 +58,4 @@ def refuse_unknown(filters: Mapping[str, str], unknown: Mapping[str, Sequence[st
     for name, known in unknown.items():
         value = filters.get(name, "")[:64]
         others = f"known are: {', '.join(known)}" if known else f"no {name} is known"
-        raise UnknownNameError(f"no {name} {value!r} is stored; {others}")
+        raise UnknownNameError(f"no {name} {value!r} is stored; {others}{_SOURCES.get(name, '')}")

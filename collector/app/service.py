@@ -137,6 +137,10 @@ class Collector:
             stop = self._stops.pop()
             try:
                 await stop(max(deadline - time.monotonic(), 0.1))
+            except TimeoutError:
+                log.warning(
+                    "a part of the collector did not stop within %g s (shutdown_seconds)", self.config.shutdown_seconds
+                )
             except Exception:  # what is upstream of it must be stopped all the same, the store above all
                 log.exception("a part of the collector did not stop as it should")
 
@@ -326,7 +330,12 @@ class Collector:
         )
 
     def _spill_files(self, store: SharedStore) -> SpillFiles:
-        return SpillFiles(store.data_folder, min_free_bytes=self.config.writer.min_free_bytes)
+        config = self.config
+        return SpillFiles(
+            store.data_folder,
+            min_free_bytes=config.writer.min_free_bytes,
+            most_bytes=config.judging.max_file_bytes,
+        )
 
     def _build_intake(self, writer: GroupCommitWriter, sink: Sink, redactor: Redactor | None) -> Intake:
         config = self.config

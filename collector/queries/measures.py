@@ -10,7 +10,7 @@ from typing import Final
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.measured_behaviours import BEHAVIOUR, oracle_outcomes, session_behaviours
-from tracejury.collector.store.measures import measured_sessions
+from tracejury.collector.store.measures import measured_sessions, waiting_sessions
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
 from tracejury.judges.checks.check_types import ItemSource
@@ -80,6 +80,7 @@ class MeasureAnswer:
 
     `worst`: sessions with the lowest average, also those judged by hand; `left`: groups beyond the limit; `unread`:
     sessions beyond those that one answer reads. `tasks`: figures of oracles by behaviour of the user, where asked for.
+    `waiting`: sessions that are open or queued, None where that is not known.
     """
 
     pack: MeasuredPack
@@ -88,6 +89,7 @@ class MeasureAnswer:
     worst: Sequence[SessionValues]
     left: int = 0
     unread: int = 0
+    waiting: int | None = None
     tasks: Mapping[str, BehaviourFigures] = field(default_factory=dict)
 
 
@@ -135,7 +137,10 @@ class StoredMeasures:
 
     def ask(self, query: MeasureQuery) -> list[MeasureAnswer]:
         """One answer a pack. Raises ConfigError for an unknown pack, RetryableError, StoreError."""
-        return [self._answer(pack, query) for pack in self._asked(query.pack)]
+        return [
+            replace(self._answer(pack, query), waiting=waiting_sessions(self._scope, query, _judges(pack)))
+            for pack in self._asked(query.pack)
+        ]
 
     def compare(self, answer: MeasureAnswer, to: MeasureQuery) -> ComparedMeasures:
         """How the sessions of an answer differ from others. Raises as `ask`."""
@@ -152,7 +157,7 @@ class StoredMeasures:
         return found
 
     def _answer(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
-        judges = {measure.judge for measure in pack.measures}
+        judges = _judges(pack)
         sessions, unread = measured_sessions(self._scope, query, judges, self._task_keys)
         if query.by != BEHAVIOUR or not sessions:
             return replace(answer_of(pack, query, sessions), unread=unread)
@@ -167,6 +172,10 @@ class StoredMeasures:
         outcomes = oracle_outcomes(self._scope, query, judges) if ORACLE in judges else {}
         known = [(one, outcomes[_place(one)]) for one in sessions if one.weight and _place(one) in outcomes]
         return by_behaviour(task_result(key, outcome) for one, outcome in known for key in one.keys)
+
+
+def _judges(pack: MeasuredPack) -> set[str]:
+    return {measure.judge for measure in pack.measures}
 
 
 def _place(session: MeasuredSession) -> tuple[str, str]:

@@ -17,7 +17,10 @@ PATIENCE: Final = 10.0
 """Seconds; exporters wait for 5 s by default."""
 PAUSE: Final = 0.5
 NOT_ARRIVED: Final = "no span of the session arrived at the collector"
-WITHOUT_AGENT: Final = "no span of the agent arrived below the session's own: does it continue `traceparent`?"
+WITHOUT_AGENT: Final = (
+    "no span of the agent arrived below the session's own: a callable must be instrumented in this process, "
+    "an agent behind a URL must continue `traceparent`"
+)
 
 
 def with_arrival(

@@ -66,7 +66,10 @@ def imported(address: str) -> Callable[[list[dict[str, str]]], Any]:
     try:
         found = attrgetter(name)(importlib.import_module(module))
     except Exception as error:  # the module is the user's: it may raise anything
-        raise ConfigError(f"--agent: cannot import {address[:100]}: {type(error).__name__}: {error}") from error
+        raise ConfigError(
+            f"--agent: cannot import {address[:100]} into {sys.executable}: {type(error).__name__}: {error} "
+            "(talk to an agent of another environment by its URL)"
+        ) from error
     if not callable(found):
         raise ConfigError(f"--agent: {address[:100]} is no function but {type(found).__name__}")
     return found  # type: ignore[no-any-return]  # whatever it takes, it is called with messages

@@ -10,6 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from tracejury.schemas.judged_rows import STANDS
+from tracejury.schemas.llm_rows import LATEST
 from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
 from tracejury.schemas.verdicts import Subject, SubjectKind, session_of
 
@@ -23,7 +24,8 @@ ATTRIBUTE: Final = "attribute:"
 _PAIR: Final = "JSONExtractString(SubjectId, 1) AS Service, JSONExtractString(SubjectId, 2) AS Session"
 OF_SESSIONS: Final = f"{TENANT} AND TraceId = '' AND SubjectKind = 'session' AND Judge IN {{judges:Array(String)}}"
 _ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
-_IN_TIME: Final = f"max({_ARRIVED}) >= {{since:Int64}} AND max({_ARRIVED}) < {{until:Int64}}"
+_ARRIVED_LAST: Final = f"max({_ARRIVED})"
+_IN_TIME: Final = f"{_ARRIVED_LAST} >= {{since:Int64}} AND {_ARRIVED_LAST} < {{until:Int64}}"
 # Without FINAL: a trace stays simulated, and the index spares reading all others.
 _SIMULATED: Final = f"SELECT ServiceName, SessionId FROM traces WHERE {TENANT} AND Simulated"
 _WITHIN: Final = f"""FROM verdicts WHERE {OF_SESSIONS}
@@ -90,6 +92,42 @@ JOIN
 ) AS said ON own.TraceId = said.TraceId WHERE has(Ids, SubjectId)
 GROUP BY ServiceName, SessionId, Judge
 """
+# As `session_traces.py` tells which sessions are not closed, for one tenant, pack and time. A session that grew in that
+# time has a trace in it: earlier ones need not be read.
+_WAITING: Final = f"""
+SELECT count() FROM
+(
+    SELECT ServiceName, SessionId, {_ARRIVED_LAST} AS At, {_first("Version")} AS Version,
+        {_first("Runs.Name[1]")} AS Agent, {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
+    FROM traces FINAL WHERE {TENANT} AND SessionId != '' AND JoinedTo = '' AND Simulated = {{simulated:UInt8}}
+    AND {_ARRIVED} >= {{since:Int64}}
+    AND ({{service:String}} = '' OR ServiceName = {{service:String}})
+    AND TraceId IN (
+        SELECT TraceId FROM judgements WHERE {TENANT} AND SubjectKind = 'exchange'
+        AND Judge IN {{judges:Array(String)}} AND Outcome NOT IN ('sampled-out', 'filtered', 'superseded')
+    )
+    GROUP BY ServiceName, SessionId HAVING {_IN_TIME}
+) AS own
+LEFT JOIN
+(
+    SELECT {_PAIR}, countIf(Outcome = 'pending') AS Pending, {_ARRIVED_LAST} AS Closed FROM
+    (SELECT * FROM judgements FINAL WHERE {OF_SESSIONS} {LATEST}) GROUP BY SubjectId
+) AS said ON own.ServiceName = said.Service AND own.SessionId = said.Session
+WHERE (Pending > 0 OR At > Closed) AND ({{version:String}} = '' OR Version = {{version:String}})
+AND ({{agent:String}} = '' OR Agent = {{agent:String}}) AND ({{model:String}} = '' OR Model = {{model:String}})
+"""
+
+
+def waiting_sessions(scope: Scope, query: MeasureQuery, judges: Collection[str]) -> int | None:
+    """How many sessions these judges are still to measure: open ones, and closed ones that are queued.
+
+    None where that is not known, which is of a task. Raises RetryableError, StoreError.
+    """
+    if query.task:
+        return None
+    names = {"version": query.version, "agent": query.agent, "model": query.model}
+    ((count,),) = scope.select(_WAITING, **values_of(query, judges), **names)
+    return int(count)
 
 
 def measured_sessions(

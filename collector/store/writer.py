@@ -106,7 +106,7 @@ class GroupCommitWriter:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="tracejury-writer")
         self._accepting = True
         if full := self.disk_problem():
-            log.warning("%s: requests are refused until there is room (writer.min_free_bytes)", full)
+            log.warning("%s: requests are refused until there is room", full)
         self._task = asyncio.create_task(self._run(), name="tracejury-writer")
 
     async def stop(self, deadline: float) -> None:
@@ -150,7 +150,11 @@ class GroupCommitWriter:
             raise RetryableError(_CLOSED)
         full = self._bytes + batch.size > config.max_queue_bytes or self._batches >= config.max_queue_requests
         if full and self._batches:  # one that alone is above the bound still passes, by itself
-            raise OverloadedError(f"the write queue is full: {self._batches} requests, {self._bytes} bytes wait")
+            raise OverloadedError(
+                f"the write queue is full: {self._batches} requests of {self._bytes} bytes wait, at most "
+                f"{config.max_queue_requests} (writer.max_queue_requests) of {config.max_queue_bytes} bytes "
+                "(writer.max_queue_bytes)"
+            )
         try:
             disk_full = self._disk_full()
         except OSError as error:
@@ -163,7 +167,10 @@ class GroupCommitWriter:
         free, least = self._free_bytes(), self._config.min_free_bytes
         if free is None or free >= least:
             return ""
-        return f"the store's disk is nearly full: {free // MIB} MiB are free, {least // MIB} MiB must stay free"
+        return (
+            f"the store's disk is nearly full: {free // MIB} MiB are free, "
+            f"{least // MIB} MiB must stay free (writer.min_free_bytes)"
+        )
 
     async def _run(self) -> None:
         while self._queue or self._accepting:

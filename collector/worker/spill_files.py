@@ -22,8 +22,6 @@ log = logging.getLogger(__name__)
 
 SEGMENT_BYTES: Final = 64 * MIB
 """A file takes entries up to about this size, and is given back once none of them is needed any more."""
-ENTRY_BYTES: Final = 128 * MIB
-"""The largest entry."""
 MOST_BYTES: Final = 2048 * MIB
 """Of all files."""
 
@@ -69,7 +67,7 @@ class SpillEntry:
             return
         self._size += len(data)
         try:
-            self._files.check(self._size, len(data))
+            self._files.check(len(data))
             self._segment.append(data)
         except OSError as error:
             self.is_whole = False
@@ -116,7 +114,7 @@ class SpillFiles:
     def begin(self) -> SpillEntry | None:
         """An entry to be written; None where that is not possible."""
         try:
-            self.check(0, 0)
+            self.check(0)
             with self._lock:
                 segment = self._current()
                 segment.live += 1
@@ -136,10 +134,12 @@ class SpillFiles:
         entry.drop()
         return None
 
-    def check(self, size: int, more: int) -> None:
-        """Raises OSError: an entry of so many bytes is too large, or there is no room for so many `more`."""
-        if size > ENTRY_BYTES or self.size + more > self._most:
-            raise OSError("there is no room for more")
+    def check(self, more: int) -> None:
+        """Raises OSError where the files would be larger than they may be with so many bytes `more`."""
+        if (needed := self.size + more) > self._most:
+            raise OSError(
+                f"its temporary files would take {needed:,} bytes, and may take {self._most:,} (judging.max_file_bytes)"
+            )
 
     def complain(self, error: OSError) -> None:
         """Log why something cannot be written, now and then."""
@@ -158,7 +158,11 @@ class SpillFiles:
     def _current(self) -> SpillSegment:
         self._folder.mkdir(parents=True, exist_ok=True)
         if not self._segments or self._segments[-1].size >= self._segment_bytes:
-            if shutil.disk_usage(self._folder).free < self._min_free + self._segment_bytes:
-                raise OSError("its disk is nearly full")
+            free = shutil.disk_usage(self._folder).free
+            if free < self._min_free + self._segment_bytes:
+                raise OSError(
+                    f"its disk has {free // MIB} MiB free: {self._min_free // MIB} MiB must stay free "
+                    f"(writer.min_free_bytes) beside a file of {self._segment_bytes // MIB} MiB"
+                )
             self._segments.append(SpillSegment(self._folder))
         return self._segments[-1]

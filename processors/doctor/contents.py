@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -23,6 +25,10 @@ from .facts import (
 _REDACTED: Final = re.compile(r"\bredacted\b", re.IGNORECASE)
 _SYSTEM: Final = frozenset({"system", "developer"})
 _LONGEST_ERROR: Final = 2_000
+_LEAST_CUT: Final = 3
+"""Different values of one length that show a limit."""
+_LAST: Final = 8
+"""Characters at the end within which JSON breaks off: those of a literal or an escape. Other notations fail early."""
 
 
 def no_llm_calls(facts: Facts) -> Iterator[DetectedGap]:
@@ -108,6 +114,39 @@ def dropped(facts: Facts) -> Iterator[DetectedGap]:
         )
     if ours:
         yield DetectedGap("cut-by-us", f"values of {count(ours, 'span')}", ours)
+
+
+def cut_values(facts: Facts) -> Iterator[DetectedGap]:
+    """Values that a limit of the agent's SDK cut: several of one length, none longer, and JSON that breaks off.
+
+    One length alone says little, and one attribute: a program may cut or divide its texts itself.
+    """
+    by_service: defaultdict[str, list[NormalizedSpan]] = defaultdict(list)
+    for span in facts.spans:
+        if not span.raw.cut:
+            by_service[span.raw.service].append(span)
+    for spans in by_service.values():
+        longest = max((len(v) for s in spans for v in s.raw.attributes.values()), default=0)
+        full = [s for s in spans if longest in map(len, s.raw.attributes.values())]
+        values = {v: k for s in full for k, v in s.raw.attributes.items() if len(v) == longest}
+        broken = [k for v, k in values.items() if _breaks_off(v)]
+        if len(values) >= _LEAST_CUT and len(set(broken)) > 1:
+            lengths = f"{len(values)} values have {longest:,} characters and none has more"
+            what = f"{lengths}; {len(broken)} are JSON that breaks off"
+            yield DetectedGap("cut-values", what, full)
+
+
+def _breaks_off(value: str) -> bool:
+    """Whether it begins as JSON and does not end as such."""
+    if not value.lstrip().startswith(("{", "[")):
+        return False
+    try:
+        json.loads(value)
+    except json.JSONDecodeError as error:
+        return len(value) - error.pos <= _LAST or error.msg.startswith("Unterminated string")
+    except RecursionError:
+        return False
+    return False
 
 
 def redacted_errors(facts: Facts) -> Iterator[DetectedGap]:

@@ -37,6 +37,7 @@ _RULES: Final[tuple[Callable[[Facts], Iterator[DetectedGap]], ...]] = (
     contents.no_tool_content,
     contents.no_tool_schemas,
     contents.dropped,
+    contents.cut_values,
     contents.redacted_errors,
     contents.outside,
     contents.no_system_prompt,

@@ -94,8 +94,9 @@ class PackMeasuresJson(WireModel):
     """The measures of one pack over sessions.
 
     `items`: by group, the lowest average first, and point in time; `worst`: sessions with the lowest average; `left`:
-    groups beyond the limit; `unread`: sessions beyond the latest 10,000; `compared`: null unless it was asked for;
-    `tasks`: by behaviour where that was asked for, ideal users first.
+    groups beyond the limit; `unread`: sessions beyond the latest 10,000; `waiting`: sessions that are still to be
+    measured, null where a task is asked for; `compared`: null unless it was asked for; `tasks`: by behaviour where that
+    was asked for, ideal users first.
     """
 
     pack: str
@@ -106,6 +107,7 @@ class PackMeasuresJson(WireModel):
     worst: list[SessionValuesJson]
     left: int
     unread: int
+    waiting: int | None
     compared: ComparedMeasuresJson | None
     tasks: list[BehaviourFiguresJson]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Final
 
@@ -16,9 +16,11 @@ from tracejury.collector.cli.options import filter_options, profile_option, sinc
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.filters import EXPORT_FILTERS
 from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.terminal import one_line
 
 _OF_ERRORS: Final = ("service", "agent", "judge", "category")
 _OF_TRACES: Final = ("service", "agent", "session")
+_ROW: Final = {"findings": "finding", "errors": "error", "runs": "agent run", "trail": "trace"}
 
 
 @click.command("export")
@@ -61,7 +63,12 @@ def export_command(
         if names := {name: params[name] for name in kinds if name in params}:
             list_rows(names, 1)
         headers: dict[str, str] = {}
-        _write(file, client.stream("/api/export", params, headers.update))
+        counter = _Counted(client.stream("/api/export", params, headers.update))
+        to_stdout = _write(file, counter)
+    amount = f"{counter.size:,} bytes"
+    if params["format"] == "jsonl":
+        amount = f"{counted(counter.lines, _ROW[params['rows']])}, {amount}"
+    click.echo(f"wrote {amount}" if to_stdout else f"wrote {one_line(str(file))}: {amount}", err=to_stdout)
     waiting = int(headers.get(UNJUDGED.lower(), 0))
     if waiting:
         output.note(
@@ -80,10 +87,25 @@ def _form(file: Path) -> str:
     return known[file.suffix.lower()]
 
 
-def _write(file: Path, pieces: Iterable[bytes]) -> None:
+class _Counted:
+    """The pieces; `lines` and `size` (bytes) of those that were taken."""
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        self._pieces = pieces
+        self.lines = self.size = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        for piece in self._pieces:
+            self.lines += piece.count(b"\n")
+            self.size += len(piece)
+            yield piece
+
+
+def _write(file: Path, pieces: Iterable[bytes]) -> bool:
+    """Whether they went to stdout."""
     if str(file) == "-" or _is_stdout(file):
         _copy(output.for_terminal(pieces) if sys.stdout.isatty() else pieces, sys.stdout.buffer)
-        return
+        return True
     try:
         if file.exists() and not file.is_file():  # a pipe or a device: whoever reads it has it open
             with file.open("wb") as target:
@@ -92,6 +114,7 @@ def _write(file: Path, pieces: Iterable[bytes]) -> None:
             _replace(file.resolve(), pieces)
     except (OSError, RuntimeError) as error:  # the latter: links in a circle
         raise Failure(f"cannot write {file}: {getattr(error, 'strerror', None) or error}") from None
+    return False
 
 
 def _is_stdout(file: Path) -> bool:

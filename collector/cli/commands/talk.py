@@ -45,7 +45,10 @@ class _Talk(click.Command):
 
 @click.command("talk", cls=_Talk)
 @click.argument("cards", nargs=-1, required=True, metavar="CARDS...")
-@click.option("--agent", required=True, metavar="URL|module:function", help="A chat endpoint, or a Python callable.")
+@click.option(
+    "--agent", required=True, metavar="URL|module:function",
+    help="A chat endpoint, or an instrumented callable of this Python.",
+)  # fmt: skip
 @click.option(
     "--behaviour", "behaviours", multiple=True, default=(ALL,), metavar="NAME|all", help="Users (repeatable)."
 )
@@ -85,6 +88,10 @@ def talk_command(
     url: str,
 ) -> None:
     """Simulated users speak to an agent, turn by turn, as task CARDS (files and folders) say.
+
+    A callable is imported into this Python, so its packages must be installed there, and it must be instrumented (its
+    module sets up OpenTelemetry, or uses instrumented clients). An agent elsewhere, of another environment or
+    language, is talked to by its URL: POST URL/chat/completions, as of OpenAI's API.
 
     Each exchange is a trace; `traceparent` and baggage go with the request, so that the agent's spans join it. Ends
     with 1 if a session failed: no answer, or no spans of the agent.

@@ -25,8 +25,14 @@ SERVICES: Final = 5
 
 
 def ledger_table(page: LedgerPage) -> RenderableType:
-    """A line a word of a judge, then how many of each outcome, what judging costs, and why a trace has no score."""
+    """How many of each outcome, what judging costs, and why a trace has no score; then a line a word of a judge."""
     parts: list[RenderableType] = []
+    if page.summary:
+        parts.append(Text("outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in page.summary.items())))
+    parts += [*_spend(page.spend), _judges(page.judges)]
+    if page.why:
+        parts.append(Text.assemble("no score: ", content(page.why)))
+    parts.append(Text())
     if page.items:
         table = plain_table("trace", "at", "service / agent", "subject", "judge", "outcome", "score", "why")
         for row in page.items:
@@ -34,12 +40,6 @@ def ledger_table(page: LedgerPage) -> RenderableType:
         parts.append(table)
     else:
         parts.append(Text("no judge has said anything"))
-    if page.why:
-        parts.append(Text.assemble("no score: ", content(page.why)))
-    if page.summary:
-        parts.append(Text("outcomes: " + ", ".join(f"{count} {outcome}" for outcome, count in page.summary.items())))
-    parts += _spend(page.spend)
-    parts.append(_judges(page.judges))
     return Group(*parts)
 
 

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tracejury.schemas.text.counting import counted
-from tracejury.schemas.wire.measures import MeasureFigureJson, MeasureGroupJson, MeasuresJson, PackMeasuresJson
+from tracejury.schemas.wire.measures import MeasureFigureJson, MeasuresJson, PackMeasuresJson
 from tracejury.schemas.wire.rates import EstimateJson
 
 from .tables import content, moment, plain_table
@@ -34,7 +34,7 @@ def measures_table(page: MeasuresJson) -> RenderableType:
 def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType]:
     pooled = ", pooled over sessions" if page.pooled else ""
     yield Text.assemble(
-        content(pack.title, 80, "bold"), f"  {counted(pack.total.sessions, 'session')}{pooled}", *_counts(pack.total)
+        content(pack.title, 80, "bold"), f"  {counted(pack.total.sessions, 'session')}{pooled}", *_counts(pack)
     )
     if pack.total.sessions:
         yield _figures(pack)
@@ -95,7 +95,10 @@ def _tasks(pack: PackMeasuresJson) -> RenderableType:
     return table
 
 
-def _counts(total: MeasureGroupJson) -> Iterator[Text]:
+def _counts(pack: PackMeasuresJson) -> Iterator[Text]:
+    if pack.waiting:
+        yield Text(f", {pack.waiting:,} more {'wait' if pack.waiting > 1 else 'waits'} to be measured", "yellow")
+    total = pack.total
     for name, spread in (("exchanges a session", total.exchanges), ("states an exchange", total.states)):
         if spread:
             yield Text(f", {spread.mean:.1f} {name} (sd {spread.deviation:.1f})", "dim")

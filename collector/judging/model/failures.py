@@ -18,8 +18,10 @@ from .config import ModelConfig
 
 RETRY_SECONDS: Final = 30.0
 LONGEST_RETRY_SECONDS: Final = 3600.0
-AWAY: Final = frozenset({429, 502, 503, 529})
+AWAY: Final = frozenset({429, 500, 502, 503, 504, 529})
 """HTTP statuses of a provider that is there again later."""
+MADE_UP: Final = frozenset({408, 500, 504})
+"""Statuses that litellm also gives what is no answer of a server."""
 KEY: Final = frozenset({401, 403})
 NOISE: Final = re.compile(
     r"\b(?:litellm\.)?\w+(?:Error|Exception)(?:: | - )"
@@ -57,11 +59,11 @@ def failure(error: Exception, asked: ModelConfig, secrets: frozenset[str]) -> Tr
 def _known(error: Exception, asked: ModelConfig) -> TracejuryError | None:
     """The cause that the user can mend, without the provider's words: those about a key may repeat a part of it."""
     status, kind = status_of(error), type(error).__name__
-    if kind == "Timeout" or status == httpx.codes.REQUEST_TIMEOUT:
+    if (kind == "Timeout" and status not in AWAY) or status == httpx.codes.REQUEST_TIMEOUT:
         return late(asked.model)
     if status in KEY:
         where = f"the environment variable {asked.api_key_env}" if asked.api_key_env else "its environment variable"
-        return LlmError(f"{asked.model} refused the key (HTTP {status}): check {where}")
+        return LlmError(f"{asked.model} answered {status} (the key was refused): check {where}")
     if too_long(error):
         return PromptTooLongError(f"the prompt is too long for {asked.model}: lower judges.max_input_tokens")
     if kind == FILTERED:
@@ -75,7 +77,7 @@ def _passing(error: Exception, asked: ModelConfig, said: str) -> RetryableError 
     if cooldown is not None:
         return RetryableError(f"{name} has failed too often and is left alone for a while", retry_after=float(cooldown))
     if status in AWAY:
-        return RetryableError(f"{name} is not available (HTTP {status}): {said}", retry_after=asked_delay(error))
+        return RetryableError(f"{name} answered {status} (not available): {said}", retry_after=asked_delay(error))
     if unreachable(error):
         return RetryableError(f"{name} cannot be reached{where}: {said}", retry_after=RETRY_SECONDS)
     return None
@@ -87,7 +89,7 @@ def _unread(error: Exception, asked: ModelConfig) -> LlmError | None:
     body = next(iter(bodies), str(error))[:MOST_READ]
     where = f"check judges.api_base{f' ({asked.api_base})' if asked.api_base else ''}"
     if HTML.search(body):
-        return LlmError(f"{asked.model}: the server answered with an HTML page (HTTP {status_of(error)}): {where}")
+        return LlmError(f"{asked.model}: the server answered with an HTML page: {where}")
     if EVENTS.search(body):
         return LlmError(f"{asked.model}: the server answered with an event stream, which was not asked for: {where}")
     if INVALID in body:
@@ -98,8 +100,8 @@ def _unread(error: Exception, asked: ModelConfig) -> LlmError | None:
 def _lasting(error: Exception, name: str, said: str) -> LlmError:
     status = status_of(error)
     if status == httpx.codes.NOT_FOUND:
-        return LlmError(f"{name} was not found (HTTP 404), check judges.model and judges.api_base: {said}")
-    return LlmError(f"{name} failed ({f'HTTP {status}' if status else type(error).__name__}): {said}")
+        return LlmError(f"{name} answered 404 (not found), check judges.model and judges.api_base: {said}")
+    return LlmError(f"{name} {f'answered {status}' if status else f'failed ({type(error).__name__})'}: {said}")
 
 
 def too_long(error: Exception) -> bool:
@@ -123,9 +125,15 @@ def refuses_form(error: Exception) -> tuple[bool, bool]:
 
 
 def status_of(error: Exception) -> int:
-    """The HTTP status; 0 where there is none. litellm gives failures to connect a 500 of its own."""
+    """The HTTP status; 0 where there is none.
+
+    litellm gives time-outs, failures to connect and answers that it cannot read a 504 or 500 of its own.
+    """
     status = getattr(error, "status_code", 0)
-    return status if isinstance(status, int) and not unreachable(error) else 0
+    if not isinstance(status, int) or unreachable(error):
+        return 0
+    answers = (each.response.status_code for each in causes(error) if isinstance(each, httpx.HTTPStatusError))
+    return status if status not in MADE_UP or status in answers else 0
 
 
 def unreachable(error: Exception) -> bool:

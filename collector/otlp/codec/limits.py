@@ -45,19 +45,26 @@ class Limits(Section):
     def check_items(self, count: int) -> None:
         """Raises TooLargeError where a request holds more than `items`."""
         if count > self.items:
-            raise TooLargeError(f"the request holds more than {self.items} items: send smaller batches")
+            raise TooLargeError(f"the request holds more than {self.items} items (limits.items): send smaller batches")
 
     def check_values(self, count: int) -> None:
         """Raises TooLargeError where a request holds more than `values`."""
         if count > self.values:
-            raise TooLargeError(f"the request holds more than {self.values} values: send smaller batches")
+            raise TooLargeError(
+                f"the request holds more than {self.values} values (limits.values): send smaller batches"
+            )
 
     def check_shared(self, count: int) -> None:
         """Raises TooLargeError where resource attributes, which each item is stored with, exceed `shared_bytes`."""
         if count > self.shared_bytes:
-            raise TooLargeError(f"the resource attributes of all items exceed {self.shared_bytes} bytes: shorten them")
+            raise TooLargeError(
+                f"the resource attributes of all items exceed {self.shared_bytes} bytes (limits.shared_bytes): "
+                "shorten them"
+            )
 
     def check_bytes(self, count: int) -> None:
         """Raises TooLargeError where a request has more than `request_bytes`."""
         if count > self.request_bytes:
-            raise TooLargeError(f"the request is larger than {self.request_bytes} bytes: send smaller batches")
+            raise TooLargeError(
+                f"the request is larger than {self.request_bytes} bytes (limits.request_bytes): send smaller batches"
+            )

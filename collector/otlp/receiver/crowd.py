@@ -30,7 +30,8 @@ class Crowd:
         oldest.transport.abort()
         if self._throttle.due(self._name):
             log.warning(
-                "%s: more than %d connections are open: those that wait longest for a complete request are closed",
+                "%s: more than %d connections are open (setting `connections`): those that wait longest for a complete "
+                "request are closed",
                 self._name,
                 self._most,
             )

@@ -40,6 +40,15 @@ class ConnectionContext:
     on_http2: Callable[[], None]
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerTransport:
+    """The connection as the answer to one request has it."""
+
+    write: Callable[[bytes], None]
+    is_closing: Callable[[], bool]
+    close: Callable[[], None]
+
+
 class BoundedProtocol(HttpToolsProtocol):
     """One connection. There is a deadline while a request, or the first byte of one, is awaited.
 
@@ -53,6 +62,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._in_head, self._in_body = True, False
         self._idle_bytes = 0  # that arrived without completing a head or adding to a body
         self._got_on = False
+        self._closes = False  # once the body is complete
+        self._stops = False
         self._deadline: asyncio.TimerHandle | None = None
 
     def handshake_began(self, transport: asyncio.Transport) -> None:
@@ -109,6 +120,8 @@ class BoundedProtocol(HttpToolsProtocol):
         """Expect the body."""
         self._in_head, self._in_body, self._got_on = False, True, True
         super().on_headers_complete()
+        # uvicorn would close the connection behind an early refusal: the client, still sending, would find it reset.
+        self.cycle.transport = AnswerTransport(self.transport.write, self.transport.is_closing, self._close)  # type: ignore[assignment]  # all that it uses
         self._expect_within(self._shared.limits.read_seconds)
 
     def on_body(self, body: bytes) -> None:
@@ -122,16 +135,28 @@ class BoundedProtocol(HttpToolsProtocol):
         self._expect_nothing()
         self._shared.crowd.leave(self)
         super().on_message_complete()
+        if self._closes:
+            self.transport.close()
 
     def on_response_complete(self) -> None:
-        """Expect the rest of a body that was refused early; it is thrown away."""
+        """The rest of a body that was refused early is thrown away, as long as a body may take."""
         super().on_response_complete()
-        if self._in_body:
-            self._expect_within(self._shared.limits.head_seconds)
-        elif not self.transport.is_closing():
+        if not self._in_body and not self.transport.is_closing():
             self._shared.crowd.enter(self)
             if not self._in_head:
                 self._expect_nothing()
+
+    def shutdown(self) -> None:
+        """Close the connection once the request at hand is answered: the server stops."""
+        self._stops = True
+        super().shutdown()
+
+    def _close(self) -> None:
+        """Close the connection once the body has been read: an answer to a client that still sends would be lost."""
+        if self._in_body and not self.pipeline and not self._stops:
+            self._closes = True
+        else:
+            self.transport.close()
 
     def _expect_within(self, seconds: float) -> None:
         self._expect_nothing()

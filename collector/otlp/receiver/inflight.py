@@ -68,7 +68,9 @@ class InFlight:
         """Count a request as complete. Raises OverloadedError where the bound is reached."""
         self._end_reading(held)
         if self.requests >= self._max_requests:
-            raise OverloadedError(f"{self._max_requests} requests are being taken already: try again")
+            raise OverloadedError(
+                f"{self._max_requests} requests are being taken already (intake.inflight_requests): try again"
+            )
         self.requests += 1
 
     def _exceeds_share(self, own: _Client, count: int) -> bool:
@@ -77,7 +79,9 @@ class InFlight:
 
     def _displace(self, oldest: InFlightRequest, asking: InFlightRequest) -> None:
         if oldest is asking:
-            raise OverloadedError(f"requests of {self._max_bytes} bytes are being taken already: try again")
+            raise OverloadedError(
+                f"requests of {self._max_bytes} bytes are being taken already (intake.inflight_bytes): try again"
+            )
         self._end_reading(oldest)
         self.bytes -= oldest.size
         oldest.displace()
@@ -134,4 +138,7 @@ class InFlightRequest:
     def check(self) -> None:
         """Raises OverloadedError where the request had to give way."""
         if self.is_displaced:
-            raise OverloadedError("too many requests are being read, and this one for the longest time: try again")
+            raise OverloadedError(
+                "too many requests are being read, and this one for the longest time (intake.inflight_bytes, "
+                "intake.client_share): try again"
+            )

@@ -50,7 +50,8 @@ class ProjectQuotas:
                 of = f"project {project}" if project else "the default project"
                 ends = (period * SECOND - now % (period * SECOND)) / SECOND
                 raise OverloadedError(
-                    f"{of} has sent the {limit} bytes that it may send in one {name}", retry_after=ends
+                    f"{of} has sent the {limit} bytes that it may send in one {name} (intake.per_project)",
+                    retry_after=ends,
                 )
         for period, _, _ in limits:
             self._sent[project, period] += size

@@ -236,8 +236,10 @@ def test_an_unknown_name_is_refused_with_the_known_ones(api: Api, args: tuple[st
     api.reader.unknown = {"shpo": ["shop", "desk\x1b[31m"]}
     result = run(api, *args)
     kind = "version" if "--compare-to" in args else args[-2].removeprefix("--")
-    line = f"tracejury: no {kind} 'shpo' is stored; known are: shop, desk\\x1b[31m\n"
-    assert (result.exit_code, result.stdout, result.stderr) == (2, "", line)
+    line = f"tracejury: no {kind} 'shpo' is stored; known are: shop, desk\\x1b[31m"
+    if kind == "version":
+        line += " (versions are those that agents state: the resource attribute service.version of their spans)"
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"{line}\n")
 
 
 def test_a_name_that_is_not_stored_yet_can_be_followed(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,6 +198,8 @@ def test_the_command_shows_words_summary_spend_and_judges(api: Api) -> None:
         "LLM judges: some/model, 3 waiting, 2 in flight (agent runs, exchanges, sessions, traces)",
     ):  # fmt: skip
         assert part in result.stdout
+    assert result.stdout.startswith("outcomes: "), "the summary comes first"
+    assert result.stdout.index("LLM judges: some/model") < result.stdout.index(KNOWN)
 
 
 def test_the_spend_of_services_that_are_not_named_stands_in_a_line(api: Api) -> None:
@@ -215,7 +217,8 @@ def test_the_command_says_why_a_trace_has_no_score(api: Api) -> None:
     api.put_rows(replace(row(0), judged=False))
     result = run(api, "--trace", KNOWN)
     assert result.exit_code == 0
-    assert "no judge has said anything\nno score: it has just come" in result.stdout
+    assert "\nno score: it has just come" in result.stdout
+    assert result.stdout.endswith("\n\nno judge has said anything\n")
     assert "LLM judges: off" in result.stdout
     api.status[0] = replace(ON, trouble="no key")
     assert "LLM judges do not work: no key" in run(api).stdout

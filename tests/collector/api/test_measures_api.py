@@ -10,7 +10,7 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 from listed_traces import SECOND, Listed, store_all
-from measured_sessions import PACK, POLICY, STATES, a_value, of_session, save
+from measured_sessions import PACK, POLICY, STATES, a_value, of_exchange, of_session, save
 from served_api import NOW, Api, served
 from stored_readers import stored_reader
 
@@ -89,15 +89,18 @@ def test_figures_of_sessions(measured: str) -> None:
     assert pack["compared"]["differences"]["P"] is None
 
 
-def test_the_command_shows_them(measured: str) -> None:
-    """As tables that nothing from a span can break, and as JSON."""
+def test_the_command_shows_them(measured: str, store: SharedStore) -> None:
+    """As tables that nothing from a span can break, and as JSON; with the sessions that wait."""
+    trace = Listed(3, session="s3", received=NOW - HOUR)
+    store_all(store, [trace])
+    save(store, a_value(STATES, of_exchange(trace), 1), received=NOW - HOUR)
     found = run(measured, "--by", "version", "--step", "1h", "--compare-to", "previous")
     assert found.exit_code == 0
-    assert "Demo pack  2 sessions" in found.output
+    assert "Demo pack  2 sessions, 1 more waits to be measured" in found.output
     assert "S  State consistency" in found.output
     assert "0.750" in found.output
     assert "worst: shop / s1  S 0.500, P -" in found.output
     assert "\x1b" not in found.output
-    assert json.loads(run(measured, "--format", "json").output)["items"][0]["pack"] == "demo"
+    assert json.loads(run(measured, "--format", "json").output)["items"][0]["waiting"] == 1
     refused = run(measured, "--pack", "nothing")
     assert (refused.exit_code, "no pack 'nothing': use one of demo" in refused.output) == (2, True)

@@ -24,4 +24,4 @@ async def test_the_readiness_check_tells_of_a_full_disk(served_dsn: str, least: 
         assert told.json() == {"status": "ready"}
     else:
         (loss,) = told.json()["losses"]
-        assert (told.json()["status"], "the store's disk is nearly full" in loss) == ("degraded", True)
+        assert (told.json()["status"], "must stay free (writer.min_free_bytes)" in loss) == ("degraded", True)

@@ -34,16 +34,17 @@ def test_findings_as_json_lines(api: Api, tmp_path: Path) -> None:
     assert [row["trace_id"] for row in rows] == [KNOWN, KNOWN]
     assert [p.name for p in tmp_path.iterdir()] == ["findings.jsonl"]
     shown = CliRunner().invoke(root, ["export", "-", "--limit", "1", "--no-transcripts", "--url", api.url])
-    assert len(shown.output.splitlines()) == 1
+    assert len(shown.stdout.splitlines()) == 1
 
 
 def test_errors_as_json_lines(api: Api) -> None:
     """One line an error, however many findings it has."""
     api.put(finding(1), finding(2), apart(3))
     shown = CliRunner().invoke(root, ["export", "-", "--errors", "--url", api.url])
-    rows = [json.loads(line) for line in shown.output.splitlines()]
+    rows = [json.loads(line) for line in shown.stdout.splitlines()]
     assert sorted(len(row["finding_ids"]) for row in rows) == [1, 2]
-    assert not CliRunner().invoke(root, ["export", "-", "--errors", "--severity", "HIGH", "--url", api.url]).output
+    none = CliRunner().invoke(root, ["export", "-", "--errors", "--severity", "HIGH", "--url", api.url])
+    assert (none.stdout, none.stderr) == ("", "wrote 0 errors, 0 bytes\n")
 
 
 def test_what_is_not_judged_yet_is_said(api: Api, tmp_path: Path) -> None:

@@ -127,6 +127,28 @@ def test_traces_lists_what_the_program_sent(world: World) -> None:
         )  # fmt: skip
 
 
+def test_an_unknown_version_says_where_versions_come_from(world: World) -> None:
+    """The demo's program states none."""
+    refused = world.ask("rates", "--version", "2.1")
+    line = "no version '2.1' is stored; no version is known (versions are those that agents state: "
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert f"{line}the resource attribute service.version of their spans)" in refused.stderr
+
+
+def test_an_export_says_what_it_wrote(world: World, tmp_path: Path) -> None:
+    """On stdout, but on stderr where that has the data."""
+    target = tmp_path / "runs.jsonl"
+    to_file = world.ask("export", str(target), "--runs")
+    data = target.read_bytes()
+    assert len(data.splitlines()) >= 2 * len(world.runs)
+    told = f"{len(data.splitlines())} agent runs, {len(data):,} bytes\n"
+    assert (to_file.stdout, to_file.stderr) == (f"wrote {target}: {told}", "")
+    piped = world.ask("export", "-", "--runs")
+    assert (piped.stdout_bytes, piped.stderr) == (data, f"wrote {told}")
+    table = tmp_path / "runs.parquet"
+    assert world.ask("export", str(table), "--runs").stdout == f"wrote {table}: {table.stat().st_size:,} bytes\n"
+
+
 def test_a_trace_is_the_tree_of_its_agents(world: World) -> None:
     """Manager and sub-agent, plan and acts, tool calls with arguments and results."""
     shown = world.json("trace", world.runs[0]["trace_id"])

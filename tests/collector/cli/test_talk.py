@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -185,6 +186,15 @@ def test_ctrl_c_keeps_what_there_is(folder: Path, collector: Serving) -> None:
     assert eventually(lambda: get(collector, f"/api/sessions/{failed[1]}")["exchanges"])
 
 
+def test_a_callable_without_spans_is_told_to_be_instrumented(folder: Path, collector: Serving) -> None:
+    """It answers, but nothing of it can be judged."""
+    (folder / "plain.py").write_text("def answer(messages):\n    return 'Yes.'\n")
+    args = arguments(collector, "plain:answer", "--behaviour", "ideal", "--format", "json")
+    result = tracejury(*args, folder=folder, env={"TRACEJURY_URL": collector.url})
+    (one,) = json.loads(result.stdout)
+    assert (result.returncode, "a callable must be instrumented in this process" in one["failure"]) == (1, True)
+
+
 def test_a_collector_that_cannot_be_asked_is_no_failure(folder: Path, collector: Serving) -> None:
     """The sessions were played; the note says what was not checked."""
     args = arguments(collector, CLERK, "--behaviour", "ideal")
@@ -197,8 +207,8 @@ def test_a_collector_that_cannot_be_asked_is_no_failure(folder: Path, collector:
     ("args", "code", "line"),
     [
         (("--agent", "nowhere"), 2, "--agent: 'nowhere' is neither http://… or https://… nor module:function"),
-        (("--agent", "no.such:thing"), 2, "--agent: cannot import no.such:thing: ModuleNotFoundError"),
-        (("--agent", "json:no"), 2, "--agent: cannot import json:no: AttributeError"),
+        (("--agent", "no.such:thing"), 2, "(talk to an agent of another environment by its URL)"),
+        (("--agent", "json:no"), 2, f"--agent: cannot import json:no into {sys.executable}: AttributeError"),
         (("--agent", "json:__name__"), 2, "--agent: json:__name__ is no function but str"),
         (("--agent", "https:///v1"), 2, "--agent: 'https:///v1' names no host"),
         (("--agent", CLERK, "--behaviour", "angry"), 2, "--behaviour: no behaviour 'angry': all, ideal"),

@@ -13,11 +13,13 @@ from store_parts import a_span
 
 from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, answer_of, installed_packs
 from tracejury.collector.store import measures
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
-from tracejury.schemas.verdicts import Subject, SubjectKind
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind
 
 NOW = 1_800_000_000 * SECOND
 HOUR = 3_600 * SECOND
@@ -230,3 +232,33 @@ def test_the_packs_of_the_installation_are_read() -> None:
     """PIPA with its five measures, of which one tells the states of exchanges."""
     pipa = next(pack for pack in installed_packs() if pack.name == "pipa")
     assert ("".join(measure.letter for measure in pipa.measures), pipa.states) == ("SAOPR", "pipa-state")
+
+
+def test_sessions_that_wait_are_counted_beside_those_measured(store: SharedStore) -> None:
+    """Open ones, those that have grown and queued ones; none that sampling left out, none of other judges."""
+
+    def said(subject: Subject, outcome: Outcome, judge: str = STATES) -> None:
+        row = Judgement(subject, judge, "v1", "hash", 1, NOW - HOUR, outcome)
+        StoredLlmJudging(store).save([JudgedSubject(TraceState.SETTLED, (row,))])
+
+    exchanges = {
+        number: Listed(number, session=f"s{number}", received=NOW - HOUR, version=str(number)) for number in range(2, 8)
+    }
+    measured = a_session(store, 1, 0.5, None)
+    said(of_exchange(measured), Outcome.DONE)
+    store_all(store, [*exchanges.values()])
+    said(of_exchange(exchanges[2]), Outcome.DONE)
+    said(of_exchange(exchanges[3]), Outcome.PENDING)
+    said(of_exchange(exchanges[4]), Outcome.DONE)
+    said(of_session("shop", "s4"), Outcome.PENDING)
+    said(of_exchange(exchanges[5]), Outcome.SAMPLED_OUT)
+    said(of_exchange(exchanges[6]), Outcome.DONE, "another-pack")
+    said(of_exchange(exchanges[7]), Outcome.FAILED)
+    said(of_session("shop", "s7"), Outcome.FAILED)
+    answer = ask(store)
+    assert (answer.total.sessions, answer.waiting) == (1, 3)
+    assert (ask(store, version="2").waiting, ask(store, service="none").waiting) == (1, 0)
+    assert (ask(store, until=NOW - 2 * HOUR).waiting, ask(store, task="t").waiting) == (0, None)
+    store_all(store, [Listed(9, session="s1", received=NOW - HOUR + SECOND)])
+    said(of_exchange(Listed(9, session="s1")), Outcome.DONE)
+    assert ask(store).waiting == 4, "it has grown since it was measured"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -160,6 +160,38 @@ def test_a_gap_is_named(name: str) -> None:
     """These gaps and no others, worst first."""
     spans, expected = CASES[name]
     assert kinds(built(spans)) == expected
+
+
+def limited(spans: Sequence[Span], length: int) -> list[Span]:
+    """As an SDK exports them whose values have so many characters at most."""
+    return [replace(s, attributes={k: v[:length] for k, v in s.attributes.items()}) for s in spans]
+
+
+def test_a_length_limit_of_the_sdk_is_named() -> None:
+    """By values of one length, in several attributes, which are JSON that breaks off."""
+    (gap,) = (gap for gap in diagnose([built(limited(whole(), 40))]).gaps if gap.kind == "cut-values")
+    assert gap.what == "4 values have 40 characters and none has more; 4 are JSON that breaks off"
+    assert "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT" in gap.remedies[0].do
+
+
+LONG = {letter: json.dumps({"rows": [letter * 9] * 90}) for letter in "wxyz"}
+CUT = {letter: text[:100] for letter, text in LONG.items()}
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        [{"a": CUT["x"]}, {"b": LONG["y"][1:101]}, {"c": LONG["z"][2:102]}],
+        [{"a": CUT["x"]}, {"b": CUT["y"]}],
+        [{"a": CUT["x"]}, {"b": CUT["y"]}, {"a": CUT["z"]}, {"c": "longer" * 50}],
+        [{"a": f"{{'w': '{'x' * 200}"[:100]}, {"b": f"{{'y': '{'x' * 200}"[:100]}, {"c": f"{{'z': '{'x' * 200}"[:100]}],
+        [{"a": cut} for cut in CUT.values()],
+    ],
+    ids=["texts", "two", "a longer one", "another notation", "one attribute"],
+)
+def test_texts_that_a_program_cuts_are_no_limit_of_the_sdk(attributes: Sequence[Mapping[str, str]]) -> None:
+    """It may cut what it likes, and divide texts into parts of one length."""
+    assert "cut-values" not in kinds(built([span(n, n - 1, each) for n, each in enumerate(attributes, 1)]))
 
 
 def test_of_an_open_trace_nothing_late_is_missed() -> None:

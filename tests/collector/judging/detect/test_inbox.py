@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tracejury.collector.judging.detect.inbox import Inbox, by_trace
 from tracejury.collector.store.committer import CommittedGroup
 from tracejury.collector.store.native import NativeBlock
-from tracejury.collector.worker import spill_files
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -154,13 +153,10 @@ def test_whatever_waits_where_comes_out_in_order(
 
 
 @pytest.mark.parametrize("damage", ["no room", "too large", "cut short", "garbage", "another name"])
-def test_what_no_file_can_keep_is_read_from_the_store(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
-) -> None:
+def test_what_no_file_can_keep_is_read_from_the_store(tmp_path: Path, damage: str) -> None:
     """Only which traces changed is known then."""
-    filled = Filled(tmp_path, min_free_bytes=1 << 60 if damage == "no room" else 0)
-    if damage == "too large":
-        monkeypatch.setattr(spill_files, "ENTRY_BYTES", 10)
+    limits = {"no room": {"min_free_bytes": 1 << 60}, "too large": {"most_bytes": 10}}
+    filled = Filled(tmp_path, **limits.get(damage, {}))
     filled.commit(batch("a", 2))
     filled.commit(batch("b", 1))
     if damage == "cut short":

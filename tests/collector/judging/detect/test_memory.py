@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -65,8 +66,8 @@ def test_a_file_is_given_back_once_nothing_in_it_is_needed(tmp_path: Path) -> No
     assert not list(tmp_path.iterdir()), "the files have no names"
 
 
-def test_without_room_the_store_is_read(tmp_path: Path) -> None:
-    """A bound, a disk that others need, or a folder that cannot be used."""
+def test_without_room_the_store_is_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A bound, a disk that others need, or a folder that cannot be used; a line names the limit and its setting."""
     (tmp_path / "file").write_text("")
     full = SpillFiles(tmp_path, min_free_bytes=1 << 60), SpillFiles(tmp_path, most_bytes=10)
     for files in (*full, SpillFiles(tmp_path / "file"), None):
@@ -76,6 +77,9 @@ def test_without_room_the_store_is_read(tmp_path: Path) -> None:
         memory.bound()
         memory.read(trace)
         assert (trace.held, trace.raw, trace.stored, trace.ledger, assembler.held_bytes) == (False, {}, None, None, 0)
+    disk, bound, _folder = caplog.messages
+    assert re.search(r"has \d+ MiB free: 1099511627776 MiB must stay free \(writer.min_free_bytes\)", disk)
+    assert re.search(r"would take [\d,]+ bytes, and may take 10 \(judging.max_file_bytes\)", bound)
 
 
 def test_a_file_that_cannot_be_read_is_given_back(tmp_path: Path) -> None:

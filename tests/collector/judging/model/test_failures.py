@@ -17,7 +17,7 @@ class RefusalError(Exception):
 def test_megabytes_of_white_space_hold_nobody_up() -> None:
     """The time grows with the length of the body, not with its square: this would take hours otherwise."""
     error = RefusalError("OpenAIException - no" + " \n" * 5_000_000 + "LiteLLM Retried: 2")
-    assert "failed (HTTP 400): no" in str(failure(error, ASKED, frozenset()))
+    assert "answered 400: no" in str(failure(error, ASKED, frozenset()))
     assert refuses_form(error) == (True, False)
 
 
@@ -26,7 +26,7 @@ def test_litellms_own_words_are_taken_out() -> None:
     error = RefusalError(
         "litellm.BadRequestError: OpenAIException - mend it \n LiteLLM Retried: 1 times, LiteLLM Max: 2"
     )
-    assert str(failure(error, ASKED, frozenset())) == "openai/x failed (HTTP 400): mend it"
+    assert str(failure(error, ASKED, frozenset())) == "openai/x answered 400: mend it"
 
 
 def test_a_key_at_the_cut_is_hidden_whole() -> None:

@@ -113,14 +113,14 @@ async def test_a_chosen_form_of_answer_stands(server: LlmServer) -> None:
 
 
 LASTING = {
-    "a wrong request": (Play(status=400, message="no such thing"), "HTTP 400.*no such thing"),
-    "no such model": (Play(status=404), r"was not found.*judges\.model"),
+    "a wrong request": (Play(status=400, message="no such thing"), "answered 400: no such thing"),
+    "no such model": (Play(status=404), r"answered 404 .not found.*judges\.model"),
     "too long": (Play(status=400, message="This model's maximum context length is 9 tokens"), "too long"),
     "too long, in other words": (Play(status=400, message="exceeds the available context size (9 tokens)"), "too long"),
-    "a server error": (Play(status=500), "HTTP 500"),
-    "no JSON": (Play(raw=b"{not json"), "HTTP 500"),
-    "a page": (Play(raw=b"<html>Welcome</html>"), "an HTML page.*HTTP 500"),
-    "a list": (Play(raw=b"[]"), "HTTP 500"),
+    "another server error": (Play(status=501), "answered 501"),
+    "no JSON": (Play(raw=b"{not json"), "failed .InternalServerError.: Expecting"),
+    "a page": (Play(raw=b"<html>Welcome</html>"), "answered with an HTML page: check"),
+    "a list": (Play(raw=b"[]"), "failed .InternalServerError.: Empty or invalid response"),
     "an error as an answer": (Play(raw=b'{"error": {"message": "overloaded"}}'), "overloaded"),
     "no choice": (Play(change=lambda reply: reply.update(choices=[])), "answered nothing"),
     "no content": (Play(change=lambda reply: reply["choices"][0]["message"].update(content=None)), "answered nothing"),
@@ -143,6 +143,8 @@ PASSING = {
     "too many": (Play(status=429, retry_after=7), 7.0),
     "too many for ever": (Play(status=429, retry_after=10**9), 3600.0),
     "too many, no time said": (Play(status=429), 30.0),
+    "a server error": (Play(status=500), 30.0),
+    "a gateway's time-out": (Play(status=504), 30.0),
     "away": (Play(status=503, retry_after=2), 2.0),
     "bad gateway": (Play(status=502), 30.0),
     "overloaded": (Play(status=529), 30.0),
@@ -181,7 +183,7 @@ async def test_passing_failures_are_repeated_at_once(server: LlmServer, failing:
 
 async def test_a_failure_is_repeated_no_oftener_than_configured(server: LlmServer) -> None:
     async with asking(server, always(status=500), retries=1) as client:
-        with pytest.raises(LlmError):
+        with pytest.raises(RetryableError, match=r"answered 500 \(not available\): a scripted failure"):
             await client.complete(ASKED)
     assert server.counts.calls == 2
 

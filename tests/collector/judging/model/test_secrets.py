@@ -95,7 +95,7 @@ async def test_a_refused_key_is_told_by_the_name_of_its_variable(monkeypatch: py
     monkeypatch.setenv("TRACEJURY_TEST_KEY", KEY)
     with llm_server(lambda _: ECHOES[0]) as server:
         llm = LiteLlmClient(LlmConfig(model="mine", api_base=server.base, api_key_env="TRACEJURY_TEST_KEY"))
-        with pytest.raises(TracejuryError, match=r"refused the key .*TRACEJURY_TEST_KEY"):
+        with pytest.raises(TracejuryError, match=r"answered 401 .the key was refused.: .*TRACEJURY_TEST_KEY"):
             await llm.complete(ASKED)
         await llm.close()
         assert server.counts.calls == 1, "a wrong key is not tried again"

@@ -48,7 +48,8 @@ async def test_too_many_values_are_refused_for_good(client: Client, sink: Record
     """With what to do about it."""
     answer = await client.send_bytes(crafted(client.protocol))
     assert (answer.code, answer.retry) == (TOO_LARGE[client.protocol], None)
-    assert answer.message == f"the request holds more than {Limits().values} values: send smaller batches"
+    values = Limits().values
+    assert answer.message == f"the request holds more than {values} values (limits.values): send smaller batches"
     assert sink.batches == []
 
 
