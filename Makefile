@@ -86,6 +86,7 @@ bench: setup
 	$(BIN)/python tests/bench/latency.py
 	$(BIN)/python tests/bench/small.py
 	$(BIN)/python tests/bench/fair.py
+	$(BIN)/python tests/bench/open_trace.py
 	$(BIN)/python tests/bench/webhook.py
 	$(BIN)/python tests/bench/lists.py --of look-ups
 	$(BIN)/python tests/bench/lists.py

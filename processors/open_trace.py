@@ -12,7 +12,8 @@ from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import KnownRuns, TraceState
 
 from .normalize import normalize
-from .trace_rows import TraceRows, log_identity, log_size, span_size
+from .shared_texts import SharedTexts
+from .trace_rows import TraceRows, held_size, log_identity, log_size
 
 EXPENSIVE: Final = 100_000_000
 """Nanoseconds of CPU time of judging for which others should not wait."""
@@ -59,6 +60,7 @@ class OpenTrace:
     _ended: bool | None = None
     _normalized: dict[str, NormalizedSpan] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)  # ids, in order
+    _texts: SharedTexts = field(default_factory=SharedTexts)
 
     @property
     def dirty(self) -> bool:
@@ -70,7 +72,8 @@ class OpenTrace:
         """Its spans, normalised, in the order in which they were first seen."""
         for span_id in list(self._changed):
             del self._changed[span_id]  # first: while this thread normalises, another may add to the trace
-            self._normalized[span_id] = normalize(self.raw[span_id], tuple(self.logs.get(span_id, {}).values()))
+            read = normalize(self.raw[span_id], tuple(self.logs.get(span_id, {}).values()))
+            self._normalized[span_id] = self._texts.share_read(read)
         return self._normalized
 
     @property
@@ -93,10 +96,10 @@ class OpenTrace:
         known = self.raw.get(span.span_id)
         if known is not None and (known == span or not span.beats(known)):
             return False
-        self.raw[span.span_id] = span
+        self.raw[span.span_id] = span = self._texts.share_raw(span)
         self._changed[span.span_id] = None
         self._ended = None
-        self.size += span_size(span) - (span_size(known) if known else 0)
+        self.size += held_size(span) - (held_size(known) if known else 0)
         return True
 
     def add_logs(self, records: Iterable[LogRecord]) -> bool:
@@ -129,5 +132,5 @@ class OpenTrace:
         self.root_ended()
         rows = list(self.raw.values()), [record for beside in self.logs.values() for record in beside.values()]
         self.raw, self.logs, self.size, self.held, self.memo = {}, {}, 0, False, None
-        self._normalized, self._changed = {}, {}
+        self._normalized, self._changed, self._texts = {}, {}, SharedTexts()
         return rows

@@ -18,13 +18,16 @@ from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.text.terminal import one_line
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn
 
+from .shared_texts import long_texts
 from .tokens import sum_tokens
 
-FORMAT: Final = f"1/{__version__}"
+FORMAT: Final = f"2/{__version__}"
 """This form, and the program that made it; outlines of another one are made anew."""
 
 LARGE: Final = 1000
 """Spans from which a trace's outline is kept: rebuilding takes about 0.1 ms a span."""
+LARGE_TEXTS: Final = 8_000_000
+"""Characters of texts from which it is: reading takes about as long."""
 
 NAME: Final = 80
 HINT: Final = 120
@@ -100,7 +103,8 @@ class SpanOutline:
 class TraceOutline:
     """A trace in outline. `homes`: trace ids of the spans of joined traces that are not of the first one.
 
-    `input_tokens` and `output_tokens`: None where no call recorded any. `rebuilt`: whether its agent runs are known.
+    `input_tokens` and `output_tokens`: None where no call recorded any. `rebuilt`: whether its agent runs are known;
+    `large`: whether it takes long to rebuild them.
     """
 
     trace_id: str
@@ -121,6 +125,7 @@ class TraceOutline:
     remainder: tuple[SpanOutline, ...] = ()
     homes: Mapping[str, str] = field(default_factory=dict)
     rebuilt: bool = True
+    large: bool = False
 
     def home(self, span_id: str) -> str:
         """Id of the trace that the span is of."""
@@ -146,7 +151,13 @@ def outline_of(trace: Trace) -> TraceOutline:
         runs=tuple(outline_of_run(run, below.get(run.id, ())) for run in trace.runs),
         remainder=tuple(map(_loose, (*trace.remainder, *below.get("", ())))),
         homes={i: s.raw.trace_id for i, s in trace.spans.items() if s.raw.trace_id != trace.trace_id},
+        large=is_large(trace),
     )
+
+
+def is_large(trace: Trace) -> bool:
+    """Whether its outline is kept: rebuilding it takes long, for its spans or for what they hold."""
+    return len(trace.spans) >= LARGE or sum(long_texts(span.raw) for span in trace.spans.values()) >= LARGE_TEXTS
 
 
 def _unplaced(trace: Trace) -> dict[str, list[NormalizedSpan]]:

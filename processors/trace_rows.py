@@ -6,13 +6,22 @@ from collections.abc import Hashable, Sequence
 
 from tracejury.schemas.spans import LogRecord, Span
 
+from .shared_texts import SharedAttributes, long_texts
+
 TraceRows = tuple[Sequence[Span], Sequence[LogRecord]]
 
 
 def span_size(span: Span) -> int:
-    """Approximate bytes that a span keeps alive."""
+    """Approximate bytes of a span, however many of its texts others share."""
+    texts = long_texts(span) or sum(map(len, span.attributes.values()))
     events = sum(sum(map(len, e.attributes.values())) for e in span.events) if span.events else 0
-    return 1000 + sum(map(len, span.attributes.values())) + events
+    return 1000 + texts + events
+
+
+def held_size(span: Span) -> int:
+    """Approximate bytes that a span keeps alive beside those that were shared before it."""
+    attributes = span.attributes
+    return span_size(span) - (attributes.length - attributes.held if isinstance(attributes, SharedAttributes) else 0)
 
 
 def log_size(record: LogRecord) -> int:

@@ -86,9 +86,9 @@ class NormalizedSpan:
 
     Fields that the instrumentation does not record are empty, never guessed. For a TOOL span `tool_*` hold the
     executed call, its arguments unwrapped ({"args": [], "kwargs": {...}} becomes the kwargs); for an LLM span
-    `input_messages`, `output_messages`, `tools`, `stop_sequences` and limits hold the call. `agent_parent` (a name)
-    and `task_id` are what the program itself says: which agent started this one, and which task, perhaps of several
-    traces, the span belongs to.
+    `input_messages`, `output_messages`, `tools`, `stop_sequences` and limits hold the call, and `input_text` is ""
+    where messages say what was sent. `agent_parent` (a name) and `task_id` are what the program itself says: which
+    agent started this one, and which task, perhaps of several traces, the span belongs to.
 
     `agent_name` is the name that an AGENT span gives its agent. `agent_hint` is weaker: the agent that a span of
     another kind names as its own; some instrumentations write a constant there, or the agent above. `run_hint`: an id

@@ -24,7 +24,6 @@ from tracejury.collector.store.receipts import StoredReceipts
 from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.judges.measures.error_labels import labels_on
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.findings import LIVE, Finding
@@ -67,7 +66,7 @@ class StoredReader:
         tenant: str = "",
     ) -> None:
         self.tenant = tenant
-        self._store, self._config, self._clock = store, config, clock
+        self._store = store
         self._scope, self._reading = Scope(store, tenant), StoredReading(store, tenant)
         self.ledger = StoredLedger(store, tenant)
         self.architectures = StoredArchitectures(store, tenant, clock=clock)
@@ -152,8 +151,7 @@ class StoredReader:
 
     def trace(self, trace_id: str, confidence: Confidence) -> TraceView | None:
         """The trace rebuilt from its stored spans, None when there is no such trace."""
-        judging = StoredJudging(self._store, self.tenant)
-        trace = stored_trace(judging, trace_id, self.tenant, self._config, self._clock())
+        trace = self.trace_queries.trace(trace_id)
         if trace is None:
             return None
         least = confidence.least(trace.conventions)

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from tracejury.judges.causes import led_by
-from tracejury.processors.trace_outline import LARGE, outline_of, to_json
+from tracejury.processors.trace_outline import is_large, outline_of, to_json
 from tracejury.schemas.columns import Row
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.judged_rows import (
@@ -186,6 +186,6 @@ class StoredJudging:
         for one in judged:
             trace = one.trace
             whole = one.judgement.outcome is Outcome.DONE and not trace.joined_to
-            if whole and trace.state is not TraceState.OPEN and len(trace.spans) >= LARGE:
+            if whole and trace.state is not TraceState.OPEN and is_large(trace):
                 outlines = StoredOutlines(self._store, trace.tenant)
                 outlines.keep(trace.trace_id, to_json(outline_of(trace)).decode(), trace.received_through)

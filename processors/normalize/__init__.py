@@ -66,6 +66,8 @@ def _recognised(span: Span, logs: Sequence[LogRecord]) -> Sequence[Convention]:
 def _normalized(span: Span, logs: Sequence[LogRecord], convention: str, found: Fields) -> NormalizedSpan:
     if "log_text" not in found:
         found["log_text"] = unread_log_text(logs)
+    if found["kind"] is Kind.LLM and any(message.text for message in found.get("input_messages", ())):
+        found["input_text"] = ""  # the same once more, and as long
     add_stated(found, span.attributes)
     return _make(raw=span, convention=convention, exceptions=exceptions(span, logs), **found)
 

@@ -25,8 +25,8 @@ from .trace_index import TraceIndex
 HUGE: Final = 5_000
 """Stored spans from which a trace shows as it was last judged, whatever has arrived since."""
 
-MOST_OUTLINES: Final = 8
-"""Outlines in memory; one of ten thousand spans has about ten megabytes."""
+OUTLINED_SPANS: Final = 80_000
+"""Spans of the outlines in memory; one of ten thousand spans has about ten megabytes."""
 
 MOST_SPANS: Final = 2_000
 """Spans of a trace that was never judged: a first answer, while judging has the processor."""
@@ -46,7 +46,9 @@ class TraceOutlines:
     def __init__(self, store: SharedStore, tenant: str) -> None:
         self._store, self._stored, self._scope = store, StoredOutlines(store, tenant), Scope(store, tenant)
         self._lock = threading.Lock()
-        self._recent: LRUCache[str, TraceIndex] = LRUCache(MOST_OUTLINES)
+        self._recent: LRUCache[str, TraceIndex] = LRUCache(
+            OUTLINED_SPANS, lambda made: min(made.outline.spans, OUTLINED_SPANS)
+        )
 
     def find(self, trace_id: str, newest: Mapping[str, int]) -> TraceIndex | None:
         """One that shows the trace; of a huge one that was never judged, its first spans. None: it is to be rebuilt.
@@ -85,10 +87,11 @@ class TraceOutlines:
         return all(deletions.stays((trace.tenant, i), trace.received_through) for i in trace.trace_ids)
 
     def _shows(self, outline: TraceOutline, newest: Mapping[str, int]) -> bool:
-        """Complete; or huge, and not deleted since: then it will be judged again before it could be rebuilt."""
-        if outline.state is not TraceState.OPEN and max(newest.values()) <= outline.received_through:
+        """Complete; or open or huge, and not deleted since: it is judged again before it could be rebuilt."""
+        is_open = outline.state is TraceState.OPEN
+        if not is_open and max(newest.values()) <= outline.received_through:
             return True
-        return self.stays(outline) and self.count_spans(newest) >= HUGE
+        return self.stays(outline) and (is_open or self.count_spans(newest) >= HUGE)
 
     def _unjudged(self, trace_id: str) -> TraceIndex | None:
         """The first spans of a trace, without reading what they hold, as its remainder; None where it has none."""
@@ -111,6 +114,7 @@ class TraceOutlines:
             input_tokens=None,
             output_tokens=None,
             rebuilt=False,
+            large=True,
             remainder=tuple(
                 SpanOutline(
                     span_id=row[0],

@@ -13,8 +13,8 @@ from typing import Final
 
 from cachetools import LRUCache
 
-from tracejury.processors.trace_outline import outline_of
-from tracejury.processors.trace_rows import span_size
+from tracejury.processors.trace_outline import is_large, outline_of
+from tracejury.processors.trace_rows import held_size
 from tracejury.schemas.trajectory import Trace
 
 from .trace_index import TraceIndex
@@ -30,6 +30,11 @@ class RebuiltTrace:
 
     trace: Trace
     size: int
+
+    @cached_property
+    def is_large(self) -> bool:
+        """Whether it takes long to rebuild it."""
+        return is_large(self.trace)
 
     @cached_property
     def trace_index(self) -> TraceIndex:
@@ -87,7 +92,7 @@ class RecentTraces:
 
     def put(self, trace: Trace) -> RebuiltTrace:
         """Keep a trace in place of what was kept of any of its ids; beyond the limit only where it was asked for."""
-        made = RebuiltTrace(trace, _COPIES * sum(span_size(span.raw) for span in trace.spans.values()))
+        made = RebuiltTrace(trace, _COPIES * sum(held_size(span.raw) for span in trace.spans.values()))
         with self._lock:
             self._small.drop(trace)
             was_large = self._large.drop(trace)

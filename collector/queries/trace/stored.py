@@ -15,8 +15,8 @@ from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
-from tracejury.processors.assemble import SECOND, AssemblerConfig
-from tracejury.processors.trace_outline import LARGE, RunOutline, TraceOutline, outline_of
+from tracejury.processors.assemble import AssemblerConfig
+from tracejury.processors.trace_outline import RunOutline, TraceOutline, is_large, outline_of
 from tracejury.schemas.agent_errors import in_place, whole_error
 from tracejury.schemas.findings import LIVE
 from tracejury.schemas.llm_rows import LedgerRow
@@ -31,9 +31,6 @@ from .outlines import TraceOutlines
 from .recent import RebuiltTrace, RecentTraces
 from .stored_part import stored_part, with_turns_of
 from .trace_index import TraceIndex
-
-BEHIND: Final = 5 * SECOND
-"""By how much the judging of a large open trace may be behind its spans: it goes on, and its pages are told."""
 
 _LOCKS: Final = 16
 
@@ -59,7 +56,8 @@ class StoredTraceQueries:
     def trace_index(self, trace_id: str) -> TraceIndex | None:
         """From memory, else of the kept outline where nothing came since, else of the rebuilt trace.
 
-        A huge one shows as it was last judged, or, before that, its first spans: rebuilding takes longer than judging.
+        A large one that is open shows as it was last judged, a huge one before that its first spans: rebuilding takes
+        longer than judging.
         """
         newest = self._newest(trace_id)
         if not newest:
@@ -71,7 +69,7 @@ class StoredTraceQueries:
         return made.trace_index if made else None
 
     def trace(self, trace_id: str) -> Trace | None:
-        """From memory where nothing came since, else rebuilt."""
+        """From memory where nothing came since, or a large one is open; else rebuilt."""
         newest = self._newest(trace_id)
         if not newest:
             return None
@@ -87,7 +85,7 @@ class StoredTraceQueries:
         outline = trace_index.outline
         if (known := self._in_memory(outline)) is not None:
             return known
-        if outline.spans < LARGE:
+        if not outline.large:
             return self.trace(outline.trace_id)
         run, span_id = trace_index.place(key)
         return self._part(outline, [run] if run else [], span_id)
@@ -104,7 +102,7 @@ class StoredTraceQueries:
 
     def loads_at_once(self, outline: TraceOutline) -> bool:
         """In memory, or small enough to be rebuilt at once."""
-        return outline.spans < LARGE or self._in_memory(outline) is not None
+        return not outline.large or self._in_memory(outline) is not None
 
     def assessment(self, outline: TraceOutline, confidence: Confidence) -> TraceAssessment:
         """Four look-ups."""
@@ -147,11 +145,11 @@ class StoredTraceQueries:
 
     def cache_judged(self, trace: Trace) -> None:
         """Keep it where pages have asked for it, or would have to wait for it; of a large open one its outline."""
-        if len(trace.spans) >= LARGE:
+        if large := is_large(trace):
             self._outlines.drop(trace.trace_id)
             if trace.state is TraceState.OPEN:
                 self._outlines.put(trace.trace_id, TraceIndex(outline_of(trace)))
-        if len(trace.spans) >= LARGE or self._recent.get(trace.trace_id) is not None:
+        if large or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
     def _in_memory(self, outline: TraceOutline) -> Trace | None:
@@ -174,9 +172,8 @@ class StoredTraceQueries:
         if found is None:
             return None
         trace = found.trace
-        is_large = trace.state is TraceState.OPEN and len(trace.spans) >= LARGE
-        behind = BEHIND if is_large and self._outlines.stays(trace) else 0
-        return found if max(newest.values()) <= trace.received_through + behind else None
+        grows = trace.state is TraceState.OPEN and found.is_large and self._outlines.stays(trace)
+        return found if grows or max(newest.values()) <= trace.received_through else None
 
     def _rebuilt(self, trace_id: str) -> RebuiltTrace | None:
         with self._locks[hash(trace_id) % _LOCKS]:

@@ -17,7 +17,7 @@ from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.queries.unproven import is_unproven
 from tracejury.collector.web.site import Site, page, rebuilding
-from tracejury.processors.trace_outline import LARGE, TraceOutline
+from tracejury.processors.trace_outline import TraceOutline
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.queries.labels import Labelled
@@ -117,7 +117,7 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
     view = view_of(site.reader.trace_queries, labelled(site, outline), trace_index, ask)
     trace_queries = site.reader.trace_queries
     unseen = 0
-    if outline.spans >= LARGE:
+    if outline.large:
         unseen = max(trace_queries.count_spans(outline.trace_id) - outline.spans, 0)
     known = site.reader.calibrations.of(outline.service)
     leads = dict.fromkeys(shown.error.lead.judge for shown in view.errors)

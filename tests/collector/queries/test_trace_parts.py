@@ -31,6 +31,7 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
 from tracejury.collector.web.trace.detail import Details
 from tracejury.judges.grouping import standing_errors
+from tracejury.processors import trace_outline
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.trace_outline import outline_of
 from tracejury.schemas.agent_errors import summary
@@ -111,8 +112,8 @@ def test_details_of_a_large_trace_read_one_run(store: SharedStore, monkeypatch: 
     """Of every node they are those of the whole trace, and so is every text."""
     put(store, list(large_trace(700)))
     whole = rebuilt(store)
+    monkeypatch.setattr(trace_outline, "LARGE", 100)
     trace_index = TraceIndex(outline_of(whole))
-    monkeypatch.setattr(stored, "LARGE", 100)
     queries = StoredTraceQueries(store, AssemblerConfig(), lambda: LATER)
     monkeypatch.setattr(queries, "trace", lambda *_: pytest.fail("it reads the whole trace"))
     last = whole.runs[-1]
@@ -132,7 +133,7 @@ def test_details_of_a_large_trace_read_one_run(store: SharedStore, monkeypatch: 
 def test_a_huge_open_trace_shows_as_it_was_last_judged(store: SharedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever arrived since, and without reading it all; once it is closed, or deleted, only with all that arrived."""
     monkeypatch.setattr(outlines, "HUGE", 250)
-    monkeypatch.setattr(stored, "LARGE", 100)
+    monkeypatch.setattr(trace_outline, "LARGE", 100)
     spans = list(large_trace(300))
     put(store, spans[:200])
     seen = 10**18
@@ -228,7 +229,7 @@ def test_a_stale_judging_in_memory_answers_without_a_rebuild(
 ) -> None:
     """Details of a huge open trace come from its last judging, however many spans arrived since."""
     monkeypatch.setattr(outlines, "HUGE", 250)
-    monkeypatch.setattr(stored, "LARGE", 100)
+    monkeypatch.setattr(trace_outline, "LARGE", 100)
     spans = list(large_trace(300))
     put(store, spans[:200])
     queries = StoredTraceQueries(store, AssemblerConfig(), lambda: 10**18)
