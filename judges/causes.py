@@ -77,6 +77,12 @@ GENERAL: Final = frozenset({"ungrounded-turn"})
 """Rules that hold wherever another rule of their family does, and so say the least of an error."""
 
 
+OF_THE_TOOL: Final = {
+    f"{kind}-error": f"{kind}-error-at-tool" for kind in ("service", "timeout", "rate", "auth", "raised")
+}
+"""Rules on failures in which the caller did nothing wrong, to those that name the same failure at the tool."""
+
+
 def cause_of(finding: Finding) -> str:
     """The class of a finding; of a judge of one's own its taxonomy and category."""
     return cause(finding.judge, finding.taxonomy, finding.category)

@@ -59,10 +59,17 @@ class StepFailure:
 
 
 def classify(error: str) -> FailureKind:
-    """The kind of a text that is known to tell of a failure."""
+    """The kind of a text that is known to tell of a failure; a server's status says more than the words beside it."""
     low = bounded(error).lower()
+    if _SERVER_STATUS.search(low[:_STATUS_READ]):
+        return FailureKind.SERVICE
     return next((kind for kind, needles in _NEEDLES if any(n in low for n in needles)), FailureKind.OTHER)
 
+
+_SERVER_STATUS: Final = re.compile(
+    r"\b(?:error code|status[_ ]?code|http status|http(?:/[\d.]{1,3})?)[:= ]{1,2}5\d\d\b"
+)
+_STATUS_READ: Final = 300
 
 _OPENING: Final = re.compile(
     r"(?:an? )?(?:(?:fatal |tool |internal |unexpected )?(?:error|exception|failure)"

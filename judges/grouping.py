@@ -9,7 +9,8 @@ Pure, and independent of the order in which the findings come. Two findings are 
   that several declare belongs to the surest of them, so that no relay joins two mistakes.
 
 The surest leads, of those that stand where the error was made. A general rule, which holds wherever another of its
-family does (`GENERAL`), gives way to one at the same span that is as sure, for that says more.
+family does (`GENERAL`), gives way to one at the same span that is as sure, for that says more. A tool that failed by
+itself (`OF_THE_TOOL`) leads at its own span, with its own words; who asked for the call did nothing wrong.
 
 Findings of packs' checks change nothing of these errors, for packs are switched on and off: each is part of the surest
 of them that is about the call it names, or has a cause of its dimensions at its span or in its turn. The others make
@@ -26,7 +27,7 @@ from typing import Final, Protocol
 from tracejury.schemas.agent_errors import AgentError
 from tracejury.schemas.findings import LIVE, Finding
 
-from .causes import FAILING, GENERAL, cause_of, shared_causes
+from .causes import FAILING, GENERAL, OF_THE_TOOL, cause_of, shared_causes
 
 AS_SURE: Final = 0.05
 """Confidences that differ by no more are taken for equal; chosen by hand, not fitted."""
@@ -237,8 +238,11 @@ def _error(own: Sequence[Finding], others: Iterable[Finding]) -> AgentError:
 
 
 def _lead(own: Sequence[Finding]) -> Finding:
-    """The surest, or one that says more at its span; `own`: surest first."""
+    """The surest, or one that says more at its span, or at the tool that failed by itself; `own`: surest first."""
     surest = own[0]
+    if surest.judge in OF_THE_TOOL:
+        at_tool = ((f.judge, f.span_id) == (OF_THE_TOOL[surest.judge], surest.tool_span_id) for f in own)
+        return next((f for f, holds in zip(own, at_tool, strict=True) if holds), surest)
     if surest.judge not in GENERAL:
         return surest
     least, place = surest.confidence - AS_SURE, (surest.span_id, cause_of(surest))

@@ -6,14 +6,16 @@ makes no second one, and a call that works later has mended it: the finding is L
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
+from typing import Final
 
-from .facts import RunFacts, TurnFacts, failed_calls
-from .failure_text import FailureKind
+from .facts import CallFacts, RunFacts, TurnFacts, failed_calls
+from .failure_text import FailureKind, gives_up
 from .names import Role
-from .quoting import values_of
+from .quoting import json_text, values_of
 
 Worked = Mapping[tuple[str, str], int]
 """(Agent's name, tool's name), and (run id, "") for any tool, to the start of the last turn in which it worked."""
@@ -36,10 +38,47 @@ def start_of(turn: TurnFacts) -> int:
 def _worked(facts: RunFacts) -> Iterable[tuple[tuple[str, str], int]]:
     found: dict[str, int] = {}
     for turn, call in facts.calls:
-        if not call.failure and not call.refusal and call.ran and call.role is Role.ACCESS:
+        if _works(call):
             found[call.call.name] = max(found.get(call.call.name, -1), start_of(turn))
     by_tool = [((facts.run.name, tool), at) for tool, at in found.items()]
     return [*by_tool, ((facts.run.id, ""), max(found.values()))] if found else ()
+
+
+def done_otherwise(facts: RunFacts, turn: TurnFacts, failed: CallFacts) -> bool:
+    """Whether a call of a turn failed, another about the same worked later, and the run served its user.
+
+    It did where it ended with an answer that does not give up, after all that failed. About the same: they share a word
+    of four letters or a number of their arguments.
+    """
+    if not facts.settled or not facts.run.answer.strip() or gives_up(facts.run.answer):
+        return False
+    last = dict(facts.once(_last_worked_on))
+    if last.get("", -1) <= max((at.position for at, _ in facts.once(_went_wrong)), default=-1):
+        return False
+    return any(last.get(word, -1) > turn.position for word in _words(failed))
+
+
+def _last_worked_on(facts: RunFacts) -> Iterable[tuple[str, int]]:
+    """Each word of what worked, and "" for all, with the position of the last turn in which it did."""
+    return {word: turn.position for turn, call in facts.calls if _works(call) for word in ("", *_words(call))}.items()
+
+
+def _went_wrong(facts: RunFacts) -> Iterator[tuple[TurnFacts, CallFacts]]:
+    return ((turn, call) for turn, call in facts.calls if call.failure or call.refusal)
+
+
+def _works(call: CallFacts) -> bool:
+    return not call.failure and not call.refusal and bool(call.ran) and call.role is Role.ACCESS
+
+
+def _words(call: CallFacts) -> set[str]:
+    """The words and numbers of a call's arguments, of three characters or more."""
+    return set(_WORD.findall(json_text([*values_of(call.call.arguments)])[:_READ].lower())) - _VALUES
+
+
+_WORD: Final = re.compile(r"\b(?:\w{4,}|\d{2,})\b")
+_VALUES: Final = frozenset({"true", "false", "null"})
+_READ: Final = 2000
 
 
 def missed_again(runs: Iterable[RunFacts]) -> Mapping[str, str]:

@@ -227,7 +227,11 @@ def read_turn(
     low = lowered(text)
     answers = any(c.role is Role.FINAL for c in calls) or holds_any(low, enders)
     # What code reads in the step that answers, nobody has looked at before answering.
-    stopped = failure is not None and failure.kind is not FailureKind.PARSE
+    stopped = (
+        failure is not None
+        and failure.kind is not FailureKind.PARSE
+        and (worst is not None or turn.llm is None or replied)
+    )
     # In a run without tools to access data with, code is how it does.
     ran = bool(code) and (not tools or (reaches_out(code) and not answers))
     return TurnFacts(

@@ -90,7 +90,7 @@ def refusal_of(call: ToolCall, failure: StepFailure | None, turn: Turn, run: Age
 
     Of a call without an outcome only structure tells.
     """
-    has_outcome = (call.result is not None or call.executed is True) and not _passed_whole(call)
+    has_outcome = (call.result is not None or call.executed is True) and not _made_whole(call, turn)
     if call.closing or call.sub_run_id or role_of(call.name) is not Role.ACCESS or (failure is None and has_outcome):
         return None
     low = failure.text[:_READ].lower() if failure else ""
@@ -190,10 +190,11 @@ def is_text(arguments: Json) -> bool:
     return isinstance(arguments, str) and arguments.lstrip()[:1] in ("{", "[")
 
 
-def _passed_whole(call: ToolCall) -> bool:
-    """Whether a tool was given arguments that are no JSON as text, as the value of one of its parameters."""
+def _made_whole(call: ToolCall, turn: Turn) -> bool:
+    """Whether a tool was handed an object although the model wrote text that is none."""
     given = call.span.tool_arguments if call.span is not None else None
-    return is_text(call.arguments) and isinstance(given, Mapping) and list(given.values()) == [call.arguments]
+    recorded_whole = turn.llm is not None and not turn.llm.raw.cut
+    return recorded_whole and is_text(call.arguments) and isinstance(given, Mapping)
 
 
 def _is_whole(arguments: Json) -> bool:

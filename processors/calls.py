@@ -23,6 +23,7 @@ from .delegation import addressee
 from .failures import failure_in
 from .matching import match_requests
 from .names import canonical, same_name
+from .normalize.values import as_text
 from .refusals import refused
 from .run_spans import TurnSpans
 
@@ -165,9 +166,9 @@ def _fuller(recorded: Json, requested: Json) -> Json:
     """Arguments as the span records them, unless it has none, or less or more than the request names.
 
     Some write a lone string argument bare, and of a hand-off who made it; some add what the framework passes. Arguments
-    that are no JSON stay as the model wrote them, also where their text was passed on as the value of one argument.
+    that are no JSON stay as the model wrote them, also where something else was passed on.
     """
-    if recorded in (None, "") or _is_passed_whole(recorded, requested):
+    if recorded in (None, "") or _is_broken(requested, recorded):
         return {} if requested == "" else requested
     if not isinstance(requested, Mapping):
         return {} if requested == "" and not isinstance(recorded, Mapping) else recorded
@@ -176,11 +177,16 @@ def _fuller(recorded: Json, requested: Json) -> Json:
     return recorded
 
 
-def _is_passed_whole(recorded: Json, requested: Json) -> bool:
-    """Whether a text that opens an object and names an argument was recorded as the value of this one argument."""
+def _is_broken(requested: Json, recorded: Json) -> bool:
+    """Whether the model wrote an object with such arguments that is no JSON, of which its framework made another.
+
+    Not where the text is only cut short: so it may have been for the record.
+    """
     if not isinstance(recorded, Mapping) or not isinstance(requested, str) or requested.lstrip()[:1] != "{":
         return False
-    return any(recorded == {name: requested} and f'"{name}"' in requested for name in recorded)
+    written, whole = ("".join(text.split()) for text in (requested, as_text(dict(recorded))))
+    named = any(f'"{name}"' in requested for name in recorded)
+    return named and not whole.startswith(written.rstrip('."\u2026'))
 
 
 def _delegation(run: AgentRun) -> ToolCall:

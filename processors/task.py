@@ -96,7 +96,8 @@ def _given_back(text: str) -> str:
     """The answer in what an agent returned: of fields that also tell how it came to it, the one that is the answer."""
     value = parse_json(text) if text[:1] == "{" else None
     if not isinstance(value, dict) or _HISTORY.isdisjoint(value):
-        return text
+        state = isinstance(value, dict) and isinstance(value.get("messages"), list)  # without a reply at its end
+        return "" if state else text
     return next((v for k in _ANSWER_KEYS if isinstance(v := value.get(k), str) and v), text)
 
 
@@ -104,8 +105,9 @@ def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
     """The run's answer, "" if there is none (yet)."""
     if span is not None:
         written = "\n".join(m.text for m in _closing(span.output_messages) if m.text)
-        if written or span.output_text:
-            return written or _given_back(span.output_text)
+        if written or span.output_messages or span.output_text:
+            asks = any(m.tool_requests for m in span.output_messages)
+            return written or (_given_back(span.output_text) if asks or not span.output_messages else "")
     last = next((t for t in reversed(turns) if t.kind is not TurnKind.INNER), None)
     if last is None or last.kind in (TurnKind.PLAN, TurnKind.FACTS):
         return ""

@@ -10,11 +10,15 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 @dataclass(frozen=True, slots=True)
 class TokenSums:
-    """Tokens sent and written, and the LLM calls that they are of; None where no call recorded any."""
+    """Tokens sent and written, and the LLM calls that they are of; None where no call recorded any.
+
+    `without_usage`: those of the calls that worked and recorded none, so that the sums are partial.
+    """
 
     input_tokens: int | None
     output_tokens: int | None
     calls: int
+    without_usage: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,11 @@ class LlmCall:
         """Tokens written, likewise."""
         own = self.span.output_tokens
         return self.around.output_tokens if own is None and self.around else own
+
+    @property
+    def lacks_usage(self) -> bool:
+        """Whether it worked and recorded no tokens, or none of any; one that failed may have cost nothing."""
+        return not (self.input_tokens or self.output_tokens or self.span.is_error or self.span.raw.pending)
 
     @property
     def model(self) -> str:
@@ -74,7 +83,8 @@ def sum_tokens(spans: Mapping[str, NormalizedSpan]) -> TokenSums:
 def total(calls: Iterable[LlmCall]) -> TokenSums:
     """The sums of these calls."""
     calls = list(calls)
-    return TokenSums(_sum(c.input_tokens for c in calls), _sum(c.output_tokens for c in calls), len(calls))
+    without = sum(call.lacks_usage for call in calls)
+    return TokenSums(_sum(c.input_tokens for c in calls), _sum(c.output_tokens for c in calls), len(calls), without)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

@@ -103,8 +103,8 @@ class SpanOutline:
 class TraceOutline:
     """A trace in outline. `homes`: trace ids of the spans of joined traces that are not of the first one.
 
-    `input_tokens` and `output_tokens`: None where no call recorded any. `rebuilt`: whether its agent runs are known;
-    `large`: whether it takes long to rebuild them.
+    `input_tokens` and `output_tokens`: None where no call recorded any, and partial where `calls_without_usage` of them
+    recorded none. `rebuilt`: whether its agent runs are known; `large`: whether it takes long to rebuild them.
     """
 
     trace_id: str
@@ -121,6 +121,7 @@ class TraceOutline:
     llm_calls: int
     input_tokens: int | None
     output_tokens: int | None
+    calls_without_usage: int = 0
     runs: tuple[RunOutline, ...] = ()
     remainder: tuple[SpanOutline, ...] = ()
     homes: Mapping[str, str] = field(default_factory=dict)
@@ -148,6 +149,7 @@ def outline_of(trace: Trace) -> TraceOutline:
         llm_calls=tokens.calls,
         input_tokens=tokens.input_tokens,
         output_tokens=tokens.output_tokens,
+        calls_without_usage=tokens.without_usage,
         runs=tuple(outline_of_run(run, below.get(run.id, ())) for run in trace.runs),
         remainder=tuple(map(_loose, (*trace.remainder, *below.get("", ())))),
         homes={i: s.raw.trace_id for i, s in trace.spans.items() if s.raw.trace_id != trace.trace_id},

@@ -99,7 +99,7 @@ class _Grouper:
                 self._by_call_id.setdefault(request.call_id, turn)
 
     def _add_twin(self, turn: TurnSpans, span: NormalizedSpan) -> None:
-        """Of two records of one call, the one that says more of the reply counts, else the outer one."""
+        """Of two records of one call, the one that says more of the reply, or what was sent, counts, else the outer."""
         self._by_llm[span.raw.span_id] = turn
         outer = turn.llm
         if outer is None or _says(outer) >= _says(span):
@@ -199,7 +199,7 @@ class _Grouper:
                     turn.steps.append(span)
 
 
-def _says(llm: NormalizedSpan) -> tuple[bool, bool, bool]:
-    """Completeness of a call's record: a reply, words in it, the tools that were given."""
+def _says(llm: NormalizedSpan) -> tuple[bool, bool, bool, bool]:
+    """Completeness of a call's record: a reply, words in it, what was sent, the tools that were given."""
     replies = llm.output_messages
-    return bool(replies), any(m.text for m in replies), bool(llm.tools)
+    return bool(replies), any(m.text for m in replies), bool(llm.input_messages), bool(llm.tools)

@@ -36,7 +36,7 @@ class ErrorRole(StrEnum):
     DECIDED = "decided at"
     SHOWN = "shown at"
     READ = "read at"
-    REPEATED = "repeated at"
+    REPEATED = "also at"  # repeats and relays, and what asked for a tool that failed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

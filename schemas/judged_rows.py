@@ -156,7 +156,7 @@ _TRACES: Final = ColumnTable(
 )
 _SPENT: Final = ColumnTable(
     TraceSpend,
-    *plain_columns("input_tokens", "output_tokens"),
+    *plain_columns("input_tokens", "output_tokens", "calls_without_usage"),
     StoredColumn("Cost", "usd"),
 )
 _RUNS: Final = ColumnTable(

@@ -134,11 +134,15 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class TraceSpend:
-    """Usage of a trace's own LLM calls: input and output tokens, and US dollars; None where unknown."""
+    """Usage of a trace's own LLM calls: input and output tokens, and US dollars; None where unknown.
+
+    `calls_without_usage`: those that recorded no tokens, so that the others are partial sums.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     usd: float | None = None
+    calls_without_usage: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,12 @@ def present_trace(
         TraceJson,
         trace,
         spans=len(trace.spans),
-        tokens=TokensJson(input=sums.input_tokens, output=sums.output_tokens, llm_calls=sums.calls),
+        tokens=TokensJson(
+            input=sums.input_tokens,
+            output=sums.output_tokens,
+            llm_calls=sums.calls,
+            calls_without_usage=sums.without_usage,
+        ),
         agent_runs=[present_run(run) for run in trace.runs],
         remainder=[span.span_id for span in trace.remainder],
         errors=[present_error(located) for located in errors],

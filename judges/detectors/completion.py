@@ -121,17 +121,23 @@ def _tools(turn: TurnFacts) -> bool:
 
 def _output_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for turn in facts.turns:
-        llm = turn.turn.llm
-        if llm is None:
-            continue
-        cut = any(r.lower() in _CUT for r in llm.finish_reasons)
-        full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
-        if cut or full:
+        if is_cut(turn):
             text = "The output reached its limit of length and was cut off."
-            yield Hit(turn.span_id, quote(turn.text.strip()[-_TAIL:]), text)
+            yield Hit(turn.span_id, quote(turn.text.strip()[-_TAIL:]), text, tool_span_id=turn.span_id)
 
 
-_CUT: Final = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
+def is_cut(turn: TurnFacts) -> bool:
+    """Whether the model's output reached the limit of tokens, as the reason why it stopped or its usage tells."""
+    llm = turn.turn.llm
+    if llm is None:
+        return False
+    full = llm.max_tokens is not None and llm.output_tokens is not None and llm.output_tokens >= llm.max_tokens
+    return full or any(_CUT.search(reason.lower()) for reason in llm.finish_reasons)
+
+
+_CUT: Final = re.compile(r"(?:^|[._])(?:(?:model_)?length|max_(?:output_|completion_)?tokens|max_length|incomplete)$")
+"""A finish reason that tells of the limit, in each API's words; Google's enumerations have a name before it."""
+
 _TAIL: Final = 160
 
 
@@ -192,6 +198,7 @@ RULES: Final = (
         "EE",
         "MEDIUM",
         _output_limit,
+        version=4,
         title="Output cut at the token limit",
         scope="turn",
     ),

@@ -11,12 +11,16 @@ from functools import partial
 from typing import Final
 
 from tracejury.judges.base import Context
-from tracejury.judges.endings import EndKind
+from tracejury.judges.endings import Ending, EndKind
 from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.failure_text import FailureKind
 from tracejury.judges.quoting import quote
 from tracejury.judges.rule import Hit, rule
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import AgentRun, TurnKind
+
+from .completion import is_cut
+from .failures import step_that_ended
 
 _KINDS: Final[tuple[tuple[str, EndKind, str, str, str], ...]] = (
     # rule, kind, category, how, title
@@ -31,15 +35,30 @@ def _ended(facts: RunFacts, ctx: Context, *, kind: EndKind, how: str) -> Iterato
     ending = ctx.endings.get(facts.run.id)
     if ending is None or ending.relayed or ending.kind is not kind:
         return
+    cause = ending.cause_id or step_that_ended(facts, ctx) or _broke_off(facts, ending)
     yield Hit(
         ending.span.span_id,
         quote(ending.message),
         f"The run ended {how}{', without an answer' if not facts.run.answer else ''}.",
-        tool_span_id=ending.cause_id,
-        confidence=_BESIDE if ending.cause_id else None,
+        tool_span_id=cause,
+        confidence=_BESIDE if cause else None,
         severity=Severity.HIGH if ending.fatal else Severity.MEDIUM,
         turn=ending.turn.index if ending.turn is not None else None,
     )
+
+
+def _broke_off(facts: RunFacts, ending: Ending) -> str:
+    """Where the run broke off, "" where nobody knows.
+
+    Span of a reply that was cut at the limit of tokens; or of a call of no tool, or with arguments that are no JSON.
+    """
+    last = next((turn for turn in facts.turns if turn.turn is ending.turn), None)
+    if last is None or ending.kind is EndKind.TIMEOUT:
+        return ""
+    if ending.kind is EndKind.LIMIT:
+        return last.span_id if is_cut(last) else ""
+    call = next((c for c in last.calls if c.refusal in (FailureKind.UNKNOWN_TOOL, FailureKind.MALFORMED)), None)
+    return "" if call is None else call.call.span.span_id if call.call.span else last.span_id
 
 
 _BESIDE: Final = 0.4
@@ -72,7 +91,7 @@ def _gave(run: AgentRun, last: TurnFacts) -> bool:
 RULES: Final = (
     *(
         rule(
-            name, category, "EE GF", "HIGH", partial(_ended, kind=kind, how=how), confidence=0.6, version=3, title=title
+            name, category, "EE GF", "HIGH", partial(_ended, kind=kind, how=how), confidence=0.6, version=4, title=title
         )
         for name, kind, category, how, title in _KINDS
     ),

@@ -13,10 +13,11 @@ from typing import Final
 
 from tracejury.judges.base import Context
 from tracejury.judges.claims import gives_up_honestly
+from tracejury.judges.endings import EndKind
 from tracejury.judges.facts import SURVEYS, CallFacts, RunFacts, TurnFacts, failed_calls
 from tracejury.judges.failure_text import OUTAGES, StepFailure, told_at
 from tracejury.judges.failure_text import FailureKind as F
-from tracejury.judges.later_calls import retries, start_of
+from tracejury.judges.later_calls import done_otherwise, retries, start_of
 from tracejury.judges.quoting import quote, quote_call, quote_executed
 from tracejury.judges.rule import Hit, RunRule, rule
 from tracejury.schemas.normalized import NormalizedSpan
@@ -24,6 +25,7 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import ToolCall
 
 from .coding import same_steps
+from .completion import is_cut
 
 _CLASSES: Final[tuple[tuple[str, tuple[F, ...], str, str, str, str], ...]] = (
     # class, kinds, category where made, category where read, what, title
@@ -103,9 +105,33 @@ def failed(facts: RunFacts, ctx: Context, name: str, kinds: tuple[F, ...]) -> It
             continue
         if turn.failed_call is None and turn.turn.llm.is_error:  # the model failed (models.py), and wrote nothing
             continue
+        if turn.failed_call is None and _ends(turn, facts, ctx) and not step_that_ended(facts, ctx):
+            continue
+        if turn.failed_call is None and turn.failure.kind is F.PARSE and is_cut(turn):  # told by output-limit
+            continue
         if (name in _OF_STEPS and turn.failed_call) or (name in _OF_CALLS and not turn.failed_call):
             continue
         yield turn
+
+
+def step_that_ended(facts: RunFacts, ctx: Context) -> str:
+    """Span of the LLM call whose text or code made the step fail that crashed the run, "" for none.
+
+    Any other failure of a step that ended the run is told at the run alone (endings.py).
+    """
+    ending = ctx.endings.get(facts.run.id)
+    if ending is None or ending.kind is not EndKind.CRASH:
+        return ""
+    last = next((turn for turn in facts.turns if _ends(turn, facts, ctx)), None)
+    if last is None or last.failure is None or last.failed_call is not None:
+        return ""
+    return last.span_id if last.code or last.failure.kind in (F.PARSE, F.CODE) else ""
+
+
+def _ends(turn: TurnFacts, facts: RunFacts, ctx: Context) -> bool:
+    """Whether the run ended by a failure in the turn."""
+    ending = ctx.endings.get(facts.run.id)
+    return ending is not None and ending.turn is turn.turn
 
 
 def _failing(facts: RunFacts) -> Iterator[TurnFacts]:
@@ -117,10 +143,13 @@ def _failing(facts: RunFacts) -> Iterator[TurnFacts]:
 def severity_of(ctx: Context, facts: RunFacts, turn: TurnFacts, call: CallFacts) -> Severity | None:
     """LOW for a failed call that was mended, None (the rule's severity) for one that was not.
 
-    After a call of no tool, or one whose arguments could not be read, any call of the run that works has mended it.
+    After a call of no tool, or one whose arguments could not be read, any call of the run that works has mended it. So
+    has, in a run that served its user, a call of another tool about the same.
     """
     key = (facts.run.id, "") if call.refusal in _UNNAMED else (facts.run.name, call.call.name)
-    return Severity.LOW if ctx.last_worked.get(key, -1) > start_of(turn) else None
+    if ctx.last_worked.get(key, -1) > start_of(turn):
+        return Severity.LOW
+    return Severity.LOW if done_otherwise(facts, turn, call) and facts.run.id not in ctx.endings else None
 
 
 _UNNAMED: Final = frozenset({F.UNKNOWN_TOOL, F.MALFORMED})
@@ -209,8 +238,10 @@ def tool_evidence(span: NormalizedSpan, call: ToolCall, error: str) -> str:
     text = error.strip()
     found = quote(text, told_at(text))
     own = (span.tool_result or "", span.output_text, span.raw.status_message)
-    told = any(e.message and (e.message in error or error in e.message) for e in span.exceptions)
-    return found if found and (told or any(found in text for text in own)) else quote_executed(span, call)
+    if found and any(found in text for text in own):
+        return found
+    told = (e.message for e in span.exceptions if e.message and (e.message in error or error in e.message))
+    return next((quote(message.strip(), told_at(message)) for message in told), "") or quote_executed(span, call)
 
 
 def _why(failure: StepFailure | None, what: str) -> str:
@@ -228,6 +259,8 @@ def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], wha
     unreadable, again_at = (dict(facts.once(_unreadable)), dict(facts.once(retries))) if turns else ({}, {})
     for turn in turns:
         hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}.")
+        if turn.failed_call is None and _ends(turn, facts, ctx):
+            hit = replace(hit, tool_span_id=turn.span_id)
         again = [ctx.missed_again.get(turn.span_id, ""), again_at.get(turn.span_id, "")]
         again += (t.span_id for t in unreadable.get(turn.span_id, ()))
         yield replace(hit, severity=_severity(facts, ctx, turn), also_at=tuple(filter(None, again)))
@@ -251,13 +284,16 @@ def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) 
         failure, span = call.failure, call.call.span
         if failure is None or failure.page or failure.kind not in kinds or span is None or _ended(call.call, ctx):
             continue
-        text = f"This call of {call.call.name} failed: {_why(failure, what)}."
+        asked = (
+            f", asked for by step {turn.turn.index + 1} of {facts.run.name[:60] or 'the run'}," if turn.span_id else ""
+        )
+        text = f"This call of {call.call.name}{asked} failed: {_why(failure, what)}."
         evidence = tool_evidence(span, call.call, failure.text)
         yield Hit(span.span_id, evidence, text, tool_span_id=span.span_id, severity=severity_of(ctx, facts, turn, call))
 
 
 def _rules() -> Iterator[RunRule]:
-    of_failures = partial(rule, version=5, of_failure=True)
+    of_failures = partial(rule, version=6, of_failure=True)
     for name, kinds, category_made, category_read, what, title in _CLASSES:
         made = partial(_made, name=name, kinds=kinds, what=what)
         read = partial(_read, name=name, kinds=kinds, what=what)

@@ -204,7 +204,7 @@ RULES: Final = (
         "MEDIUM",
         partial(_made, kind=FailureKind.MALFORMED),
         confidence=0.6,
-        version=4,
+        version=5,
         of_failure=True,
         title="Arguments that are no JSON",
     ),

@@ -181,8 +181,8 @@ def _fields(attributes: Mapping[str, str], body: Any) -> dict[str, Any]:
 
 def _parts(text: str) -> Any:
     """Message parts where `text` is a JSON list of objects; other JSON is what somebody said."""
-    parts = parse_array(text) if text[:2] in ("[{", "[ ", "[\n") else None
-    return parts if parts and all(isinstance(p, dict) for p in parts) else text
+    parts = parse_array(text) if text[:2] in ("[{", "[]", "[ ", "[\n") else None
+    return parts if parts is not None and all(isinstance(p, dict) for p in parts) else text
 
 
 def _choice(fields: Mapping[str, Any]) -> Iterator[Message]:

@@ -72,6 +72,7 @@ class OpenInference:
         elif kind is Kind.TOOL:
             found |= _tool(span)
         elif kind in (Kind.CHAIN, Kind.AGENT):
+            found |= _told(found)
             found["input_messages"] = state_messages(found["input_text"])
             found["output_messages"] = last_reply(state_messages(found["output_text"]))
         if kind is Kind.CHAIN:
@@ -82,6 +83,18 @@ class OpenInference:
         elif hint := _agent_hint(attributes, noted=kind is Kind.CHAIN):
             found["agent_hint"] = hint
         return found
+
+
+def _told(found: Fields) -> Fields:
+    """A step's input and output without what a workflow hands itself (LlamaIndex), in which no user's word stands.
+
+    Its input is the state of its machinery, its output an event in Python's notation, cut after 200 characters.
+    """
+    given, returned = found["input_text"], found["output_text"]
+    return {
+        "input_text": "" if given.startswith('{"init_state": {') else given,
+        "output_text": "" if returned.startswith("StopEvent(") else returned,
+    }
 
 
 def _has_messages(span: Span) -> bool:

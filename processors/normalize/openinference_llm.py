@@ -10,7 +10,7 @@ from tracejury.schemas.normalized import Message
 
 from .arguments import definitions, parse_definition, tool_definitions
 from .openinference_flat import read_flat
-from .openinference_recorded import recorded_input, recorded_output
+from .openinference_recorded import recorded_finish, recorded_input, recorded_output, visible
 from .values import as_int, parse_object, text_list
 
 _DECODER: Final = json.JSONDecoder()
@@ -26,31 +26,37 @@ def read_llm(attributes: Mapping[str, str]) -> dict[str, Any]:
         recorded = recorded_input(input_value)
         late = late and len(recorded) <= len(messages)
         messages = recorded if len(recorded) > len(messages) else messages
+    output_value = attributes.get("output.value", "")
+    reply, text = _reply(flat.outputs, output_value)
     return {
+        "output_text": visible(text),
         "oldest_missing": late,
         "input_messages": messages,
-        "output_messages": _reply(flat.outputs, attributes.get("output.value", "")),
+        "output_messages": reply,
         "tools": tuple(tool for schema in flat.schemas if (tool := parse_definition(schema)))
         or tool_definitions(parameters.get("tools"))
         or definitions(attributes.get("llm.tools", "")),
         "model": attributes.get("llm.model_name", ""),
         "stop_sequences": _stop_sequences(parameters, input_value),
         "max_tokens": _max_tokens(parameters),
-        "finish_reasons": text_list(attributes.get("llm.finish_reason", "")),
+        "finish_reasons": text_list(attributes.get("llm.finish_reason") or recorded_finish(output_value)),
         "input_tokens": as_int(attributes.get("llm.token_count.prompt")),
         "output_tokens": as_int(attributes.get("llm.token_count.completion")),
     }
 
 
-def _reply(flat: tuple[Message, ...], output_value: str) -> tuple[Message, ...]:
+def _reply(flat: tuple[Message, ...], output_value: str) -> tuple[tuple[Message, ...], str]:
     """The flattened reply; the recorded one where that is missing, or says nothing while the recorded one does.
 
-    LangChain's instrumentation flattens no call whose arguments are no JSON.
+    LangChain's instrumentation flattens no call whose arguments are no JSON. Also the output as text: none, where it is
+    the record of a reply that says nothing.
     """
     if any(m.text or m.tool_requests or m.reasoning for m in flat):
-        return flat
+        return flat, output_value
     recorded = recorded_output(output_value)
-    return recorded if not flat or any(m.text or m.tool_requests for m in recorded) else flat
+    said = any(m.text or m.tool_requests for m in recorded)
+    empty = (recorded and not said) or (flat and output_value == f"{flat[-1].role}: None")  # LlamaIndex's notation
+    return recorded if not flat or said else flat, "" if empty else output_value
 
 
 def _stop_sequences(parameters: Mapping[str, Any], input_value: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -44,6 +45,25 @@ def recorded_input(input_value: str) -> tuple[Message, ...]:
     return parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
 
 
+def recorded_finish(output_value: str) -> str:
+    """Why the model stopped, as the recorded response has it, "" where it does not tell.
+
+    Keys of the JSON itself count alone: within its strings quotes are escaped. A client's object that was written in
+    Python's notation stands below "raw" (smolagents).
+    """
+    if output_value[:1] not in ("{", "["):
+        return ""
+    found = next((match for form in _FINISH if (match := form.search(output_value))), None)
+    return found[1] if found else ""
+
+
+_FINISH: Final = (
+    re.compile(r'(?<!\\)"(?:finish_reason|stop_reason|finishReason)": ?"(\w{1,40})"'),
+    re.compile(r'(?<!\\)"incomplete_details": ?\{"reason": ?"(\w{1,40})"'),  # OpenAI's Responses API
+    re.compile(r'(?<!\\)"raw": ?"ChatCompletion\(id=\S{1,100}, choices=\[Choice\(finish_reason=' r"'(\w{1,40})'"),
+)
+
+
 def recorded_output(output_value: str) -> tuple[Message, ...]:
     """The reply out of the recorded response: a message itself, or an API response that holds some."""
     if output_value[:1] == "[":
@@ -69,6 +89,8 @@ def _listed(items: Sequence[Any] | None) -> tuple[Message, ...]:
     """A list of replies, or of the calls that the one reply asks for."""
     if not items or not all(_is_map(i) for i in items):
         return ()
+    if all(isinstance(i.get("output"), list) for i in items):  # responses of OpenAI's API, one after the other
+        return parse_messages([said for i in items for said in i["output"] if _is_map(said)], "assistant")
     if all(_is_map(i.get("function")) for i in items):
         return parse_messages([{"role": "assistant", "tool_calls": list(items)}])
     return parse_messages(list(items)) if all(_is_reply(i) for i in items) else ()

@@ -39,7 +39,8 @@ class SessionRow:
     """Traces of one conversation: those of one service that name one session id.
 
     `errors` by severity, and the `worst` of them; `turns`: LLM turns of all agents; `start` to `end` of the spans,
-    `received`: the last arrival, all in unix nanos; tokens and `usd` are None where they are not known.
+    `received`: the last arrival, all in unix nanos; tokens and `usd` are None where they are not known, and
+    partial where `calls_without_usage` LLM calls recorded none.
     `priced_traces`: those with a known cost; `unjudged_traces`: those of which only spans are known so far. `place`,
     `key`: in the order.
     """
@@ -60,6 +61,7 @@ class SessionRow:
     usd: float | None = None
     priced_traces: int = 0
     unjudged_traces: int = 0
+    calls_without_usage: int = 0
     place: int = 0
     key: str = ""
 

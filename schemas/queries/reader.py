@@ -134,6 +134,7 @@ class TraceRow:
     turns: int = 0
     input_tokens: int | None = None
     output_tokens: int | None = None
+    calls_without_usage: int = 0
     usd: float | None = None
     place: int = 0
     judged: bool = True

@@ -120,7 +120,7 @@ class WorstErrorJson(WireModel):
 
 
 class SpanErrorJson(ErrorJson):
-    """An error as one of its spans sees it; `role`: decided at, shown at, read at or repeated at."""
+    """An error as one of its spans sees it; `role`: decided at, shown at, read at or also at."""
 
     role: str
 

@@ -11,7 +11,8 @@ class SessionRowJson(WireModel):
     """Traces of one conversation: of one service that name one session id.
 
     `turns`: LLM turns of all its agents; `duration_ms` from the first span's start to the last one's end; `tokens` and
-    `usd` null where they are not known; `priced_traces`: of how many traces the cost is known; `errors`
+    `usd` null where they are not known, and partial sums where `calls_without_usage` LLM calls recorded no tokens;
+    `priced_traces`: of how many traces the cost is known; `errors`
     counts those that the profile shows, by severity, as `findings` does under an earlier name; `worst_error` is null
     where there is none. `unjudged_traces`: those that were not judged yet: of them only spans and times are known.
     """
@@ -34,6 +35,7 @@ class SessionRowJson(WireModel):
     usd: Number | None
     priced_traces: int
     unjudged_traces: int
+    calls_without_usage: int = 0
 
 
 class ExchangeJson(WireModel):

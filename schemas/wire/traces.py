@@ -106,11 +106,15 @@ class VerdictJson(WireModel):
 
 
 class TokensJson(WireModel):
-    """Tokens sent to and written by the models, over all LLM calls; null where no call recorded any."""
+    """Tokens sent to and written by the models, over all LLM calls; null where no call recorded any.
+
+    `calls_without_usage`: LLM calls that worked and recorded none, so that the sums are partial.
+    """
 
     input: int | None
     output: int | None
     llm_calls: int
+    calls_without_usage: int = 0
 
 
 class TraceJson(WireModel):
@@ -165,7 +169,8 @@ class TraceRowJson(WireModel):
     """A trace in a list; `errors` counts those that the profile shows, by severity ("HIGH": 2).
 
     `worst_error` is null where there is none; `findings` is an earlier name of `errors`.
-    `goal`: the beginning of what its first manager was asked; `turns`: LLM turns; tokens and `usd` null where unknown.
+    `goal`: the beginning of what its first manager was asked; `turns`: LLM turns; tokens and `usd` null where unknown,
+    and partial sums where `calls_without_usage` LLM calls recorded no tokens.
     `judged` false: not judged yet, so what only judging finds is empty.
     """
 
@@ -191,6 +196,7 @@ class TraceRowJson(WireModel):
     output_tokens: int | None
     usd: Number | None
     judged: bool
+    calls_without_usage: int = 0
 
 
 class JudgedJson(WireModel):

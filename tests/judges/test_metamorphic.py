@@ -5,11 +5,25 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from captured_faults import LLM, Step, Traces, changed, failed, joined, limited, raising, reworded, step_of, with_fault
+from captured_faults import (
+    LLM,
+    TOOL,
+    Step,
+    Traces,
+    changed,
+    failed,
+    joined,
+    limited,
+    raising,
+    reworded,
+    step_of,
+    with_fault,
+)
 from fault_kinds import DOWN, ENDINGS, FAULTS
 from sizes import sized
 from trajectories import FRAMEWORKS, load
 
+from tracejury.judges.causes import OF_THE_TOOL
 from tracejury.judges.grouping import group
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.agent_errors import AgentError, Cause
@@ -70,12 +84,14 @@ def step(label: str) -> Step:
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("label", LABELS)
 def test_a_fault_is_one_error_at_its_step(label: str, fault: str) -> None:
-    """Under its own name; without it, there is none, and that it is mended makes it slight."""
+    """Under its own name, at the tool where that failed by itself; without it, there is none; mended, it is slight."""
     traces, healthy_step = healthy(label), step(label)
     if FAULTS[fault].told is None and not healthy_step.sent:
         pytest.skip("what the model was sent is not recorded")
     found = [e for e in errors(with_fault(traces, healthy_step, FAULTS[fault])) if place(e) not in places(traces)]
-    assert [place(e) for e in found] == [(RULES[fault], LLM)]
+    rule = RULES[fault]
+    at_tool = rule in OF_THE_TOOL and not label.startswith("raw_")  # bare clients record no tools
+    assert [place(e) for e in found] == [(OF_THE_TOOL[rule], TOOL) if at_tool else (rule, LLM)]
     # Runs without a span of their own may begin elsewhere with the copy.
     if found[0].lead.agent_run_id == healthy_step.run.id:
         assert found[0].severity() is (Severity.MEDIUM if fault in UNMENDED else Severity.LOW)

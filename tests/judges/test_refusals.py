@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from small_traces import Did, Said, run, tool, trace
 
+from tracejury.judges.causes import OF_THE_TOOL
 from tracejury.judges.grouping import group
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Finding
@@ -101,7 +102,7 @@ def test_a_tool_that_works_was_known() -> None:
     """Lists of tools may be incomplete; and names differ by their owner."""
     assert found(one_call(Did("sing", {"song": "a"}, "la", span_id="t1"))) == []
     down = Did("researcher.search", {"query": "a"}, None, OUTAGE["service-error"], "t1")
-    assert [f.judge for f in found(one_call(down))] == ["service-error"]
+    assert [f.judge for f in found(one_call(down))] == ["service-error-at-tool"]
 
 
 @pytest.mark.parametrize("error", [*MALFORMED, "Fehler"])
@@ -171,9 +172,9 @@ def test_a_change_that_a_service_declines_is_refused() -> None:
 
 @pytest.mark.parametrize("judge", sorted(OUTAGE))
 def test_an_outage_stays_what_it_is(judge: str) -> None:
-    """None of these is the caller's doing."""
+    """None of these is the caller's doing, so where the tool itself failed it is at the tool."""
     whole = one_call(Did("search", {"query": "a"}, None, OUTAGE[judge], "t1"))
-    assert [f.judge for f in found(whole)] == [judge]
+    assert [f.judge for f in found(whole)] == [OF_THE_TOOL.get(judge, judge)]
 
 
 def test_a_mended_call_is_slight() -> None:
@@ -184,7 +185,7 @@ def test_a_mended_call_is_slight() -> None:
     for did in (failed, sung):
         (alone,) = found(one_call(did))
         assert alone.severity is Severity.MEDIUM
-        mended = [f for f in found(one_call(did, again)) if f.span_id == "a1"]
+        mended = [f for f in found(one_call(did, again)) if f.span_id in ("a1", "t1")]
         assert [f.severity for f in mended] == [Severity.LOW]
 
 

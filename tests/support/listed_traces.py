@@ -60,6 +60,7 @@ class Listed:
     start: int = 0
     length: int = 0
     tokens: int | None = None
+    lacking: int = 0
     usd: float | None = None
     marks: tuple[Mark, ...] = ()
     joined_to: str = ""
@@ -84,7 +85,8 @@ class Listed:
             session_id=self.session, state=self.state, runs=runs, spans={s.span_id: s for s in (call, tool)},
             start=self.start, end=self.start + self.length, joined_to=self.joined_to,
         )  # fmt: skip
-        return replace(judged, spent=TraceSpend(self.tokens, None if self.tokens is None else 0, self.usd))
+        written = None if self.tokens is None else 0
+        return replace(judged, spent=TraceSpend(self.tokens, written, self.usd, self.lacking))
 
     def call(self, span: NormalizedSpan) -> ToolCall:
         """The planner's call of its tool."""

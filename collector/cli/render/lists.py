@@ -40,7 +40,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
             "question": lambda r: content(r.goal or r.name, QUESTION),
             "spans": lambda r: str(r.spans),
             "took": lambda r: length(r.duration_ms),
-            "cost": lambda r: money(r.usd),
+            "cost": lambda r: money(r.usd, partial=r.calls_without_usage > 0),
             "state": lambda r: _state(r.state),
             "errors": lambda r: counts(r.errors) if r.judged else Text("not judged yet", "dim"),
             "worst error": lambda r: worst(r.worst_error),
@@ -101,9 +101,11 @@ def length(milliseconds: float) -> Text:
     return Text(f"{whole // _HOUR}h{whole % _HOUR // _MINUTE:02}m")
 
 
-def money(usd: float | None) -> Text:
-    """US dollars, or that they are not known."""
-    return Text("-", "dim") if usd is None else Text(f"${usd:.4f}" if usd < 1 else f"${usd:,.2f}")
+def money(usd: float | None, *, partial: bool = False) -> Text:
+    """US dollars, with a plus where some calls recorded no usage, or that they are not known."""
+    if usd is None:
+        return Text("-", "dim")
+    return Text((f"${usd:.4f}" if usd < 1 else f"${usd:,.2f}") + ("+" if partial else ""))
 
 
 def _session_traces(row: SessionRowJson) -> Text:
@@ -112,7 +114,7 @@ def _session_traces(row: SessionRowJson) -> Text:
 
 
 def _session_cost(row: SessionRowJson) -> Text:
-    cost = money(row.usd)
+    cost = money(row.usd, partial=row.calls_without_usage > 0)
     if row.usd is not None and row.priced_traces < row.traces:
         cost.append(f" ({row.priced_traces} of {counted(row.traces, 'trace')})", "dim")
     return cost

@@ -108,7 +108,7 @@ def error_details(row: ErrorJson) -> Iterable[RenderableType]:
         yield _indented(Text(said, "bold" if row.human_label == ErrorLabel.CONTESTED else ""))
     if row.decisive:
         yield _indented(decisive_told(row))
-    named = (("shown at", [row.shown_at or ""]), ("read at", [row.read_at or ""]), ("repeated at", row.repeated_at))
+    named = (("shown at", [row.shown_at or ""]), ("read at", [row.read_at or ""]), ("also at", row.repeated_at))
     parts = [f"{role} {', '.join(map(one_line, ids[:REPEATS]))}" for role, ids in named if any(ids)]
     if parts:
         more = f" and {len(row.repeated_at) - REPEATS} more" if len(row.repeated_at) > REPEATS else ""

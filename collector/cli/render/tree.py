@@ -111,9 +111,14 @@ def _title(trace: TraceJson) -> Text:
 
 def _spent(tokens: TokensJson) -> str:
     counts = [
-        f"{count:,} {name}" for name, count in (("in", tokens.input), ("out", tokens.output)) if count is not None
+        f"{count:,}{'+' if tokens.calls_without_usage else ''} {name}"
+        for name, count in (("in", tokens.input), ("out", tokens.output))
+        if count is not None
     ]
-    return f", tokens: {', '.join(counts)}" if counts else ""
+    lacking = (
+        f" ({counted(tokens.calls_without_usage, 'LLM call')} without usage)" if tokens.calls_without_usage else ""
+    )
+    return f", tokens: {', '.join(counts)}{lacking}" if counts else ""
 
 
 def _add_run(

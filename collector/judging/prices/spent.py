@@ -31,7 +31,8 @@ class SpentBy:
         """
         calls = llm_calls(trace.spans)
         sums = total(calls)
-        return TraceSpend(_count(sums.input_tokens), _count(sums.output_tokens), self._usd(calls))
+        tokens = _count(sums.input_tokens), _count(sums.output_tokens)
+        return TraceSpend(*tokens, self._usd(calls), sums.without_usage)
 
     def _usd(self, calls: list[LlmCall]) -> float | None:
         amounts = []

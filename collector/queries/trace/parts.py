@@ -103,7 +103,12 @@ def present_part(
     return fill(
         PartedTraceJson,
         outline,
-        tokens=TokensJson(input=outline.input_tokens, output=outline.output_tokens, llm_calls=outline.llm_calls),
+        tokens=TokensJson(
+            input=outline.input_tokens,
+            output=outline.output_tokens,
+            llm_calls=outline.llm_calls,
+            calls_without_usage=outline.calls_without_usage,
+        ),
         agent_runs=[present_run(run) for run in runs],
         remainder=[] if after else [span.span_id for span in outline.remainder],
         errors=[present_error(located) for located in marked(errors, calibrations)],

@@ -20,7 +20,7 @@ from .errors import SEVERITIES, worst_error
 
 _FIELDS: Final = (
     "key", "session_id", "service", "state", "traces", "turns", "agents", "start", "end", "first_received", "received",
-    "tokens", "usd", "priced_traces", "unjudged_traces",
+    "tokens", "usd", "priced_traces", "unjudged_traces", "calls_without_usage",
 )  # fmt: skip
 """The fields of a `SessionRow` that the columns of `sessions._ROW` are, before those of its errors."""
 _ORDER: Final = (TraceState.OPEN, TraceState.FAILED, TraceState.INCOMPLETE, TraceState.SETTLED)
@@ -83,6 +83,7 @@ def together(rows: Sequence[SessionRow]) -> SessionRow:
         usd=sum(amounts) if amounts and not unknown else None,
         priced_traces=sum(r.priced_traces for r in rows),
         unjudged_traces=sum(r.unjudged_traces for r in rows),
+        calls_without_usage=sum(r.calls_without_usage for r in rows),
     )
 
 

@@ -55,7 +55,7 @@ _VALUES: Final = {
 _ROW: Final = (
     f"{_KEY} AS Key, {short('SessionId')}, {short('ServiceName')}, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
     f"{shorts('arraySort(groupUniqArrayArray(Runs.Name))')}, min(StartNanos), max(EndNanos), min({ARRIVED}), "
-    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT {DERIVED}), "
+    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT {DERIVED}), sum(CallsWithoutUsage), "
     "sum(High), sum(Medium), sum(Low), minIf(Worst, Worst.1 > 0)"
 )
 _OURS: Final = f"{EVERY} AND SessionId != ''"

@@ -37,12 +37,12 @@ _SHOWN: Final = (
     f"TraceId, {short('SessionId')}, {short('ServiceName')}, State, Spans, {shorts('Runs.Name')}, StartNanos, "
     f"EndNanos, {ARRIVED} AS Received, {short('Name')}, {short('Version')}, substringUTF8(arrayFirst((goal, parent) -> "
     f"parent = '', Runs.Goal, Runs.ParentId), 1, {GOAL}), "
-    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, Cost, {DERIVED}"
+    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, CallsWithoutUsage, Cost, {DERIVED}"
 )
 
 _FIELDS: Final = (
     "trace_id", "session_id", "service", "state", "spans", "agents", "start", "end", "received", "name", "version",
-    "goal", "models", "turns", "input_tokens", "output_tokens", "usd", "judged",
+    "goal", "models", "turns", "input_tokens", "output_tokens", "calls_without_usage", "usd", "judged",
 )  # fmt: skip
 """The fields of a `TraceRow` that the columns of `_SHOWN` are."""
 

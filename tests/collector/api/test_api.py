@@ -95,7 +95,7 @@ def test_an_error_is_found_from_each_of_its_spans(api: Api) -> None:
     """With the span's role."""
     shown, read, repeated = "3" * 16, "4" * 16, "5" * 16
     api.put(finding(1, tool_span_id=shown, seen_by_span_id=read, also_at=(repeated,)))
-    roles = {SPAN: "decided at", shown: "shown at", read: "read at", repeated: "repeated at"}
+    roles = {SPAN: "decided at", shown: "shown at", read: "read at", repeated: "also at"}
     for span_id, role in roles.items():
         (item,) = api.get(f"/api/spans/{span_id}/errors")["items"]
         assert (item["role"], item["span_id"]) == (role, SPAN)

@@ -13,7 +13,7 @@ from store_parts import TRACE_ID, a_finding, a_judged_trace, a_run
 from tracejury.collector.queries.stored_reader import stored_session
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.judging import StoredJudging
-from tracejury.collector.store.lists import SessionLists
+from tracejury.collector.store.lists import SessionLists, TraceLists
 from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.listing import SessionRow, Sort
@@ -49,6 +49,18 @@ def find(store: SharedStore, **query: Any) -> list[SessionRow]:
 
 def names(rows: list[SessionRow]) -> list[tuple[str, str]]:
     return [(row.session_id, row.service) for row in rows]
+
+
+def test_calls_that_recorded_no_tokens_are_counted(store: SharedStore) -> None:
+    """In the rows of the traces, of each service's session, and of all of them together."""
+    store_all(store, [Listed(n, session="a", tokens=5, usd=0.5, lacking=n) for n in (1, 2)])
+    store_all(store, [Listed(3, session="a", service="desk", tokens=5, usd=0.5, lacking=4)])
+    assert {r.service: r.calls_without_usage for r in find(store)} == {"shop": 3, "desk": 4}
+    view = stored_session(Scope(store), "a", ALL)
+    assert view is not None
+    assert view.session.calls_without_usage == 7
+    rows = TraceLists(store).find(TraceQuery(ALL, 10))
+    assert sorted(row.calls_without_usage for row in rows) == [1, 2, 4]
 
 
 def test_a_row_sums_its_traces_once(talks: SharedStore) -> None:

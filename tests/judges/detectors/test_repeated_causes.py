@@ -38,7 +38,7 @@ def test_a_file_that_two_runs_miss(other: str, count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "primaries"), [(DOWN, ["a1"]), (f"{MISSING}: /data/a.csv", ["a1", "t2"]), (None, ["a1"])]
+    ("other", "primaries"), [(DOWN, ["t1"]), (f"{MISSING}: /data/a.csv", ["t1", "t2"]), (None, ["t1"])]
 )
 def test_two_calls_of_a_turn_that_fail_for_different_causes(other: str | None, primaries: list[str]) -> None:
     """Two errors, the second at its call; the same cause twice is one."""
@@ -71,9 +71,9 @@ def test_replies_in_a_row_that_cannot_be_read(
 @pytest.mark.parametrize(
     ("arguments", "error", "expected"),
     [
-        ({"q": "the Rhine"}, DOWN, [("a1", ("a2", "t2"))]),
-        ({"q": "the Elbe"}, DOWN, [("a1", ()), ("a2", ())]),
-        ({"q": "the Rhine"}, MISSING, [("a1", ()), ("a2", ())]),
+        ({"q": "the Rhine"}, DOWN, [("t1", ("a1", "a2", "t2"))]),
+        ({"q": "the Elbe"}, DOWN, [("t1", ("a1",)), ("t2", ("a2",))]),
+        ({"q": "the Rhine"}, MISSING, [("t1", ("a1",)), ("a2", ())]),
     ],
     ids=["the same", "another call", "another failure"],
 )

@@ -166,7 +166,7 @@ def test_an_error_shows_at_each_of_its_spans() -> None:
     assert text.count("quote-0.") == 1
     head = "HIGH Title 0. (tool calling; Output generation: formatting errors)  span llm-0"
     assert head in lines_below(text, "turn 0 act")
-    assert "shown at span-search; read at llm-1; repeated at llm-2, nowhere" in text
+    assert "shown at span-search; read at llm-1; also at llm-2, nowhere" in text
     for place, role in (("tool search", "shown"), ("turn 1 act", "read"), ("turn 2 act", "repeated")):
         assert f"{role} here: Title 0.  span llm-0" in lines_below(text, place)
     assert "outside the agents' turns" not in text
