@@ -9,9 +9,13 @@ from typing import Any, Final
 
 from .annotations import Opinion
 from .behaviours import Behaviour
+from .errors import ConfigError
 from .taxonomy import Dimension, Severity
-from .trajectory import TraceState
+from .trajectory import OK, TraceState
 from .verdicts import Outcome
+
+MOST_PAIRS: Final = 8
+"""KEY=VALUE that one question may ask for: each is looked for in the attributes of all spans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +24,9 @@ class Filter:
 
     `help` of the option; `description` of the parameter. `choices`: the values that there are, besides `default` where
     that is "" and not None; the option takes any case of them where `any_case`, and `option_choices` instead of them
-    (empty: any text). `is_id`: lower case, without white space. `condition`: on rows, with the query's field as its
-    parameter; without one, that `column` has the value, if there is such a column.
+    (empty: any text). `is_id`: lower case, without white space. `repeated`: takes several KEY=VALUE, all of which must
+    hold. `condition`: on rows, with the query's field as its parameter; without one, that `column` has the value, if
+    there is such a column.
     """
 
     name: str
@@ -34,6 +39,7 @@ class Filter:
     metavar: str = ""
     option_choices: tuple[str, ...] | None = None
     is_id: bool = False
+    repeated: bool = False
     condition: str = ""
     column: str = ""
 
@@ -53,10 +59,30 @@ def field_values(filters: Iterable[Filter], given: Any) -> dict[str, Any]:
     found = {}
     for one in filters:
         value = getattr(given, one.name)
-        found[one.target] = (
-            an_id(value) if one.is_id else None if isinstance(one.choices, type) and value == "" else value
-        )
+        if one.repeated:
+            value = pairs(one.name, value)
+        elif one.is_id:
+            value = an_id(value)
+        elif isinstance(one.choices, type) and value == "":
+            value = None
+        found[one.target] = value
     return found
+
+
+def pairs(name: str, given: Iterable[str]) -> tuple[tuple[str, str], ...]:
+    """Each KEY=VALUE of a repeated filter; empty texts are left out.
+
+    Raises:
+        ConfigError: a text is no such pair, or there are more than `MOST_PAIRS`.
+    """
+    found = dict.fromkeys(text for text in given if text)
+    for text in found:
+        key, _, value = text.partition("=")
+        if not (key and value):
+            raise ConfigError(f"{name}: {text[:40]!r} is no KEY=VALUE")
+    if len(found) > MOST_PAIRS:
+        raise ConfigError(f"{name}: {len(found)} are given, and at most {MOST_PAIRS} can be asked for at once")
+    return tuple((key, value) for key, _, value in (text.partition("=") for text in found))
 
 
 def conditions(filters: Iterable[Filter], query: Any) -> tuple[list[str], dict[str, Any]]:
@@ -99,6 +125,20 @@ OF_TRACES: Final = (
     ),
 )
 """Filters of a trace; of a session, those of its traces."""
+STATED: Final = (
+    Filter(
+        "attribute",
+        "Only with a span that has this attribute, or this key in its metadata. Repeatable: all must hold.",
+        f"KEY=VALUE: an attribute of a span or resource, or a key of its metadata; at most {MOST_PAIRS}, all must hold",
+        field="attributes",
+        default=(),
+        repeated=True,
+        metavar="KEY=VALUE",
+    ),
+    Filter("tag", "Only with a span that has this tag.", "A tag of a span"),
+    Filter("user", "Only of this user.", "The user that a span names", metavar="ID"),
+)
+"""Filters of what spans of a trace state of themselves; `collector/store/lists/stated.py` has their conditions."""
 OF_RUNS: Final = (
     Filter("agent", "Only with a run of this agent.", "The name of an agent", column="name"),
     Filter("role", "Only with a run of this role.", choices=_ROLES, metavar="manager|sub-agent", column="role"),
@@ -134,8 +174,15 @@ OF_ERRORS: Final = (
     ),
 )
 """Filters of one error of a trace."""
-_STATES: Final = "open|settled|failed|incomplete"
-STATE: Final = Filter("state", "Only in this state.", choices=TraceState, metavar=_STATES, column="State")
+STATE: Final = Filter(
+    "state",
+    "Only in this state; ok is settled.",
+    "The state; ok means settled",
+    choices=TraceState,
+    metavar=f"open|{OK}|failed|incomplete",
+    option_choices=(*TraceState, OK),
+    column="State",
+)
 """Of a trace or a session."""
 
 TRACE_FILTERS: Final = named(
@@ -152,9 +199,10 @@ TRACE_FILTERS: Final = named(
             any_case=True,
             metavar=_SEVERITIES,
         ),
+        *STATED,
     ),
     "service", "version", "agent", "role", "model", "tool", "session", "state", "severity", "category", "taxonomy",
-    "judge", "dimension",
+    "judge", "dimension", "attribute", "tag", "user",
 )  # fmt: skip
 """Of lists of traces and sessions."""
 
@@ -173,6 +221,7 @@ ERROR_FILTERS: Final = (
         any_case=True,
         metavar=_SEVERITIES,
     ),
+    *STATED,
 )
 """Of lists of findings."""
 SPAN_FILTER: Final = Filter("span", "Only at this span.", field="span_id", metavar="ID", is_id=True, column="SpanId")
@@ -255,6 +304,7 @@ RATE_FILTERS: Final = (
         metavar=_SEVERITIES,
     ),
     Filter("tool", "Only errors at this tool."),
+    *STATED,
 )
 """Of error rates: of runs and of errors."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 
@@ -50,8 +51,8 @@ class RateQuery:
 
     `step`: nanos of one point in time, 0 for the whole; `by` None: no break-down; `population` None: BOTH where LLM
     judges looked at anything in that time, else DETECTORS. `severity`: at least; the other filters are exact, "" none.
-    `profile`: as elsewhere, "" the default of each trace. `simulated`: of simulated sessions instead of real ones.
-    `limit`: groups, the worst first.
+    `profile`: as elsewhere, "" the default of each trace. `attributes`, `tag` and `user`: as of a `TraceQuery`.
+    `simulated`: of simulated sessions instead of real ones. `limit`: groups, the worst first.
     """
 
     since: int
@@ -74,6 +75,9 @@ class RateQuery:
     category: str = ""
     severity: str = ""
     tool: str = ""
+    attributes: Sequence[tuple[str, str]] = ()
+    tag: str = ""
+    user: str = ""
     simulated: bool = False
     calibrated: bool = False
     limit: int = 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from .normalized import Json, Message, NormalizedSpan, ToolDefinition, ToolRequest
 
@@ -26,6 +27,19 @@ class TraceState(StrEnum):
     SETTLED = "settled"
     FAILED = "failed"
     INCOMPLETE = "incomplete"
+
+    @classmethod
+    def _missing_(cls, value: object) -> TraceState | None:
+        return cls.SETTLED if value == OK else None
+
+
+OK: Final = "ok"
+"""SETTLED as people read and ask for it."""
+
+
+def state_word(state: str) -> str:
+    """The state of a trace or session as people read it."""
+    return OK if state == TraceState.SETTLED else state
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ from tracejury.schemas.wire.traces import (
 )
 
 from .client_connection import DEFAULT_URL, KEY_VARIABLE, UnreachableError, opened, tls_problem
-from .client_requests import PAGE, in_path, of_errors, of_page, refuse_unknown, sayable
+from .client_requests import PAGE, Parameters, in_path, of_errors, of_page, refuse_unknown, sayable
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
 MAX_QUEUE = 500  # runs of the label queue that can be asked for at once
@@ -119,11 +119,11 @@ class ApiClient:
         """Have the collector make a backup in its own folder. Raises RetryableError: it cannot now."""
         return self._send(BackupJson, "POST", "/api/backups", {"name": name})
 
-    def traces(self, filters: Mapping[str, str], limit: int) -> tuple[list[TraceRowJson], bool]:
+    def traces(self, filters: Parameters, limit: int) -> tuple[list[TraceRowJson], bool]:
         """Traces, in the asked order, and whether there are more than `limit`."""
         return self._list(TraceRowJson, "/api/traces", filters, limit)
 
-    def sessions(self, filters: Mapping[str, str], limit: int) -> tuple[list[SessionRowJson], bool]:
+    def sessions(self, filters: Parameters, limit: int) -> tuple[list[SessionRowJson], bool]:
         """Sessions, in the asked order, and whether there are more than `limit`."""
         return self._list(SessionRowJson, "/api/sessions", filters, limit)
 
@@ -131,7 +131,7 @@ class ApiClient:
         """One session as a conversation. Raises NotFoundError for an unknown id."""
         return self._get(SessionJson, f"/api/sessions/{in_path(session_id)}", {"service": service, "profile": profile})
 
-    def errors(self, filters: Mapping[str, str], limit: int) -> tuple[list[ErrorJson], bool]:
+    def errors(self, filters: Parameters, limit: int) -> tuple[list[ErrorJson], bool]:
         """Errors, latest first, and whether there are more than `limit`. `filters` are those of /api/errors.
 
         Of one span they say its role, as `SpanErrorJson`; NotFoundError for an unknown one.
@@ -144,11 +144,11 @@ class ApiClient:
         """One error with its findings. Raises NotFoundError for an unknown id."""
         return self._get(ErrorDetailJson, f"/api/errors/{in_path(error_id)}", {"profile": profile})
 
-    def findings(self, filters: Mapping[str, str], limit: int) -> tuple[list[LocatedFindingJson], bool]:
+    def findings(self, filters: Parameters, limit: int) -> tuple[list[LocatedFindingJson], bool]:
         """Findings, as `errors`."""
         return self._list(LocatedFindingJson, "/api/findings", filters, limit)
 
-    def errors_after(self, filters: Mapping[str, str], after: str) -> tuple[list[ErrorJson], str]:
+    def errors_after(self, filters: Parameters, after: str) -> tuple[list[ErrorJson], str]:
         """A page of errors first seen after `after` (ISO 8601, "now" or a cursor), earliest first, and its cursor."""
         model, path, others = of_errors(filters)
         page = self._ask("GET", path, {**others, "after": after, "limit": str(PAGE)})
@@ -177,13 +177,13 @@ class ApiClient:
         """A built-in detector, with its record on a service. Raises NotFoundError where either is unknown."""
         return self._get(TermJson, f"/api/explain/{in_path(term)}", {"service": service})
 
-    def rates(self, filters: Mapping[str, str]) -> RatesJson:
+    def rates(self, filters: Parameters) -> RatesJson:
         """Error rates; `filters` are the parameters of /api/rates. Raises ConfigError for what means nothing."""
         found = self._get(RatesJson, "/api/rates", filters)
         refuse_unknown(filters, found.unknown)
         return found
 
-    def compare_rates(self, filters: Mapping[str, str], to: str) -> RatesComparisonJson:
+    def compare_rates(self, filters: Parameters, to: str) -> RatesComparisonJson:
         """Error rates compared to others; `to` as /api/rates/compare takes it. Raises as `rates`."""
         found = self._get(RatesComparisonJson, "/api/rates/compare", {**filters, "to": to})
         name, _, value = to.partition("=")
@@ -303,15 +303,15 @@ class ApiClient:
                 begun(answer.headers)
             yield from answer.iter_bytes()
 
-    def _get(self, model: type[Model], path: str, params: Mapping[str, str] | None = None) -> Model:
+    def _get(self, model: type[Model], path: str, params: Parameters | None = None) -> Model:
         return self._parsed(model, self._ask("GET", path, params))
 
     def _send(
-        self, model: type[Model], method: str, path: str, body: object, params: Mapping[str, str] | None = None
+        self, model: type[Model], method: str, path: str, body: object, params: Parameters | None = None
     ) -> Model:
         return self._parsed(model, self._ask(method, path, params, body))
 
-    def _list(self, model: type[Model], path: str, filters: Mapping[str, str], limit: int) -> tuple[list[Model], bool]:
+    def _list(self, model: type[Model], path: str, filters: Parameters, limit: int) -> tuple[list[Model], bool]:
         """The items of a paged list, and whether there are more than `limit`."""
         items: list[Model] = []
         cursor = ""
@@ -333,7 +333,7 @@ class ApiClient:
                 f"the collector at {self.url} is of another version: {place or 'its answer'}: {first['msg']}"
             ) from None
 
-    def _ask(self, method: str, path: str, params: Mapping[str, str] | None = None, json: object = None) -> Any:
+    def _ask(self, method: str, path: str, params: Parameters | None = None, json: object = None) -> Any:
         """The JSON of one answer; parameters that are empty are left out."""
         given = {key: value for key, value in (params or {}).items() if value}
         with self._failing():

@@ -16,6 +16,9 @@ _SOURCES: Final = {
 }
 """By kind of name: where its names come from, for those whose name does not say it."""
 
+Parameters = Mapping[str, str | Sequence[str]]
+"""Of a request; one that is repeated has several values."""
+
 
 class UnknownNameError(ConfigError):
     """A filter names what is in no stored data."""
@@ -40,22 +43,22 @@ def sayable() -> Iterator[None]:
         raise ConfigError(f"{before + after!a} is not text in UTF-8") from error
 
 
-def of_errors(filters: Mapping[str, str]) -> tuple[type[ErrorJson], str, Mapping[str, str]]:
+def of_errors(filters: Parameters) -> tuple[type[ErrorJson], str, Parameters]:
     """The model, the address and the parameters of a list of errors: those of one span have their own."""
     if not (span_id := filters.get("span")):
         return ErrorJson, "/api/errors", filters
     others = {name: value for name, value in filters.items() if name != "span"}
-    return SpanErrorJson, f"/api/spans/{in_path(span_id)}/errors", others
+    return SpanErrorJson, f"/api/spans/{in_path(str(span_id))}/errors", others
 
 
-def of_page(filters: Mapping[str, str], limit: int, cursor: str = "") -> dict[str, str]:
+def of_page(filters: Parameters, limit: int, cursor: str = "") -> Parameters:
     """The parameters of a page of at most `limit` items."""
     return {**filters, "limit": str(min(PAGE, limit)), "cursor": cursor}
 
 
-def refuse_unknown(filters: Mapping[str, str], unknown: Mapping[str, Sequence[str]]) -> None:
+def refuse_unknown(filters: Parameters, unknown: Mapping[str, Sequence[str]]) -> None:
     """Raises UnknownNameError for the first filter that names what is not there."""
     for name, known in unknown.items():
-        value = filters.get(name, "")[:64]
+        value = str(filters.get(name, ""))[:64]
         others = f"known are: {', '.join(known)}" if known else f"no {name} is known"
         raise UnknownNameError(f"no {name} {value!r} is stored; {others}{_SOURCES.get(name, '')}")

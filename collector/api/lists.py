@@ -68,14 +68,14 @@ def traces_page(reader: StoredReader, query: TraceQuery) -> tuple[Sequence[Trace
     """Up to `limit` traces, and the cursor of the next page, None on the last."""
     rows = reader.traces(replace(query, limit=query.limit + 1))
     shown = rows[: query.limit]
-    return shown, _next(query, len(rows), [(r.place, r.trace_id) for r in shown[-1:]])
+    return shown, _next(query, len(rows), [(r.place, r.order_id) for r in shown[-1:]])
 
 
 def sessions_page(reader: StoredReader, query: TraceQuery) -> tuple[Sequence[SessionRow], str | None]:
     """Up to `limit` sessions, and the cursor of the next page, None on the last."""
     rows = reader.sessions(replace(query, limit=query.limit + 1))
     shown = rows[: query.limit]
-    return shown, _next(query, len(rows), [(r.place, r.key) for r in shown[-1:]])
+    return shown, _next(query, len(rows), [(r.place, r.order_id) for r in shown[-1:]])
 
 
 def _next(query: TraceQuery, found: int, last: Sequence[tuple[int, str]]) -> str | None:

@@ -58,6 +58,8 @@ def with_filters(*filters: Filter) -> Callable[[type[Model]], type[Model]]:
 
 def _annotation(one: Filter) -> Any:
     kind: Any = Literal[("", *one.choices)] if isinstance(one.choices, tuple) and one.choices else one.choices or Text
+    if one.repeated:
+        kind = tuple[Text, ...]
     if isinstance(one.choices, type) and not isinstance(one.default, one.choices):
         kind = kind | (None if one.default is None else Literal[""])
     return Annotated[kind, Field(description=one.description)] if one.description else kind
@@ -210,7 +212,7 @@ class JudgeBody(Params):
 
 def asked_names(filters: Iterable[Filter], params: Params) -> dict[str, str]:
     """The values of filters that take any text, by name."""
-    return {one.name: getattr(params, one.name) for one in filters if not one.choices}
+    return {one.name: getattr(params, one.name) for one in filters if not (one.choices or one.repeated)}
 
 
 def moment(name: str, text: str, now: int) -> int:

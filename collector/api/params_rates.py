@@ -9,7 +9,7 @@ from fastapi import Request
 from pydantic import Field
 
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.filters import RATE_FILTERS
+from tracejury.schemas.filters import RATE_FILTERS, pairs
 from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
 from tracejury.schemas.text.moments import parse_length
@@ -18,6 +18,7 @@ from .params import MAX_LIMIT, Params, Profile, Simulated, Since, Text, late_mom
 
 DEFAULT_SINCE: Final = "1d"
 PERIOD: Final = ".."
+REPEATED: Final = frozenset(one.name for one in RATE_FILTERS if one.repeated)
 
 Asked = TypeVar("Asked", RateQuery, MeasureQuery)
 
@@ -58,6 +59,7 @@ class RatesParams(_RateFilters):
             by=self.by or None,
             unit=self.unit,
             population=self.population or None,
+            attributes=pairs("attribute", told.pop("attribute")),
             **told,
         )
 
@@ -93,7 +95,7 @@ def other_query(query: Asked, to: str, now: int, name: str = "to") -> Asked:
 
 def said_once(request: Request) -> None:
     """Raises ConfigError where a parameter stands twice: of two values one would be left out in silence."""
-    names = [name for name, _ in request.query_params.multi_items()]
+    names = [name for name, _ in request.query_params.multi_items() if name not in REPEATED]
     if twice := next((name for name in names if names.count(name) > 1), ""):
         raise ConfigError(f"{twice[:40]!r} is given more than once: it takes one value")
 

@@ -39,7 +39,7 @@ def add_rates(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> N
     def unknown(query: RateQuery, answer: RateAnswer) -> Mapping[str, Sequence[str]]:
         if answer.total.hits:
             return {}
-        named = {one.name: getattr(query, one.name) for one in RATE_FILTERS if not one.choices}
+        named = {one.name: getattr(query, one.name) for one in RATE_FILTERS if not (one.choices or one.repeated)}
         if not query.taxonomy and "/" not in query.category:
             named["category"] = ""  # TRAIL's, in any case of letters: any other was refused
         return reader.unknown_names(named)

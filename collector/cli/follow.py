@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
 from tracejury.collector.api.client import ApiClient
+from tracejury.collector.api.client_requests import Parameters
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.wire.errors import ErrorJson
 
@@ -22,7 +23,7 @@ class Follower:
     that comes with a further finding, or under another id, is told by the findings that it had.
     """
 
-    def __init__(self, client: ApiClient, filters: Mapping[str, str], since: str = "") -> None:
+    def __init__(self, client: ApiClient, filters: Parameters, since: str = "") -> None:
         self._client = client
         self._filters = dict(filters)
         self._after = since

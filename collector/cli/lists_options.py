@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import click
@@ -37,7 +37,8 @@ def list_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def asked(filters: dict[str, Any]) -> dict[str, str]:
+def asked(filters: dict[str, Any]) -> dict[str, str | Sequence[str]]:
     """The options as the API's parameters."""
-    named = {name: str(value) for name, value in filters.items() if name != "ascending"}
+    given = ((name, value) for name, value in filters.items() if value and name != "ascending")
+    named = {name: value if isinstance(value, tuple) else str(value) for name, value in given}
     return {**named, "order": "asc" if filters["ascending"] else "desc"}

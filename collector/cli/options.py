@@ -95,6 +95,8 @@ def filter_options(*filters: Filter) -> Decorator:
 
 
 def _settings(one: Filter) -> dict[str, Any]:
+    if one.repeated:
+        return {"multiple": True}
     choices = one.choices if one.option_choices is None else one.option_choices
     if not choices:
         return {"default": ""}

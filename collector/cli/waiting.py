@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tracejury.collector.api.client import ApiClient
+from tracejury.collector.api.client_requests import Parameters
 
 PATIENCE = 15.0
 """Seconds; a trace whose root has ended settles after 5 s of quiet by default."""
 PAUSE = 0.25
 LATEST = 1_000
-_NARROWING = ("service", "since")
+_NARROWING = ("service", "since", "attribute", "tag", "user")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Waited:
 
 def wait_until_judged(
     client: ApiClient,
-    filters: Mapping[str, str],
+    filters: Parameters,
     *,
     patience: float = PATIENCE,
     wait: Callable[[float], None] = time.sleep,
@@ -44,8 +45,8 @@ def wait_until_judged(
     return _look(client, filters)
 
 
-def _look(client: ApiClient, filters: Mapping[str, str]) -> Waited:
-    if wanted := filters.get("trace", "").strip():
+def _look(client: ApiClient, filters: Parameters) -> Waited:
+    if wanted := str(filters.get("trace", "")).strip():
         trace = client.first_part(wanted)
         return Waited(1, trace.state == "open", int(not trace.part.judged))
     narrowing = {name: filters[name] for name in _NARROWING if name in filters}

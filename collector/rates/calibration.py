@@ -94,8 +94,9 @@ def refusal(q: Question) -> str:
         return "people look for errors, not for those of one judge: see its precision and recall instead"
     if q.simulated:
         return "labels of people correct the rates of real sessions only"
-    if q.behaviour or q.by is By.BEHAVIOUR:
-        return "the label queue draws runs whoever their users are: there is no calibrated share by behaviour"
+    if q.behaviour or q.by is By.BEHAVIOUR or q.stated[0]:
+        named = "attribute, tag or user" if q.stated[0] else "behaviour"
+        return f"the label queue draws runs whoever their users are: there is no calibrated share by {named}"
     if By.TOOL in q.findings or q.by is By.TOOL:
         return "labels do not name tools"
     return ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.derived.facts import HOUR, NAME
+from tracejury.collector.store.derived.facts import NAME
 from tracejury.collector.store.derived.fold import ABOUT_TOOLS
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.schemas.findings import BESIDE
@@ -19,7 +19,7 @@ from tracejury.schemas.rates import Population, Sums
 from tracejury.schemas.verdicts import DETECTORS
 
 from .question import Question
-from .sql import TERMS, WEIGHT
+from .sql import TERMS, WEIGHT, of_facts, parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +49,13 @@ def calls_by_tool(store: Store, q: Question, limit: int) -> list[CallSums]:
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    values = dict(q.runs) | {
-        "since": q.since,
-        "until": q.until,
-        "first": q.since // HOUR,
-        "last": (q.until - 1) // HOUR,
-        "recognised": q.least.recognised,
-        "unrecognised": q.least.unrecognised,
-        "limit": limit,
-        "behaviour": q.behaviour,
-    }
-    rows = Scope(store, q.tenant).select(_statement(q), **values)
+    rows = Scope(store, q.tenant).select(_statement(q), **parameters(q), limit=limit)
     return [CallSums(tool, Sums(**dict(zip(TERMS, terms, strict=True))), tools) for tool, tools, *terms in rows]
 
 
 def _statement(q: Question) -> str:
-    told = "".join(f" AND {column} = {{{column}:String}}" for column in q.runs)
-    told += " AND has(Behaviours, {behaviour:String})" * bool(q.behaviour)
     weight = WEIGHT[q.population]
-    facts = (
-        f"SELECT TraceId, Known, Parts, {weight} AS W FROM run_facts FINAL WHERE {TENANT} AND Unit = '{q.facts}' "
-        "AND Hour >= {first:UInt32} AND Hour <= {last:UInt32} AND At >= {since:UInt64} AND At < {until:UInt64} "
-        f"AND {weight} > 0{told}"
-    )
+    facts = f"SELECT TraceId, Known, Parts, {weight} AS W FROM run_facts FINAL WHERE {of_facts(q)} AND {weight} > 0"
     # Where the finding showed, else where it was made; and the LLM span of one that is about what was asked for.
     found = (
         "SELECT TraceId, if(ToolSpanId = '', SpanId, ToolSpanId) AS Place, "

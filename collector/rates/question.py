@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from tracejury.collector.labels.checks import a_category
 from tracejury.collector.store.derived.facts import fact_unit, short
@@ -42,7 +42,7 @@ class Question:
     """`runs`: values by column; `findings`: values by attribute, at most one of each; `severity`: the least rank.
 
     `least`: confidence for traces of a recognised and an unrecognised convention. `pack`: whose checks the question is
-    about, "" for none; `behaviour`: of users, "" for any.
+    about, "" for none; `behaviour`: of users, "" for any. `stated`: conditions on trace ids, and their values.
     """
 
     tenant: str
@@ -60,6 +60,7 @@ class Question:
     pack: str = ""
     behaviour: str = ""
     simulated: bool = False
+    stated: tuple[Sequence[str], Mapping[str, Any]] = ((), {})
 
     @property
     def of_findings(self) -> bool:

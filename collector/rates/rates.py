@@ -10,6 +10,7 @@ from typing import Final
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.rederiving import require_derived
 from tracejury.collector.store.lists import TraceLists
+from tracejury.collector.store.lists.stated import stated
 from tracejury.judges.measures.rates import effective, mean, mean_difference, share, share_difference
 from tracejury.judges.packs.loader import pack_names
 from tracejury.judges.registry import default_suite
@@ -31,6 +32,7 @@ from .calibration import Calibration
 from .calls import CallSums, calls_by_tool
 from .question import Question, exact
 from .reading import Read, Reading
+from .sql import NEAR
 
 Calibrate = Callable[[Question], Calibration]
 """The calibration of a question by human labels."""
@@ -113,7 +115,8 @@ class StoredRates:
 
     def _exact(self, query: RateQuery, population: Population) -> Question:
         rules = _installed() if self._rules is None else self._rules
-        return exact(query, population, rules, _packs() if self._packs is None else self._packs, self._tenant)
+        question = exact(query, population, rules, _packs() if self._packs is None else self._packs, self._tenant)
+        return replace(question, stated=stated(query, self._store, NEAR))
 
     def _answer(self, query: RateQuery, population: Population, read: Read) -> RateAnswer:
         labels = Calibration()

@@ -47,6 +47,10 @@ WEIGHT: Final = {
 WHOLE_PARTITIONS: Final = "SETTINGS do_not_merge_across_partitions_select_final = 1"
 """Rows of one key are of one hour, so of one partition: FINAL need not compare partitions."""
 
+HOURS: Final = "Hour >= {first:UInt32} AND Hour <= {last:UInt32}"
+NEAR: Final = f"TraceId IN (SELECT arrayJoin(Parts) FROM run_facts WHERE {TENANT} AND {HOURS})"
+"""A condition on a trace id: too many may fulfil it, never too few."""
+
 _ERROR: Final = {
     "j": "Judge", "l": "Llm", "p": "Scopes", "d": "Dimensions", "x": "Taxonomy", "c": "Category", "f": "Low",
     "m": "Medium", "h": "High", "o": "Tool", "u": "Turn",
@@ -66,6 +70,7 @@ def parameters(q: Question, keys: Sequence[str] = ()) -> dict[str, Any]:
     values: dict[str, Any] = {"recognised": q.least.recognised, "unrecognised": q.least.unrecognised, "keys": keys}
     values |= dict(q.runs) | {by.value: value for by, value in q.findings.items()}
     values |= {"since": q.since, "until": q.until, "first": q.since // HOUR, "last": (q.until - 1) // HOUR}
+    values |= q.stated[1]
     values |= {"step": q.step, "judge": q.judge.name if q.judge else "", "pack": q.pack, "behaviour": q.behaviour}
     return values
 
@@ -125,14 +130,16 @@ def unjudged(q: Question) -> str:
     """Number of facts without a rate, by reason."""
     column = WEIGHT[q.population]
     return (
-        f"SELECT toString({column}Why), count() FROM run_facts FINAL WHERE {_where(q)} AND {column} = 0 "
+        f"SELECT toString({column}Why), count() FROM run_facts FINAL WHERE {of_facts(q)} AND {column} = 0 "
         f"GROUP BY {column}Why {WHOLE_PARTITIONS}"
     )
 
 
 def any_judged(q: Question) -> str:
     """A row where the population judged anything."""
-    return f"SELECT 1 FROM run_facts FINAL WHERE {_where(q)} AND {WEIGHT[q.population]} > 0 LIMIT 1 {WHOLE_PARTITIONS}"
+    return (
+        f"SELECT 1 FROM run_facts FINAL WHERE {of_facts(q)} AND {WEIGHT[q.population]} > 0 LIMIT 1 {WHOLE_PARTITIONS}"
+    )
 
 
 def worst(q: Question) -> str:
@@ -157,7 +164,7 @@ def _clusters(q: Question, found: _Found, *, joins: str = "", where: str = "") -
     array_join = f"ARRAY JOIN {joins} AS said " if joins else ""
     row = (
         f"SELECT {_at(q)} AS at, {key} AS key, {weight} AS W, {'Turns' if q.unit is Unit.TURN else '1'} AS t, {own}, "
-        f"Session, {blocks} AS blocks FROM run_facts FINAL {array_join}WHERE {_where(q)}{of_weight}{where}"
+        f"Session, {blocks} AS blocks FROM run_facts FINAL {array_join}WHERE {of_facts(q)}{of_weight}{where}"
     )
     names = ", ".join(name for *_, name in found)
     if q.unit is Unit.SESSION:
@@ -259,11 +266,12 @@ def _key(q: Question) -> str:
     return "{judge:String}" if q.by is By.JUDGE else f"toString({OF_RUNS[q.by]})"
 
 
-def _where(q: Question) -> str:
-    hours = "Hour >= {first:UInt32} AND Hour <= {last:UInt32}"
-    told = "".join(f" AND {column} = {{{column}:String}}" for column in q.runs)
-    told += " AND has(Behaviours, {behaviour:String})" * bool(q.behaviour)
-    return f"{TENANT} AND Unit = '{q.facts}' AND {hours} AND At >= {{since:UInt64}} AND At < {{until:UInt64}}{told}"
+def of_facts(q: Question) -> str:
+    """The condition on facts that the question is about."""
+    parts = [TENANT, f"Unit = '{q.facts}'", HOURS, "At >= {since:UInt64} AND At < {until:UInt64}"]
+    parts += [f"{column} = {{{column}:String}}" for column in q.runs]
+    parts += ["has(Behaviours, {behaviour:String})"] * bool(q.behaviour)
+    return " AND ".join([*parts, *q.stated[0]])
 
 
 def _at(q: Question) -> str:

@@ -15,6 +15,7 @@ from tracejury.schemas.receipts import DeletionKind, DeletionReceipt
 
 from .dead_letter import DeadLetterFolder
 from .lists.pending import list_pending
+from .lists.stated import NAMED_USERS
 from .receipts import StoredReceipts
 from .retention import DAY
 from .scope import TENANT, Scope
@@ -22,14 +23,10 @@ from .session_deletion import SessionName
 from .shared_store import SharedStore
 from .trace_deleter import PAGE, TraceDeleter
 
-# OpenInference has one attribute with JSON for what an application says of itself.
-_NAMED: Final = """arrayConcat(arrayMap(key -> {attributes}[key], {{keys:Array(String)}}),
-    arrayMap(key -> ResourceAttributes[key], {{keys:Array(String)}}),
-    arrayMap(key -> replaceAll(JSONExtractRaw({attributes}['metadata'], key), '"', ''), ['user_id', 'userId']))"""
 _TABLES: Final = {"spans": "SpanAttributes", "logs": "LogAttributes"}
 
 _OF_USER: Final = " UNION DISTINCT ".join(
-    f"SELECT TraceId FROM {table} WHERE {TENANT} AND hasAny({_NAMED.format(attributes=attributes)}, "
+    f"SELECT TraceId FROM {table} WHERE {TENANT} AND hasAny({NAMED_USERS.format(attributes=attributes)}, "
     "{users:Array(String)}) AND TraceId != ''"
     for table, attributes in _TABLES.items()
 )
@@ -39,7 +36,7 @@ SELECT TraceId FROM traces FINAL WHERE {TENANT} AND SessionId != '' AND (Service
 """
 _OF_OTHERS: Final = " UNION DISTINCT ".join(
     f"SELECT TraceId FROM {table} WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND arrayExists("
-    f"name -> name != '' AND NOT has({{users:Array(String)}}, name), {_NAMED.format(attributes=attributes)})"
+    f"name -> name != '' AND NOT has({{users:Array(String)}}, name), {NAMED_USERS.format(attributes=attributes)})"
     for table, attributes in _TABLES.items()
 )
 

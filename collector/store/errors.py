@@ -15,9 +15,11 @@ from tracejury.schemas.findings import FindingState
 from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError
 
+from .client import Store
 from .lists.errors import AT_LEAST
 from .lists.findings import HOLDS, least, sure, thresholds
 from .lists.latest import ERRORS, Asked, latest, narrowed
+from .lists.stated import stated
 from .reading import places
 from .scope import TENANT, TenantRows
 
@@ -43,8 +45,8 @@ class StoredErrors(TenantRows):
 
     def find(self, query: ErrorQuery) -> list[LocatedError]:
         """Up to `query.limit` errors: latest first sight first, or, with `query.after`, earliest first."""
-        asked = _asked(query)
-        if query.after or query.trace_id or query.span_id:
+        asked = _asked(query, self._store)
+        if query.after or query.is_narrow:
             where = " AND ".join([*asked.own, *asked.of_traces("1")])
             order = "FirstSeen, Id" if query.after else "FirstSeen DESC, Id DESC"
             rows = self._scope.select(
@@ -133,7 +135,7 @@ class StoredErrors(TenantRows):
         ]
 
 
-def _asked(query: ErrorQuery) -> Asked:
+def _asked(query: ErrorQuery, store: Store) -> Asked:
     sure_of, column = query.confidence, AT_LEAST[query.severity]
     own, values = conditions(_OWN, query)
     of_traces, values_of_traces = conditions(_OF_TRACES, query)
@@ -159,10 +161,12 @@ def _asked(query: ErrorQuery) -> Asked:
         after = "FirstSeen >= {time:UInt64} AND (FirstSeen, Id) > ({time:UInt64}, {id:String})"
         found.append(f"{after} AND TraceId IN (SELECT TraceId FROM errors WHERE {TENANT} AND {after})")
         values |= {"time": query.after.time, "id": query.after.id}
+    by_spans, values_of_spans = stated(query, store)
+    values |= values_of_spans
     return Asked(
         lambda place: f"{ERROR_SELECT}, Whole, {least(sure_of, place)} AS Least",
         found,
-        lambda place: [sure(sure_of, place, column), *narrowed(of_traces, place)],
+        lambda place: [sure(sure_of, place, column), *narrowed(of_traces, place), *by_spans],
         values,
         query.limit,
     )

@@ -15,6 +15,7 @@ from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, Se
 from tracejury.schemas.verdicts import Subject, SubjectKind, session_of
 
 from .lists.names import short
+from .lists.stated import values_at
 from .scope import TENANT, Scope
 
 MOST_SESSIONS: Final = 10_000
@@ -54,16 +55,11 @@ SELECT ServiceName, SessionId, {_first("Version")} AS Version, {_first("Runs.Nam
     {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
 FROM traces FINAL WHERE {TENANT} AND {THEIRS} GROUP BY ServiceName, SessionId
 """
-# As `judges/packs/task_match.py` reads metadata.
-_METADATA: Final = """arrayMap((n, v) -> multiIf(
-    endsWith(n, concat('metadata.', k)) OR endsWith(n, concat('association.properties.', k)), v,
-    n = 'metadata' OR endsWith(n, '.metadata'), JSONExtract(v, k, 'String'), ''),
-    mapKeys(SpanAttributes), mapValues(SpanAttributes))"""
 _STATED: Final = f"""
 SELECT SpanTraceId, argMinIf(Said, (StartNanos, SpanId), Said != '') AS Said FROM
 (
-    SELECT TraceId AS SpanTraceId, SpanId, StartNanos, arrayFirst(v -> v != '', arrayFlatten(arrayMap(k ->
-        arrayConcat([SpanAttributes[k], ResourceAttributes[k]], {_METADATA}), {{keys:Array(String)}}))) AS Said
+    SELECT TraceId AS SpanTraceId, SpanId, StartNanos,
+        arrayFirst(v -> v != '', arrayFlatten(arrayMap(k -> {values_at("k")}, {{keys:Array(String)}}))) AS Said
     FROM spans FINAL WHERE {TENANT} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {THEIRS})
 )
 GROUP BY SpanTraceId

@@ -17,10 +17,12 @@ from tracejury.schemas.queries.reader import ErrorQuery, LocatedFinding, TraceQu
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.verdicts import Verdict
 
+from .client import Store
 from .findings import findings_by_trace, read_finding
 from .lists.findings import HOLDS, sure, thresholds
 from .lists.latest import FINDINGS, TRACES, Asked, latest, narrowed
 from .lists.names import is_whole, short
+from .lists.stated import stated
 from .lists.traces import TraceLists
 from .scope import TENANT, Scope, TenantRows
 
@@ -55,8 +57,8 @@ class StoredReading(TenantRows):
 
     def find_findings(self, query: ErrorQuery) -> list[LocatedFinding]:
         """Up to `query.limit` findings: latest first sight first, or, with `query.after`, earliest first."""
-        asked = _asked(query)
-        if query.after or query.trace_id or query.span_id:
+        asked = _asked(query, self._store)
+        if query.after or query.is_narrow:
             order = "FirstSeen, Id" if query.after else "FirstSeen DESC, Id DESC"
             rows = self._scope.select(
                 f"SELECT {FINDING_SELECT} FROM findings FINAL WHERE {_where(query, asked)} ORDER BY {order} "
@@ -79,7 +81,7 @@ class StoredReading(TenantRows):
 
     def count_findings(self, query: ErrorQuery) -> int:
         """How many findings there are, whatever limit the query names."""
-        asked = _asked(query)
+        asked = _asked(query, self._store)
         sql = f"SELECT count() FROM findings FINAL WHERE {_where(query, asked)}"
         rows = self._scope.select(sql, **asked.values)
         return int(rows[0][0])
@@ -142,7 +144,7 @@ def _where(query: ErrorQuery, asked: Asked) -> str:
     return " AND ".join([TENANT, *asked.own, *asked.of_traces(_place(query))])
 
 
-def _asked(query: ErrorQuery) -> Asked:
+def _asked(query: ErrorQuery, store: Store) -> Asked:
     sure_of = query.confidence
     asked, values = conditions((*ERROR_FILTERS, SPAN_FILTER), query)
     of_traces = [text for text in asked if TENANT in text]
@@ -164,10 +166,12 @@ def _asked(query: ErrorQuery) -> Asked:
     if query.after:
         found.append(f"{_AFTER} AND TraceId IN (SELECT TraceId FROM findings WHERE {TENANT} AND {_AFTER})")
         values |= {"time": query.after.time, "id": query.after.id}
+    by_spans, values_of_spans = stated(query, store)
+    values |= values_of_spans
     return Asked(
         lambda _: FINDING_SELECT,
         found,
-        lambda place: [sure(sure_of, place), *narrowed(of_traces, place)],
+        lambda place: [sure(sure_of, place), *narrowed(of_traces, place), *by_spans],
         values,
         query.limit,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from tracejury.collector.queries.explain.glossary import find_term
 from tracejury.collector.queries.reader import Rates
@@ -13,6 +13,7 @@ from tracejury.schemas.rates import By, Rate, RateAnswer, RateQuery, ToolRates
 from tracejury.schemas.taxonomy import TRAIL, Dimension, with_group
 from tracejury.schemas.text.naming import MOST, agent_name, shortened
 
+from .headline import NOTHING
 from .links import session_link
 from .window import Window
 
@@ -59,9 +60,9 @@ class Breakdown:
     left: int
 
 
-def break_down(answer: RateAnswer | ToolRates, by: By, window: Window, profile: str = "") -> Breakdown:
-    """The groups of an answer in which anything was found. `profile`: in which it was asked for, "" for the default."""
-    rows = [_row(row.key, row.rate, by, window, profile) for row in answer.rows if row.rate.hits]
+def break_down(answer: RateAnswer | ToolRates, by: By, window: Window, asked: Mapping[str, Any] = NOTHING) -> Breakdown:
+    """The groups of an answer in which anything was found. `asked`: further parameters of links to traces."""
+    rows = [_row(row.key, row.rate, by, window, asked) for row in answer.rows if row.rate.hits]
     most = max((row.rate.share.high for row in rows if row.rate.share), default=0.0)
     return Breakdown(TITLES[by], by, rows, most or 1.0, answer.left)
 
@@ -98,13 +99,13 @@ def judges_by_behaviour(rates: Rates, query: RateQuery) -> JudgeBehaviours:
     )
 
 
-def _row(key: str, rate: Rate, by: By, window: Window, profile: str) -> BreakdownRow:
+def _row(key: str, rate: Rate, by: By, window: Window, asked: Mapping[str, Any]) -> BreakdownRow:
     name = key.removeprefix(f"{TRAIL}/") if by is By.CATEGORY else key
     term = find_term(name) if by in _NAMED else None
     return BreakdownRow(
         shortened(_shown(key, name, by, term)) or (agent_name("") if by is By.AGENT else f"no {by}"),
         term.text if term else "",
-        _link(name, by, window, profile),
+        _link(name, by, window, asked),
         rate,
     )
 
@@ -115,12 +116,12 @@ def _shown(key: str, name: str, by: By, term: Term | None) -> str:
     return with_group(TRAIL, name) if name != key else name
 
 
-def _link(name: str, by: By, window: Window, profile: str) -> str:
+def _link(name: str, by: By, window: Window, asked: Mapping[str, Any]) -> str:
     # Rates tell names apart by as many characters: one of this length may be the beginning of several.
     if not name or len(name) >= MOST:
         return ""
     if by is By.SESSION:
-        return session_link(window, name, profile=profile)
+        return session_link(window, name, profile=asked.get("profile", ""))
     # A severity is the least one that shows; whatever else is named, traces without findings do not.
     least = {} if by is By.SEVERITY else {"severity": "LOW"}
-    return window.link("/traces", profile=profile, **{by.value: name} | least)
+    return window.link("/traces", **{**asked, by.value: name, **least})

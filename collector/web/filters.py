@@ -14,6 +14,7 @@ from tracejury.schemas.rates import Estimate
 from tracejury.schemas.text.moments import iso_time
 from tracejury.schemas.text.naming import agent_name, is_whole
 from tracejury.schemas.text.terminal import one_line, safe
+from tracejury.schemas.trajectory import state_word
 
 SHORT_ID: Final = 6
 """Characters at each end of a long id: those of one time, or of one generator, may begin alike."""
@@ -162,5 +163,6 @@ FILTERS: Final[Mapping[str, Callable[..., str]]] = {
         percent,
         interval,
         usd,
+        state_word,
     )
 } | {"agent": agent_name}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from tracejury.schemas.rates import Estimate, Population, Rate, RateAnswer, RateComparison, RateRow, Unit
@@ -14,6 +15,7 @@ from .window import Window, field_time
 PLAIN: Final = 0.05
 """A difference with a smaller p-value counts as real."""
 RARE: Final = 0.001
+NOTHING: Final[Mapping[str, Any]] = MappingProxyType({})
 UNITS: Final[Mapping[Unit, str]] = {
     Unit.RUN: "runs",
     Unit.TURN: "turns",
@@ -21,9 +23,9 @@ UNITS: Final[Mapping[Unit, str]] = {
     Unit.SESSION: "sessions",
 }
 WHOSE: Final[Mapping[Population, str]] = {
-    Population.BOTH: "detectors and judges, in runs that judges looked at",
-    Population.JUDGES: "LLM judges, in runs that they looked at",
-    Population.DETECTORS: "detectors, in all runs",
+    Population.BOTH: "detectors and LLM judges",
+    Population.JUDGES: "LLM judges",
+    Population.DETECTORS: "detectors",
 }
 
 
@@ -60,8 +62,10 @@ class Headline:
     from_rollups: bool
 
 
-def headline(answer: RateAnswer, compared: RateComparison, window: Window, unit: Unit) -> Headline:
-    """The figures of an answer over time, against the period before."""
+def headline(
+    answer: RateAnswer, compared: RateComparison, window: Window, unit: Unit, asked: Mapping[str, Any] = NOTHING
+) -> Headline:
+    """The figures of an answer over time, against the period before. `asked`: further parameters of links to traces."""
     unjudged = sorted(answer.unjudged.counts.items(), key=lambda item: (-item[1], item[0]))
     return Headline(
         answer.total,
@@ -69,8 +73,8 @@ def headline(answer: RateAnswer, compared: RateComparison, window: Window, unit:
         answer.population,
         WHOSE[answer.population],
         change(compared),
-        chart(answer.rows, window, unit),
-        [Point(row.at, row.rate, step_link(row.at, window)) for row in answer.rows if row.rate.judged],
+        chart(answer.rows, window, unit, asked),
+        [Point(row.at, row.rate, step_link(row.at, window, asked)) for row in answer.rows if row.rate.judged],
         [(why, count) for why, count in unjudged if count],
         answer.from_rollups,
     )
@@ -108,12 +112,12 @@ def spoken(p_value: float) -> str:
     return f"by chance in {percent(p_value)} of cases (p = {p_value:.2g})"
 
 
-def chart(rows: Sequence[RateRow], window: Window, unit: Unit) -> Mapping[str, Any]:
+def chart(rows: Sequence[RateRow], window: Window, unit: Unit, asked: Mapping[str, Any] = NOTHING) -> Mapping[str, Any]:
     """The share over time with its interval; a step in which nothing was judged is a gap."""
     shown = {row.at // window.step * window.step: row for row in rows}
     at_steps = {at: shown.get(at) for at in window.steps}
     marks = [f"{row.rate.hits} of {counted(row.rate.judged, unit)}" if row else "" for row in at_steps.values()]
-    links = [step_link(at, window) if row else "" for at, row in at_steps.items()]
+    links = [step_link(at, window, asked) if row else "" for at, row in at_steps.items()]
     return series("Error rate", window, [row.rate.share if row else None for row in at_steps.values()], marks) | {
         "links": links
     }
@@ -136,7 +140,7 @@ def series(name: str, window: Window, estimates: Sequence[Estimate | None], mark
     }
 
 
-def step_link(at: int, window: Window) -> str:
+def step_link(at: int, window: Window, asked: Mapping[str, Any] = NOTHING) -> str:
     """The failing traces of one step."""
     whole = Window(at, at + window.step, "", window.service)
-    return whole.link("/traces", severity="LOW", from_=field_time(whole.since), to=field_time(whole.until))
+    return whole.link("/traces", severity="LOW", from_=field_time(whole.since), to=field_time(whole.until), **asked)

@@ -83,7 +83,7 @@ class PeriodSpend:
 def add_judges(app: FastAPI, site: Site) -> None:
     """`/judges` and `/judges/{name}`."""
 
-    @page(app, "/judges")
+    @page(app, "/judges", "profile")
     def judges(request: Request) -> Response:
         window, reader, now = site.window(request), site.reader, site.clock()
         working = site.services.judges()
@@ -105,7 +105,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
             silent=[entry for outcome in SILENT for entry in _words(site, window, "", outcome, None)[:5]],
         )
 
-    @page(app, "/judges/{name}")
+    @page(app, "/judges/{name}", "outcome", "cursor")
     def judge(request: Request, name: str) -> Response:
         window, reader = site.window(request), site.reader
         term = find_term(name)

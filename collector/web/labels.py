@@ -32,7 +32,7 @@ class SampleProgress:
 def add_labels_page(app: FastAPI, site: Site) -> None:
     """`/labels`."""
 
-    @page(app, "/labels")
+    @page(app, "/labels", "purpose", "simulated")
     def labels(request: Request) -> Response:
         window, kept = site.window(request), site.reader.labels
         purpose = choice(Purpose, "purpose", request.query_params.get("purpose") or Purpose.CALIBRATION)

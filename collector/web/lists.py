@@ -43,12 +43,15 @@ NAMES: Final[Mapping[str, str]] = {
     "version": "version",
     "session": "session",
     "min_duration": "lasting at least",
+    "attribute": "attribute",
+    "tag": "tag",
+    "user": "user",
 }
 """Labels of the filters by parameter, without those of the window."""
 
 
 class PageParams(FilterParams):
-    """Parameters of a list; unknown ones are ignored."""
+    """Parameters of a list, besides the window's."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -74,6 +77,9 @@ class PageParams(FilterParams):
         asked = ListParams(**given, sort=self.shown_sort, order=self.order or "desc", cursor=self.cursor, limit=ROWS)
         # A range that ends now has no end: what arrives while one reads belongs to it.
         return replace(asked.query(now), since=window.since, until=0 if window.range else window.until)
+
+
+PARAMS: Final = (*NAMES, "profile", "sort", "order", "cursor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +126,8 @@ class ListView:
     sessionless: bool = False
 
 
+Values = Mapping[str, str | Sequence[str]]
+"""Parameters of an address; one that is repeated has several values."""
 Rows = Sequence[TraceRow] | Sequence[SessionRow]
 Head = tuple[str, Sort | None, bool]
 """Title and order of a column, and whether it holds numbers."""
@@ -157,7 +165,7 @@ def view_of(
     searched: str | None,
 ) -> ListView:
     """The view of one page of rows."""
-    params = {**window.params, **asked_params(asked)}
+    params: Values = {**window.params, **asked_params(asked)}
     return ListView(
         path,
         asked,
@@ -170,10 +178,12 @@ def view_of(
     )
 
 
-def asked_params(asked: PageParams) -> dict[str, str]:
+def asked_params(asked: PageParams) -> dict[str, str | Sequence[str]]:
     """The list's own parameters, without the window and the cursor."""
-    given = {name: str(getattr(asked, name)) for name in (*NAMES, "profile", "sort", "order")}
-    return {name: value for name, value in given.items() if value}
+    given = {name: getattr(asked, name) for name in (*NAMES, "profile", "sort", "order")}
+    shown = {name: str(value) for name, value in given.items() if value and name != "attribute"}
+    attributes = [text for text in given["attribute"] if text]
+    return {**shown, "attribute": attributes} if attributes else {**shown}
 
 
 def explain_nothing(
@@ -184,7 +194,7 @@ def explain_nothing(
     rows: Callable[[TraceQuery], Rows],
 ) -> ListView:
     """Explain an empty list: the filters without which, and the time in which, there would be rows."""
-    found = [chip for chip in view.chips[:LOOKS] if rows(_drop(query, chip.name))]
+    found = [chip for chip in view.chips[:LOOKS] if rows(_drop(query, chip))]
     latest = replace(query, since=0, until=0, limit=1, before=None, sort=Sort.RECEIVED, ascending=False)
     newest = rows(latest)
     if not newest:
@@ -203,21 +213,28 @@ def _time_of(at: int, now: int) -> dict[str, str]:
     return {"from": field_time(begin), "to": field_time(begin + DAY)}
 
 
-def _drop(query: TraceQuery, name: str) -> TraceQuery:
+def _drop(query: TraceQuery, chip: Chip) -> TraceQuery:
+    name = chip.name
+    if name == "attribute":
+        left = [pair for pair in query.attributes if "=".join(pair) != chip.value]
+        return replace(query, attributes=left, limit=1, before=None)
     fields = {"q": "text", "session": "session_id", "profile": "confidence"}
     empty: dict[str, Any] = {"state": None, "severity": None, "min_duration": 0, "profile": Confidence.of("")}
     return replace(query, **{fields.get(name, name): empty.get(name, "")}, limit=1, before=None)
 
 
-def _chips(path: str, params: Mapping[str, str]) -> Iterator[Chip]:
+def _chips(path: str, params: Values) -> Iterator[Chip]:
     for name, label in {**NAMES, "service": "service", "profile": "profile"}.items():
-        if value := params.get(name):
-            yield Chip(name, label, value, _link(path, {n: v for n, v in params.items() if n != name}))
+        given = params.get(name, ())
+        values = [given] if isinstance(given, str) else given
+        for value in values:
+            left = [one for one in values if one != value]
+            yield Chip(name, label, value, _link(path, {**params, name: left}))
 
 
 def _column(
     path: str,
-    params: Mapping[str, str],
+    params: Values,
     asked: PageParams,
     title: str,
     sort: Sort | None,
@@ -235,5 +252,6 @@ def _column(
     return Column(title, sort, _link(path, {**rest, **wanted}), way, number)
 
 
-def _link(path: str, params: Mapping[str, str]) -> str:
-    return f"{path}?{urlencode(params)}" if params else path
+def _link(path: str, params: Values) -> str:
+    query = urlencode(params, doseq=True)
+    return f"{path}?{query}" if query else path

@@ -10,16 +10,18 @@ how many.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import replace
+from typing import Annotated, Any, Final
 
 from anyio import to_thread
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, format_sse_event
+from pydantic import ConfigDict, field_validator
 
-from tracejury.schemas.errors import ConfigError, OverloadedError, RetryableError
-from tracejury.schemas.filters import an_id
+from tracejury.collector.api.params import Params, Profile, with_filters
+from tracejury.schemas.errors import OverloadedError, RetryableError
+from tracejury.schemas.filters import ERROR_FILTERS, an_id, field_values
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Position
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.jsontext import text_of
@@ -43,62 +45,65 @@ KEEPALIVE: Final = format_sse_event(comment="beat")
 HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Filters of the tail; "" does not filter."""
+@with_filters(*ERROR_FILTERS)
+class _TailFilters(Params):
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
-    severity: str = ""
-    service: str = ""
-    judge: str = ""
-    category: str = ""
-    profile: str = ""
 
+class TailParams(_TailFilters):
+    """Parameters of the list of errors, besides the window's."""
+
+    profile: Profile = ""
+
+    @field_validator("severity", mode="before", check_fields=False)
     @classmethod
-    def of(cls, params: Mapping[str, str]) -> Filters:
-        """From a URL's parameters."""
-        return cls(*(params.get(name, "")[:200] for name in ("severity", "service", "judge", "category", "profile")))
+    def _in_any_case(cls, value: str) -> str:
+        return value.upper() or Severity.LOW
 
-    def query(self, limit: int) -> ErrorQuery:
-        """The query for the reader. Raises ConfigError for an unknown severity or profile."""
-        try:
-            severity = Severity(self.severity.upper()) if self.severity else Severity.LOW
-        except ValueError:
-            raise ConfigError("a severity is LOW, MEDIUM or HIGH") from None
+    def query(self, window: Window) -> ErrorQuery:
+        """The query for the reader. Raises ConfigError for an invalid value."""
         return ErrorQuery(
             Confidence.of(self.profile),
-            limit,
-            service=self.service,
-            judge=self.judge,
-            category=self.category,
-            severity=severity,
+            SHOWN,
+            **field_values(ERROR_FILTERS, self) | {"service": window.service},
+            since=window.since,
+            # A range that ends now has no end: what is found while one reads belongs to it.
+            before=None if window.range else Position(window.until),
         )
+
+
+PARAMS: Final = tuple(TailParams.model_fields)
 
 
 def add_live(app: FastAPI, site: Site) -> None:
     """`/errors`, which follows new ones, and the streams."""
 
-    @page(app, "/live/traces/{trace_id}/events")
+    @page(app, "/live/traces/{trace_id}/events", "mark")
     async def trace_events(request: Request, trace_id: str) -> Response:
         mark, client = request.headers.get("last-event-id") or request.query_params.get("mark", ""), _client(request)
         site.change_feed.check_capacity(client)
         return EventSourceResponse(_trace_events(site.change_feed, an_id(trace_id), mark, client), headers=HEADERS)
 
-    @page(app, "/live")
+    @page(app, "/live", *PARAMS)
     def earlier_name(request: Request) -> Response:
         query = f"?{request.url.query}" if request.url.query else ""
         return RedirectResponse(f"/errors{query}", status_code=308)
 
-    @page(app, "/errors")
-    def live(request: Request) -> Response:
-        filters = Filters.of(request.query_params)
-        found = site.reader.findings(filters.query(SHOWN))
+    @page(app, "/errors", *PARAMS)
+    def live(request: Request, asked: Annotated[TailParams, Query()]) -> Response:
+        window = site.window(request)
+        query = asked.query(window)
+        found = site.reader.findings(query)
         place = found[0].position if found else Position(site.clock())
-        lines = one_each(tail_lines(site.reader, found, Confidence.of(filters.profile)))
-        return site.render(request, "live.html", filters=filters, found=lines, after=write_place(place))
+        lines = one_each(tail_lines(site.reader, found, query.confidence))
+        # What is found from now on lies in no time that has ended.
+        after = "" if query.before else write_place(place)
+        return site.render(request, "live.html", asked=asked, found=lines, after=after, more=len(found) == SHOWN)
 
-    @page(app, "/live/events")
-    async def tail(request: Request) -> Response:
-        query, window, client = Filters.of(request.query_params).query(SHOWN), site.window(request), _client(request)
+    @page(app, "/live/events", *PARAMS, "after")
+    async def tail(request: Request, asked: Annotated[TailParams, Query()]) -> Response:
+        window, client = site.window(request), _client(request)
+        query = replace(asked.query(window), before=None)
         since = request.headers.get("last-event-id") or request.query_params.get("after", "")
         place = read_place(since) or Position(site.clock())
         site.change_feed.check_capacity(client)

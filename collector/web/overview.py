@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Final
 
 from cachetools import TTLCache
@@ -15,15 +16,16 @@ from tracejury.collector.queries.present_doctor import present_diagnosis
 from tracejury.collector.queries.reader import Rates
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.filters import STATED, field_values
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError, Position, TraceQuery
-from tracejury.schemas.rates import By, Population, RateComparison, RateQuery, Unit
+from tracejury.schemas.rates import By, Population, Rate, RateComparison, RateQuery, Unit
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.wire.doctor import DiagnosisJson
 
 from .breakdown import break_down, judges_by_behaviour
 from .headline import headline
-from .site import Site, choice, page, simulated
+from .site import Site, choice, page, simulated, stated
 from .window import HOUR, MINUTE, Window
 
 WORST: Final = 4
@@ -34,6 +36,8 @@ MORE: Final = (By.SERVICE, By.VERSION, By.MODEL, By.ROLE, By.SEVERITY, By.JUDGE,
 NEW_SERVICES: Final = 2
 MOST_NEW: Final = 200
 
+PARAMS: Final = ("unit", "population", "profile", "simulated", *(one.name for one in STATED))
+
 TTL: Final = 10 * MINUTE
 MAX_SERVICES: Final = 100
 
@@ -42,7 +46,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
     """`/` and its fragments, which load later since they may take longer."""
     diagnoses = DiagnosisCache(site.reader, site.clock)
 
-    @page(app, "/")
+    @page(app, "/", *PARAMS)
     def overview(request: Request) -> Response:
         window, query = site.window(request), asked(request, site.window(request))
         compared = against_before(site.reader.rates, query, window)
@@ -51,17 +55,19 @@ def add_overview(app: FastAPI, site: Site) -> None:
         return site.render(
             request,
             "overview.html",
-            view=headline(answer, compared, window, query.unit),
+            view=headline(answer, compared, window, query.unit, stated(request)),
+            asked=stated(request),
             endpoints=() if known else site.services.endpoints(),
             known=known,
             more=MORE,
             unit=query.unit,
+            beside=of_llm_judges(site.reader.rates, query),
             simulated=query.simulated,
             # Without reviews a missing calibration needs no explanation.
             uncalibrated=answer.uncalibrated if site.reader.labels.reviews(LabelQuery(1)) else "",
         )
 
-    @page(app, "/overview/by/{by}")
+    @page(app, "/overview/by/{by}", *PARAMS)
     def broken_down(request: Request, by: str) -> Response:
         if by not in set(By):
             raise NotFoundError(f"no break-down by {by[:40]!r}: use one of {', '.join(By)}")
@@ -71,16 +77,16 @@ def add_overview(app: FastAPI, site: Site) -> None:
         if by == By.BEHAVIOUR:
             return site.render(request, "behaviours.html", view=judges_by_behaviour(rates, query))
         answer = rates.calls(query) if by == By.TOOL else rates.ask(replace(query, by=By(by)))
-        view = break_down(answer, By(by), site.window(request), query.profile)
+        view = break_down(answer, By(by), site.window(request), {"profile": query.profile, **stated(request)})
         return site.render(request, "breakdown.html", view=view)
 
-    @page(app, "/overview/worst")
+    @page(app, "/overview/worst", *PARAMS)
     def worst(request: Request) -> Response:
-        profile = request.query_params.get("profile", "")
-        found = worst_errors(site, site.window(request), profile, simulated=simulated(request))
-        return site.render(request, "worst.html", found=found, profile=profile)
+        query = asked(request, site.window(request))
+        found = worst_errors(site, query)
+        return site.render(request, "worst.html", found=found, profile=query.profile, asked=stated(request))
 
-    @page(app, "/overview/judging")
+    @page(app, "/overview/judging", *PARAMS)
     def judging(request: Request) -> Response:
         window = site.window(request)
         pipeline_stats = site.reader.pipeline_stats
@@ -94,7 +100,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
             outcomes=pipeline_stats.outcomes(window.since, window.until, window.service),
         )
 
-    @page(app, "/overview/doctor")
+    @page(app, "/overview/doctor", *PARAMS)
     def doctor(request: Request) -> Response:
         now = site.clock()
         asked_for = site.window(request).service
@@ -108,43 +114,47 @@ def add_overview(app: FastAPI, site: Site) -> None:
         return site.render(request, "services.html", names=site.reader.services(site.window(request).since, 200))
 
 
-def worst_errors(site: Site, window: Window, profile: str, *, simulated: bool = False) -> Sequence[LocatedError]:
-    """The latest errors of the highest severity that there is in the window. Blocks."""
+def worst_errors(site: Site, asked: RateQuery) -> Sequence[LocatedError]:
+    """The latest errors of the highest severity that there is, of the time and runs of a question. Blocks."""
     query = ErrorQuery(
-        Confidence.of(profile),
+        Confidence.of(asked.profile),
         WORST,
-        service=window.service,
-        since=window.since,
-        before=Position(window.until),
-        simulated=simulated,
+        service=asked.service,
+        since=asked.since,
+        before=Position(asked.until),
+        simulated=asked.simulated,
+        attributes=asked.attributes,
+        tag=asked.tag,
+        user=asked.user,
     )
     looks = (site.reader.errors(replace(query, severity=severity)) for severity in reversed(Severity))
     return next((found for found in looks if found), ())
 
 
+def of_llm_judges(rates: Rates, query: RateQuery) -> Rate | None:
+    """The rate of LLM judges, to stand beside that of detectors; None for another one, or where they judged nothing."""
+    if query.population is not Population.DETECTORS:
+        return None
+    found = rates.ask(replace(query, population=Population.JUDGES)).total
+    return found if found.judged else None
+
+
 def against_before(rates: Rates, query: RateQuery, window: Window) -> RateComparison:
-    """Rates over time (`b`) and of the period before (`a`); without LLM judgements in `b`, of detectors."""
+    """Rates over time (`b`) and of the period before (`a`)."""
     before = replace(query, since=window.before.since, until=window.before.until)
-    query = replace(query, step=window.step, calibrated=True)
-    if query.population is None:
-        compared = rates.compare(
-            replace(before, population=Population.BOTH), replace(query, population=Population.BOTH)
-        )
-        if compared.b.total.judged:
-            return compared
-    population = query.population or Population.DETECTORS
-    return rates.compare(replace(before, population=population), replace(query, population=population))
+    return rates.compare(before, replace(query, step=window.step, calibrated=True))
 
 
 def asked(request: Request, window: Window) -> RateQuery:
-    """The rate query of a URL: window, unit, population and profile.
+    """The rate query of a URL: window, unit, population, profile, and what spans state.
 
     Raises:
         ConfigError: it names what there is not.
     """
     unit = choice(Unit, "unit", request.query_params.get("unit") or Unit.RUN)
     population = request.query_params.get("population")
-    whose = choice(Population, "population", population) if population else None
+    # Detectors judge every run, LLM judges a part: by default the rate is of what was judged at all.
+    whose = choice(Population, "population", population) if population else Population.DETECTORS
     profile = request.query_params.get("profile", "")
     Confidence.of(profile)
     return RateQuery(
@@ -155,6 +165,7 @@ def asked(request: Request, window: Window) -> RateQuery:
         profile=profile,
         service=window.service,
         simulated=simulated(request),
+        **field_values(STATED, SimpleNamespace(**stated(request))),
     )
 
 

@@ -16,7 +16,7 @@ from tracejury.schemas.rates import Estimate
 
 from .filters import counted
 from .headline import points, series
-from .site import Site, page
+from .site import Site, page, simulated
 from .window import Window
 
 MOST_GROUPS: Final = 20
@@ -33,29 +33,34 @@ class PackMeasureRow:
 
 @dataclass(frozen=True, slots=True)
 class PackView:
-    """The measures of a pack, each against the time before."""
+    """The measures of a pack, each against the time before.
+
+    `others`: where none was measured, how many simulated sessions were instead of real ones, or the other way round.
+    """
 
     pack: MeasuredPack
     answer: MeasureAnswer
     rows: Sequence[PackMeasureRow]
+    others: int
 
 
 def add_packs(app: FastAPI, site: Site) -> None:
     """`/packs` and `/packs/{name}`."""
 
-    @page(app, "/packs")
+    @page(app, "/packs", "simulated")
     def packs(request: Request) -> Response:
         window, measures = site.window(request), site.reader.measures
-        views = [pack_view(measures, answer, window) for answer in measures.ask(asked(window))]
-        return site.render(request, "packs.html", views=views)
+        query = asked(request, window)
+        views = [pack_view(measures, answer, query, window) for answer in measures.ask(query)]
+        return site.render(request, "packs.html", views=views, simulated=query.simulated)
 
-    @page(app, "/packs/{name}")
+    @page(app, "/packs/{name}", "simulated", "by", "measure")
     def pack(request: Request, name: str) -> Response:
         window, measures = site.window(request), site.reader.measures
         if name not in {one.name for one in measures.packs}:
             raise NotFoundError(f"no pack {name[:60]!r} is installed")
         by = request.query_params.get("by") or GROUPS[1]
-        query = replace(asked(window), pack=name)
+        query = replace(asked(request, window), pack=name)
         (answer,) = measures.ask(replace(query, step=window.step))
         (grouped,) = measures.ask(replace(query, by=checked_group(by), limit=MOST_GROUPS))
         letters = [measure.letter for measure in answer.pack.measures]
@@ -64,7 +69,8 @@ def add_packs(app: FastAPI, site: Site) -> None:
         return site.render(
             request,
             "pack.html",
-            view=pack_view(measures, answer, window),
+            view=pack_view(measures, answer, query, window),
+            simulated=query.simulated,
             grouped=grouped,
             by=by,
             groups=GROUPS,
@@ -73,17 +79,21 @@ def add_packs(app: FastAPI, site: Site) -> None:
         )
 
 
-def asked(window: Window) -> MeasureQuery:
-    """The question of a page: the measures of its time and service."""
-    return MeasureQuery(window.since, window.until, service=window.service)
+def asked(request: Request, window: Window) -> MeasureQuery:
+    """The question of a page: the measures of its time and service, of real or simulated sessions."""
+    return MeasureQuery(window.since, window.until, service=window.service, simulated=simulated(request))
 
 
-def pack_view(measures: StoredMeasures, answer: MeasureAnswer, window: Window) -> PackView:
-    """An answer against the time before."""
-    before = replace(asked(window), since=window.before.since, until=window.before.until)
+def pack_view(measures: StoredMeasures, answer: MeasureAnswer, query: MeasureQuery, window: Window) -> PackView:
+    """The answer to a query against the time before."""
+    before = replace(query, since=window.before.since, until=window.before.until)
     compared = measures.compare(answer, before).differences if answer.total.sessions else {}
     rows = [measure_row(figure, compared.get(figure.measure.letter)) for figure in answer.total.figures]
-    return PackView(answer.pack, answer, rows)
+    others = 0
+    if not answer.total.sessions:
+        (other,) = measures.ask(replace(query, pack=answer.pack.name, simulated=not query.simulated))
+        others = other.total.sessions
+    return PackView(answer.pack, answer, rows, others)
 
 
 def measure_row(figure: MeasureFigure, difference: Estimate | None) -> PackMeasureRow:

@@ -23,7 +23,7 @@ from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.text.naming import error_place, is_whole
 from tracejury.schemas.verdicts import Verdict, session_of
 
-from .lists import PageParams, list_page
+from .lists import PARAMS, PageParams, list_page
 from .site import Site, page
 from .window import field_time
 
@@ -52,15 +52,15 @@ class SessionPageParams(SessionParams):
 def add_sessions(app: FastAPI, site: Site) -> None:
     """`/sessions`, `/sessions/{id}`, and `/session?id=` for ids that no path can end with."""
 
-    @page(app, "/sessions")
+    @page(app, "/sessions", *PARAMS)
     def sessions(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
         return list_page(site, request, asked, COLUMNS, sessions_page, site.reader.sessions)
 
-    @page(app, f"/sessions/{{session_id:{SOME}}}")
+    @page(app, f"/sessions/{{session_id:{SOME}}}", "profile")
     def session(request: Request, session_id: str, asked: Annotated[SessionPageParams, Query()]) -> Response:
         return one_session(request, session_id, asked)
 
-    @page(app, "/session")
+    @page(app, "/session", "id", "profile")
     def session_of_any_name(request: Request, asked: Annotated[SessionPageParams, Query()]) -> Response:
         return one_session(request, asked.id, asked)
 

@@ -23,7 +23,7 @@ def add_sign_in(app: FastAPI, site: Site) -> None:
     """`/sign-in`, `/sign-out` and `/project`."""
     services = site.services
 
-    @page(app, SIGN_IN)
+    @page(app, SIGN_IN, "next")
     def form(request: Request, next: str = "/") -> Response:  # noqa: A002  the name in the URL
         return site.render(request, "sign_in.html", view={"next": local(next), "refused": ""})
 

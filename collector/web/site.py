@@ -27,9 +27,10 @@ from tracejury.collector.auth.key import AccessKey
 from tracejury.collector.auth.sign_in import COOKIE as SESSION
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.filters import STATED
 
 from .change_feed import ChangeFeed
-from .window import Window, read_window
+from .window import KEPT, Window, read_window
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -87,16 +88,26 @@ class Site:
         return response
 
 
-def page(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate the handler of GET requests for a page."""
-    return app.get(path, include_in_schema=False, response_class=HTMLResponse)
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def rebuilding(app: FastAPI, path: str, few: CapacityLimiter) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate the handler of a page that may rebuild a large trace; it runs on `few` threads."""
+def page(app: FastAPI, path: str, *names: str) -> Decorator:
+    """Decorate the handler of GET requests for a page; it refuses parameters but those of windows and these `names`."""
+    known = list(dict.fromkeys([*KEPT, *names]))
+
+    async def only_known(request: Request) -> None:
+        unknown = next((name for name in request.query_params if name not in known), None)
+        if unknown is not None:
+            raise ConfigError(f"no parameter {unknown[:40]!r}: this page has {', '.join(known)}")
+
+    return app.get(path, include_in_schema=False, response_class=HTMLResponse, dependencies=[Depends(only_known)])
+
+
+def rebuilding(app: FastAPI, path: str, few: CapacityLimiter, *names: str) -> Decorator:
+    """Decorate the handler of a page that may rebuild a large trace, as `page`; it runs on `few` threads."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        @page(app, path)
+        @page(app, path, *names)
         @wraps(function)
         async def run(*args: Any, **given: Any) -> Any:
             return await to_thread.run_sync(partial(function, *args, **given), limiter=few)
@@ -106,7 +117,7 @@ def rebuilding(app: FastAPI, path: str, few: CapacityLimiter) -> Callable[[Calla
     return decorate
 
 
-def action(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def action(app: FastAPI, path: str) -> Decorator:
     """Decorate the handler of forms posted to `path`; the guard has checked origin and token."""
     return app.post(path, include_in_schema=False, response_class=HTMLResponse)
 
@@ -114,6 +125,13 @@ def action(app: FastAPI, path: str) -> Callable[[Callable[..., Any]], Callable[.
 def simulated(request: Request) -> bool:
     """Whether a page is asked for simulated sessions instead of real ones."""
     return request.query_params.get("simulated", "") not in ("", "0", "false")
+
+
+def stated(request: Request) -> dict[str, Any]:
+    """What a page is asked for of what spans state: attributes, tag and user, by parameter."""
+    given = request.query_params
+    found = {one.name: [text for text in given.getlist(one.name) if text] for one in STATED}
+    return {one.name: found[one.name] if one.repeated else "".join(found[one.name][-1:]) for one in STATED}
 
 
 def choice(kind: type[Choice], name: str, text: str) -> Choice:

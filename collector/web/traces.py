@@ -9,7 +9,7 @@ from fastapi import FastAPI, Query, Request, Response
 from tracejury.collector.api.lists import traces_page
 from tracejury.schemas.queries.listing import Sort
 
-from .lists import PageParams, list_page
+from .lists import PARAMS, PageParams, list_page
 from .site import Site, page
 
 COLUMNS: Final = (
@@ -28,7 +28,7 @@ COLUMNS: Final = (
 def add_traces(app: FastAPI, site: Site) -> None:
     """`/traces`, and the suggestions of its filters."""
 
-    @page(app, "/traces")
+    @page(app, "/traces", *PARAMS)
     def traces(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
         return list_page(site, request, asked, COLUMNS, traces_page, site.reader.traces)
 

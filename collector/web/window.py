@@ -50,10 +50,10 @@ class Window:
             named = {"range": self.range}
         return named | ({"service": self.service} if self.service else {})
 
-    def link(self, path: str, **more: str | int | None) -> str:
+    def link(self, path: str, **more: str | int | Sequence[str] | None) -> str:
         """`path` with the window and further parameters; empty ones and None are left out."""
-        given = {name.rstrip("_"): str(value) for name, value in more.items() if value not in (None, "")}
-        query = urlencode({**self.params, **given})
+        given = {name.rstrip("_"): value for name, value in more.items() if value not in (None, "", (), [])}
+        query = urlencode({**self.params, **given}, doseq=True)
         return f"{path}?{query}" if query else path
 
     @property

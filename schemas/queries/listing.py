@@ -65,6 +65,16 @@ class SessionRow:
     place: int = 0
     key: str = ""
 
+    @property
+    def order_id(self) -> str:
+        """Its id among those of one place, which are in order of `start`."""
+        return order_id(self.start, self.key)
+
+
+def order_id(start: int, key: str) -> str:
+    """A text that orders as a start (unix nanos) does, and then as a key."""
+    return f"{start:020}{key}"
+
 
 @dataclass(frozen=True, slots=True)
 class Facets:

@@ -14,7 +14,7 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Verdict
 
-from .listing import Sort, WorstError
+from .listing import Sort, WorstError, order_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,9 @@ class TraceQuery:
     [`since`, `until`) in unix nanos, of arrival. `severity` (at least), `category` (its name, or taxonomy/name),
     `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role` and `model` of one agent run; where both are
     given the finding is of that run, and with `tool` at a call of that tool. `min_duration`: nanos. `text`: stands in
-    what was said, found or named, or begins an id. `before`: the place in the list that the answer follows. Of
-    sessions, `state`, `min_duration` and the order are the session's own.
+    what was said, found or named, or begins an id. `attributes`, `tag` and `user`: what spans of the trace state, each
+    attribute as (key, value). `before`: the place in the list that the answer follows. Of sessions, `state`,
+    `min_duration` and the order are the session's own.
     """
 
     confidence: Confidence
@@ -79,6 +80,9 @@ class TraceQuery:
     role: str = ""
     min_duration: int = 0
     text: str = ""
+    attributes: Sequence[tuple[str, str]] = ()
+    tag: str = ""
+    user: str = ""
     sort: Sort = Sort.RECEIVED
     ascending: bool = False
 
@@ -90,6 +94,7 @@ class ErrorQuery:
     `since`: unix nanos, of first sight; `severity`: at least; `decisive`: only errors that decided an outcome, or the
     findings that mark them. With `before` and `after`: between the two. Of errors, `span_id` may have any role in one,
     `judge` be any that saw it, and `simulated` ask for those of simulated sessions or (False) of real ones.
+    `attributes`, `tag` and `user`: as of a `TraceQuery`, of the trace that it shows under.
     """
 
     confidence: Confidence
@@ -106,6 +111,14 @@ class ErrorQuery:
     before: Position | None = None
     after: Position | None = None
     simulated: bool | None = None
+    attributes: Sequence[tuple[str, str]] = ()
+    tag: str = ""
+    user: str = ""
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it is of few traces, so that looking at the latest rows first finds too little."""
+        return bool(self.trace_id or self.span_id or self.attributes or self.tag or self.user)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +151,11 @@ class TraceRow:
     usd: float | None = None
     place: int = 0
     judged: bool = True
+
+    @property
+    def order_id(self) -> str:
+        """Its id among those of one place, which are in order of `start`."""
+        return order_id(self.start, self.trace_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.queries.listing import Sort
 from tracejury.schemas.queries.reader import TraceQuery
+from tracejury.schemas.simulation import SIMULATED
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import JudgedTrace, TraceSpend
@@ -64,6 +65,7 @@ class Listed:
     usd: float | None = None
     marks: tuple[Mark, ...] = ()
     joined_to: str = ""
+    simulated: bool = False
 
     @property
     def trace_id(self) -> str:
@@ -95,6 +97,8 @@ class Listed:
     def spans(self) -> tuple[NormalizedSpan, NormalizedSpan]:
         """An LLM call and a tool's."""
         told = {"openinference.span.kind": "LLM", "llm.model_name": self.model}
+        if self.simulated:
+            told[SIMULATED] = "true"
         entries = [
             {"id": "l", "attributes": told},
             {"id": "t", "parent": "l", "attributes": {"openinference.span.kind": "TOOL"}},
@@ -148,8 +152,8 @@ def expected(traces: Sequence[Listed], query: TraceQuery) -> list[str]:
         Sort.FINDINGS: errors,
     }
     value = ways[query.sort]
-    known = sorted((t for t in kept if value(t) is not None), key=lambda t: (value(t), t.trace_id))
-    unknown = sorted((t for t in kept if value(t) is None), key=lambda t: t.trace_id)
+    known = sorted((t for t in kept if value(t) is not None), key=lambda t: (value(t), t.start, t.trace_id))
+    unknown = sorted((t for t in kept if value(t) is None), key=lambda t: (t.start, t.trace_id))
     ordered = known + unknown if query.ascending else known[::-1] + unknown[::-1]
     return [t.trace_id for t in ordered][: query.limit]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -53,7 +53,7 @@ def errors_command(
     fail_on: str | None,
     style: str,
     url: str,
-    **given: str | None,
+    **given: Any,
 ) -> None:
     """List errors, latest first: what went wrong, at which span, with the quote that shows it.
 
@@ -81,7 +81,7 @@ def errors_command(
         ctx.exit(EXIT_FOUND)
 
 
-def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
+def _list(client: ApiClient, filters: dict[str, Any], limit: int, fail_on: str | None, style: str) -> bool:
     from tracejury.collector.cli import output
     from tracejury.collector.cli.render.tables import errors_table
     from tracejury.collector.cli.render.unproven import unproven_remark
@@ -110,7 +110,7 @@ def _list(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str |
     return bad
 
 
-def _follow(client: ApiClient, filters: dict[str, str], limit: int, fail_on: str | None, style: str) -> bool:
+def _follow(client: ApiClient, filters: dict[str, Any], limit: int, fail_on: str | None, style: str) -> bool:
     from tracejury.collector.api.client_requests import UnknownNameError
     from tracejury.collector.cli import output
     from tracejury.collector.cli.follow import Follower, follow

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from tracejury.collector.cli.options import api_options, filter_options, profile_option, simulated_option, since_option
@@ -40,7 +42,7 @@ def rates_command(
     limit: int,
     style: str,
     url: str,
-    **given: str | None,
+    **given: Any,
 ) -> None:
     """Show what share of agent runs (turns, traces, sessions) has errors, with 95% intervals.
 

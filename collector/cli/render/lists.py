@@ -13,6 +13,7 @@ from rich.text import Text
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name, error_place
 from tracejury.schemas.text.scores import score_words
+from tracejury.schemas.trajectory import state_word
 from tracejury.schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
 from tracejury.schemas.wire.traces import TraceRowJson, VerdictJson
 
@@ -157,4 +158,4 @@ def _scores(verdicts: Sequence[VerdictJson], agents: Mapping[str, str]) -> Itera
 
 
 def _state(state: str) -> Text:
-    return Text(state, style=STATE_STYLE.get(state, ""))
+    return Text(state_word(state), style=STATE_STYLE.get(state, ""))

@@ -12,6 +12,7 @@ from rich.tree import Tree
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name, error_place
 from tracejury.schemas.text.scores import score_words
+from tracejury.schemas.trajectory import state_word
 from tracejury.schemas.wire.errors import ErrorJson
 from tracejury.schemas.wire.traces import (
     AgentRunJson,
@@ -95,7 +96,7 @@ def trace_tree(trace: TraceJson) -> Tree:
 
 
 def _title(trace: TraceJson) -> Text:
-    state = Text(trace.state, style=STATE_STYLE.get(trace.state, ""))
+    state = Text(state_word(trace.state), style=STATE_STYLE.get(trace.state, ""))
     return Text.assemble(
         "trace ",
         content(trace.trace_id, style="bold"),

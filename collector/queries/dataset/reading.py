@@ -101,7 +101,7 @@ class Exporter:
             yield [row.trace_id for row in page]
             if len(page) < TRACES:
                 return
-            query = replace(query, before=Position(page[-1].received, page[-1].trace_id))
+            query = replace(query, before=Position(page[-1].received, page[-1].order_id))
 
 
 def _pages(

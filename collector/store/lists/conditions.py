@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tracejury.collector.store.client import Store
 from tracejury.collector.store.scope import TENANT
 from tracejury.schemas.filters import OF_RUNS, OF_TRACES, STATE
 from tracejury.schemas.filters import conditions as conditions_of
@@ -12,6 +13,7 @@ from tracejury.schemas.queries.reader import TraceQuery
 from .errors import filtered
 from .findings import HOLDS, near, sure, thresholds
 from .search import found_in
+from .stated import stated
 
 ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
 DURATION: Final = "if(EndNanos > StartNanos, EndNanos - StartNanos, 0)"
@@ -30,15 +32,10 @@ _RUNS: Final = "arrayExists((name, role, model) -> {}, Runs.Name, Runs.Role, Run
 _RUN_IDS: Final = "arrayFilter((id, name, role, model) -> {}, Runs.Id, Runs.Name, Runs.Role, Runs.Model)"
 
 
-def conditions(
-    query: TraceQuery, *, of_sessions: bool = False, is_incomplete: bool = False
-) -> tuple[str, dict[str, Any]]:
-    """Conditions on a trace, and their values.
-
-    `of_sessions`: state and duration are the session's, and left out. `is_incomplete`: the store has lost rows.
-    """
+def conditions(query: TraceQuery, store: Store, *, of_sessions: bool = False) -> tuple[str, dict[str, Any]]:
+    """Conditions on a trace, and their values. `of_sessions`: state and duration are the session's, and left out."""
     found, values = of_row(query, of_sessions=of_sessions)
-    for text, more in beyond_row(query, is_incomplete=is_incomplete):
+    for text, more in beyond_row(query, store):
         found.append(text)
         values |= more
     return " AND ".join([TENANT, *found]), values
@@ -61,10 +58,15 @@ def of_row(query: TraceQuery, *, of_sessions: bool = False) -> tuple[list[str], 
     return found, values
 
 
-def beyond_row(query: TraceQuery, *, is_incomplete: bool = False) -> list[tuple[str, dict[str, Any]]]:
+def beyond_row(query: TraceQuery, store: Store) -> list[tuple[str, dict[str, Any]]]:
     """Those that other rows tell, each with its values."""
-    found: list[tuple[str, dict[str, Any]] | None] = [_errors(query), found_in(query)]
-    if is_incomplete:
+    texts, values = stated(query, store, near(query))
+    found: list[tuple[str, dict[str, Any]] | None] = [
+        _errors(query),
+        found_in(query),
+        *((one, values) for one in texts),
+    ]
+    if store.is_incomplete:
         found.append((_STORED, {}))
     return [part for part in found if part is not None]
 

@@ -25,7 +25,7 @@ FINAL_BY_TRACE: Final = "SETTINGS ignore_data_skipping_indices = 'first_seen'"
 
 @dataclass(frozen=True, slots=True)
 class SeenTable:
-    """A table whose rows have a time (`seen`, a UInt64), and of those of one time an order by `id`.
+    """A table whose rows have a time (`seen`, a UInt64), and of those of one time an order by `ids`.
 
     `version`: of two rows of one `key` the greater holds; `holds`: of whatever is left.
     """
@@ -35,12 +35,12 @@ class SeenTable:
     holds: str
     seen: str = "FirstSeen"
     key: str = "TraceId, SpanId, Id"
-    id: str = "Id"
+    ids: tuple[str, ...] = ("Id",)
 
     @property
     def order(self) -> str:
         """The latest first."""
-        return f"ORDER BY {self.seen} DESC, {self.id} DESC"
+        return f"ORDER BY {', '.join(f'{name} DESC' for name in (self.seen, *self.ids))}"
 
     def newest(self, these: str) -> str:
         """The rows of a few traces (a condition on `TraceId`) without those that newer ones replace, to select from.
@@ -57,7 +57,12 @@ class SeenTable:
 FINDINGS: Final = SeenTable("findings", "JudgedAt", "1")
 ERRORS: Final = SeenTable("errors", "FoldedAt", "NOT Removed")
 TRACES: Final = SeenTable(
-    "traces", "(JudgedAt, ReceivedAt)", "1", "toUInt64(toUnixTimestamp64Nano(ReceivedAt))", "TraceId", "TraceId"
+    "traces",
+    "(JudgedAt, ReceivedAt)",
+    "1",
+    "toUInt64(toUnixTimestamp64Nano(ReceivedAt))",
+    "TraceId",
+    ("StartNanos", "TraceId"),
 )
 
 

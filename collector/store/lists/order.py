@@ -1,4 +1,4 @@
-"""Orders of a list: each row has one whole number to be sorted by, then its id, so that a cursor is exact."""
+"""Orders of a list: each row has one whole number to be sorted by, then its start and id, so that a cursor is exact."""
 
 from __future__ import annotations
 
@@ -45,8 +45,13 @@ def order(*ids: str, ascending: bool) -> str:
     return ", ".join(f"{name}{way}" for name in ("Value", *ids))
 
 
+def order_id(start: str, key: str) -> str:
+    """The text of `TraceRow.order_id`, of expressions."""
+    return f"concat(leftPad(toString({start}), 20, '0'), {key})"
+
+
 def after(position: Position | None, key: str, value: str = "Value", *, ascending: bool) -> tuple[str, dict[str, Any]]:
-    """The condition that a row follows the position. `key`: its id; `value`: its number."""
+    """The condition that a row follows the position. `key`: its `order_id`; `value`: its number."""
     if position is None:
         return "1", {}
     sign = ">" if ascending else "<"

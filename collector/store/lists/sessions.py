@@ -19,7 +19,7 @@ from .conversation import TraceExchanges, exchanges_of, session_row
 from .errors import counts, worst
 from .findings import JOINED, thresholds
 from .names import is_whole, short, shorts
-from .order import BY_ERRORS, after, missing, order
+from .order import BY_ERRORS, after, missing, order, order_id
 
 MOST_TRACES: Final = 200
 """Traces of a session that are shown as a conversation; the later ones are counted."""
@@ -72,10 +72,10 @@ class SessionLists(TenantRows):
 
     def find(self, query: TraceQuery) -> list[SessionRow]:
         """Up to `query.limit` sessions that hold a trace of the query, in the asked order."""
-        where, values = conditions(query, of_sessions=True, is_incomplete=self._scope.store.is_incomplete)
+        where, values = conditions(query, self._scope.store, of_sessions=True)
         holding = _OURS if where == EVERY else f"{_OURS} AND {_named_by(where)}"
         having, more = _having(query)
-        follows, place = after(query.before, "Key", ascending=query.ascending)
+        follows, place = after(query.before, order_id("min(StartNanos)", "Key"), ascending=query.ascending)
         near = "1"
         if query.since:
             near = (
@@ -87,7 +87,8 @@ class SessionLists(TenantRows):
             f"SELECT {_KEY} AS Key, {_VALUES[query.sort]} AS Value, "
             f"if({is_whole('any(SessionId)')}, any(SessionId), '') {source}"
             f"WHERE {holding} GROUP BY Key "
-            f"HAVING {having} AND {follows} ORDER BY {order('Key', ascending=query.ascending)} LIMIT {{limit:UInt64}}",
+            f"HAVING {having} AND {follows} ORDER BY "
+            f"{order('min(StartNanos)', 'Key', ascending=query.ascending)} LIMIT {{limit:UInt64}}",
             **values,
         )
         these, given = _these([row[0] for row in found], [row[2] for row in found])

@@ -18,7 +18,7 @@ from .errors import SEVERITIES, counts, worst_error
 from .findings import HOLDS, JOINED, near, thresholds
 from .latest import TRACES, Asked, latest_of_few
 from .names import is_whole, short, shorts
-from .order import BY_ERRORS, OF_TRACES, after, missing, order
+from .order import BY_ERRORS, OF_TRACES, after, missing, order, order_id
 
 GOAL: Final = 300
 """Characters of a goal that a list shows."""
@@ -46,6 +46,8 @@ _FIELDS: Final = (
 )  # fmt: skip
 """The fields of a `TraceRow` that the columns of `_SHOWN` are."""
 
+_ORDER_ID: Final = order_id("StartNanos", "TraceId")
+
 FoundErrors = tuple[Mapping[Severity, int], WorstError | None]
 
 
@@ -56,15 +58,15 @@ class TraceLists(TenantRows):
         """Up to `query.limit` traces in the asked order, with their errors counted by severity."""
         if (latest := self._latest(query)) is not None:
             return self._shown(latest, query.confidence)
-        where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
-        follows, place = after(query.before, "TraceId", ascending=query.ascending)
+        where, values = conditions(query, self._scope.store)
+        follows, place = after(query.before, _ORDER_ID, ascending=query.ascending)
         found = ""
         if query.sort in BY_ERRORS:
             found = f"LEFT JOIN ({counts(query.confidence, near(query))}) AS found ON TraceId = found.Id "
             values |= thresholds(query.confidence)
         rows = self._scope.select(
             f"SELECT TraceId, {OF_TRACES[query.sort]} AS Value FROM traces FINAL {found}WHERE {where} AND {follows} "
-            f"ORDER BY {order('TraceId', ascending=query.ascending)} LIMIT {{limit:UInt64}}",
+            f"ORDER BY {order('StartNanos', 'TraceId', ascending=query.ascending)} LIMIT {{limit:UInt64}}",
             limit=query.limit,
             missing=missing(ascending=query.ascending),
             **values,
@@ -74,11 +76,11 @@ class TraceLists(TenantRows):
 
     def _latest(self, query: TraceQuery) -> list[Sequence[Any]] | None:
         """The latest arrivals, with their time; None where they cannot be told, or others may be meant."""
-        is_by_row = not beyond_row(query, is_incomplete=self._scope.store.is_incomplete)
+        is_by_row = not beyond_row(query, self._scope.store)
         if query.sort is not Sort.RECEIVED or query.ascending or not is_by_row:
             return None
         own, values = of_row(query)
-        follows, place = after(query.before, "TraceId", TRACES.seen, ascending=False)
+        follows, place = after(query.before, _ORDER_ID, TRACES.seen, ascending=False)
         asked = Asked(
             lambda _these: f"TraceId, {TRACES.seen} AS Value",
             [*own, follows],
@@ -135,7 +137,7 @@ class TraceLists(TenantRows):
     def facets(self, since: int, until: int, service: str) -> Facets:
         """Names that traces of that time have, by how many of them; of those that lists cut, none."""
         query = TraceQuery(Confidence(0.0, 0.0), 0, service=service, since=since, until=until)
-        where, values = conditions(query, is_incomplete=self._scope.store.is_incomplete)
+        where, values = conditions(query, self._scope.store)
         traces = f"traces FINAL WHERE {where}"
         found = self._named(f"arrayJoin({_NAMES})", traces, values)
         marked = f"errors FINAL WHERE {TENANT} AND {HOLDS} AND TraceId IN (SELECT TraceId FROM {traces})"

@@ -138,7 +138,7 @@
 
   // The tail.
   const tail = document.getElementById("tail");
-  if (tail) {
+  if (tail?.dataset.after) {
     const MOST = 500;
     const status = document.getElementById("tail-status");
     const button = document.getElementById("tail-pause");

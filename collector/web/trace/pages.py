@@ -28,7 +28,7 @@ from tracejury.schemas.verdicts import Outcome
 from .detail import Details
 from .opinions import TERMS
 from .tree import TreeOptions, TreeView
-from .view import Ask, TracePageView, detail_of, view_of
+from .view import PARAMS, Ask, TracePageView, detail_of, view_of
 
 ANNOTATOR: Final = "tracejury_annotator"
 """The cookie with the annotator's name."""
@@ -51,7 +51,7 @@ def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
     trace_queries = site.reader.trace_queries
     some = CapacityLimiter(PAGE_THREADS)
 
-    @rebuilding(app, "/traces/{trace_id}", some)
+    @rebuilding(app, "/traces/{trace_id}", some, *PARAMS)
     def trace(request: Request, trace_id: str) -> Response:
         try:
             view = open_view(site, request, trace_id)
@@ -63,18 +63,18 @@ def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
             site, request, "trace/page.html", replace(view, detail=detail_of(trace_queries, view), lazy=False)
         )
 
-    @rebuilding(app, "/traces/{trace_id}/panel", few)
+    @rebuilding(app, "/traces/{trace_id}/panel", few, *PARAMS)
     def panel(request: Request, trace_id: str) -> Response:
         view = open_view(site, request, trace_id)
         return render(
             site, request, "trace/panel.html", replace(view, detail=detail_of(trace_queries, view), lazy=False)
         )
 
-    @rebuilding(app, "/traces/{trace_id}/tree", some)
+    @rebuilding(app, "/traces/{trace_id}/tree", some, *PARAMS)
     def tree(request: Request, trace_id: str) -> Response:
         return render(site, request, "trace/live.html", open_view(site, request, trace_id))
 
-    @rebuilding(app, "/traces/{trace_id}/branch", some)
+    @rebuilding(app, "/traces/{trace_id}/branch", some, *PARAMS, "key", "start")
     def branch(request: Request, trace_id: str) -> Response:
         ask = Ask.of(request.query_params)
         view = view_of(trace_queries, {}, trace_index_of(site, trace_id), ask)
@@ -82,13 +82,13 @@ def add_trace(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
         shown = TreeView(view.trace_index, TreeOptions("", view.errors, bool(ask.only))).branch(key, _start(request))
         return site.render(request, "trace/branch.html", view=view, branch=shown)
 
-    @page(app, "/traces/{trace_id}/spans/{span_id}")
+    @page(app, "/traces/{trace_id}/spans/{span_id}", *PARAMS)
     def span(request: Request, trace_id: str, span_id: str) -> Response:
         ask = Ask.of(request.query_params)
         target = f"/traces/{an_id(trace_id)}?span={an_id(span_id)}{ask.kept}"
         return RedirectResponse(_local(target), status_code=303)
 
-    @rebuilding(app, "/traces/{trace_id}/text", few)
+    @rebuilding(app, "/traces/{trace_id}/text", few, *PARAMS, "part")
     def text(request: Request, trace_id: str) -> Response:
         trace_index = trace_index_of(site, trace_id)
         key, part = request.query_params.get("at", ""), request.query_params.get("part", "")

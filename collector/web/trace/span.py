@@ -18,7 +18,7 @@ from tracejury.schemas.queries.reader import Confidence
 from .pages import open_view, render
 from .parts import Detail, SpanDetail, SpanSection, TurnDetail
 from .shown_errors import NO_ERRORS, by_span
-from .view import detail_of
+from .view import PARAMS, detail_of
 
 MAX_CHOICES = 50
 
@@ -26,7 +26,7 @@ MAX_CHOICES = 50
 def add_span(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
     """`/spans/{id}`, on `few` threads; where several traces have a span of that id, a choice of them."""
 
-    @rebuilding(app, "/spans/{span_id}", few)
+    @rebuilding(app, "/spans/{span_id}", few, *PARAMS, "trace")
     def span(request: Request, span_id: str) -> Response:
         wanted = an_id(span_id)
         traces = site.reader.trace_queries.trace_ids_of_span(wanted)
@@ -60,7 +60,7 @@ def section_of(detail: Detail | None, span_id: str) -> SpanSection | None:
 def add_error(app: FastAPI, site: Site) -> None:
     """`/errors/{id}`, which leads to the error at its primary span; the id of a finding leads to its error."""
 
-    @page(app, "/errors/{some_id}")
+    @page(app, "/errors/{some_id}", "profile")
     def error(request: Request, some_id: str) -> Response:
         profile = request.query_params.get("profile", "")
         found = site.reader.error(whole_error_id(site.reader, some_id), Confidence.of(profile))

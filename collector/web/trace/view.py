@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Final, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -48,7 +48,7 @@ class Ask:
 
     @classmethod
     def of(cls, params: Mapping[str, str], opened: Sequence[str] = ()) -> Ask:
-        """From parameters; unknown ones are ignored."""
+        """From parameters."""
         return cls(
             span=params.get("span", "").strip().lower(),
             only="errors" if params.get("only") == "errors" else "",
@@ -64,6 +64,9 @@ class Ask:
         query = urlencode({name: value for name, value in named.items() if value})
         return f"&{query}" if query else ""
 
+
+PARAMS: Final = tuple("open" if one.name == "opened" else one.name for one in fields(Ask))
+"""The parameters of a trace's page."""
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
@@ -146,6 +149,11 @@ class TracePageView:
         for shown in self.errors:
             found[shown.severity] += 1
         return {severity: count for severity, count in found.items() if count}
+
+    @property
+    def worst_first(self) -> Sequence[ShownError]:
+        """The errors, the most severe first, of equally severe ones the surest, then in reading order."""
+        return sorted(self.errors, key=lambda shown: (-shown.severity.rank, -shown.error.confidence()))
 
     @property
     def decisive(self) -> ShownError | None:

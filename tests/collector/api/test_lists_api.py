@@ -34,6 +34,7 @@ EVERYTHING = {
     "service": "s", "version": "v", "agent": "a", "role": "manager", "model": "m", "tool": "t", "session": "c",
     "state": "open", "severity": "HIGH", "category": "k", "judge": "j", "dimension": "TC",
     "taxonomy": "x", "min_duration": "1.5s",
+    "attribute": "k=v=w", "tag": "g", "user": "u",
     "text": "words", "profile": "0.5", "since": "1h", "until": "1m", "sort": "cost", "order": "asc",
 }  # fmt: skip
 
@@ -65,6 +66,7 @@ def test_every_parameter_is_asked(api: Api, path: str) -> None:
     assert (q.session_id, q.state, q.severity, q.category) == ("c", TraceState.OPEN, Severity.HIGH, "k")
     assert (q.taxonomy, q.judge, q.dimension, q.min_duration, q.text) == ("x", "j", "TC", 1_500_000_000, "words")
     assert (q.confidence.recognised, q.since, q.until) == (0.5, NOW - 3600 * SECOND, NOW - 60 * SECOND)
+    assert (q.attributes, q.tag, q.user) == ((("k", "v=w"),), "g", "u")
     assert (q.sort, q.ascending) == (Sort.COST, True)
 
 
@@ -73,6 +75,7 @@ def test_every_parameter_is_asked(api: Api, path: str) -> None:
     [
         ("sort", "colour"), ("order", "up"), ("state", "closed"), ("severity", "high"), ("dimension", "XX"),
         ("min_duration", "long"), ("until", "soon"), ("role", "boss"), ("text", "x" * 1001), ("color", "red"),
+        ("attribute", "k"), ("attribute", "=v"), ("attribute", "k="),
         ("cursor", "WyJjdXJzb3IiLC0xLCIiXQ"), ("cursor", "WyJjb3N0IGRlc2MiLDEsIngiXQ"), ("cursor", "%00"),
     ],
 )  # fmt: skip
@@ -179,6 +182,9 @@ def test_on_the_command_line(api: Api) -> None:
     given = ["--url", api.url, "--severity", "high", "--sort", "duration", "--ascending", "--min-duration", "2s"]
     assert "svc" in run.invoke(root, ["traces", *given]).output
     assert (asked(api).severity, asked(api).sort, asked(api).ascending) == (Severity.HIGH, Sort.DURATION, True)
+    for name in ("ok", "settled"):
+        run.invoke(root, ["traces", "--url", api.url, "--state", name])
+        assert asked(api).state is TraceState.SETTLED
     listed = run.invoke(root, ["sessions", "--url", api.url])
     assert "\\x1b[31m" in listed.output
     assert "\x1b" not in listed.output

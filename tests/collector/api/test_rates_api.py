@@ -45,6 +45,7 @@ def test_every_parameter_reaches_the_question(api: Api) -> None:
         "/api/rates", by="tool", unit="turn", population="judges", step="1h", since="2d", until="1h", limit="7",
         calibrated="true", simulated="true", **texts,
     )  # fmt: skip
+    told: dict[str, Any] = dict(texts)
     wanted = RateQuery(
         NOW - 2 * DAY,
         NOW - HOUR,
@@ -55,7 +56,7 @@ def test_every_parameter_reaches_the_question(api: Api) -> None:
         calibrated=True,
         simulated=True,
         limit=7,
-        **texts,
+        **told,
     )
     assert api.reader.rates.asked == [wanted]
 

@@ -115,7 +115,7 @@ def test_a_short_list_of_traces_begins_as_the_whole_one(filled: SharedStore) -> 
         for limit in (1, 3, 10, 40):
             assert reading.find_traces(replace(query, limit=limit)) == everything[:limit], query
         for at, row in list(enumerate(everything))[:: sized(5, 1)]:
-            place = Position(row.place, row.trace_id)
+            place = Position(row.place, row.order_id)
             assert reading.find_traces(replace(query, limit=2, before=place)) == everything[at + 1 : at + 3], query
 
 

@@ -206,7 +206,7 @@ def paged(store: SharedStore, size: int, **query: Any) -> list[str]:
     before: Position | None = None
     while rows := TraceLists(store).find(TraceQuery(**{"confidence": ALL, **query, "limit": size, "before": before})):
         seen += [row.trace_id for row in rows]
-        before = Position(rows[-1].place, rows[-1].trace_id)
+        before = Position(rows[-1].place, rows[-1].order_id)
     return seen
 
 
@@ -218,13 +218,30 @@ def test_pages_stay_whole_while_traces_arrive(listed: SharedStore, sort: Sort) -
     number = 100
     while rows := TraceLists(listed).find(TraceQuery(ALL, 2, sort=sort, before=before)):
         seen += [row.trace_id for row in rows]
-        before = Position(rows[-1].place, rows[-1].trace_id)
+        before = Position(rows[-1].place, rows[-1].order_id)
         if number < 106:
             store_all(listed, [Listed(number, received=1000 + number, start=number * 7, tokens=number, marks=(HIGH,))])
             number += 1
     there = naive(TRACES, sort=sort)
     assert [i for i in seen if i in there] == there
     assert len(set(seen)) == len(seen)
+
+
+@pytest.mark.parametrize("sort", [Sort.RECEIVED, Sort.TOKENS])
+@pytest.mark.parametrize("ascending", [False, True])
+def test_a_batch_is_in_order_of_its_starts(store: SharedStore, sort: Sort, ascending: bool) -> None:  # noqa: FBT001  a parameter of a test
+    """To the nanosecond, whatever the ids: traces and sessions that arrived together, page by page."""
+    starts = [7, 3, 9, 1, 5, 10**18, 8]
+    same = {"received": 1000, "tokens": 5}
+    store_all(store, [Listed(n, start=at, session=f"s{n}", **same) for n, at in enumerate(starts, 1)])  # type: ignore[arg-type]
+    expected = sorted(starts, reverse=not ascending)
+    for lists in (TraceLists(store), SessionLists(store)):
+        seen: list[int] = []
+        before = None
+        while rows := lists.find(TraceQuery(ALL, 2, sort=sort, ascending=ascending, before=before)):
+            seen += [row.start for row in rows]
+            before = Position(rows[-1].place, rows[-1].order_id)
+        assert seen == expected, lists
 
 
 HOSTILE = (
@@ -240,6 +257,7 @@ def test_hostile_values_are_only_values(listed: SharedStore) -> None:
         assert set(find(listed, text=hostile)) <= {t.trace_id for t in TRACES}, hostile[:20]
         assert not TraceLists(listed).facets(0, 0, hostile).services, hostile[:20]
         assert SessionLists(listed).find(TraceQuery(ALL, 10, session_id=hostile)) == [], hostile[:20]
+        assert find(listed, attributes=[(hostile, hostile)]) == [], hostile[:20]
 
 
 def test_a_row_says_what_a_page_shows(listed: SharedStore) -> None:

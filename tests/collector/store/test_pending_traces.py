@@ -230,7 +230,7 @@ def test_filters_orders_and_pages(store: SharedStore, commit: Commit) -> None:
     assert ids(store, severity=Severity.LOW) == ids(store, category="Resource Abuse") == [TRACE_ID]
     assert ids(store, agent="planner") == [TRACE_ID]
     (first,) = listed(store, limit=1)
-    assert ids(store, before=Position(first.place, first.trace_id)) == [TRACE_ID]
+    assert ids(store, before=Position(first.place, first.order_id)) == [TRACE_ID]
     assert [name for name, _ in TraceLists(store).facets(0, 0, "").services] == ["desk", "shop"]
 
 

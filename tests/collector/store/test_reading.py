@@ -12,6 +12,7 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.queries.listing import order_id
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, Position, TraceQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.taxonomy import Severity
@@ -193,8 +194,8 @@ def test_filters_of_traces(store: SharedStore) -> None:
     assert traces(store, agent="y") == [ids[3]]
     assert traces(store, since=3) == [ids[4], ids[3]]
     assert traces(store, limit=1) == [ids[4]]
-    assert traces(store, before=Position(3, ids[3])) == [ids[2], ids[1]]
-    assert traces(store, before=Position(3, ids[4])) == [ids[3], ids[2], ids[1]]
+    assert traces(store, before=Position(3, order_id(0, ids[3]))) == [ids[2], ids[1]]
+    assert traces(store, before=Position(3, order_id(0, ids[4]))) == [ids[3], ids[2], ids[1]]
     assert StoredReading(store, "someone else").find_traces(TraceQuery(ALL, 100)) == []
 
 

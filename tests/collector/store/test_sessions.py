@@ -109,9 +109,9 @@ def test_filters_and_orders(talks: SharedStore) -> None:
 def test_pages_are_complete(talks: SharedStore, sort: Sort, ascending: bool) -> None:  # noqa: FBT001  a parameter of a test
     """Page by page each session is listed once, in the order of the whole."""
     seen: list[SessionRow] = []
-    while rows := find(
-        talks, limit=1, sort=sort, ascending=ascending, before=Position(seen[-1].place, seen[-1].key) if seen else None
-    ):
+    before: Position | None = None
+    while rows := find(talks, limit=1, sort=sort, ascending=ascending, before=before):
+        before = Position(rows[-1].place, rows[-1].order_id)
         seen += rows
     assert names(seen) == names(find(talks, sort=sort, ascending=ascending))
     assert len(seen) == 3

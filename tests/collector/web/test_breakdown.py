@@ -15,7 +15,7 @@ RATE = Rate(4, 2, 2, 4.0, sampled=False, share=Estimate(0.5, 0.2, 0.8), mean=Non
 
 def link(by: By, key: str, profile: str = "", window: Window = WINDOW) -> str:
     answer = RateAnswer(Population.DETECTORS, RATE, (RateRow(key, 0, RATE),), Unjudged())
-    return break_down(answer, by, window, profile).rows[0].href
+    return break_down(answer, by, window, {"profile": profile}).rows[0].href
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ FIRST, SECOND_TRACE = (
 def packs(store: SharedStore, open_site: Callable[[str], Watched]) -> Iterator[Watched]:
     """A browser on the pages over a faulty session, a good one, and one whose texts attack whoever shows them."""
     hostile = Listed(3, session=HOSTILE, service=HOSTILE, version=HOSTILE, received=NOW - HOUR)
-    store_all(store, [FIRST, SECOND_TRACE, Listed(4, session="fine", received=NOW - HOUR), hostile])
+    talked = Listed(5, session="talked", service="played", received=NOW - HOUR, simulated=True)
+    store_all(store, [FIRST, SECOND_TRACE, Listed(4, session="fine", received=NOW - HOUR), hostile, talked])
     wrong = an_item(
         item="looks up an order", answer="no", best=False, reason="asked for the wares", label="E1.S2",
         trace_id=FIRST.trace_id, span_id="5" * 16, quote="get_order(17)",
@@ -51,6 +52,7 @@ def packs(store: SharedStore, open_site: Callable[[str], Watched]) -> Iterator[W
         a_value(STATES, of_session("shop", "talk/1"), 2, 3),
         a_value(POLICY, of_session("shop", "talk/1"), 0, 1, items=(loose,)),
         a_value(STATES, of_session("shop", "fine"), 1),
+        a_value(STATES, of_session("played", "talked"), 1),
         a_value(STATES, of_session(HOSTILE, HOSTILE), 0, items=(attack,), reasons=HOSTILE),
         a_value(STATES, of_exchange(hostile), 0, items=(attack,)),
         received=NOW - HOUR,
@@ -87,6 +89,24 @@ def test_packs_lead_to_their_worst_sessions(packs: Watched) -> None:
     link = first.get_by_role("link", name="E1.S2").get_attribute("href")
     assert link == f"/traces/{FIRST.trace_id}?service=shop&span={'5' * 16}"
     assert "demo-state" not in second.inner_text()
+
+
+def test_simulated_sessions_are_a_click_away(packs: Watched) -> None:
+    """By a switch; where there are only such, the page says how many, and leads to them."""
+    for path in ("/packs", "/packs/demo"):
+        packs.open(f"{path}?service=played")
+        page = packs.page
+        assert "No real session was measured in this time." in page.inner_text("main")
+        packs.check_accessible()
+        page.get_by_role("link", name="1 simulated session", exact=True).click()
+        page.wait_for_url(f"**{path}?service=played&simulated=1")
+        assert "100\u202f%" in page.locator("tr", has_text="State consistency").first.inner_text()
+        page.get_by_role("link", name="Real", exact=True).click()
+        page.wait_for_url(f"**{path}?service=played")
+    packs.open("/packs?service=shop&simulated=1")
+    packs.page.get_by_role("link", name="2 real sessions").wait_for()
+    packs.page.get_by_role("link", name="Demo pack").click()
+    packs.page.wait_for_url("**/packs/demo?service=shop&simulated=1")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,10 @@ from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, fa
 
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.taxonomy import Severity
+
+HEIGHT = 620
+COVERS = "([x, y]) => !!document.elementFromPoint(x, y)?.closest('.head')"
 
 
 @pytest.fixture
@@ -69,6 +73,39 @@ def test_a_page_opens_on_its_worst_error_and_on_a_phone_at_its_top(trace: Watche
         assert page.evaluate("document.activeElement.id") == f"finding-{finding.id}"
     trace.check_quiet()
     trace.check_accessible()
+
+
+def test_the_worst_error_comes_first_and_the_title_stays(pages: Pages, open_site: Callable[[str], Watched]) -> None:
+    """Whatever place the address names, on a low screen: what it names stands below the title, not beneath it."""
+    pages.put(*failing_run())
+    site = open_site(pages.url)
+    page = site.page
+    page.set_viewport_size({"width": 1200, "height": HEIGHT})
+    outline = pages.reader.trace_queries.trace_index(TRACE_ID)
+    assert outline is not None
+    errors = pages.reader.trace_queries.assessment(outline.outline, Confidence.of("recall")).errors
+    ranks = [error.severity(0.15).rank for error in errors]
+    assert len(set(ranks)) > 1
+    marks = [f"#error-{e.id}, #panel mark[data-findings~='{e.lead.id}']" for e in errors]
+    places = {
+        f"?span={e.lead.span_id}&profile=recall#error-{e.id}": mark for e, mark in zip(errors, marks, strict=True)
+    }
+    for place, named in ({"": "", "?profile=recall": "", f"?span={TOOL}": f"#at-{TOOL}"} | places).items():
+        page.goto("about:blank")  # another fragment of one page would be no load
+        site.open(f"/traces/{TRACE_ID}{place}")
+        page.locator("#panel h2").wait_for()
+        title, head = page.locator("h1").bounding_box(), page.locator(".head").bounding_box()
+        assert title
+        assert head
+        assert page.evaluate(COVERS, [title["x"] + 5, title["y"] + title["height"] / 2]), place
+        boxes = [one.bounding_box() for one in page.locator(named).all()] if named else []
+        below = [box for box in boxes if box and head["y"] + head["height"] <= box["y"] < HEIGHT]
+        assert below or not named, place
+    site.open(f"/traces/{TRACE_ID}?profile=recall")
+    shown = page.locator("#trace-errors .jump .severity").all_inner_texts()
+    assert [Severity(level).rank for level in shown] == sorted(ranks, reverse=True)
+    site.check_quiet()
+    site.check_accessible()
 
 
 def test_keys_walk_errors_and_the_tree(trace: Watched) -> None:
@@ -218,7 +255,7 @@ def test_the_live_tail(pages: Pages, open_site: Callable[[str], Watched]) -> Non
     site = open_site(pages.url)
     page = site.page
     site.open("/errors")
-    page.locator("text=Nothing was found yet").wait_for()
+    page.locator("text=Nothing was found in the last 24 hours").wait_for()
     pages.put(*failing_run())
     page.locator("#tail .tail-row").first.wait_for()
     shown = page.locator("#tail .tail-row").count()

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import pytest
 from large_trace import large_trace
 from store_parts import a_finding, a_judged_subject
-from trace_pages import ANSWER, CALL, MANAGER, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
+from trace_pages import ANSWER, CALL, MANAGER, SECOND, TOOL, TRACE_ID, Pages, a_span, failing_run, llm, trace_pages
 
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.collector.web.window import field_time
 from tracejury.judges.verification import verified
 from tracejury.schemas.findings import Verification
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
@@ -327,6 +328,42 @@ def test_the_tail_is_filtered_by_its_address(pages: Pages) -> None:
         assert rows not in pages.get("/errors", **{name: value}).text
     assert pages.get("/errors", severity="bad").status_code == 422
     assert pages.get("/live/events", severity="bad").status_code == 422
+
+
+def test_the_list_of_errors_has_a_time_range(pages: Pages) -> None:
+    """That of the other pages; of a time that has ended nothing new comes."""
+    pages.put(*failing_run())
+    rows, live, first = 'class="tail-row', "data-after=", pages.now
+    assert rows in pages.get("/errors").text
+    pages.now += 30 * 3600 * SECOND
+    later = pages.get("/errors").text
+    assert rows not in later
+    assert "Nothing was found in the last 24 hours" in later
+    assert live in later
+    week = pages.get("/errors", range="7d").text
+    assert rows in week
+    assert 'aria-current="true">7d</a>' in week
+    ended = {"from": "2023-11-01", "to": field_time(first + SECOND)}
+    assert rows in pages.get("/errors", **ended).text
+    assert live not in pages.get("/errors", **ended).text
+    assert rows not in pages.get("/errors", **{"from": "2023-11-01", "to": "2023-11-02"}).text
+
+
+def test_a_settled_trace_is_ok_for_people(pages: Pages) -> None:
+    """In lists, on its page, and as a filter; the API has `settled`, and takes `ok`."""
+    pages.put(*failing_run())
+    for path in ("/traces", f"/traces/{TRACE_ID}"):
+        page = pages.get(path).text
+        assert ">ok</a>" in page
+        assert ">settled<" not in page
+    for name in ("ok", "settled"):
+        page = pages.get("/traces", state=name).text
+        assert f"/traces/{TRACE_ID}" in page
+        assert '<span class="muted">state</span> ok' in page
+        (row,) = pages.get("/api/traces", state=name).json()["items"]
+        assert row["state"] == "settled"
+    assert ">balanced</option>" in pages.get(f"/traces/{TRACE_ID}").text
+    assert ">usual<" not in pages.get(f"/traces/{TRACE_ID}").text
 
 
 def test_the_earlier_address_of_the_list_of_errors_leads_to_it(pages: Pages) -> None:
