@@ -63,7 +63,7 @@ def test_errors_for_people_begin_with_the_title(api: Api) -> None:
     assert by.endswith("(rule, other 0.90)")
     repeated = ", ".join(f"{n:016x}" for n in range(5))
     assert spans == f"shown at {shown}; read at {read}; also at {repeated} and 2 more"
-    for span_id, role in ((SPAN, "decided"), (shown, "shown"), (read, "read"), (f"{6:016x}", "repeated")):
+    for span_id, role in ((SPAN, "decided"), (shown, "shown"), (read, "read"), (f"{6:016x}", "also")):
         assert f"  {role} here: svc / agent / turn 0" in run(api, "errors", "--span", span_id).stdout
         assert [i["role"] for i in lines(run(api, "errors", "--span", span_id, "--format", "json"))] == [f"{role} at"]
 

@@ -95,7 +95,7 @@ def test_a_trace_has_exactly_the_promised_keys_and_values() -> None:
         "start": "1970-01-01T00:00:00.000001Z",
         "end": "1970-01-01T00:00:00.000002Z",
         "conventions": ["openinference"],
-        "tokens": {"input": None, "output": None, "llm_calls": 1},
+        "tokens": {"input": None, "output": None, "llm_calls": 1, "calls_without_usage": 1},
         "remainder": ["loose"],
         "errors": [],
         "verdicts": [],

@@ -225,7 +225,7 @@ def test_filters_orders_and_pages(store: SharedStore, commit: Commit) -> None:
     assert ids(store, sort=Sort.START) == [TRACE_ID, OTHER]
     assert ids(store, sort=Sort.DURATION) == [OTHER, TRACE_ID]
     assert ids(store, sort=Sort.ERRORS) == ids(store, sort=Sort.FINDINGS) == [TRACE_ID, OTHER]
-    assert ids(store, sort=Sort.COST, ascending=True) == [TRACE_ID, OTHER]
+    assert ids(store, sort=Sort.COST, ascending=True) == [OTHER, TRACE_ID]
     assert ids(store, state=TraceState.OPEN) == ids(store, service="desk") == [OTHER]
     assert ids(store, severity=Severity.LOW) == ids(store, category="Resource Abuse") == [TRACE_ID]
     assert ids(store, agent="planner") == [TRACE_ID]

@@ -85,8 +85,8 @@ def test_unknown_is_none_and_makes_the_whole_unknown() -> None:
     unknown = ("b", "", "LLM", {SENT: 1, WRITTEN: 1, MODEL: "nobody-knows-it"})
     silent = ("c", "", "LLM", {MODEL: "nobody-knows-it"})
     assert SpentBy(PRICES)(trace(known, unknown)) == TraceSpend(11, 3, None)
-    assert SpentBy(PRICES)(trace(known, silent)) == TraceSpend(10, 2, 9.0)
-    assert SpentBy(PRICES)(trace(silent)) == TraceSpend(None, None, None)
+    assert SpentBy(PRICES)(trace(known, silent)) == TraceSpend(10, 2, 9.0, calls_without_usage=1)
+    assert SpentBy(PRICES)(trace(silent)) == TraceSpend(None, None, None, calls_without_usage=1)
 
 
 def test_each_call_once() -> None:
