@@ -18,6 +18,7 @@ from llm_scripts import always
 from llm_server import LlmServer, llm_server
 from panel_requests import request
 from processes import PATIENCE, Serving, serving
+from sizes import sized
 
 CONFIG = """
 judging: {{quiet_seconds: 0.2}}
@@ -86,7 +87,7 @@ def with_open_connections(collector: Serving, stack: ExitStack) -> None:
     assert next(stream.iter_bytes())
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT][: sized(1, 2)])
 def test_it_stops_cleanly_whatever_goes_on(tmp_path: Path, stalling: LlmServer, number: signal.Signals) -> None:
     """Exit code 0, and neither a traceback nor an error in the log; a second signal changes nothing."""
     (tmp_path / "config.yaml").write_text(CONFIG.format(base=stalling.base))
@@ -108,7 +109,7 @@ def test_it_stops_cleanly_whatever_goes_on(tmp_path: Path, stalling: LlmServer, 
         (401, "answered 401 (the key was refused): check its environment variable", "failed"),
         (500, r"answered 500 (not available): no\x1b[31m way", "pending"),
         (400, r"answered 400: no\x1b[31m way", "failed"),
-    ],
+    ][: sized(1, 3)],
 )
 def test_the_first_line_about_a_failing_model_is_its_status(
     tmp_path: Path, status: int, said: str, outcome: str

@@ -28,7 +28,7 @@ def long_trace(service: str = "shop", tenant: str = "") -> Trace:
     """A run of the planner that makes forty calls, and goes on."""
     made = [Made("look_up", {"page": number}, f"page {number}") for number in range(40)]
     spans = [
-        replace(span, service=service, tenant=tenant, attributes=span.attributes | {"gen_ai.agent.name": "planner"})
+        replace(span, service=service, tenant=tenant, attributes={**span.attributes, "gen_ai.agent.name": "planner"})
         for span in genai(made)
     ]
     return rebuild(normal(spans[:-1]), state=TraceState.OPEN)

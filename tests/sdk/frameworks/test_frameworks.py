@@ -21,6 +21,7 @@ import pytest
 from llm_scripts import Call, Play
 from llm_server import llm_server
 from processes import Serving, serving
+from sizes import sized
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.schemas.wire.traces import TraceJson
@@ -41,6 +42,7 @@ DELEGATIONS = ("ask_researcher", "researcher")
 CALLS = 30
 GO_ON = ("openai_agents", "strands")
 """Those whose agents go on at once after a tool has raised an error."""
+LIVE_LOOPS = [*((name, "1") for name in GO_ON), *((name, "") for name in PACKAGES)]
 LOOPS = {"": "Same call again with the same result", "1": "Same failing call again and again"}
 """The title of a loop, by whether its calls fail."""
 
@@ -164,7 +166,7 @@ def test_a_killed_program_keeps_its_manager(framework: str, collector: Serving, 
     assert found == [("manager", "manager", "unfinished"), ("researcher", "sub-agent", "unfinished")]
 
 
-@pytest.mark.parametrize(("framework", "fails"), [*((name, "") for name in PACKAGES), *((n, "1") for n in GO_ON)])
+@pytest.mark.parametrize(("framework", "fails"), LIVE_LOOPS[:: sized(3, 1)])
 def test_a_loop_is_an_error_while_it_runs_and_stays_one(
     framework: str, fails: str, collector: Serving, path: Path, tmp_path: Path
 ) -> None:
