@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Final, NamedTuple
 
-from tracejury.processors.tokens import LlmCall, llm_calls
+from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import AgentRun, Trace, Turn
 
 
@@ -60,7 +60,7 @@ class Bounds:
 FIXED_BOUNDS: Final = Bounds(FIXED)
 
 
-def _no_price(_: LlmCall) -> float | None:
+def _no_price(_: NormalizedSpan) -> float | None:
     return None
 
 
@@ -70,7 +70,7 @@ class UsualRuns:
 
     of: Mapping[str, Bounds] = field(default_factory=dict)
     fixed: Bounds = FIXED_BOUNDS
-    price: Callable[[LlmCall], float | None] = _no_price
+    price: Callable[[NormalizedSpan], float | None] = _no_price
 
     def bounds(self, run: AgentRun) -> Bounds:
         """What a run may use."""
@@ -110,7 +110,6 @@ def runaways(trace: Trace, usual: UsualRuns) -> Iterator[Runaway]:
     """Of each manager's tree of runs the first that is beyond its bounds, with what it has used by the end."""
     if not may_be_beyond(trace):
         return
-    calls = {span.span_id: call for call in llm_calls(trace.spans) for span in (call.span, call.around) if span}
     top: dict[str, AgentRun] = {}
     for run in trace.runs:  # parents first
         top[run.id] = top.get(run.parent_id, run)
@@ -128,7 +127,7 @@ def runaways(trace: Trace, usual: UsualRuns) -> Iterator[Runaway]:
             turns[run.id] = 0
             whole.pop(tree.id, None)
         turns[run.id] = turns.get(run.id, 0) + 1
-        whole[tree.id] = whole.get(tree.id, Usage()).plus(_used(turn, calls, usual.price))
+        whole[tree.id] = whole.get(tree.id, Usage()).plus(_used(turn, usual.price))
         if tree.id not in first:
             if turns[run.id] > usual.bounds(run).most.turns:
                 first[tree.id] = run, run, turn
@@ -146,11 +145,11 @@ def _start(turn: Turn) -> int:
     return min((span.raw.start for span in spans if span is not None), default=0)
 
 
-def _used(turn: Turn, calls: Mapping[str, LlmCall], price: Callable[[LlmCall], float | None]) -> Usage:
-    call = calls.get(turn.llm.span_id) if turn.llm is not None else None
-    tokens = max(call.input_tokens or 0, 0) + max(call.output_tokens or 0, 0) if call is not None else 0
+def _used(turn: Turn, price: Callable[[NormalizedSpan], float | None]) -> Usage:
+    llm = turn.llm
     tools = (c.span for c in turn.tool_calls if c.span is not None and not c.sub_run_id)
-    took = sum(max(s.raw.end - s.raw.start, 0) for s in (turn.llm,) if s is not None)
-    took += max((max(s.raw.end - s.raw.start, 0) for s in tools), default=0)
-    usd = price(call) if call is not None else None
-    return Usage(0, tokens, took / _SECOND, usd or 0.0)
+    took = max((max(s.raw.end - s.raw.start, 0) for s in tools), default=0)
+    if llm is None:
+        return Usage(0, 0, took / _SECOND)
+    took += max(llm.raw.end - llm.raw.start, 0)
+    return Usage(0, max(llm.input_tokens or 0, 0) + max(llm.output_tokens or 0, 0), took / _SECOND, price(llm) or 0.0)

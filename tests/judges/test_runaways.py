@@ -13,7 +13,6 @@ from looping import Made, genai, normal
 from tracejury.judges.registry import suite_of
 from tracejury.judges.runaways import LEAST, Bounds, Usage, UsualRuns
 from tracejury.processors.rebuild import rebuild
-from tracejury.processors.tokens import LlmCall
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.taxonomy import Severity
@@ -28,7 +27,7 @@ def usual(price: float = 0.0, runs: int = 40, **most: float) -> UsualRuns:
     """What runs of the clerk may use; what is not named has no bound."""
     none = dict.fromkeys(("turns", "tokens", "seconds", "usd"), float("inf"))
 
-    def priced(_: LlmCall) -> float:
+    def priced(_: NormalizedSpan) -> float:
         return price
 
     counts = Usage(runs, runs, runs, runs)
