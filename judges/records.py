@@ -29,14 +29,19 @@ FAMILIES: Final = (
     ("{}-error-read", "file|parse|import|code|raised|limit|timeout|rate|auth|not-found|service|broken"),
     ("{}-error-at-tool", "file|parse|import|raised|limit|timeout|rate|auth|not-found|service|broken"),
     ("run-{}", "limit|timeout|cancelled|crashed"),
-    ("identical-{}", "call|step|failure"),
+    ("identical-{}", "call|cycle|step|failure"),
     ("model-{}", "rate|timeout|auth|limit|service"),
 )
 """Rules that are one rule but for the name of the failure: they share a record."""
 
 _FAMILY: Final = {form.format(kind): form.format("*") for form, kinds in FAMILIES for kind in kinds.split("|")}
+_FAMILY["call-limit"] = "identical-*"  # the same scan (judges/loops.py), of calls that are turned down
 FAMILY_NAMES: Final = frozenset(_FAMILY.values())
 """Names of the families: `identical-*` and the like."""
+
+COUNTED: Final = frozenset({"runaway"})
+"""Rules that only compare recorded figures with a bound. No step is labelled for such a claim, and none of an agent's
+words can make it wrong: they keep the confidence that they declare, until a service's labels say otherwise."""
 
 _AGENTS: Final = 2
 _SETS: Final = 2
@@ -103,6 +108,11 @@ def confidence_of(record: Mapping[str, Record]) -> float:
     return round(expected if is_supported(record) else expected * UNPROVEN, 4)
 
 
+def general_confidence(rule: str, declared: float) -> float:
+    """The confidence of a built-in rule on any service."""
+    return declared if rule in COUNTED else confidence_of(records().get(family(rule), {}))
+
+
 Local = Callable[[str, str], Mapping[str, float]]
 """The confidences of the rules that were labelled on a service (of a tenant), by rule."""
 
@@ -121,7 +131,7 @@ class RecordedConfidence:
     """
 
     def __init__(self, declared: Mapping[str, float], local: Local = general_only) -> None:
-        self._most = {rule: confidence_of(records().get(family(rule), {})) for rule in declared}
+        self._most = {rule: general_confidence(rule, own) for rule, own in declared.items()}
         self._declared, self._local = declared, local
         self.version: str = hashlib.blake2b(repr(sorted(self._most.items())).encode(), digest_size=6).hexdigest()
 

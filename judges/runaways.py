@@ -19,7 +19,7 @@ from tracejury.schemas.trajectory import AgentRun, Trace, Turn
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class RunUsage:
     """What a run used, or may use; `seconds` of models and tools at work, `usd` as far as prices are known."""
 
     turns: float = 0
@@ -27,20 +27,20 @@ class Usage:
     seconds: float = 0
     usd: float = 0.0
 
-    def plus(self, other: Usage) -> Usage:
+    def plus(self, other: RunUsage) -> RunUsage:
         """The sum."""
-        return Usage(*(getattr(self, name) + getattr(other, name) for name in MEASURES))
+        return RunUsage(*(getattr(self, name) + getattr(other, name) for name in MEASURES))
 
-    def beyond(self, bounds: Usage) -> tuple[str, ...]:
+    def beyond(self, bounds: RunUsage) -> tuple[str, ...]:
         """The measures in which it exceeds `bounds`."""
         return tuple(name for name in MEASURES if getattr(self, name) > getattr(bounds, name))
 
 
-MEASURES: Final = tuple(f.name for f in fields(Usage))
+MEASURES: Final = tuple(f.name for f in fields(RunUsage))
 
-LEAST: Final = Usage(turns=30, tokens=1_000_000, seconds=600, usd=1.0)
+LEAST: Final = RunUsage(turns=30, tokens=1_000_000, seconds=600, usd=1.0)
 """No run that has used less than this is a runaway, however little others use."""
-FIXED: Final = Usage(turns=300, tokens=30_000_000, seconds=7200, usd=20.0)
+FIXED: Final = RunUsage(turns=300, tokens=30_000_000, seconds=7200, usd=20.0)
 """What a run may use while too few of its agent are known; chosen by hand, for agents that do long work."""
 FACTOR: Final = 5
 """Times the usual that a run may use: of a geometric distribution one run in 100,000 uses more, of a log-normal one of
@@ -53,8 +53,8 @@ SEVERE: Final = 2
 class Bounds:
     """What runs of an agent may use; `runs`: of how many earlier ones each measure was read, 0: it is fixed."""
 
-    most: Usage
-    runs: Usage = field(default_factory=Usage)
+    most: RunUsage
+    runs: RunUsage = field(default_factory=RunUsage)
 
 
 FIXED_BOUNDS: Final = Bounds(FIXED)
@@ -86,7 +86,7 @@ class Runaway(NamedTuple):
 
     run: AgentRun
     turn: Turn
-    used: Usage
+    used: RunUsage
     bounds: Bounds
     beyond: tuple[str, ...]
 
@@ -115,7 +115,7 @@ def runaways(trace: Trace, usual: UsualRuns) -> Iterator[Runaway]:
         top[run.id] = top.get(run.parent_id, run)
     begins = {(exchange.run_id, exchange.first) for exchange in trace.exchanges}
     turns: dict[str, int] = {}
-    whole: dict[str, Usage] = {}
+    whole: dict[str, RunUsage] = {}
     first: dict[str, tuple[AgentRun, AgentRun, Turn]] = {}  # by tree: which run is beyond, in which run's turn
     steps = [(_start(turn), number, turn.index) for number, run in enumerate(trace.runs) for turn in run.turns]
     for _, number, index in sorted(steps):
@@ -127,14 +127,14 @@ def runaways(trace: Trace, usual: UsualRuns) -> Iterator[Runaway]:
             turns[run.id] = 0
             whole.pop(tree.id, None)
         turns[run.id] = turns.get(run.id, 0) + 1
-        whole[tree.id] = whole.get(tree.id, Usage()).plus(_used(turn, usual.price))
+        whole[tree.id] = whole.get(tree.id, RunUsage()).plus(_used(turn, usual.price))
         if tree.id not in first:
             if turns[run.id] > usual.bounds(run).most.turns:
                 first[tree.id] = run, run, turn
             elif whole[tree.id].beyond(usual.bounds(tree).most):
                 first[tree.id] = tree, run, turn
     for tree_id, (culprit, run, turn) in first.items():
-        sums = whole[tree_id] if culprit.id == tree_id else Usage()
+        sums = whole[tree_id] if culprit.id == tree_id else RunUsage()
         used = replace(sums, turns=turns[culprit.id])
         bounds = usual.bounds(culprit)
         yield Runaway(run, turn, used, bounds, used.beyond(bounds.most))
@@ -145,11 +145,13 @@ def _start(turn: Turn) -> int:
     return min((span.raw.start for span in spans if span is not None), default=0)
 
 
-def _used(turn: Turn, price: Callable[[NormalizedSpan], float | None]) -> Usage:
+def _used(turn: Turn, price: Callable[[NormalizedSpan], float | None]) -> RunUsage:
     llm = turn.llm
     tools = (c.span for c in turn.tool_calls if c.span is not None and not c.sub_run_id)
     took = max((max(s.raw.end - s.raw.start, 0) for s in tools), default=0)
     if llm is None:
-        return Usage(0, 0, took / _SECOND)
+        return RunUsage(0, 0, took / _SECOND)
     took += max(llm.raw.end - llm.raw.start, 0)
-    return Usage(0, max(llm.input_tokens or 0, 0) + max(llm.output_tokens or 0, 0), took / _SECOND, price(llm) or 0.0)
+    return RunUsage(
+        0, max(llm.input_tokens or 0, 0) + max(llm.output_tokens or 0, 0), took / _SECOND, price(llm) or 0.0
+    )

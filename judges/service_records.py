@@ -14,7 +14,7 @@ from typing import Final
 
 from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
 
-from .records import UNPROVEN, confidence_of, family, is_supported, records
+from .records import COUNTED, UNPROVEN, family, general_confidence, is_supported, records
 
 STRENGTH: Final = 4
 """How many labelled errors the general record weighs.
@@ -102,8 +102,8 @@ def prior_of(rule: str, declared: float) -> Prior:
     """The prior of a built-in rule that declares this confidence; a candidate declares one below balanced."""
     record = records().get(family(rule), {})
     candidate = declared < threshold(DEFAULT_PROFILE)
-    mean = confidence_of(record)
-    return Prior(min(mean, declared) if candidate else mean, is_supported(record) and not candidate)
+    mean, proven = general_confidence(rule, declared), rule in COUNTED or is_supported(record)
+    return Prior(min(mean, declared) if candidate else mean, proven and not candidate)
 
 
 def is_alike(confirmed: int, refuted: int) -> bool:

@@ -62,7 +62,6 @@ if TYPE_CHECKING:
     from tracejury.collector.judging.llm.build import LlmJudging
     from tracejury.collector.store.shared_store import SharedStore
     from tracejury.processors.redact.spans import Redactor
-from tracejury.processors.tokens import LlmCall
 
 log = logging.getLogger(__name__)
 
@@ -313,7 +312,7 @@ class Collector:
         config = self.config
         spent = SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()}))
         runaway = config.detectors.runaway
-        base = UsualRuns(fixed=runaway.bounds(), price=lambda span: spent.price(LlmCall(span, None)))
+        base = UsualRuns(fixed=runaway.bounds(), price=spent.price_of_span)
         return DetectWorker(
             StoredJudging(store),
             default_suite(config.detectors.settings(), calibrations.confidences),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from threading import Lock
 from typing import Any, Final
 
-from tracejury.judges.runaways import LEAST, MEASURES, Bounds, Usage, UsualRuns, may_be_beyond
+from tracejury.judges.runaways import LEAST, MEASURES, Bounds, RunUsage, UsualRuns, may_be_beyond
 from tracejury.schemas.trajectory import Trace
 
 from .client import Store
@@ -90,4 +90,4 @@ class StoredUsualRuns:
                 max(self._factor * usual, getattr(LEAST, name)) if known else getattr(self._base.fixed.most, name)
             )
             runs[name] = count if known else 0
-        return Bounds(Usage(**most), Usage(**runs))
+        return Bounds(RunUsage(**most), RunUsage(**runs))

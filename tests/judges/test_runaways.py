@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looping import Made, genai, normal
 
+from tracejury.judges.grouping import standing_errors
 from tracejury.judges.registry import suite_of
-from tracejury.judges.runaways import LEAST, Bounds, Usage, UsualRuns
+from tracejury.judges.runaways import LEAST, Bounds, RunUsage, UsualRuns
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import NormalizedSpan
@@ -30,8 +31,8 @@ def usual(price: float = 0.0, runs: int = 40, **most: float) -> UsualRuns:
     def priced(_: NormalizedSpan) -> float:
         return price
 
-    counts = Usage(runs, runs, runs, runs)
-    return UsualRuns({"clerk": Bounds(Usage(**none | most), counts)}, Bounds(Usage(**none)), priced)
+    counts = RunUsage(runs, runs, runs, runs)
+    return UsualRuns({"clerk": Bounds(RunUsage(**none | most), counts)}, Bounds(RunUsage(**none)), priced)
 
 
 def found(spans: Sequence[NormalizedSpan], known: UsualRuns, state: TraceState = TraceState.OPEN) -> list[Finding]:
@@ -73,9 +74,9 @@ def test_twice_the_bound_is_high() -> None:
 
 
 def test_without_earlier_runs_a_fixed_bound_holds() -> None:
-    """Three hundred turns are none of the fixed bounds' business, as this run shows; fewer may be set."""
+    """The default allows this run of 150 turns; a lower one may be set."""
     assert found(spans(), UsualRuns()) == []
-    (one,) = found(spans(), UsualRuns(fixed=Bounds(Usage(100, 1e9, 1e9, 1e9))))
+    (one,) = found(spans(), UsualRuns(fixed=Bounds(RunUsage(100, 1e9, 1e9, 1e9))))
     assert "a fixed bound, as too few runs of this agent are known" in one.explanation
 
 
@@ -100,3 +101,11 @@ def test_little_is_never_far_beyond(count: int, most: float) -> None:
     few = normal(genai(EVERY[:count]))
     assert count < LEAST.turns
     assert found(few, usual(turns=most, tokens=most, seconds=most), TraceState.SETTLED) == []
+
+
+def test_a_loop_that_runs_away_is_one_error() -> None:
+    """The loop came first; what it used is told in its error, and makes it HIGH."""
+    looping = rebuild(normal(genai([Made()] * 90)), state=TraceState.OPEN)
+    (error,) = standing_errors(SUITE.judge(looping, usual=usual(turns=40)).findings, looping.runs)
+    assert (error.lead.judge, error.severity(0.5)) == ("identical-call", Severity.HIGH)
+    assert "runaway" in {finding.judge for finding in error.findings}

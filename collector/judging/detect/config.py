@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from tracejury.judges.records import FAMILY_NAMES
 from tracejury.judges.registry import default_suite
 from tracejury.judges.rule_settings import RuleSetting, RuleSettings
-from tracejury.judges.runaways import FACTOR, FIXED, MEASURES, Bounds, Usage
+from tracejury.judges.runaways import FACTOR, FIXED, MEASURES, Bounds, RunUsage
 from tracejury.schemas.config_base import Section
 
 ServiceName = Annotated[str, Field(min_length=1)]
@@ -61,7 +61,7 @@ class RunawayConfig(Section):
 
     def bounds(self) -> Bounds:
         """What a run may use where too few of its agent are known."""
-        return Bounds(Usage(*(math.inf if (most := getattr(self, name)) is None else most for name in MEASURES)))
+        return Bounds(RunUsage(*(math.inf if (most := getattr(self, name)) is None else most for name in MEASURES)))
 
 
 class DetectorsConfig(Section):

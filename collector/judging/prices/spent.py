@@ -8,6 +8,7 @@ from typing import Final
 from tracejury.processors.costs import cached_tokens, stated_usd
 from tracejury.processors.normalize.values import first
 from tracejury.processors.tokens import LlmCall, llm_calls, total
+from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.verdicts import TraceSpend
 
@@ -45,6 +46,10 @@ class SpentBy:
                 amounts.append(amount)
         whole = math.fsum(amounts) if amounts else math.nan
         return whole if math.isfinite(whole) else None
+
+    def price_of_span(self, span: NormalizedSpan) -> float | None:
+        """US dollars of the call that a span records by itself; None where they are not known."""
+        return self.price(LlmCall(span, None))
 
     def price(self, call: LlmCall) -> float | None:
         """US dollars of one call; None where they are not known."""

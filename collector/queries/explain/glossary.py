@@ -20,7 +20,7 @@ from tracejury.judges.detectors import BUILT_IN as RULES
 from tracejury.judges.llm.criteria import BUILT_IN, GPA_JUDGES, load_set, offered_judges
 from tracejury.judges.llm.criteria_types import Criteria
 from tracejury.judges.packs.loader import known_packs
-from tracejury.judges.records import FAMILY_NAMES, NEXT_AGENT, UNPROVEN, family, is_supported, records
+from tracejury.judges.records import COUNTED, FAMILY_NAMES, NEXT_AGENT, UNPROVEN, family, is_supported, records
 from tracejury.judges.registry import default_suite, priors
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.profiles import DEFAULT_PROFILE, threshold
@@ -241,6 +241,9 @@ def _joined(name: str, text: str, heading: str, members: Sequence[Term]) -> Term
 
 def record_lines(rule: str) -> Iterator[str]:
     """Its share of right errors by data set, then the confidence as their mean (records.py)."""
+    if rule in COUNTED:
+        yield f"it compares recorded figures with a bound, so no data set tells: confidence {priors()[rule].mean:.3f}"
+        return
     record = records().get(family(rule), {})
     for data_set, one in record.items():
         found = f"right in {one.right} of {counted(one.claims, 'error')}, over {counted(one.agents, 'agent')}"
