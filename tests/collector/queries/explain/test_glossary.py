@@ -16,7 +16,7 @@ from tracejury.collector.store.derived.judge_coverage import BY_HAND, NOT_ASKED,
 from tracejury.judges.checks.check_types import Check
 from tracejury.judges.llm.criteria import BUILT_IN, load_set
 from tracejury.judges.packs.loader import known_packs
-from tracejury.judges.records import FAMILY_NAMES, family
+from tracejury.judges.records import COUNTED, FAMILY_NAMES, family
 from tracejury.judges.registry import default_suite, priors
 from tracejury.schemas.agent_errors import ErrorRole
 from tracejury.schemas.errors import NotFoundError
@@ -135,7 +135,7 @@ def test_a_family_is_no_word() -> None:
     assert (explain("model").kind, explain("error").title) == ("word", "Error")
 
 
-@pytest.mark.parametrize("rule", priors())
+@pytest.mark.parametrize("rule", sorted(priors().keys() - COUNTED))
 def test_the_confidence_of_a_detector_can_be_recomputed_from_its_record(rule: str) -> None:
     """From the counts that are shown: shares, their mean, the factor where it is unproven, the bound of a candidate."""
     lines = next(section.lines for section in explain(rule).sections if section.title == "Record")
@@ -147,6 +147,14 @@ def test_the_confidence_of_a_detector_can_be_recomputed_from_its_record(rule: st
     most = next((float(n) for line in lines for n in re.findall(r"at most ([\d.]+)", line)), 1.0)
     assert f"= {mean:.3f}" in lines[len(counts) + 1]
     assert min(mean * factor, most) == pytest.approx(priors()[rule].mean, abs=0.001)
+
+
+@pytest.mark.parametrize("rule", sorted(COUNTED))
+def test_a_rule_that_compares_figures_says_why_no_record_bears_its_confidence(rule: str) -> None:
+    (line,) = next(section.lines for section in explain(rule).sections if section.title == "Record")
+    assert (
+        line == f"it compares recorded figures with a bound, so no data set tells: confidence {priors()[rule].mean:.3f}"
+    )
 
 
 def test_other_names_are_of_terms_that_exist() -> None:
