@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.annotations import ErrorLabel
-from tracejury.schemas.findings import Finding
+from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import Severity
@@ -216,6 +216,13 @@ class ErrorView:
 
     located: LocatedError
     findings: Sequence[Finding]
+
+    @property
+    def withdrawn(self) -> Sequence[str] | None:
+        """Why it holds no more, each reason once; None while it holds."""
+        if any(finding.state is not FindingState.RETRACTED for finding in self.findings):
+            return None
+        return tuple(dict.fromkeys(finding.withdrawn for finding in self.findings if finding.withdrawn))
 
 
 @dataclass(frozen=True, slots=True)

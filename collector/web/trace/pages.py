@@ -22,6 +22,7 @@ from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.ledger import why_unscored
+from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
 
@@ -121,6 +122,7 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
         unseen = max(trace_queries.count_spans(outline.trace_id) - outline.spans, 0)
     known = site.reader.calibrations.of(outline.service)
     leads = dict.fromkeys(shown.error.lead.judge for shown in view.errors)
+    gone = site.reader.error(an_id(ask.gone), Confidence.of(ask.profile)) if ask.gone else None
     return replace(
         view,
         lazy=not trace_queries.loads_at_once(outline),
@@ -129,6 +131,7 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
         mark=mark,
         unseen=unseen,
         unproven=[rule for rule in leads if is_unproven(rule, known)],
+        withdrawn=gone.withdrawn if gone is not None and gone.located.whole == outline.trace_id else None,
     )
 
 
