@@ -171,7 +171,9 @@ class TraceRowJson(WireModel):
     `worst_error` is null where there is none; `findings` is an earlier name of `errors`.
     `goal`: the beginning of what its first manager was asked; `turns`: LLM turns; tokens and `usd` null where unknown,
     and partial sums where `calls_without_usage` LLM calls recorded no tokens.
-    `judged` false: not judged yet, so what only judging finds is empty.
+    `judged` false: no judge has looked at it, so that it has no errors proves nothing; `not_judged` is why, else null:
+    waiting, no-calls (of a model or tool), no-content, unknown-convention, no-run, failed (judging did), our-calls. Of
+    one that is waiting what only judging finds is empty; of calls without content statuses and times alone were judged.
     """
 
     trace_id: str
@@ -197,6 +199,7 @@ class TraceRowJson(WireModel):
     usd: Number | None
     judged: bool
     calls_without_usage: int = 0
+    not_judged: str | None = None
 
 
 class JudgedJson(WireModel):

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tracejury.collector.store.pending_traces import DERIVED, JUDGED
 from tracejury.collector.store.scope import TENANT, TenantRows
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.listing import Facets, Sort, WorstError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from tracejury.schemas.taxonomy import Severity
@@ -37,12 +38,12 @@ _SHOWN: Final = (
     f"TraceId, {short('SessionId')}, {short('ServiceName')}, State, Spans, {shorts('Runs.Name')}, StartNanos, "
     f"EndNanos, {ARRIVED} AS Received, {short('Name')}, {short('Version')}, substringUTF8(arrayFirst((goal, parent) -> "
     f"parent = '', Runs.Goal, Runs.ParentId), 1, {GOAL}), "
-    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, CallsWithoutUsage, Cost, {DERIVED}"
+    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, CallsWithoutUsage, Cost, if({DERIVED}, NotJudged, '{NotJudged.WAITING}')"
 )
 
 _FIELDS: Final = (
     "trace_id", "session_id", "service", "state", "spans", "agents", "start", "end", "received", "name", "version",
-    "goal", "models", "turns", "input_tokens", "output_tokens", "calls_without_usage", "usd", "judged",
+    "goal", "models", "turns", "input_tokens", "output_tokens", "calls_without_usage", "usd", "not_judged",
 )  # fmt: skip
 """The fields of a `TraceRow` that the columns of `_SHOWN` are."""
 
@@ -178,5 +179,8 @@ def _errors(row: Sequence[Any]) -> FoundErrors:
 
 def _row(row: Sequence[Any], errors: FoundErrors, place: int) -> TraceRow:
     shown = dict(zip(_FIELDS, row, strict=False)) | {"errors": errors[0], "worst": errors[1], "place": place}
-    shown |= {"state": TraceState(shown["state"]), "judged": bool(shown["judged"])}
+    shown |= {
+        "state": TraceState(shown["state"]),
+        "not_judged": shown["not_judged"] and NotJudged(shown["not_judged"]) or None,
+    }
     return TraceRow(**shown | {name: tuple(shown[name]) for name in ("agents", "models")})
