@@ -215,8 +215,8 @@ TRACE_FILTERS: Final = named(
         ),
         *STATED,
     ),
-    "service", "version", "agent", "role", "model", "tool", "session", "state", "judged", "severity", "category", "taxonomy",
-    "judge", "dimension", "attribute", "tag", "user",
+    "service", "version", "agent", "role", "model", "tool", "session", "state", "judged", "severity", "category",
+    "taxonomy", "judge", "dimension", "attribute", "tag", "user",
 )  # fmt: skip
 """Of lists of traces and sessions."""
 

@@ -49,8 +49,8 @@ _ORDINARY: Final = (
     "host.", "http.", "k8s.", "messaging.", "net.", "network.", "otel.", "peer.", "process.", "rpc.", "server.",
     "service.", "source.", "telemetry.", "thread.", "tls.", "url.", "user_agent.",
 )  # fmt: skip
-"""Namespaces of OpenTelemetry's general conventions for programs of any kind: they say that nothing of an agent is there.
-Of any other key we do not know what it tells."""
+"""Namespaces of OpenTelemetry's general conventions, which programs of any kind follow. What another key tells nobody
+here knows: it may be an agent's."""
 
 
 def why_not_judged(trace: Trace, outcome: Outcome) -> NotJudged | None:

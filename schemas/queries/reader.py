@@ -57,8 +57,8 @@ class TraceQuery:
     `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role` and `model` of one agent run; where both are
     given the finding is of that run, and with `tool` at a call of that tool. `min_duration`: nanos. `text`: stands in
     what was said, found or named, or begins an id. `attributes`, `tag` and `user`: what spans of the trace state, each
-    attribute as (key, value). `judged`: yes, no, or why not. `before`: the place in the list that the answer follows. Of sessions, `state`,
-    `min_duration` and the order are the session's own.
+    attribute as (key, value). `judged`: yes, no, or why not. `before`: the place in the list that the answer follows.
+    Of sessions, `state`, `min_duration` and the order are the session's own.
     """
 
     confidence: Confidence

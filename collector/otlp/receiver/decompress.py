@@ -21,7 +21,7 @@ else:
 PIECE: Final = 1 << 20
 """The most bytes that are decompressed at one time."""
 
-_LARGEST_WINDOW: Final = {zstd.DecompressionParameter.window_log_max: 23}
+_LARGEST_WINDOW: Final[dict[int, int]] = {zstd.DecompressionParameter.window_log_max: 23}
 
 
 class _Stream(Protocol):

@@ -15,6 +15,7 @@ from tracejury.processors.trace_outline import RunOutline, TraceOutline
 from tracejury.schemas.agent_errors import ErrorSummary, summary
 from tracejury.schemas.annotations import Annotation, ErrorLabel, HumanScore, Review
 from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.taxonomy import Severity
@@ -117,6 +118,7 @@ class TracePageView:
     `opened`: the error that the page opens on, as no place was asked for. `why`: no judge has spoken of the trace;
     `unscored`: outcomes, with reasons, that left the selected run unscored. `unseen`: stored spans that the
     outline does not have. `unproven`: detectors that lead errors here and that nobody has labelled on the service.
+    `not_judged`: why no judge looked, None where one did.
     """
 
     outline: TraceOutline
@@ -136,6 +138,7 @@ class TracePageView:
     mark: str = ""
     unseen: int = 0
     unproven: Sequence[str] = ()
+    not_judged: NotJudged | None = None
 
     @property
     def base(self) -> str:
