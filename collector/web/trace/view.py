@@ -15,6 +15,7 @@ from tracejury.processors.trace_outline import RunOutline, TraceOutline
 from tracejury.schemas.agent_errors import ErrorSummary, summary
 from tracejury.schemas.annotations import Annotation, ErrorLabel, HumanScore, Review
 from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.taxonomy import Severity
@@ -120,6 +121,7 @@ class TracePageView:
     `unscored`: outcomes, with reasons, that left the selected run unscored. `unseen`: stored spans that the
     outline does not have. `unproven`: detectors that lead errors here and that nobody has labelled on the service.
     `withdrawn`: why the error whose link led here holds no more; None where it holds, or no link of an error did.
+    `not_judged`: why no judge looked, None where one did.
     """
 
     outline: TraceOutline
@@ -140,6 +142,7 @@ class TracePageView:
     unseen: int = 0
     unproven: Sequence[str] = ()
     withdrawn: Sequence[str] | None = None
+    not_judged: NotJudged | None = None
 
     @property
     def base(self) -> str:
