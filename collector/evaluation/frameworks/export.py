@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tracejury.collector.otlp.codec.groups import Request, rows, schema_of
 from tracejury.collector.otlp.codec.signals import SPANS
+from tracejury.schemas.batch import Batch
 
 SpanKey = tuple[str, str]
 
@@ -157,6 +158,33 @@ def export_of(requests: Iterable[Request]) -> Export:
             else:
                 texts = [*_texts(item.body), *(t for a in item.attributes for t in _texts(a.value))]
                 logs += texts
+    return _export(spans, logs)
+
+
+def export_of_rows(batch: Batch) -> Export:
+    """Stored rows as what stands in them; a nested value is one text, and a log record stands for its unsent span."""
+    spans: dict[SpanKey, RawSpan] = {}
+    for row in batch.spans:
+        texts = [t for e in row.events for t in (e.name, *e.attributes.values())]
+        spans[row.trace_id, row.span_id] = RawSpan(
+            key=(row.trace_id, row.span_id),
+            parent=(row.trace_id, row.parent_span_id) if row.parent_span_id else None,
+            name=row.name,
+            start=row.start,
+            error=row.status_code == _ERROR,
+            pairs=tuple(row.attributes.items()),
+            texts=(*row.attributes.values(), *texts, row.status_message),
+            links=tuple(link.trace_id for link in row.links),
+        )
+    for log in batch.logs:
+        key, pairs = (log.trace_id, log.span_id), tuple(log.attributes.items())
+        texts = [log.body, *log.attributes.values()]
+        unsent = RawSpan(key, None, log.event_name, log.time, error=False, pairs=pairs, texts=tuple(texts), links=())
+        spans.setdefault(key, unsent)
+    return _export(spans, [text for log in batch.logs for text in (log.body, *log.attributes.values())])
+
+
+def _export(spans: Mapping[SpanKey, RawSpan], logs: Iterable[str]) -> Export:
     tools = frozenset(k for k, s in spans.items() if s.says(_TOOL))
     llms = frozenset(k for k, s in spans.items() if s.says(_LLM) and not s.name.startswith(_AGENT))
     return Export(spans, tuple(logs), tools, llms)
