@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -163,24 +164,26 @@ def export_of(requests: Iterable[Request]) -> Export:
 
 def export_of_rows(batch: Batch) -> Export:
     """Stored rows as what stands in them; a nested value is one text, and a log record stands for its unsent span."""
+    beside: defaultdict[SpanKey, list[str]] = defaultdict(list)
     spans: dict[SpanKey, RawSpan] = {}
+    for log in batch.logs:
+        key, pairs = (log.trace_id, log.span_id), tuple(log.attributes.items())
+        beside[key] += (log.body, *log.attributes.values())
+        texts = tuple(beside[key])
+        spans[key] = RawSpan(key, None, log.event_name, log.time, error=False, pairs=pairs, texts=texts, links=())
     for row in batch.spans:
-        texts = [t for e in row.events for t in (e.name, *e.attributes.values())]
-        spans[row.trace_id, row.span_id] = RawSpan(
-            key=(row.trace_id, row.span_id),
+        key = row.trace_id, row.span_id
+        events = [t for e in row.events for t in (e.name, *e.attributes.values())]
+        spans[key] = RawSpan(
+            key=key,
             parent=(row.trace_id, row.parent_span_id) if row.parent_span_id else None,
             name=row.name,
             start=row.start,
             error=row.status_code == _ERROR,
             pairs=tuple(row.attributes.items()),
-            texts=(*row.attributes.values(), *texts, row.status_message),
+            texts=(*row.attributes.values(), *events, row.status_message, *beside[key]),
             links=tuple(link.trace_id for link in row.links),
         )
-    for log in batch.logs:
-        key, pairs = (log.trace_id, log.span_id), tuple(log.attributes.items())
-        texts = [log.body, *log.attributes.values()]
-        unsent = RawSpan(key, None, log.event_name, log.time, error=False, pairs=pairs, texts=tuple(texts), links=())
-        spans.setdefault(key, unsent)
     return _export(spans, [text for log in batch.logs for text in (log.body, *log.attributes.values())])
 
 
