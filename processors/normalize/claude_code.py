@@ -1,4 +1,4 @@
-"""Claude Code's spans (`claude_code.*`), which are also the form that its log events are given (`log_spans.py`).
+"""Claude Code's spans (`claude_code.*`); its log events become spans of their own (`processors/log_spans.py`).
 
 Source: https://code.claude.com/docs/en/monitoring-usage. An interaction is a user's prompt and all that the agent does
 for it; `claude_code.tool` has the wait for a permission and the execution below it, of which only the execution says

@@ -1,0 +1,127 @@
+"""Spans that were made of log events (`log_spans.py`), in their place, and without those of which real spans tell.
+
+Where a program sends spans of its requests, those count, and its events stand at the spans that they tell of: by call
+id, else by the name of the tool or the model, the nearest in time. Else an event's span is part of the prompt that came
+last before it. Of two events of one request the one that tells its tokens counts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+
+from .log_spans import MARK
+from .names import canonical
+
+_PROMPT_ID: Final = ("prompt.id", "prompt_id")
+
+
+def place_log_spans(spans: Sequence[NormalizedSpan]) -> Sequence[NormalizedSpan]:
+    """The spans of one trace, or of several that are one; the same where none was made of a log event."""
+    told = {_said(s): s for s in spans if MARK in s.raw.attributes}
+    if not told:
+        return spans
+    events = sorted(told.values(), key=_place)
+    real = [span for span in spans if MARK not in span.raw.attributes]
+    kinds = {span.kind for span in real}
+    counted = any(s.kind is Kind.LLM and s.output_tokens is not None for s in events)
+    left = [s for s in events if s.kind not in kinds and not (counted and _repeats(s))]
+    known = _Known(real)
+    texts: dict[str, list[str]] = {}
+    for event in events:
+        if event.kind in kinds and (stands := known.told_of(event)) is not None:
+            texts.setdefault(stands.span_id, []).append(_line(event))
+    real = [replace(s, log_text=(*s.log_text, *texts[s.span_id])) if s.span_id in texts else s for s in real]
+    return [*real, *_below_prompts(left, real)]
+
+
+def _place(span: NormalizedSpan) -> tuple[int, int, str]:
+    return (span.raw.start, span.raw.end, span.span_id)
+
+
+def _said(span: NormalizedSpan) -> tuple[object, ...]:
+    """All that an event says: one that came again under other ids is the same."""
+    raw = span.raw
+    return (raw.name, raw.start, raw.end, raw.status_message, frozenset(raw.attributes.items()))
+
+
+def _repeats(span: NormalizedSpan) -> bool:
+    return span.kind is Kind.LLM and span.output_tokens is None and not span.is_error
+
+
+@dataclass(slots=True)
+class _Known:
+    """Real spans by what an event may say of them, each list in order of time."""
+
+    by_key: dict[tuple[object, ...], list[NormalizedSpan]]
+
+    def __init__(self, real: Sequence[NormalizedSpan]) -> None:
+        self.by_key = {}
+        for span in sorted(real, key=_place):
+            for key in _keys(span):
+                self.by_key.setdefault(key, []).append(span)
+
+    def told_of(self, event: NormalizedSpan) -> NormalizedSpan | None:
+        """The span that an event tells of, too, None where none is like it; of several the nearest in time."""
+        alike = next((found for key in _keys(event) if (found := self.by_key.get(key))), None)
+        if alike is None:
+            return None
+        at = bisect_right(alike, event.raw.end, key=lambda s: s.raw.start)
+        return min(alike[max(at - 2, 0) : at + 1], key=lambda s: (_distance(s, event), _place(s)))
+
+
+def _keys(span: NormalizedSpan) -> list[tuple[object, ...]]:
+    """What names the operation, the surest first."""
+    if span.kind is Kind.TOOL:
+        by_id = [(Kind.TOOL, span.tool_call_id)] if span.tool_call_id else []
+        return [*by_id, (Kind.TOOL, "", canonical(span.tool_name))] if span.tool_name else by_id
+    if span.kind is Kind.LLM:
+        usage = (Kind.LLM, span.model, span.input_tokens, span.output_tokens)
+        return [usage, (Kind.LLM, span.model)] if span.output_tokens is not None else [(Kind.LLM, span.model)]
+    if span.kind is Kind.AGENT:
+        asked = span.input_text or next((m.text for m in span.input_messages if m.role == "user"), "")
+        return [(Kind.AGENT, asked), (Kind.AGENT,)]
+    return []
+
+
+def _distance(span: NormalizedSpan, event: NormalizedSpan) -> int:
+    """Nanoseconds between the event and the span's time."""
+    return max(span.raw.start - event.raw.end, event.raw.end - span.raw.end, 0)
+
+
+def _line(event: NormalizedSpan) -> str:
+    """What the event says, in a line: its name and, of a failure, the error."""
+    name = event.raw.attributes[MARK]
+    return f"{name}: {event.error_text}" if event.is_error else name
+
+
+def _below_prompts(left: Sequence[NormalizedSpan], real: Sequence[NormalizedSpan]) -> list[NormalizedSpan]:
+    """The spans of events, each below its prompt: that of its prompt id, else the last that came before it.
+
+    A prompt of which only real spans tell what was done for it is left out.
+    """
+    agents = [s for s in (*left, *real) if s.kind is Kind.AGENT and not s.raw.parent_span_id]
+    agents.sort(key=_place)
+    named = {own: s.span_id for s in agents if (own := _prompt_id(s))}
+    end: dict[str, int] = {}
+    placed: list[NormalizedSpan] = []
+    nobody = min((f"{s.span_id}-agent" for s in left), default="")
+    for span in left:
+        if span.kind is Kind.AGENT:
+            continue
+        at = bisect_right(agents, span.raw.end, key=lambda s: s.raw.start)
+        before = agents[max(at, 1) - 1].span_id if agents else nobody
+        parent = named.get(_prompt_id(span), before)
+        placed.append(replace(span, raw=replace(span.raw, parent_span_id=parent)))
+        end[parent] = max(end.get(parent, 0), span.raw.end)
+    prompts = [s for s in left if s.kind is Kind.AGENT and (s.span_id in end or not real)]
+    return [replace(s, raw=replace(s.raw, end=max(end.get(s.span_id, 0), s.raw.end))) for s in prompts] + placed
+
+
+def _prompt_id(span: NormalizedSpan) -> str:
+    attributes = span.raw.attributes
+    return next((value for key in _PROMPT_ID if (value := attributes.get(key))), "")
