@@ -52,7 +52,9 @@ EVENTS: Final[Mapping[str, tuple[str, Told]]] = {
 MARK: Final = "tracejury.log_event"
 """The attribute with the event's name on each span that was made of one."""
 
-_PREFIXES: Final = tuple(dict.fromkeys(f"{name.partition('.')[0]}." for name in EVENTS))
+PREFIXES: Final = tuple(dict.fromkeys(f"{name.partition('.')[0]}." for name in EVENTS))
+"""How the names of these programs' events begin, and those of their own spans."""
+
 _SESSION: Final = ("session.id", "conversation.id", "session_id")
 _COMPLETED: Final = "response.completed"  # the one of Codex's stream events that tells of a request's end
 _USAGE: Final = {
@@ -99,7 +101,7 @@ def session_trace(tenant: str, service: str, session: str) -> str:
 def _event_name(record: LogRecord) -> str:
     """The event's whole name, "" for a record of another kind; some senders have it in the body alone."""
     for name in (record.body, record.event_name):
-        if name.startswith(_PREFIXES):
+        if name.startswith(PREFIXES):
             return name
     if record.event_name and record.scope_name.endswith("claude_code.events"):
         return f"claude_code.{record.event_name}"
