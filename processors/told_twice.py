@@ -76,16 +76,18 @@ class _Known:
 
 def _keys(span: NormalizedSpan) -> list[tuple[object, ...]]:
     """What names the operation, the surest first."""
+    keys: list[tuple[object, ...]] = []
     if span.kind is Kind.TOOL:
-        by_id = [(Kind.TOOL, span.tool_call_id)] if span.tool_call_id else []
-        return [*by_id, (Kind.TOOL, "", canonical(span.tool_name))] if span.tool_name else by_id
-    if span.kind is Kind.LLM:
-        usage = (Kind.LLM, span.model, span.input_tokens, span.output_tokens)
-        return [usage, (Kind.LLM, span.model)] if span.output_tokens is not None else [(Kind.LLM, span.model)]
-    if span.kind is Kind.AGENT:
+        keys += [(Kind.TOOL, span.tool_call_id)] if span.tool_call_id else []
+        keys += [(Kind.TOOL, "", canonical(span.tool_name))] if span.tool_name else []
+    elif span.kind is Kind.LLM:
+        told = span.output_tokens is not None
+        keys += [(Kind.LLM, span.model, span.input_tokens, span.output_tokens)] if told else []
+        keys.append((Kind.LLM, span.model))
+    elif span.kind is Kind.AGENT:
         asked = span.input_text or next((m.text for m in span.input_messages if m.role == "user"), "")
-        return [(Kind.AGENT, asked), (Kind.AGENT,)]
-    return []
+        keys += [(Kind.AGENT, asked), (Kind.AGENT,)]
+    return keys
 
 
 def _distance(span: NormalizedSpan, event: NormalizedSpan) -> int:
@@ -104,7 +106,9 @@ def _below_prompts(left: Sequence[NormalizedSpan], real: Sequence[NormalizedSpan
 
     A prompt of which only real spans tell what was done for it is left out.
     """
-    agents = [s for s in (*left, *real) if s.kind is Kind.AGENT and not s.raw.parent_span_id]
+    kinds = {s.span_id: s.kind for s in real}
+    inner = (Kind.AGENT, Kind.TOOL)
+    agents = [s for s in (*left, *real) if s.kind is Kind.AGENT and kinds.get(s.raw.parent_span_id) not in inner]
     agents.sort(key=_place)
     named = {own: s.span_id for s in agents if (own := _prompt_id(s))}
     end: dict[str, int] = {}
