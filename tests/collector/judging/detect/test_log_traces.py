@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from judging_bench import Bench
@@ -32,7 +33,7 @@ def spans(trace_id: str = REAL, first: int = 1) -> list[Span]:
     ]
 
 
-def events(**changes: str) -> list[LogRecord]:
+def events(**changes: Any) -> list[LogRecord]:
     """A prompt, its request and a request that failed."""
     told = (
         (1, "user_prompt", {"prompt": "rename it"}),
