@@ -1,4 +1,4 @@
-"""Spans that were made of log events (`log_spans.py`), in their place, and without those of which real spans tell.
+"""Spans that were made of log events (`log_spans.py`), in their place; where real spans tell the same, those count.
 
 Where a program sends spans of its requests, those count, and its events stand at the spans that they tell of: by call
 id, else by the name of the tool or the model, the nearest in time. Else an event's span is part of the prompt that came
@@ -8,7 +8,7 @@ last before it. Of two events of one request the one that tells its tokens count
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -21,29 +21,47 @@ _PROMPT_ID: Final = ("prompt.id", "prompt_id")
 
 
 def place_log_spans(spans: Sequence[NormalizedSpan]) -> Sequence[NormalizedSpan]:
-    """The spans of one trace, or of several that are one; the same where none was made of a log event."""
-    told = {_said(s): s for s in spans if MARK in s.raw.attributes}
-    if not told:
+    """The spans of one trace, or of several that are one; the same where none was made of a log event.
+
+    Events that tell nothing new are of no kind: they stay below the span that they tell of.
+    """
+    events = sorted((span for span in spans if MARK in span.raw.attributes), key=_place)
+    if not events:
         return spans
-    events = sorted(told.values(), key=_place)
     real = [span for span in spans if MARK not in span.raw.attributes]
     kinds = {span.kind for span in real}
     counted = any(s.kind is Kind.LLM and s.output_tokens is not None for s in events)
-    left = [s for s in events if s.kind not in kinds and not (counted and _repeats(s))]
     known = _Known(real)
+    said: set[Hashable] = set()
     texts: dict[str, list[str]] = {}
+    new: list[NormalizedSpan] = []
+    told: list[NormalizedSpan] = []
     for event in events:
-        if event.kind in kinds and (stands := known.told_of(event)) is not None:
-            texts.setdefault(stands.span_id, []).append(_line(event))
+        if event.kind in kinds:
+            stands = known.told_of(event)
+            if stands is not None:
+                texts.setdefault(stands.span_id, []).append(_line(event))
+            told.append(_record(event, stands.span_id if stands else ""))
+        elif _said(event) in said or (counted and _repeats(event)):
+            told.append(_record(event, ""))
+        else:
+            said.add(_said(event))
+            new.append(event)
     real = [replace(s, log_text=(*s.log_text, *texts[s.span_id])) if s.span_id in texts else s for s in real]
-    return [*real, *_below_prompts(left, real)]
+    return [*real, *told, *_below_prompts(new, real)]
+
+
+def _record(event: NormalizedSpan, above: str) -> NormalizedSpan:
+    """The event as what it is: a record, perhaps below the span that it tells of."""
+    raw = replace(event.raw, parent_span_id=above) if above else event.raw
+    return NormalizedSpan(raw, Kind.OTHER, event.convention, session_id=event.session_id)
 
 
 def _place(span: NormalizedSpan) -> tuple[int, int, str]:
     return (span.raw.start, span.raw.end, span.span_id)
 
 
-def _said(span: NormalizedSpan) -> tuple[object, ...]:
+def _said(span: NormalizedSpan) -> Hashable:
     """All that an event says: one that came again under other ids is the same."""
     raw = span.raw
     return (raw.name, raw.start, raw.end, raw.status_message, frozenset(raw.attributes.items()))
@@ -77,9 +95,9 @@ class _Known:
 def _keys(span: NormalizedSpan) -> list[tuple[object, ...]]:
     """What names the operation, the surest first."""
     keys: list[tuple[object, ...]] = []
-    if span.kind is Kind.TOOL:
+    if span.kind is Kind.TOOL and span.tool_name:  # without a name: the execution below the call
         keys += [(Kind.TOOL, span.tool_call_id)] if span.tool_call_id else []
-        keys += [(Kind.TOOL, "", canonical(span.tool_name))] if span.tool_name else []
+        keys.append((Kind.TOOL, "", canonical(span.tool_name)))
     elif span.kind is Kind.LLM:
         told = span.output_tokens is not None
         keys += [(Kind.LLM, span.model, span.input_tokens, span.output_tokens)] if told else []
@@ -104,7 +122,7 @@ def _line(event: NormalizedSpan) -> str:
 def _below_prompts(left: Sequence[NormalizedSpan], real: Sequence[NormalizedSpan]) -> list[NormalizedSpan]:
     """The spans of events, each below its prompt: that of its prompt id, else the last that came before it.
 
-    A prompt of which only real spans tell what was done for it is left out.
+    A prompt for which only real spans tell what was done is a record.
     """
     kinds = {s.span_id: s.kind for s in real}
     inner = (Kind.AGENT, Kind.TOOL)
@@ -122,8 +140,11 @@ def _below_prompts(left: Sequence[NormalizedSpan], real: Sequence[NormalizedSpan
         parent = named.get(_prompt_id(span), before)
         placed.append(replace(span, raw=replace(span.raw, parent_span_id=parent)))
         end[parent] = max(end.get(parent, 0), span.raw.end)
-    prompts = [s for s in left if s.kind is Kind.AGENT and (s.span_id in end or not real)]
-    return [replace(s, raw=replace(s.raw, end=max(end.get(s.span_id, 0), s.raw.end))) for s in prompts] + placed
+    for span in (s for s in left if s.kind is Kind.AGENT):
+        worked = span.span_id in end or not real
+        ended = replace(span, raw=replace(span.raw, end=max(end.get(span.span_id, 0), span.raw.end)))
+        placed.append(ended if worked else _record(span, ""))
+    return placed
 
 
 def _prompt_id(span: NormalizedSpan) -> str:
