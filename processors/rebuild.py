@@ -24,6 +24,7 @@ from .runs import build_runs
 from .segments import divide_at_handoffs
 from .span_tree import build_tree
 from .stated_parents import follow_stated_parents
+from .told_twice import place_log_spans
 
 
 def rebuild(
@@ -34,7 +35,7 @@ def rebuild(
     `known`: the runs of an earlier pass over a growing trace, brought up to date here. A run whose spans did not
     change, nor the runs below it, stays the same object.
     """
-    spans = list(spans)
+    spans = place_log_spans(list(spans))
     roles = find_roles(without_copied_models(without_copies(build_tree(spans))))
     tree = roles.tree
     ownership = own_by_ancestors(tree, roles.tool_runs)

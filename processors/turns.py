@@ -12,8 +12,7 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
-from .doubles import are_doubles
-from .names import same_name
+from .doubles import are_doubles, is_same_call
 from .run_spans import SubRunStart, TurnSpans
 from .span_tree import SpanTree, time_key
 
@@ -119,14 +118,14 @@ class _Grouper:
             turn.planned = True
 
     def add_call(self, span: NormalizedSpan) -> None:
-        """A call of the turn that caused it, unless it is inside a TOOL span of the same name, or its double."""
+        """A call of the turn that caused it, unless it is inside a TOOL span of the same call, or its double."""
         for ancestor in self._above(span):
             if ancestor in self._by_llm:
                 break
             outer = self._tree.spans[ancestor]
             if outer.kind is Kind.TOOL and ancestor in self._by_action:
                 turn = self._by_action[span.raw.span_id] = self._by_action[ancestor]
-                if not same_name(outer.tool_name, span.tool_name):
+                if not is_same_call(outer, span):
                     turn.calls.append(span)
                 else:
                     turn.wrappers.append(span)

@@ -13,6 +13,7 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 from tracejury.schemas.spans import LogRecord, Span
 
 from .adk import Adk
+from .claude_code import ClaudeCode
 from .combine import combine
 from .convention import Convention, Fields, MarkedConvention, exceptions, is_announcement, unread_log_text
 from .genai import GenAI
@@ -31,6 +32,7 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     OpenLLMetry(),
     Langfuse(),
     Adk(),
+    ClaudeCode(),
     PydanticAI(),
     Runtime(),
     GenAI(),
