@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from tracejury.processors.names import is_model
 from tracejury.schemas.normalized import Kind
 from tracejury.schemas.spans import LogRecord, Span
 
@@ -178,5 +179,5 @@ def _agent(span: Span) -> Fields:
         name = span.name.removeprefix(_INVOKE).strip()
         # Vercel's AI SDK 7 puts the model where the agent has no name; an agent keeps its name under another model.
         models = (attributes.get(_MODEL, ""), attributes.get("gen_ai.response.model", ""))
-        found["agent_name"] = "" if any(m == name or m.endswith(f"/{name}") for m in models) else name
+        found["agent_name"] = "" if any(is_model(name, model) for model in models) else name
     return found

@@ -40,8 +40,8 @@ def finish_reasons(value: Any) -> tuple[str, ...]:
     for key in ("choices", "generations", "candidates"):
         for item in _flat(fields.get(key)):
             info = item.get("generation_info")
-            item = {**info, **item} if isinstance(info, dict) else item
-            stated += [text for name in _FINISHED if (text := text_of(item.get(name)))]
+            told = {**info, **item} if isinstance(info, dict) else item
+            stated += [text for name in _FINISHED if (text := text_of(told.get(name)))]
     return text_list(stated)
 
 
