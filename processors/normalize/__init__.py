@@ -41,9 +41,8 @@ _RARE: Final[tuple[MarkedConvention, ...]] = (
     LiveKit(),
     Haystack(),
     Quarkus(),
-    Adot(),
 )
-"""Tried only on spans with the mark, scope or name of one, or with log records."""
+"""Tried only on spans with the mark, scope or name of one."""
 
 CONVENTIONS: Final[tuple[Convention, ...]] = (
     OpenInference(),
@@ -56,6 +55,7 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     *_RARE,
     GENAI,
     RawCalls(),
+    Adot(),
 )
 """In order of preference where a span carries the marks of several: those that say more first."""
 
@@ -84,15 +84,15 @@ def _recognised(span: Span, logs: Sequence[LogRecord]) -> Sequence[Convention]:
     marked = bool(logs) or not _OTHER_MARKS.isdisjoint(span.attributes)
     if first and not marked:
         return (_FIRST,)
-    tried = _OTHERS if _may_be_rare(span, logs) else _COMMON if marked else _UNMARKED
+    tried = _OTHERS if _may_be_rare(span) else _COMMON if marked else _UNMARKED
     found = tuple(c for c in tried if c.recognises(span, logs))
-    if len(found) > 1 and any(isinstance(c, Dialect) for c in found):
+    if len(found) > 1 and any(isinstance(c, Dialect) for c in found):  # it has read GenAI's keys
         found = tuple(c for c in found if c is not GENAI)
     return (_FIRST, *found) if first else found
 
 
-def _may_be_rare(span: Span, logs: Sequence[LogRecord]) -> bool:
-    if logs or span.scope_name in _RARE_SCOPES or span.name.startswith(_RARE_NAMES):
+def _may_be_rare(span: Span) -> bool:
+    if span.scope_name in _RARE_SCOPES or span.name.startswith(_RARE_NAMES):
         return True
     return not _RARE_MARKS.isdisjoint(span.attributes)
 
