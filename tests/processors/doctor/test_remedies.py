@@ -111,6 +111,7 @@ def test_the_closest_remedy(kind: str, scope: str, convention: str, part: str) -
         ("no-content", "gemini-cli", "GEMINI_TELEMETRY_LOG_PROMPTS"),
         ("no-content", "codex_exec", "log_user_prompt = true"),
         ("no-convention", "codex_cli_rs", "`exporter` for log events"),
+        ("nothing-done", "codex-cli", "`exporter` for log events"),
     ],
 )
 def test_a_program_that_is_installed_has_its_own_options(kind: str, service: str, part: str) -> None:
