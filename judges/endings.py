@@ -19,7 +19,7 @@ from typing import Final
 from tracejury.schemas.normalized import Captured, Kind, NormalizedSpan
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
 
-from .failure_text import FailureKind, classify
+from .failure_text import FailureKind, classify, failure_kind
 from .wording import WORDINGS, holds_any
 
 
@@ -199,12 +199,14 @@ _SHARED: Final = 32
 def _ending(run: AgentRun, span: NormalizedSpan, *, fatal: bool, relayed: bool) -> Ending:
     message, last = message_of(span), _last(run)
     kind = end_kind(message)
+    if kind is EndKind.CRASH and failure_kind(message, span) is FailureKind.CANCELLED:
+        kind = EndKind.CANCELLED
     return Ending(kind, span, message, last, _cause(last, span, kind), fatal, relayed)
 
 
 def _cause(last: Turn | None, span: NormalizedSpan, kind: EndKind) -> str:
     """See `Ending.cause_id`."""
-    if last is None or span is last.llm:
+    if last is None or span is last.llm or kind is EndKind.CANCELLED:  # which is nobody's mistake
         return ""
     if last.llm is not None and last.llm.is_error:
         return last.llm.span_id

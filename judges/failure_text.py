@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from tracejury.schemas.normalized import NormalizedSpan
+
 from .text import bounded
 from .wording import GIVING_UP, WORDINGS
 
@@ -37,6 +39,7 @@ class FailureKind(StrEnum):
     BROKEN = "broken"  # the tool itself is: an error of its own code
     CODE = "code"
     EXIT = "exit"  # a program that was run ended in failure
+    CANCELLED = "cancelled"  # by whoever made the call, or a user: nothing failed
     OTHER = "other"
 
 
@@ -65,6 +68,31 @@ def classify(error: str) -> FailureKind:
         return FailureKind.SERVICE
     return next((kind for kind, needles in _NEEDLES if any(n in low for n in needles)), FailureKind.OTHER)
 
+
+def failure_kind(error: str, span: NormalizedSpan | None) -> FailureKind:
+    """The kind of failure of an operation with that error; `span`: its record, whose type of error may tell, too."""
+    kind = classify(error)
+    if kind not in _VAGUE:
+        return kind
+    types = (e.type for e in span.exceptions) if span is not None else ()
+    stated = span.raw.attributes.get("error.type", "") if span is not None else ""
+    cancelled = any(_CANCELLED_TYPE.search(t[:_STATUS_READ]) for t in (*types, stated)) or _CANCELLED.match(error)
+    return FailureKind.CANCELLED if cancelled else kind
+
+
+_VAGUE: Final = frozenset({FailureKind.OTHER, FailureKind.CODE, FailureKind.SERVICE})
+_CANCELLED_TYPE: Final = re.compile(
+    r"cancell?(?:ed|ation)|(?<!connection)abort(?:ed)?(?:error)?$|keyboardinterrupt", re.IGNORECASE
+)
+_CANCELLED: Final = re.compile(
+    r"\s{0,4}(?:[\w.]{0,60}cancell?ed(?:error|exception)\b|[\w.]{0,60}(?<!connection)aborterror\b|keyboardinterrupt\b"
+    r"|(?:(?:the|this|your|user|agent|tool|model|llm|function) ){0,2}"
+    r"(?:(?:run|call|request|task|operation|execution|generation|stream|context|invocation) ?){0,2}"
+    r"(?:(?:was|were|is|got|has been) )?(?:cancell?ed|aborted)(?: by\b[\w ]{0,40})?\s{0,2}[.!]?\s{0,4}$"
+    r"|(?:the )?user (?:cancell?ed|aborted|interrupted|stopped)\b)",
+    re.IGNORECASE,
+)
+"""An operation that was stopped, and nothing else: that an order was cancelled is another matter."""
 
 _SERVER_STATUS: Final = re.compile(
     r"\b(?:error code|status[_ ]?code|http status|http(?:/[\d.]{1,3})?)[:= ]{1,2}5\d\d\b"

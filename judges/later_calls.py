@@ -44,6 +44,18 @@ def _worked(facts: RunFacts) -> Iterable[tuple[tuple[str, str], int]]:
     return [*by_tool, ((facts.run.id, ""), max(found.values()))] if found else ()
 
 
+def worked_again(turn: TurnFacts, failed: CallFacts) -> bool:
+    """Whether a call that ran and failed worked when its framework made it again, in its turn and for one request."""
+    call = failed.call
+    for other in turn.calls if call.span is not None else ():
+        again = other.call
+        if again is call or (again.name, again.arguments) != (call.name, call.arguments) or not _works(other):
+            continue
+        if again.call_id == call.call_id or not (again.call_id and call.call_id):
+            return True
+    return False
+
+
 def done_otherwise(facts: RunFacts, turn: TurnFacts, failed: CallFacts) -> bool:
     """Whether a call of a turn failed, another about the same worked later, and the run served its user.
 

@@ -5,7 +5,8 @@ follows from it and those before it alone: nothing that comes later takes a loop
 is not looked at yet. Calls that a harness turned down end no loop of others; in a row they are a sequence of their own.
 
 Two calls are the same where tool and arguments are, but for what tells when and by whom they were made: times around
-that of the call, and ids that the run was not given. An outcome may differ in such times and ids, too.
+that of the call, and ids that the run was not given. An outcome may differ in such times and ids, too. What several
+records of one reply ask for under one call id is one call.
 
 Waiting for something is a good reason to ask again: for a while where the tool's name or its answer says so, for long
 where the agent waits before it asks.
@@ -135,13 +136,19 @@ def loops(facts: RunFacts) -> Iterator[Loop]:
     """The loops of a run, in order of the calls that made them one (for `RunFacts.once`)."""
     given = _GivenIds(facts)
     carried_out, turned_down = list[LoopCall](), list[list[LoopCall]]([[]])
+    replied: dict[str, int] = {}  # by call id, when the reply that asked for the call ended
     for turn in facts.turns:  # also those where the model's call has no span
+        reply = turn.turn.llm.raw if turn.turn.llm is not None else None
         for call in turn.calls if turn.turn.kind is TurnKind.ACT else ():
             outcome = call.failure.text if call.failure is not None else call.call.result
             # Without recorded arguments, equal names say nothing.
             placed = turn.span_id or call.call.span is not None
             if not placed or call.role is not Role.ACCESS or outcome is None or call.call.arguments in (None, ""):
                 continue
+            if reply is not None and (call_id := call.call.call_id):
+                if reply.start < replied.get(call_id, reply.start):
+                    continue
+                replied[call_id] = reply.end
             one = LoopCall(turn, call, outcome, given)
             if call.refusal is not None:
                 turned_down[-1].append(one)

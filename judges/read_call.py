@@ -14,7 +14,7 @@ from tracejury.schemas.trajectory import AgentRun, ToolCall, Turn
 from .commands import edits, end_of, failed, runs_code, unapplied
 from .exit_status import Ended
 from .facts import CallFacts
-from .failure_text import FailureKind, StepFailure, classify, error_page, reported_failure
+from .failure_text import FailureKind, StepFailure, classify, error_page, failure_kind, reported_failure
 from .names import code_argument, role_of
 from .refusals import declined, refusal_of
 
@@ -25,7 +25,7 @@ def read_call(call: ToolCall, turn: Turn, run: AgentRun) -> CallFacts:
     # What a sub-agent's answer tells of went wrong inside its run.
     end = end_of(call.name, call.arguments, call.result) if call.result and not call.sub_run_id else None
     if call.error is not None:
-        failure = StepFailure(classify(call.error), call.error)
+        failure = StepFailure(failure_kind(call.error, call.span), call.error)
     elif call.result:
         failure = _failure_of(call, call.result, end) or declined(call.name, call.result)
     told = failure
@@ -58,5 +58,5 @@ def step_failure(turn: Turn) -> StepFailure | None:
         if span.is_error and span.kind in (Kind.CHAIN, Kind.OTHER):
             text = span.exceptions[-1].message if span.exceptions else span.raw.status_message
             if text:
-                return StepFailure(classify(text), text)
+                return StepFailure(failure_kind(text, span), text)
     return None

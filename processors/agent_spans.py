@@ -13,6 +13,7 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
+from .doubles import is_same_call
 from .ownership import Ownership
 from .span_tree import SpanTree, time_key
 
@@ -37,7 +38,8 @@ def own_by_ancestors(tree: SpanTree, tool_runs: Mapping[str, str]) -> Ownership:
             owner[span_id] = ""
             continue
         if above is not None:
-            context = above if above in tool_runs else owner[above]
+            within = above in tool_runs and not _is_execution(span, tree)
+            context = above if within else owner[above]
         else:
             context = span.raw.parent_span_id if span_id in tree.orphans else ""
             context = context if context in missing else ""
@@ -50,6 +52,13 @@ def own_by_ancestors(tree: SpanTree, tool_runs: Mapping[str, str]) -> Ownership:
             runs[span_id] = context
         owner[span_id] = context
     return result
+
+
+def _is_execution(span: NormalizedSpan, tree: SpanTree) -> bool:
+    """Whether the span tells of the execution of the call above it, which is of the run that made the call."""
+    span_id = span.raw.span_id
+    leaf = span.kind is Kind.TOOL and span_id not in tree.children
+    return leaf and is_same_call(tree.spans[tree.parent[span_id]], span)
 
 
 @dataclass(frozen=True, slots=True)

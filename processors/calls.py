@@ -20,24 +20,24 @@ from tracejury.schemas.trajectory import AgentRun, ToolCall
 
 from .code import arguments_of
 from .delegation import addressee
-from .failures import failure_in
 from .matching import match_requests
 from .names import canonical, same_name
 from .normalize.values import as_text
 from .refusals import refused
 from .run_spans import TurnSpans
+from .sent_results import SentResults, failure_of
 
 
 @dataclass(frozen=True, slots=True)
 class CallContext:
     """The surroundings of a turn.
 
-    `results`: call id to the result that a later call of the run was sent. `sub_runs`: runs started in the turn by
+    `results`: those that later calls of the run were sent. `sub_runs`: runs started in the turn by
     id, in order; `started_by`: TOOL span id, or call id of a request, to the run that it started. `shows_tools`:
     executed tools have spans in this trace. `over`: no span of the turn is expected any more.
     """
 
-    results: Mapping[str, str] = field(default_factory=dict)
+    results: SentResults = field(default_factory=SentResults)
     sub_runs: Mapping[str, AgentRun] = field(default_factory=dict)
     started_by: Mapping[str, str] = field(default_factory=dict)
     shows_tools: bool = True
@@ -63,15 +63,15 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     for i, request in enumerate(requests):
         span = matched.get(i)
         if span is not None:
-            calls.append(_executed(span, turn, context, request, requested=True))
+            calls.append(_executed(span, turn, context, request, i))
         elif (run := delegated.get(i)) is not None:
             calls.append(
                 replace(_delegation(run), name=request.name, arguments=request.arguments, call_id=request.call_id)
             )
         else:
-            calls.append(_unseen(request, turn, context))
+            calls.append(_unseen(request, turn, context, i))
     written = _model_text(turn) if left or free else None
-    calls += [_executed(s, turn, context, _NO_REQUEST, requested=_asked_in(written, s.tool_name)) for s in left]
+    calls += [_executed(s, turn, context, requested=_asked_in(written, s.tool_name)) for s in left]
     return (*_with_step_failure(calls, turn), *_written_calls(free, written))
 
 
@@ -132,9 +132,15 @@ def _first_left(keys: deque[str] | None, free: Mapping[str, AgentRun]) -> str:
 
 
 def _executed(
-    span: NormalizedSpan, turn: TurnSpans, context: CallContext, request: ToolRequest, *, requested: bool | None
+    span: NormalizedSpan,
+    turn: TurnSpans,
+    context: CallContext,
+    request: ToolRequest = _NO_REQUEST,
+    position: int = -1,
+    *,
+    requested: bool | None = True,
 ) -> ToolCall:
-    """A call that has a span, and the request for it."""
+    """A call that has a span, and the request for it, if any, at `position` among the turn's."""
     asked, started_by = request.arguments, context.started_by
     twin = turn.twins.get(span.raw.span_id)
     result, arguments, call_id = span.tool_result, span.tool_arguments, span.tool_call_id
@@ -144,10 +150,13 @@ def _executed(
         call_id = call_id or twin.tool_call_id
     error = error_of(span) or (error_of(twin) if twin else None)
     given = asked if isinstance(asked, Mapping) else arguments  # some record a lone argument without its name
-    told = context.results.get(call_id, "") if call_id else ""
-    if result is None and told:
+    sent = context.results.of(call_id, position)
+    told = sent.text if sent is not None else ""
+    if result is None and sent is not None and told:
         result = told
-        error = error or failure_in(told) or None
+        error = error or failure_of(sent) or None
+    elif sent is not None and sent.failed:
+        error = error or failure_of(sent)
     sub_run = started_by.get(span.raw.span_id) or (started_by.get(request.call_id) if request.call_id else "")
     return _make(
         name=request.name or span.tool_name,
@@ -202,23 +211,23 @@ def _delegation(run: AgentRun) -> ToolCall:
     )
 
 
-def _unseen(request: ToolRequest, turn: TurnSpans, context: CallContext) -> ToolCall:
+def _unseen(request: ToolRequest, turn: TurnSpans, context: CallContext, position: int) -> ToolCall:
     """A request without an execution.
 
     A result that the model was sent shows that it ran, or failed: where this trace shows tools that run, before it
     ran. Without one it did not run, if this trace shows tools that run and the turn is over.
     """
-    result = context.results.get(request.call_id) if request.call_id else None
-    failure = failure_in(result) if result else ""
+    sent = context.results.of(request.call_id, position)
+    failure = failure_of(sent) if sent is not None else ""
     executed: bool | None = None
-    if result is not None:
+    if sent is not None:
         executed = not (failure and (context.shows_tools or _refused(turn, request.name, request.arguments, failure)))
     elif context.shows_tools and context.over:
         executed = False
     return _make(
         name=request.name,
         arguments={} if request.arguments == "" else request.arguments,
-        result=result,
+        result=sent.text if sent is not None else None,
         requested=True,
         executed=executed,
         error=failure or None,

@@ -22,6 +22,13 @@ def are_doubles(one: NormalizedSpan, other: NormalizedSpan) -> bool:
     return _same_tool(one, other) if one.kind is Kind.TOOL else _same_reply(one, other)
 
 
+def is_same_call(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
+    """Whether a TOOL span inside another one is the same call, by its name or by its call id."""
+    if same_name(outer.tool_name, inner.tool_name):
+        return True
+    return bool(inner.tool_call_id) and inner.tool_call_id == outer.tool_call_id
+
+
 def _same_tool(one: NormalizedSpan, other: NormalizedSpan) -> bool:
     if not same_name(one.tool_name, other.tool_name) or _differ(one.tool_call_id, other.tool_call_id):
         return False

@@ -1,7 +1,8 @@
 """Joining traces: some programs write one run into many traces, tied by an id or a link alone.
 
 A trace's keys name what it may share with others. Traces that share one belong together, unless they say that they
-are of different tasks. Nothing else joins traces: neither time, nor texts, nor one service.
+are of different tasks. Log events that came without ids belong to the traces of their session (`log_spans.py`). Nothing
+else joins traces: neither time, nor texts, nor one service.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Final
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 from tracejury.schemas.trajectory import Trace, TraceState
 
+from .log_spans import MARK, PREFIXES, session_trace
 from .rebuild import rebuild
 
 MOST_TRACES: Final = 256
@@ -52,6 +54,16 @@ def join_keys(spans: Iterable[NormalizedSpan]) -> frozenset[str]:
     return frozenset(keys)
 
 
+def log_traces(spans: Iterable[NormalizedSpan]) -> frozenset[str]:
+    """Ids that traces of log events without ids have, where they are of the same program and session as `spans`."""
+    sessions = {
+        (s.raw.tenant, s.raw.service, s.session_id)
+        for s in spans
+        if s.raw.name.startswith(PREFIXES) and s.session_id and MARK not in s.raw.attributes
+    }
+    return frozenset(session_trace(*session) for session in sessions)
+
+
 def _client_keys(span: NormalizedSpan) -> Iterator[str]:
     client = f"{span.raw.service}:{span.raw.scope_name}"
     if span.session_id:
@@ -64,11 +76,14 @@ def _client_keys(span: NormalizedSpan) -> Iterator[str]:
 def groups_of(traces: Traces) -> list[tuple[str, ...]]:
     """Ids of the traces that belong together, each group and all groups in order of their first span's start.
 
+    Traces of log events that belong to others come last: no group has the id of one.
+
     A call's id that several traces' models gave out is not unique and joins nothing, and a trace whose span ids
     another of its group has is left alone: span ids are only unique within a trace.
     """
-    order = sorted(traces, key=lambda t: (_start(traces[t]), t))
-    keys = {t: join_keys(traces[t]) for t in order}
+    told = _told(traces)
+    order = sorted(traces, key=lambda t: (t in told, _start(traces[t]), t))
+    keys = {t: join_keys(traces[t]) | told.get(t, set()) for t in order}
     ambiguous = _ambiguous(traces)
     tasks = {t: {k for k in keys[t] if k.startswith("task:")} for t in order}
     sessions = {t: {s.session_id for s in traces[t] if s.session_id} for t in order}
@@ -102,6 +117,15 @@ def groups_of(traces: Traces) -> list[tuple[str, ...]]:
     for trace in order:
         groups.setdefault(find(trace), []).append(trace)
     return [tuple(group) for group in groups.values()]
+
+
+def _told(traces: Traces) -> dict[str, set[str]]:
+    """Traces of log events with the keys of those that they belong to."""
+    found: dict[str, set[str]] = {}
+    for trace, spans in traces.items():
+        for told in log_traces(spans) & traces.keys():
+            found.setdefault(told, set()).add(f"trace:{trace}")
+    return found
 
 
 def rebuild_joined(traces: Traces, *, state: TraceState = TraceState.SETTLED) -> list[Trace]:

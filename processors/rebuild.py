@@ -13,6 +13,8 @@ from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 
 from .agent_spans import own_by_ancestors
 from .bare import find_bare_runs
+from .copied_models import without_copied_models
+from .copies import without_copies
 from .exchanges import find_exchanges
 from .handoffs import join_handoffs
 from .missing_parents import infer_missing_parents
@@ -22,6 +24,7 @@ from .runs import build_runs
 from .segments import divide_at_handoffs
 from .span_tree import build_tree
 from .stated_parents import follow_stated_parents
+from .told_twice import place_log_spans
 
 
 def rebuild(
@@ -32,8 +35,8 @@ def rebuild(
     `known`: the runs of an earlier pass over a growing trace, brought up to date here. A run whose spans did not
     change, nor the runs below it, stays the same object.
     """
-    spans = list(spans)
-    roles = find_roles(build_tree(spans))
+    spans = place_log_spans(list(spans))
+    roles = find_roles(without_copied_models(without_copies(build_tree(spans))))
     tree = roles.tree
     ownership = own_by_ancestors(tree, roles.tool_runs)
     for rule in (infer_missing_parents, divide_at_handoffs, find_bare_runs, join_handoffs, follow_stated_parents):

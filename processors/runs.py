@@ -13,6 +13,7 @@ from .calls import CallContext, join_calls
 from .novelty import new_messages
 from .phases import kinds_of, states_plan
 from .run_spans import RunSpans, TurnSpans
+from .sent_results import sent_results
 from .span_tree import time_key
 from .task import answer_of, goal_from_calls, with_closing_call
 
@@ -71,7 +72,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
 
 def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows_tools: bool) -> tuple[Turn, ...]:
     new = new_messages(run.turns)
-    results = {m.tool_call_id: m.text for messages in new for m in messages if m.tool_call_id}
+    results = sent_results(run.turns, new)
     finished = run.status != "unfinished" and not goes_on
     # A turn is over once the model is called again; where its calls are not recorded, once something else is done.
     last_call = max((i for i, t in enumerate(run.turns) if t.llm and not t.inner), default=len(run.turns) - 1)
@@ -79,7 +80,7 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
     for index, (spans, kind) in enumerate(zip(run.turns, kinds_of(run.turns, run.goal), strict=True)):
         over = finished or index < last_call
         context = CallContext(
-            results=results,
+            results=results[index],
             sub_runs={agent: below[agent] for agent in spans.agents},
             started_by=spans.started_by,
             shows_tools=shows_tools,

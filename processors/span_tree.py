@@ -64,6 +64,11 @@ def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
         and unique[s.raw.parent_span_id].raw.trace_id == s.raw.trace_id
     }
     _break_cycles(ordered, parent)
+    return tree_of(ordered, parent)
+
+
+def tree_of(ordered: list[NormalizedSpan], parent: dict[str, str]) -> SpanTree:
+    """The forest of spans in order of time, of different ids, by the parents that are among them."""
     children: dict[str, list[NormalizedSpan]] = {}
     roots = []
     for span in ordered:
@@ -73,8 +78,9 @@ def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
         else:
             children.setdefault(above, []).append(span)
     order = list(_preorder(roots, children))
-    orphans = frozenset(s.raw.span_id for s in roots if s.raw.parent_span_id and s.raw.parent_span_id not in unique)
-    return SpanTree(order, ordered, {s.raw.span_id: s for s in order}, parent, children, orphans)
+    spans = {s.raw.span_id: s for s in order}
+    orphans = frozenset(s.raw.span_id for s in roots if s.raw.parent_span_id and s.raw.parent_span_id not in spans)
+    return SpanTree(order, ordered, spans, parent, children, orphans)
 
 
 def collapse(spans: Iterable[NormalizedSpan]) -> dict[str, NormalizedSpan]:

@@ -1,7 +1,12 @@
-"""Tokens of a trace: LLM leaves only, because wrappers and agents repeat what is below them."""
+"""Tokens of a trace, each once: those of its LLM calls, because wrappers and agents repeat what is below them.
+
+What only a span above states counts where none of its calls states any: some agents report in sum. Of such sums inside
+each other the outer counts if it is large enough to hold the inner ones; else both do.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -10,7 +15,7 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 @dataclass(frozen=True, slots=True)
 class TokenSums:
-    """Tokens sent and written, and the LLM calls that they are of; None where no call recorded any.
+    """Tokens sent and written, and the LLM calls that they are of; None where nothing states any.
 
     `without_usage`: those of the calls that worked and recorded none, so that the sums are partial.
     """
@@ -23,22 +28,26 @@ class TokenSums:
 
 @dataclass(frozen=True, slots=True)
 class LlmCall:
-    """One call to a model: its innermost record, and the nearest record of it around that one, if any."""
+    """One call to a model: its innermost record, and the nearest record of it around that one, if any.
+
+    `alone`: the record around it holds no other call, so that what it states is this one's.
+    """
 
     span: NormalizedSpan
     around: NormalizedSpan | None
+    alone: bool = True
 
     @property
     def input_tokens(self) -> int | None:
         """Tokens sent, of the inner record, else of the one around it."""
         own = self.span.input_tokens
-        return self.around.input_tokens if own is None and self.around else own
+        return self.around.input_tokens if own is None and self.around and self.alone else own
 
     @property
     def output_tokens(self) -> int | None:
         """Tokens written, likewise."""
         own = self.span.output_tokens
-        return self.around.output_tokens if own is None and self.around else own
+        return self.around.output_tokens if own is None and self.around and self.alone else own
 
     @property
     def lacks_usage(self) -> bool:
@@ -51,11 +60,53 @@ class LlmCall:
         return self.span.model or (self.around.model if self.around else "")
 
 
-def llm_calls(spans: Mapping[str, NormalizedSpan]) -> list[LlmCall]:
-    """The LLM calls in `spans` (parents before children, as in `Trace.spans`), each once.
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was used: `calls`, all LLM calls; `records`, what states the tokens: calls, and sums of several calls.
 
-    LLM spans inside each other, with no agent or tool between them, are records of one call.
+    `without_usage`: calls of which nothing states any.
     """
+
+    calls: list[LlmCall]
+    records: list[LlmCall]
+    without_usage: int
+
+    @property
+    def total(self) -> TokenSums:
+        """The sums of all records."""
+        sent, written = (_sum(r.input_tokens for r in self.records), _sum(r.output_tokens for r in self.records))
+        return TokenSums(sent, written, len(self.calls), self.without_usage)
+
+
+def usage(spans: Mapping[str, NormalizedSpan]) -> Usage:
+    """The usage of `spans` (parents before children, as in `Trace.spans`), each token once.
+
+    LLM spans inside each other, with no agent or tool between them, are records of one call: the innermost counts, and
+    what it does not record is taken from the one around it.
+    """
+    calls = _llm_calls(spans)
+    several = {call.around.span_id for call in calls.values() if call.around and not call.alone}
+    stating = [i for i, s in spans.items() if (s.kind is Kind.AGENT or i in several) and _states(s)]
+    if not stating:
+        found = list(calls.values())
+        return Usage(found, found, sum(call.lacks_usage for call in found))
+    sums = _sums(spans, calls, set(stating))
+    within: dict[str, str] = {}  # span to the sum that it is in
+    for span_id, span in spans.items():
+        within[span_id] = span_id if span_id in sums else within.get(span.raw.parent_span_id, "")
+    left = [call for i, call in calls.items() if not within[i] or not call.lacks_usage]
+    models = {within[i]: call.span for i, call in reversed(calls.items()) if within[i]}
+    records = [*left, *(LlmCall(spans[i], models.get(i)) for i in sums)]
+    return Usage(list(calls.values()), records, sum(call.lacks_usage for call in left))
+
+
+def sum_tokens(spans: Mapping[str, NormalizedSpan]) -> TokenSums:
+    """The sums of `usage`."""
+    return usage(spans).total
+
+
+def _llm_calls(spans: Mapping[str, NormalizedSpan]) -> dict[str, LlmCall]:
+    """The LLM calls in `spans`, each once, by the id of its innermost record."""
     nearest: dict[str, str] = {}
     outer: dict[str, str] = {}
     wraps: set[str] = set()
@@ -68,23 +119,43 @@ def llm_calls(spans: Mapping[str, NormalizedSpan]) -> list[LlmCall]:
         elif span.kind in (Kind.AGENT, Kind.TOOL):  # what they call is not the call around them
             above = ""
         nearest[span_id] = above
-    return [LlmCall(spans[i], spans.get(around)) for i, around in outer.items() if i not in wraps]
+    inner = {i: around for i, around in outer.items() if i not in wraps}
+    held = Counter(inner.values()) if wraps else {}
+    return {i: LlmCall(spans[i], spans.get(around), held[around] == 1 or not around) for i, around in inner.items()}
 
 
-def sum_tokens(spans: Mapping[str, NormalizedSpan]) -> TokenSums:
-    """Sums over the LLM calls in `spans` (parents before children, as in `Trace.spans`).
-
-    Of LLM spans inside each other, records of one call, the innermost counts; what it does not record is taken from
-    the one around it.
-    """
-    return total(llm_calls(spans))
+def _states(span: NormalizedSpan) -> bool:
+    return bool(span.input_tokens or span.output_tokens)
 
 
-def total(calls: Iterable[LlmCall]) -> TokenSums:
-    """The sums of these calls."""
-    calls = list(calls)
-    without = sum(call.lacks_usage for call in calls)
-    return TokenSums(_sum(c.input_tokens for c in calls), _sum(c.output_tokens for c in calls), len(calls), without)
+def _sums(spans: Mapping[str, NormalizedSpan], calls: Mapping[str, LlmCall], stating: set[str]) -> list[str]:
+    """Those of the `stating` spans, parents first, that hold no call with usage and stand in no other such sum."""
+    told = set[str]()
+    held: dict[str, tuple[int, int]] = {}  # by span, the tokens of sums below it
+    whole = set[str]()  # sums that hold all sums below them
+    for span_id, span in reversed(spans.items()):
+        call, above = calls.get(span_id), span.raw.parent_span_id
+        sent, written = held.pop(span_id, (0, 0))
+        if span_id in told or (call is not None and (call.input_tokens or call.output_tokens)):
+            told.add(above)
+        elif span_id in stating:
+            own = span.input_tokens or 0, span.output_tokens or 0
+            if own[0] >= sent and own[1] >= written:
+                whole.add(span_id)
+                sent, written = own
+            else:
+                sent, written = sent + own[0], written + own[1]
+        if sent or written:
+            before = held.get(above, (0, 0))
+            held[above] = before[0] + sent, before[1] + written
+    found, covered = [], set[str]()
+    for span_id, span in spans.items():
+        inside = span.raw.parent_span_id in covered
+        if span_id in stating and span_id not in told and not inside:
+            found.append(span_id)
+        if inside or span_id in whole:
+            covered.add(span_id)
+    return found
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

@@ -12,8 +12,7 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
-from .doubles import are_doubles
-from .names import same_name
+from .doubles import are_doubles, is_same_call
 from .run_spans import SubRunStart, TurnSpans
 from .span_tree import SpanTree, time_key
 
@@ -50,7 +49,7 @@ class _Grouper:
         self._by_llm: dict[str, TurnSpans] = {}
         self._by_action: dict[str, TurnSpans] = {}
         self._by_scope: dict[str, list[TurnSpans]] = {}
-        self._by_call_id: dict[str, TurnSpans] = {}
+        self._by_call_id: dict[str, list[TurnSpans]] = {}  # several: some clients number each reply's calls anew
         self._acting: list[TurnSpans] = []
         self._starts: dict[int, list[int]] = {}  # by list of turns, once that is sorted
         self._latest: dict[tuple[Kind, str], NormalizedSpan] = {}
@@ -96,7 +95,7 @@ class _Grouper:
     def _index_requests(self, turn: TurnSpans, span: NormalizedSpan) -> None:
         for request in span.tool_requests:
             if request.call_id:
-                self._by_call_id.setdefault(request.call_id, turn)
+                self._by_call_id.setdefault(request.call_id, []).append(turn)
 
     def _add_twin(self, turn: TurnSpans, span: NormalizedSpan) -> None:
         """Of two records of one call, the one that says more of the reply, or what was sent, counts, else the outer."""
@@ -119,14 +118,14 @@ class _Grouper:
             turn.planned = True
 
     def add_call(self, span: NormalizedSpan) -> None:
-        """A call of the turn that caused it, unless it is inside a TOOL span of the same name, or its double."""
+        """A call of the turn that caused it, unless it is inside a TOOL span of the same call, or its double."""
         for ancestor in self._above(span):
             if ancestor in self._by_llm:
                 break
             outer = self._tree.spans[ancestor]
             if outer.kind is Kind.TOOL and ancestor in self._by_action:
                 turn = self._by_action[span.raw.span_id] = self._by_action[ancestor]
-                if not same_name(outer.tool_name, span.tool_name):
+                if not is_same_call(outer, span):
                     turn.calls.append(span)
                 else:
                     turn.wrappers.append(span)
@@ -156,8 +155,9 @@ class _Grouper:
         return turn
 
     def _find(self, span: NormalizedSpan) -> TurnSpans | None:
-        if span.tool_call_id and span.tool_call_id in self._by_call_id:
-            return self._by_call_id[span.tool_call_id]
+        asking = self._by_call_id.get(span.tool_call_id) if span.tool_call_id else None
+        if asking:
+            return asking[0] if len(asking) == 1 else self._latest_before(asking, span) or asking[0]
         for ancestor in self._above(span):
             turn = self._by_action.get(ancestor) or self._by_llm.get(ancestor)
             if turn is None and ancestor in self._by_scope:

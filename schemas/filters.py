@@ -10,6 +10,7 @@ from typing import Any, Final
 from .annotations import Opinion
 from .behaviours import Behaviour
 from .errors import ConfigError
+from .not_judged import NotJudged
 from .taxonomy import Dimension, Severity
 from .trajectory import OK, TraceState
 from .verdicts import Outcome
@@ -185,9 +186,22 @@ STATE: Final = Filter(
 )
 """Of a trace or a session."""
 
+JUDGED: Final = Filter(
+    "judged",
+    "Only what was judged (yes), or was not (no), or not for this reason.",
+    "Judged (yes) or not (no), or not for this reason",
+    choices=("yes", "no", *NotJudged),
+    metavar="yes|no|REASON",
+    option_choices=("yes", "no", *NotJudged),
+    condition="multiIf({judged:String} = 'yes', NotJudged = '', {judged:String} = 'no', NotJudged != '', "
+    "NotJudged = {judged:String})",
+)
+"""Of a trace, whether judges have looked at it."""
+
 TRACE_FILTERS: Final = named(
     (
         *OF_TRACES,
+        JUDGED,
         *OF_RUNS,
         *OF_ERRORS,
         STATE,
@@ -201,8 +215,8 @@ TRACE_FILTERS: Final = named(
         ),
         *STATED,
     ),
-    "service", "version", "agent", "role", "model", "tool", "session", "state", "severity", "category", "taxonomy",
-    "judge", "dimension", "attribute", "tag", "user",
+    "service", "version", "agent", "role", "model", "tool", "session", "state", "judged", "severity", "category",
+    "taxonomy", "judge", "dimension", "attribute", "tag", "user",
 )  # fmt: skip
 """Of lists of traces and sessions."""
 

@@ -45,6 +45,7 @@ class Message:
     `role` as recorded, lower case ("system", "user", "assistant", "tool", "tool-call", "tool-response" …), but "tool"
     for a result that stands as a part in a message of another role, which is then a message of its own;
     `text` all text parts joined by newlines; a tool response's text is its result and `tool_call_id` its request.
+    `failed`: the response is marked as that of a failed call.
     """
 
     role: str
@@ -53,6 +54,7 @@ class Message:
     tool_call_id: str = ""
     name: str = ""
     reasoning: str = ""
+    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

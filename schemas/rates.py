@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
+
+from .not_judged import NotJudged
 
 
 class Unit(StrEnum):
@@ -165,7 +167,8 @@ class RateAnswer:
 
     `population`: the one that was used; `left`: groups beyond the limit; `from_rollups`: no sums are
     kept, so it is False; `uncalibrated`: why labels correct nothing, where
-    calibrated shares were asked for.
+    calibrated shares were asked for. `traces`: of that time and service, by why no judge looked (None: one did),
+    whatever else was asked for.
     """
 
     population: Population
@@ -175,6 +178,7 @@ class RateAnswer:
     left: int = 0
     from_rollups: bool = False
     uncalibrated: str = ""
+    traces: Mapping[NotJudged | None, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

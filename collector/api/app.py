@@ -16,6 +16,8 @@ from tracejury.collector.queries.trace.parts import PARTED, part_of, present_par
 from tracejury.processors.trace_outline import TraceOutline
 from tracejury.schemas.errors import NotFoundError, TracejuryError
 from tracejury.schemas.filters import an_id
+from tracejury.schemas.not_judged import NotJudged
+from tracejury.schemas.queries.ledger import JudgedState
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.wire.traces import PartedTraceJson, TraceJson
@@ -85,7 +87,9 @@ def _add_reading(app: FastAPI, reader: StoredReader) -> None:
         view = reader.trace(trace_id, confidence)
         if view is None:
             raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
-        return json_answer(present_trace(view.trace, view.findings, view.verdicts, view.errors))
+        judged = reader.ledger.judged_trace(view.trace.trace_id)
+        not_judged = judged.not_judged if judged else NotJudged.WAITING
+        return json_answer(present_trace(view.trace, view.findings, view.verdicts, view.errors, not_judged))
 
     def in_parts(trace_id: str, confidence: Confidence, params: TraceParams, stored: int) -> Response:
         trace_queries = reader.trace_queries
@@ -96,8 +100,19 @@ def _add_reading(app: FastAPI, reader: StoredReader) -> None:
         found = trace_queries.assessment(part.outline, confidence)
         runs = trace_queries.runs(part.outline, part.runs)
         said = reader.labels.annotations_of(sorted({error.lead.trace_id for error in found.errors}))
-        judged = _is_judged(reader, part.outline)
-        return json_answer(present_part(part, runs, found, stored, reader.calibrations, said, judged=judged))
+        judged = reader.ledger.judged_trace(part.outline.trace_id)
+        return json_answer(
+            present_part(
+                part,
+                runs,
+                found,
+                stored,
+                reader.calibrations,
+                said,
+                judged=_is_judged(judged, part.outline),
+                not_judged=judged.not_judged if judged else NotJudged.WAITING,
+            )
+        )
 
     @app.get("/api/traces/{trace_id}", responses=documented(TraceJson | PartedTraceJson, 404))
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
@@ -136,9 +151,8 @@ def _add_watching(app: FastAPI, services: Services) -> None:
         return Response(services.metrics(), headers={"Content-Type": METRICS_TYPE})
 
 
-def _is_judged(reader: StoredReader, trace: TraceOutline) -> bool:
+def _is_judged(judged: JudgedState | None, trace: TraceOutline) -> bool:
     """Judged in the state that it has, with its errors derived."""
-    judged = reader.ledger.judged_trace(trace.trace_id)
     return judged is not None and not (judged.state is TraceState.OPEN and trace.state is not TraceState.OPEN)
 
 

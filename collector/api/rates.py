@@ -22,7 +22,7 @@ from tracejury.schemas.wire.measures import (
     PackMeasuresJson,
     SessionValuesJson,
 )
-from tracejury.schemas.wire.rates import RateRowJson, RatesComparisonJson, RatesJson
+from tracejury.schemas.wire.rates import JudgedTracesJson, RateRowJson, RatesComparisonJson, RatesJson
 
 from .answers import documented, json_answer
 from .params_measures import MeasureParams
@@ -71,6 +71,9 @@ def present_rates(query: RateQuery, answer: RateAnswer, unknown: Unknown) -> Rat
         items=[fill(RateRowJson, row.rate, key=row.key, at=row.at) for row in answer.rows],
         unjudged=answer.unjudged.counts,
         unknown=unknown(query, answer),
+        traces=JudgedTracesJson(
+            judged=answer.traces.get(None, 0), not_judged={why: count for why, count in answer.traces.items() if why}
+        ),
     )
 
 

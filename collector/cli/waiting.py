@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.api.client_requests import Parameters
+from tracejury.schemas.not_judged import NotJudged
 
 PATIENCE = 15.0
 """Seconds; a trace whose root has ended settles after 5 s of quiet by default."""
@@ -52,7 +53,7 @@ def _look(client: ApiClient, filters: Parameters) -> Waited:
     narrowing = {name: filters[name] for name in _NARROWING if name in filters}
     # The list has the state in which a trace was last judged.
     rows, _ = client.traces(narrowing, LATEST)
-    unjudged = sum(not row.judged for row in rows)
+    unjudged = sum(row.not_judged == NotJudged.WAITING for row in rows)
     if "agent" in filters and not unjudged:  # of what was never judged no agent is known
         rows, _ = client.traces({**narrowing, "agent": filters["agent"]}, LATEST)
     return Waited(len(rows), sum(row.state == "open" for row in rows), unjudged)

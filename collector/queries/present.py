@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from tracejury.processors.tokens import sum_tokens
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import Json
+from tracejury.schemas.not_judged import NotJudged, why_run_not_judged
 from tracejury.schemas.queries.reader import LocatedError, TraceRow
 from tracejury.schemas.text.jsontext import text_of
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, Turn
@@ -25,7 +26,11 @@ from .present_lists import duration_ms, listed_errors
 
 
 def present_trace(
-    trace: Trace, findings: Iterable[Finding], verdicts: Iterable[Verdict] = (), errors: Iterable[LocatedError] = ()
+    trace: Trace,
+    findings: Iterable[Finding],
+    verdicts: Iterable[Verdict] = (),
+    errors: Iterable[LocatedError] = (),
+    not_judged: NotJudged | None = None,
 ) -> TraceJson:
     """The trace with its findings in order of place: agent run, turn, span, then judge."""
     order = {run.id: position for position, run in enumerate(trace.runs)}
@@ -45,6 +50,7 @@ def present_trace(
         errors=[present_error(located) for located in errors],
         findings=by_place(findings, order),
         verdicts=list(verdicts),
+        not_judged=not_judged,
     )
 
 
@@ -88,6 +94,7 @@ def present_run(run: AgentRun) -> AgentRunJson:
         answer=run.answer,
         status=run.status,
         turns=[_turn(turn) for turn in run.turns],
+        not_judged=why_run_not_judged(run),
     )
 
 

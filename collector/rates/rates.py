@@ -14,6 +14,7 @@ from tracejury.collector.store.lists.stated import stated
 from tracejury.judges.measures.rates import effective, mean, mean_difference, share, share_difference
 from tracejury.judges.packs.loader import pack_names
 from tracejury.judges.registry import default_suite
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.rates import (
     Estimate,
     Population,
@@ -123,7 +124,10 @@ class StoredRates:
         if query.calibrated and self.calibrate is not None:
             labels = self.calibrate(self._exact(query, population))
         unjudged = dict(read.unjudged)
-        if waiting := TraceLists(self._store, self._tenant).count_pending(query.since, query.until, query.service):
+        traces = TraceLists(self._store, self._tenant).count_by_judging(
+            query.since, query.until, query.service, simulated=query.simulated
+        )
+        if waiting := traces.get(NotJudged.WAITING):
             unjudged[NOT_YET] = waiting
         return RateAnswer(
             population=population,
@@ -134,6 +138,7 @@ class StoredRates:
             unjudged=Unjudged({why: unjudged[why] for why in sorted(unjudged)}),
             left=read.left,
             uncalibrated=labels.refused,
+            traces=traces,
         )
 
 

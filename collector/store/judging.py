@@ -34,6 +34,7 @@ from .known_traces import KnownTraces
 from .outlines import StoredOutlines
 from .pending_traces import JUDGED
 from .scope import TENANT, Scope
+from .session_traces import StoredSessionTraces
 from .shared_store import SharedStore
 from .unjudged import UnjudgedSweep
 
@@ -65,6 +66,7 @@ class StoredJudging:
         self._store = store
         self._scope = Scope(store, tenant)
         self.joins = StoredJoins(store, tenant)
+        self.sessions = StoredSessionTraces(store, tenant)
         self._sweep = UnjudgedSweep(store)
 
     def of(self, tenant: str) -> StoredJudging:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tracejury.schemas.filters import LEDGER_FILTERS, conditions
 from tracejury.schemas.llm_rows import LATEST, LEDGER_SELECT, LedgerRow, Spend, ledger_from_row
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, Outcome, Subject, SubjectKind, session_of
@@ -58,7 +59,8 @@ def outcomes(store: Store, trace_ids: Sequence[str], tenant: str = "") -> dict[s
 _ID: Final = "hex(sipHash128(TraceId, SubjectKind, SubjectId, Judge)) AS Id"
 
 _JUDGED: Final = (
-    f"SELECT State, length(Runs.Id) FROM traces FINAL WHERE {TENANT} AND {DERIVED} AND TraceId = {{trace_id:String}}"
+    f"SELECT State, length(Runs.Id), NotJudged FROM traces FINAL WHERE {TENANT} AND {DERIVED} "
+    "AND TraceId = {trace_id:String}"
 )
 
 _PENDING_RUNS: Final = f"""
@@ -94,8 +96,8 @@ class StoredLedger(TenantRows):
 
     def judged_trace(self, trace_id: str) -> JudgedState | None:
         """The state of a trace when it was judged; None where it was not."""
-        for state, runs in self._scope.select(_JUDGED, trace_id=trace_id):
-            return JudgedState(TraceState(state), runs)
+        for state, runs, why in self._scope.select(_JUDGED, trace_id=trace_id):
+            return JudgedState(TraceState(state), runs, NotJudged(why) if why else None)
         return None
 
     def pending_runs(self, trace_ids: Sequence[str]) -> dict[str, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.rates import Estimate, Population, Rate, RateAnswer, RateComparison, RateRow, Unit
 
 from .filters import SECOND, counted, percent
@@ -60,6 +61,13 @@ class Headline:
     points: Sequence[Point]
     unjudged: Sequence[tuple[str, int]]
     from_rollups: bool
+    traces: Mapping[NotJudged | None, int]
+
+    @property
+    def traces_not_judged(self) -> Sequence[tuple[NotJudged, int]]:
+        """Traces of that time that no judge looked at, by why, most first."""
+        found = [(why, count) for why, count in self.traces.items() if why and count]
+        return sorted(found, key=lambda one: (-one[1], one[0]))
 
 
 def headline(
@@ -77,6 +85,7 @@ def headline(
         [Point(row.at, row.rate, step_link(row.at, window, asked)) for row in answer.rows if row.rate.judged],
         [(why, count) for why, count in unjudged if count],
         answer.from_rollups,
+        answer.traces,
     )
 
 

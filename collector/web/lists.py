@@ -17,6 +17,7 @@ from tracejury.collector.api.params import Text
 from tracejury.collector.api.params_lists import FilterParams, ListParams, Order
 from tracejury.collector.queries.present_lists import searched
 from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
 
@@ -31,6 +32,7 @@ LOOKS: Final = 8
 NAMES: Final[Mapping[str, str]] = {
     "q": "text",
     "state": "state",
+    "judged": "judged",
     "severity": "severity",
     "category": "category",
     "taxonomy": "taxonomy",
@@ -124,6 +126,11 @@ class ListView:
     wider: str = ""
     newest: int = 0
     sessionless: bool = False
+    judged: Sequence[tuple[str, str]] = (
+        ("yes", "yes"),
+        ("no", "no"),
+        *((why, f"no: {why.words}") for why in NotJudged),
+    )
 
 
 Values = Mapping[str, str | Sequence[str]]

@@ -1,7 +1,8 @@
 """Runs that ended without finishing: by an exception, a limit, a time-out, a cancellation, or an empty answer.
 
 What ended is known by structure (judges/endings.py), and the message only names the kind. HIGH where the answer is
-missing through it; MEDIUM where a run above went on, so that it cost a step.
+missing through it; MEDIUM where a run above went on, so that it cost a step; LOW where it was cancelled: whoever did
+that wanted no answer, and it is no mistake of the agent.
 """
 
 from __future__ import annotations
@@ -42,9 +43,15 @@ def _ended(facts: RunFacts, ctx: Context, *, kind: EndKind, how: str) -> Iterato
         f"The run ended {how}{', without an answer' if not facts.run.answer else ''}.",
         tool_span_id=cause,
         confidence=_BESIDE if cause else None,
-        severity=Severity.HIGH if ending.fatal else Severity.MEDIUM,
+        severity=_severity(ending),
         turn=ending.turn.index if ending.turn is not None else None,
     )
+
+
+def _severity(ending: Ending) -> Severity:
+    if ending.kind is EndKind.CANCELLED:
+        return Severity.LOW
+    return Severity.HIGH if ending.fatal else Severity.MEDIUM
 
 
 def _broke_off(facts: RunFacts, ending: Ending) -> str:
@@ -91,7 +98,7 @@ def _gave(run: AgentRun, last: TurnFacts) -> bool:
 RULES: Final = (
     *(
         rule(
-            name, category, "EE GF", "HIGH", partial(_ended, kind=kind, how=how), confidence=0.6, version=4, title=title
+            name, category, "EE GF", "HIGH", partial(_ended, kind=kind, how=how), confidence=0.6, version=5, title=title
         )
         for name, kind, category, how, title in _KINDS
     ),

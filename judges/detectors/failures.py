@@ -17,7 +17,7 @@ from tracejury.judges.endings import EndKind
 from tracejury.judges.facts import SURVEYS, CallFacts, RunFacts, TurnFacts, failed_calls
 from tracejury.judges.failure_text import OUTAGES, StepFailure, told_at
 from tracejury.judges.failure_text import FailureKind as F
-from tracejury.judges.later_calls import done_otherwise, retries, start_of
+from tracejury.judges.later_calls import done_otherwise, retries, start_of, worked_again
 from tracejury.judges.quoting import quote, quote_call, quote_executed
 from tracejury.judges.rule import Hit, RunRule, rule
 from tracejury.schemas.normalized import NormalizedSpan
@@ -147,7 +147,7 @@ def severity_of(ctx: Context, facts: RunFacts, turn: TurnFacts, call: CallFacts)
     has, in a run that served its user, a call of another tool about the same.
     """
     key = (facts.run.id, "") if call.refusal in _UNNAMED else (facts.run.name, call.call.name)
-    if ctx.last_worked.get(key, -1) > start_of(turn):
+    if ctx.last_worked.get(key, -1) > start_of(turn) or worked_again(turn, call):
         return Severity.LOW
     return Severity.LOW if done_otherwise(facts, turn, call) and facts.run.id not in ctx.endings else None
 
@@ -293,7 +293,7 @@ def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) 
 
 
 def _rules() -> Iterator[RunRule]:
-    of_failures = partial(rule, version=6, of_failure=True)
+    of_failures = partial(rule, version=7, of_failure=True)
     for name, kinds, category_made, category_read, what, title in _CLASSES:
         made = partial(_made, name=name, kinds=kinds, what=what)
         read = partial(_read, name=name, kinds=kinds, what=what)

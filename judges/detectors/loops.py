@@ -62,7 +62,7 @@ RULES: Final = (
         confidence=0.6,
         title="Same call again with the same result",
         scope="run",
-        version=4,
+        version=5,
     ),
     rule(
         "identical-cycle",
@@ -73,7 +73,7 @@ RULES: Final = (
         confidence=0.6,
         title="Same calls in turn with the same results",
         scope="run",
-        version=1,
+        version=2,
     ),
     rule(
         "identical-failure",
@@ -82,7 +82,7 @@ RULES: Final = (
         "MEDIUM",
         _fails_again,
         confidence=0.5,
-        version=4,
+        version=5,
         of_failure=True,
         title="Same failing call again and again",
         scope="run",

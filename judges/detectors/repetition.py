@@ -23,13 +23,17 @@ def failure_runs(facts: RunFacts) -> Iterator[list[TurnFacts]]:
     """Maximal runs of at least RUN_OF_FAILURES acting turns in which the same tool fails each time."""
     current: list[TurnFacts] = []
     for turn in [*facts.acts, None]:
-        tool = turn.failed_call.name if turn is not None and turn.failed_call else None
+        tool = turn.failed_call.name if turn is not None and turn.failed_call and not _cancelled(turn) else None
         if current and (turn is None or tool is None or _action(turn) != _action(current[-1])):
             if len(current) >= RUN_OF_FAILURES:
                 yield current
             current = []
         if turn is not None and tool is not None:
             current.append(turn)
+
+
+def _cancelled(turn: TurnFacts) -> bool:
+    return turn.failure is not None and turn.failure.kind is FailureKind.CANCELLED
 
 
 def _action(turn: TurnFacts) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tracejury.schemas.not_judged import why_run_not_judged
 from tracejury.schemas.trajectory import AgentRun, Trace, TurnKind
 
 UNDECIDED: Final = "no model decided anything in it"
@@ -28,5 +29,9 @@ def subjects(trace: Trace) -> tuple[AgentRun, ...]:
 
 
 def has_llm_step(run: AgentRun) -> bool:
-    """Whether a model's call is recorded that is the agent's own, not one that a tool made."""
-    return any(turn.llm is not None and turn.kind is not TurnKind.INNER for turn in run.turns)
+    """Whether a model's call is recorded that is the agent's own, not one that a tool made.
+
+    Calls of which neither texts nor tools were recorded do not count: a model is asked about nothing then.
+    """
+    own = [turn for turn in run.turns if turn.llm is not None and turn.kind is not TurnKind.INNER]
+    return bool(own) and (any(turn.tool_calls for turn in run.turns) or why_run_not_judged(run) is None)

@@ -21,6 +21,7 @@ from tracejury.schemas.agent_errors import AgentError
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.decisive import DECISIVE, told, why_and_instead
 from tracejury.schemas.findings import Finding, FindingState, Verification, finding_id
+from tracejury.schemas.not_judged import why_run_not_judged
 from tracejury.schemas.shown import shown_line
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace
@@ -52,6 +53,11 @@ class DecisiveCase:
     record: Transcript
     errors: tuple[AgentError, ...]
     outcome: str
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing that a model could choose from: no error, and no run of which it could read what was said or done."""
+        return not self.errors and all(why_run_not_judged(run) for run in self.trace.runs)
 
     @property
     def labels(self) -> Mapping[str, str]:

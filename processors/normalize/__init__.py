@@ -14,6 +14,7 @@ from tracejury.schemas.spans import LogRecord, Span
 
 from .adk import Adk
 from .adot import Adot
+from .claude_code import ClaudeCode
 from .combine import combine
 from .convention import Convention, Fields, MarkedConvention, exceptions, is_announcement, unread_log_text
 from .dialect import GENAI, Dialect
@@ -33,7 +34,7 @@ from .spring_ai import SpringAI
 from .stated import add_stated
 from .vercel import Vercel
 
-_RARE: Final[tuple[MarkedConvention, ...]] = (
+_RARE: Final[tuple[Convention, ...]] = (
     LangSmith(),
     MLflow(),
     SpringAI(),
@@ -50,6 +51,7 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     OpenLLMetry(),
     Langfuse(),
     Adk(),
+    ClaudeCode(),
     PydanticAI(),
     Runtime(),
     *_RARE,

@@ -88,4 +88,4 @@ def _map(value: Any) -> Mapping[str, Any]:
 
 
 def _count(value: Any) -> int | None:
-    return as_int(str(value)) if isinstance(value, int) and not isinstance(value, bool) else None
+    return as_int(str(value)) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,11 +1,12 @@
 """OpenTelemetry GenAI semantic conventions: `gen_ai.*` attributes, span events and log records.
 
 Source: open-telemetry/semantic-conventions-genai (Development) and the older forms that are still sent. What a span
-stands for is told by `gen_ai.operation.name`; where that is missing, by what only such a span carries.
+stands for is told by `gen_ai.operation.name`; where that is missing or none of the conventions', by all it carries.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -16,8 +17,9 @@ from tracejury.schemas.spans import LogRecord, Span
 from .arguments import as_schema, definitions, parse_arguments
 from .convention import Fields, unread_log_text
 from .genai_content import Content, holds_messages, read_content
+from .messages import parse_messages
 from .results import read_result
-from .values import as_int, as_text, first, parse_array, parse_object, text_list
+from .values import NOT_JSON, as_int, as_text, first, parse_array, parse_json, parse_object, text_list
 
 _PREFIX: Final = "gen_ai."
 _OPERATION: Final = "gen_ai.operation.name"
@@ -39,6 +41,15 @@ _CREATE: Final = "create_agent"
 _CALLS: Final = ("chat", "text", "completion", "generate", "response", "message")
 """Beginnings of the names that older versions and SDKs give operations of models ("chat.completions", "response")."""
 
+_WORD: Final = re.compile(r"[a-z]+")
+_LONGEST: Final = 200  # characters of an operation's name that are looked at
+
+_CONTENT: Final = (
+    "gen_ai.usage.", "gen_ai.input.", "gen_ai.output.", "gen_ai.prompt", "gen_ai.completion", "gen_ai.system_instr",
+)  # fmt: skip
+"""Beginnings of keys for messages and tokens."""
+_OTHER_SYSTEMS: Final = ("http.", "url.", "db.", "rpc.", "messaging.")
+_SERVING: Final = frozenset({2, 4, 5})  # opentelemetry.proto.trace.v1.Span.SpanKind: server, producer, consumer
 
 _PARENTS: Final = ("gen_ai.agent.handoff_parent", "gen_ai.handoff.parent_agent")  # the agent that handed over
 _INVOKE: Final = "invoke_agent "
@@ -46,6 +57,7 @@ _WITH_CONTENT: Final = frozenset({Kind.LLM, Kind.AGENT, Kind.TOOL, Kind.PLAN})
 _STATUSES: Final = ("gen_ai.tool.status", "gen_ai.task.status")
 _FAILED: Final = frozenset({"error", "failure", "failed"})
 _NOT_TOOLS: Final = frozenset({"(merged tools)"})  # Google ADK: a summary span after parallel calls
+_ARGUMENTS: Final = ("args", "arguments", "parameters")
 _NO_IDS: Final = frozenset({"<not specified>", "None"})  # Google ADK, where the tool raised
 
 
@@ -104,32 +116,52 @@ def _failure(attributes: Mapping[str, str]) -> str:
 
 
 def _kind(span: Span, logs: Sequence[LogRecord]) -> Kind:
+    """What all that the span says makes of it; an operation that is not known says less than a tool or messages."""
     attributes = span.attributes
-    operation = attributes.get(_OPERATION)
+    operation = attributes.get(_OPERATION, "")
     if operation == _CREATE:
         return Kind.OTHER
     if attributes.get(_TOOL_NAME) in _NOT_TOOLS:
         return Kind.CHAIN
-    if operation:
-        return _KINDS.get(operation) or _of_function(operation, span)
+    if known := _KINDS.get(operation):
+        return known
     if _TOOL_NAME in attributes or "gen_ai.tool.call.id" in attributes:
         return Kind.TOOL
+    if operation and (named := _of_function(operation, span)):
+        return named
     if _MODEL in attributes or "gen_ai.response.model" in attributes:
-        return Kind.LLM
-    return Kind.LLM if any(holds_messages(log) for log in logs) else Kind.CHAIN
+        is_call = _is_call(span, logs, stated=not operation)
+    else:
+        is_call = any(holds_messages(log) for log in logs)
+    return Kind.LLM if is_call else Kind.CHAIN
 
 
-def _of_function(operation: str, span: Span) -> Kind:
-    """Kind of a client's function or route, synchronous or not (`acompletion`, `aembedding`).
+def _of_function(operation: str, span: Span) -> Kind | None:
+    """Kind of a client's function or route, synchronous or not (`acompletion`, `aembedding`), by its name.
 
     A client may have written it on an agent's span that it found open.
     """
-    if span.name.startswith(_INVOKE) and _AGENT_NAME in span.attributes:
+    words = _WORD.findall(operation[:_LONGEST].lower())
+    if _AGENT_NAME in span.attributes and (span.name.startswith(_INVOKE) or "agent" in words):
         return Kind.AGENT
     names = (operation, operation.removeprefix("a"))
     if any(name.startswith("embedding") for name in names):
         return Kind.EMBEDDING
-    return Kind.LLM if any(name.startswith(_CALLS) for name in names) else Kind.CHAIN
+    return Kind.LLM if "llm" in words or any(name.startswith(_CALLS) for name in names) else None
+
+
+def _is_call(span: Span, logs: Sequence[LogRecord], *, stated: bool) -> bool:
+    """Whether a span with a model's name records a call of the model.
+
+    Gateways copy the name onto all that they do for a request. Messages or tokens make a call of it; without them it is
+    none where it serves a request, or is of the web, a database or a queue. `stated`: nothing says what else it is.
+    """
+    attributes = span.attributes
+    if any(key.startswith(_CONTENT) for key in attributes) or any(e.name.startswith(_PREFIX) for e in span.events):
+        return True
+    if any(holds_messages(log) for log in logs):
+        return True
+    return stated and span.kind not in _SERVING and not any(key.startswith(_OTHER_SYSTEMS) for key in attributes)
 
 
 def _call(attributes: Mapping[str, str], content: Content) -> Fields:
@@ -155,8 +187,11 @@ def _tool(span: Span, content: Content) -> Fields:
     name = attributes.get(_TOOL_NAME) or span.name.removeprefix("execute_tool ")
     defined = next((d for d in definitions(attributes.get("gen_ai.tool.definitions", "")) if d.name == name), None)
     call_id = attributes.get("gen_ai.tool.call.id", "")
-    arguments = attributes.get("gen_ai.tool.call.arguments") or as_text(content.tool_arguments)
+    arguments = attributes.get("gen_ai.tool.call.arguments") or as_text(content.tool_arguments) or _sent(attributes)
     recorded = attributes.get("gen_ai.tool.call.result", content.tool_result)
+    if recorded is None and "gen_ai.output.messages" in attributes:
+        told = "\n".join(message.text for message in content.outputs if message.text)
+        recorded = told or attributes["gen_ai.output.messages"]
     result = read_result(recorded, quoted=True) if recorded else None
     said: Fields = {"failure": result.failure} if result and result.failure else {}
     return said | {
@@ -169,6 +204,17 @@ def _tool(span: Span, content: Content) -> Fields:
         "tool_result": result.text if result else recorded,
         "tool_parameters": schema or (defined.parameters if defined else None),
     }
+
+
+def _sent(attributes: Mapping[str, str]) -> str:
+    """A tool's arguments where its span has them as messages: the call itself, or in an object or message with it."""
+    text = attributes.get("gen_ai.input.messages", "")
+    value = parse_json(text)
+    asked = next((r for m in parse_messages(value) for r in m.tool_requests), None) if value is not NOT_JSON else None
+    if asked is not None:
+        return as_text(asked.arguments)
+    inner = next((value[k] for k in _ARGUMENTS if k in value), None) if isinstance(value, dict) else None
+    return text if inner is None else as_text(inner)
 
 
 def _agent(span: Span) -> Fields:

@@ -130,5 +130,5 @@ def _output_messages(text: str) -> tuple[Message, ...]:
 
 def _count(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:
     return next(
-        (as_int(str(v)) for n in names if isinstance(v := fields.get(n), int) and not isinstance(v, bool)), None
+        (as_int(str(v)) for n in names if isinstance(v := fields.get(n), int | float) and not isinstance(v, bool)), None
     )

@@ -36,6 +36,7 @@ _TYPES: Final = {
     "human": "user", "ai": "assistant", "system": "system", "tool": "tool",
     "function_call": "assistant", "reasoning": "assistant",
 }  # fmt: skip
+_ERROR_VALUES: Final = frozenset({"error-text", "error-json"})
 _VALUED: Final = frozenset({"text", "error-text", "json", "error-json"})  # Vercel: {"type": ..., "value": ...}
 
 
@@ -71,6 +72,7 @@ def read_message(item: Any, default_role: str = "user") -> Iterator[Message]:
     role = (text_of(item.get("role")) or _TYPES.get(text_of(item.get("type")), default_role)).lower()
     draft = _Draft(role=ROLES.get(role, role), name=text_of(item.get("name")))
     call_id = first(_texts(item), "tool_call_id", "id") if draft.role == TOOL_ROLE else ""
+    draft.failed = draft.role == TOOL_ROLE and _is_failed(item, None)
     for part in _parts(item):
         yield from draft.add(part)
     for call in _calls(item):
@@ -104,7 +106,7 @@ def _parts(item: dict[str, Any]) -> list[Any]:
 def _calls(item: dict[str, Any]) -> list[Any]:
     """Tool calls of a message; LlamaIndex and older LangChain keep them among additional arguments.
 
-    LangChain lists those whose arguments are no JSON apart.
+    LangChain lists those whose arguments are no JSON apart. OpenAI's older API has one, without an id.
     """
     calls = item.get("tool_calls")
     more = item.get("additional_kwargs")
@@ -113,7 +115,8 @@ def _calls(item: dict[str, Any]) -> list[Any]:
     unread = item.get("invalid_tool_calls")
     if calls and calls is not item.get("tool_calls"):
         unread = None  # the additional arguments hold all that the provider sent
-    return [call for part in (calls, unread) if isinstance(part, list) for call in part]
+    found = [call for part in (calls, unread) if isinstance(part, list) for call in part]
+    return found or ([item["function_call"]] if "function_call" in item and "role" in item else [])
 
 
 @dataclass(slots=True)
@@ -125,6 +128,7 @@ class _Draft:
     texts: list[str] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
     requests: list[ToolRequest] = field(default_factory=list)
+    failed: bool = False
     emitted: bool = False
 
     def add(self, part: Any) -> Iterator[Message]:
@@ -174,16 +178,15 @@ class _Draft:
         """The message of the parts so far, if there are any."""
         if self.texts or self.requests or self.reasoning:
             self.emitted = True
-            yield Message(
-                self.role, "\n".join(self.texts), tuple(self.requests), call_id, self.name, "\n".join(self.reasoning)
-            )
+            text, thought = "\n".join(self.texts), "\n".join(self.reasoning)
+            yield Message(self.role, text, tuple(self.requests), call_id, self.name, thought, self.failed)
         self.texts, self.reasoning, self.requests = [], [], []
 
     def finish(self, call_id: str) -> Iterator[Message]:
         """The remaining parts as a message; an empty reply or tool result is one too, an empty prompt is not."""
         yield from self.flush(call_id)
         if not self.emitted and self.role not in ("user", "system"):
-            yield Message(self.role, "", tool_call_id=call_id, name=self.name)
+            yield Message(self.role, "", tool_call_id=call_id, name=self.name, failed=self.failed)
 
 
 def _kind_and_body(part: dict[str, Any]) -> tuple[str, Any]:
@@ -203,7 +206,15 @@ def _response(body: Any) -> Message:
         return Message(TOOL_ROLE, as_text(body))
     result = next((body[k] for k in _RESULT_KEYS if k in body), None)
     call_id = first(_texts(body), *_ID_KEYS)
-    return Message(TOOL_ROLE, flatten(result), tool_call_id=call_id, name=text_of(body.get("name")))
+    name = first(_texts(body), "name", "toolName")
+    return Message(TOOL_ROLE, flatten(result), tool_call_id=call_id, name=name, failed=_is_failed(body, result))
+
+
+def _is_failed(body: dict[str, Any], result: Any) -> bool:
+    """Whether a result is marked as a failure: Anthropic, MCP, Bedrock and LangChain, the Vercel AI SDK."""
+    if body.get("is_error") is True or body.get("isError") is True or body.get("status") == "error":
+        return True
+    return isinstance(result, dict) and text_of(result.get("type")) in _ERROR_VALUES
 
 
 def flatten(value: Any) -> str:

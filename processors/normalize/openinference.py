@@ -175,4 +175,7 @@ def _agent(span: Span) -> Fields:
         "managed_agents": tuple(managed[i] for i in sorted(managed)),
         "tool_names": text_list(parse_array(first(attributes, "smolagents.tools_names", "agent.tools"))),
         "max_steps": as_int(attributes.get("smolagents.max_steps")),
+        "model": attributes.get("llm.model_name", ""),
+        "input_tokens": as_int(attributes.get("llm.token_count.prompt")),
+        "output_tokens": as_int(attributes.get("llm.token_count.completion")),
     }

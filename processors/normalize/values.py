@@ -16,6 +16,8 @@ _LONG_NUMBER: Final = re.compile(r"[0-9]{19}")
 _STEP: Final = 6
 _THREE_DIGITS: Final = re.compile(r"[0-9]{3}")  # 19 digits leave three side by side among every sixth character
 _MAX_INT_DIGITS: Final = 18
+_MAX_DECIMAL: Final = 24  # characters
+_LEAST_INEXACT: Final = 2.0**53
 _MAX_INDEX_DIGITS: Final = 9
 
 NOT_JSON: Final = object()
@@ -108,13 +110,21 @@ def text_of(value: Any) -> str:
 
 
 def as_int(text: str | None) -> int | None:
-    """A whole number of at most 18 digits, else None."""
-    if not text or len(text) > _MAX_INT_DIGITS or not text.isascii():
+    """A whole number of at most 18 digits, also as a decimal (`30.0`: some senders count in doubles), else None."""
+    if not text or len(text) > _MAX_DECIMAL or not text.isascii():
         return None
     try:
-        return int(text)
+        return int(text) if len(text) <= _MAX_INT_DIGITS else _whole(text)
+    except ValueError:
+        return _whole(text)
+
+
+def _whole(text: str) -> int | None:
+    try:
+        number = float(text)
     except ValueError:
         return None
+    return int(number) if abs(number) < _LEAST_INEXACT and number.is_integer() else None
 
 
 def as_index(text: str) -> int | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, Outcome, Verdict
 
@@ -73,10 +74,11 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class JudgedState:
-    """The state of a trace when the detectors judged it."""
+    """The state of a trace when the detectors judged it; `not_judged`: why they could not, None where they could."""
 
     state: TraceState
     runs: int
+    not_judged: NotJudged | None = None
 
 
 def why_unscored(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.annotations import ErrorLabel
-from tracejury.schemas.findings import Finding
+from tracejury.schemas.findings import Finding, FindingState
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import Severity
@@ -56,8 +57,8 @@ class TraceQuery:
     `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role` and `model` of one agent run; where both are
     given the finding is of that run, and with `tool` at a call of that tool. `min_duration`: nanos. `text`: stands in
     what was said, found or named, or begins an id. `attributes`, `tag` and `user`: what spans of the trace state, each
-    attribute as (key, value). `before`: the place in the list that the answer follows. Of sessions, `state`,
-    `min_duration` and the order are the session's own.
+    attribute as (key, value). `judged`: yes, no, or why not. `before`: the place in the list that the answer follows.
+    Of sessions, `state`, `min_duration` and the order are the session's own.
     """
 
     confidence: Confidence
@@ -75,6 +76,7 @@ class TraceQuery:
     judge: str = ""
     dimension: str = ""
     tool: str = ""
+    judged: str = ""
     version: str = ""
     model: str = ""
     role: str = ""
@@ -125,8 +127,8 @@ class ErrorQuery:
 class TraceRow:
     """A trace in a list. Times in unix nanos; `errors` by severity, and the `worst` of them.
 
-    `goal`: the beginning of what its first manager was asked; `place`: in the asked order; `judged`: once at
-    least. What only judging finds is empty before.
+    `goal`: the beginning of what its first manager was asked; `place`: in the asked order; `not_judged`: why no judge
+    looked, None where one did. What only judging finds is empty before.
     """
 
     trace_id: str
@@ -150,7 +152,12 @@ class TraceRow:
     calls_without_usage: int = 0
     usd: float | None = None
     place: int = 0
-    judged: bool = True
+    not_judged: NotJudged | None = None
+
+    @property
+    def judged(self) -> bool:
+        """Whether judges looked at it."""
+        return self.not_judged is None
 
     @property
     def order_id(self) -> str:
@@ -216,6 +223,13 @@ class ErrorView:
 
     located: LocatedError
     findings: Sequence[Finding]
+
+    @property
+    def withdrawn(self) -> Sequence[str] | None:
+        """Why it holds no more, each reason once; None while it holds."""
+        if any(finding.state is not FindingState.RETRACTED for finding in self.findings):
+            return None
+        return tuple(dict.fromkeys(finding.withdrawn for finding in self.findings if finding.withdrawn))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,13 @@ class RateRowJson(RateJson, RateGroupJson):
     """Of one group ("" where nothing is grouped, or it has no name) from `at` on."""
 
 
+class JudgedTracesJson(WireModel):
+    """Traces that arrived: how many judges looked at, and how many not by why (see `TraceRowJson`)."""
+
+    judged: int
+    not_judged: dict[str, int]
+
+
 class RatesJson(WireModel):
     """`items`: by group, worst first, and point in time; `left`: groups beyond the limit.
 
@@ -49,6 +56,7 @@ class RatesJson(WireModel):
     always false, for no sums are kept; `uncalibrated`: why labels correct
     nothing, where that was asked for; `unknown`, where no error was found, as in a page of traces.
 
+    `traces`: those of the time, the service and `simulated` alone, whatever other filters there are.
     `simulated`: of simulated sessions instead of real ones. By behaviour a unit counts in each behaviour of its users
     ("": nobody labelled them), so that the items add up to more than `total`.
     """
@@ -67,6 +75,7 @@ class RatesJson(WireModel):
     from_rollups: bool
     uncalibrated: OptionalText
     unknown: dict[str, list[str]]
+    traces: JudgedTracesJson = JudgedTracesJson(judged=0, not_judged={})
 
 
 class RatesComparisonJson(WireModel):

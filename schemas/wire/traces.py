@@ -38,7 +38,10 @@ class TurnJson(WireModel):
 
 
 class AgentRunJson(WireModel):
-    """One invocation of one agent; `span_id` is null while its own span has not arrived."""
+    """One invocation of one agent; `span_id` is null while its own span has not arrived.
+
+    `not_judged`: why no judge can say anything of it, as of a trace in a list; null where one can.
+    """
 
     id: str
     name: str
@@ -50,6 +53,7 @@ class AgentRunJson(WireModel):
     answer: str
     status: str
     turns: list[TurnJson]
+    not_judged: str | None = None
 
 
 class SubjectJson(WireModel):
@@ -120,7 +124,8 @@ class TokensJson(WireModel):
 class TraceJson(WireModel):
     """A rebuilt trace with what was found in it; `remainder`: ids of the spans in no agent run.
 
-    An error names all its findings; `findings` are those that are sure enough by themselves.
+    An error names all its findings; `findings` are those that are sure enough by themselves. `not_judged`: why no judge
+    has looked at it, as of a trace in a list; null where one has.
     """
 
     trace_id: str
@@ -138,6 +143,7 @@ class TraceJson(WireModel):
     errors: list[ErrorJson]
     findings: list[FindingJson]
     verdicts: list[VerdictJson]
+    not_judged: str | None = None
 
 
 class TracePartJson(WireModel):
@@ -171,7 +177,9 @@ class TraceRowJson(WireModel):
     `worst_error` is null where there is none; `findings` is an earlier name of `errors`.
     `goal`: the beginning of what its first manager was asked; `turns`: LLM turns; tokens and `usd` null where unknown,
     and partial sums where `calls_without_usage` LLM calls recorded no tokens.
-    `judged` false: not judged yet, so what only judging finds is empty.
+    `judged` false: no judge has looked at it, so that it has no errors proves nothing; `not_judged` is why, else null:
+    waiting, no-calls (of a model or tool), no-content, unknown-convention, no-run, failed (judging did), our-calls. Of
+    one that is waiting what only judging finds is empty; of calls without content statuses and times alone were judged.
     """
 
     trace_id: str
@@ -197,6 +205,7 @@ class TraceRowJson(WireModel):
     usd: Number | None
     judged: bool
     calls_without_usage: int = 0
+    not_judged: str | None = None
 
 
 class JudgedJson(WireModel):

@@ -60,3 +60,31 @@ def test_a_streamed_reply_without_usage_is_told(framework: str) -> None:
     found = sum_tokens(rebuild(spans).spans)
     assert (found.calls, found.without_usage) == (2, 1)
     assert found.input_tokens
+
+
+def test_what_only_an_agent_states_counts() -> None:
+    """Whether or not its calls have spans; one of them that states its own is enough for the sums to be partial."""
+    assert sums(("a", "", "AGENT", 300, 30)) == TokenSums(300, 30, 0, 0)
+    silent = (("l", "a", "LLM", None, None), ("m", "a", "LLM", None, None))
+    assert sums(("a", "", "AGENT", 300, 30), *silent) == TokenSums(300, 30, 2, 0)
+    assert sums(("a", "", "AGENT", 300, 30), *silent, ("n", "a", "LLM", 5, 1)) == TokenSums(5, 1, 3, 2)
+
+
+@pytest.mark.parametrize(("outer", "expected"), [(300, 300), (100, 100), (99, 199)])
+def test_sums_inside_each_other(outer: int, expected: int) -> None:
+    """An agent's sum holds those of agents below it, unless it is too small to."""
+    found = sums(("a", "", "AGENT", outer, 3), ("t", "a", "TOOL", None, None), ("b", "t", "AGENT", 100, 2))
+    assert found.input_tokens == expected
+
+
+def test_an_agent_beside_one_with_calls() -> None:
+    """Each is counted in its own way."""
+    told = (("m", "", "AGENT", 999, 99), ("l", "m", "LLM", 5, 1))
+    assert sums(*told, ("s", "m", "AGENT", 50, 5), ("k", "s", "LLM", None, None)) == TokenSums(55, 6, 2, 0)
+
+
+def test_a_record_around_several_calls_is_not_each_ones() -> None:
+    """It is their sum, which counts where none of them states its own."""
+    outer = ("o", "", "LLM", 40, 8)
+    assert sums(outer, ("l", "o", "LLM", None, None), ("m", "o", "LLM", None, None)) == TokenSums(40, 8, 2, 0)
+    assert sums(outer, ("l", "o", "LLM", 30, 6), ("m", "o", "LLM", None, None)) == TokenSums(30, 6, 2, 1)

@@ -106,8 +106,11 @@ def test_indices(text: str, number: int | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("12", 12), ("-3", -3), (None, None), ("", None), ("1.5", None), ("9" * 18, int("9" * 18)), ("9" * 19, None)],
+    [
+        *(("12", 12), ("-3", -3), (None, None), ("", None), ("1.5", None), ("9" * 18, int("9" * 18)), ("9" * 19, None)),
+        *(("30.0", 30), ("5e2", 500), ("1e300", None), ("nan", None), ("inf", None), (f"{'9' * 18}.0", None)),
+    ],
 )
 def test_whole_numbers(text: str | None, number: int | None) -> None:
-    """At most 18 digits; anything else is no number."""
+    """At most 18 digits, decimals as far as they are exact; anything else is no number."""
     assert as_int(text) == number

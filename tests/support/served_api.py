@@ -40,6 +40,7 @@ from tracejury.schemas.judged_rows import (
     verdict_row,
 )
 from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.ledger import JudgesStatus, LedgerEntry, LedgerQuery
 from tracejury.schemas.queries.measures import MeasuredPack, MeasureQuery
 from tracejury.schemas.queries.reader import TraceRow
@@ -48,7 +49,7 @@ from tracejury.schemas.receipts import DeletionKind, DeletionReceipt
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.spans import Span
 from tracejury.schemas.taxonomy import Dimension, Severity
-from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.trajectory import ToolCall, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, TraceSpend, Verdict
 
 NOW = 1_795_169_386_000_000_000
@@ -98,6 +99,10 @@ def row(number: int) -> TraceRow:
 
 RECEIPT = DeletionReceipt("", "e" * 32, NOW, DeletionKind.USER, 2, {"spans": 3}, 0, 1, 0, ("pager",))
 """A receipt of a deletion."""
+
+
+CALLED = Turn(0, TurnKind.ACT, None, (ToolCall("look up", None, None, None, None, None),))
+"""A turn that called a tool."""
 
 
 def now() -> int:
@@ -231,14 +236,19 @@ class Api:
             self._judge(replace(row(0), trace_id=trace_id, agents=("agent",)), ())
 
     def put_rows(self, *rows: TraceRow) -> None:
-        """Judge such traces with the findings that were put; those that say that they are not judged are not."""
+        """Judge such traces with the findings that were put; those that say that they wait are not.
+
+        Those that say that they are not judged for another reason called neither a model nor a tool.
+        """
         for told in rows:
             self._rows[told.trace_id] = told
-            if not told.judged:
+            if told.not_judged is NotJudged.WAITING:
                 self.put_spans(_span(told, SPAN), received=told.received)
             else:
                 self._insert(told, [SPAN])
-        StoredJudging(self.store).save([self._judged(told, ()) for told in rows if told.judged])
+        StoredJudging(self.store).save(
+            [self._judged(told, ()) for told in rows if told.not_judged is not NotJudged.WAITING]
+        )
 
     def _insert(self, told: TraceRow, span_ids: Sequence[str]) -> None:
         """Spans that came so long ago that nothing more is waited for."""
@@ -255,7 +265,9 @@ class Api:
         judged = a_judged_trace(
             *findings, judged_at=NOW + self.judgings, received=told.received, trace_id=told.trace_id,
             service=told.service, session_id=told.session_id, state=told.state, start=told.start, end=told.end,
-            runs=tuple(a_run(id=run_id, name=told.agents[0], goal=told.goal) for run_id in own),
+            runs=tuple(
+                a_run(id=run_id, name=told.agents[0], goal=told.goal, turns=(CALLED,) * told.judged) for run_id in own
+            ),
             spans={SPAN: normalize(_span(told, SPAN), ())}, received_through=told.received,
         )  # fmt: skip
         return replace(judged, spent=TraceSpend(told.input_tokens, told.output_tokens, told.usd))

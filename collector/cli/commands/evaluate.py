@@ -126,16 +126,21 @@ REPLAYED = {"model", "api_base", "api_key_env", "cassette", "cassette_mode", "pr
 @click.option("--shuffle", type=int, metavar="SEED", help="Take spans and log records in random order.")
 @click.option("--label", default="", metavar="LABEL", help="Only the captures in this folder of DIR.")
 @click.option("--list", "listed", is_flag=True, help="Show what the exports cannot tell, and by which rule.")
+@click.option("--damage", is_flag=True, help="Damage each capture in many ways, and score what is left.")
 @format_option
-def frameworks(*, folder: Path, shuffle: int | None, label: str, listed: bool, style: str) -> None:
+def frameworks(*, folder: Path, shuffle: int | None, label: str, listed: bool, damage: bool, style: str) -> None:
     """Rebuild captures of agent frameworks (DIR/LABEL/NAME.zip, NAME.meta.json) and score what comes out.
 
-    docs/frameworks.md tells what every line of the table says.
+    docs/frameworks.md tells what every line of the tables says.
     """
     from tracejury.collector.cli import output
     from tracejury.collector.evaluation.frameworks.report import as_json, as_list, as_tables
     from tracejury.collector.evaluation.frameworks.run import evaluate_frameworks
 
+    if damage:
+        _refuse({"shuffle", "listed"}, "is for undamaged captures: leave out --damage")
+        _damaged(folder, label, style)
+        return
     with output.progress() as bar:
         task = bar.add_task("captures", total=None)
         found = evaluate_frameworks(
@@ -145,6 +150,16 @@ def frameworks(*, folder: Path, shuffle: int | None, label: str, listed: bool, s
             progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     output.show_report(style, found, as_json, as_list if listed else as_tables)
+
+
+def _damaged(folder: Path, label: str, style: str) -> None:
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.frameworks.damage.ladder import evaluate_damage
+    from tracejury.collector.evaluation.frameworks.damage.ladder_report import as_json, as_tables
+
+    with progress_bar() as progress:
+        found = evaluate_damage(folder, label=label, progress=partial(progress, "captures"))
+    output.show_report(style, found, as_json, as_tables)
 
 
 def _refuse_unread(unread: set[str], *, for_judges: bool) -> None:

@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 def replay_command(
     ctx: click.Context, /, *, paths: tuple[Path, ...], endpoint: str, fresh_ids: bool, protocol: str, style: str
 ) -> None:
-    """Send stored traces over OTLP: files and folders of OTLP protobuf, OTLP JSON or TRAIL's JSON, also gzipped."""
+    """Send stored traces over OTLP: files and folders of OTLP protobuf, OTLP JSON or TRAIL's JSON, also gzipped.
+
+    Sessions of coding agents are sent as traces: Claude Code's stream-json output and its own session files, and ATIF.
+    """
     from tracejury.collector.cli import output
     from tracejury.collector.otlp.client import replay_files
 
@@ -46,6 +49,8 @@ def replay_command(
         counts = replay_files(paths, endpoint, protocol, fresh_ids=fresh_ids, progress=moved)
     for message in counts.messages:
         output.note(f"tracejury: refused: {one_line(message, 300)}")
+    for message in counts.warnings:
+        output.note(f"tracejury: {one_line(message, 300)}")
     for message in counts.broken:
         output.note(f"tracejury: passed over: {one_line(message, 300)}")
     if style == "json":
@@ -72,4 +77,5 @@ def as_json(counts: ReplayResult) -> dict[str, object]:
         "seconds": round(counts.seconds, 3),
         "messages": list(counts.messages),
         "broken": list(counts.broken),
+        "warnings": list(counts.warnings),
     }

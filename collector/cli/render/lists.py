@@ -10,6 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name, error_place
 from tracejury.schemas.text.scores import score_words
@@ -43,7 +44,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
             "took": lambda r: length(r.duration_ms),
             "cost": lambda r: money(r.usd, partial=r.calls_without_usage > 0),
             "state": lambda r: _state(r.state),
-            "errors": lambda r: counts(r.errors) if r.judged else Text("not judged yet", "dim"),
+            "errors": _errors,
             "worst error": lambda r: worst(r.worst_error),
         },
     )
@@ -107,6 +108,13 @@ def money(usd: float | None, *, partial: bool = False) -> Text:
     if usd is None:
         return Text("-", "dim")
     return Text((f"${usd:.4f}" if usd < 1 else f"${usd:,.2f}") + ("+" if partial else ""))
+
+
+def _errors(row: TraceRowJson) -> Text:
+    """The errors of a trace; where there are none as nobody looked, why not."""
+    if row.not_judged is None or any(row.errors.values()):
+        return counts(row.errors)
+    return Text(NotJudged(row.not_judged).words, "dim")
 
 
 def _session_traces(row: SessionRowJson) -> Text:

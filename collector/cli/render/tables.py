@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tracejury.schemas.annotations import ErrorLabel
-from tracejury.schemas.findings import verification_told
+from tracejury.schemas.findings import FindingState, verification_told
 from tracejury.schemas.taxonomy import DIMENSION_NAMES, with_group
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name
@@ -65,7 +65,11 @@ def error_block(row: ErrorJson) -> RenderableType:
 
 def error_view(row: ErrorDetailJson) -> RenderableType:
     """One error with its findings: which of them is the lead, and which are below the profile."""
-    state = [Text(f"this error is {row.state}", "dim")] if row.state != "current" else []
+    why = " ".join(dict.fromkeys(one.withdrawn for one in row.findings if one.withdrawn))
+    said = f"this error is {row.state}" + (
+        f": {one_line(why, 400)}" if why and row.state == FindingState.RETRACTED else ""
+    )
+    state = [Text(said, "dim")] if row.state != "current" else []
     below = sum(finding.confidence < row.least_confidence for finding in row.findings)
     counts = Text(f"{counted(len(row.findings), 'finding')}, the lead first", "bold")
     if below:

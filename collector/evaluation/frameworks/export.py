@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any, Final
 
 from tracejury.collector.otlp.codec.groups import Request, rows, schema_of
 from tracejury.collector.otlp.codec.signals import SPANS
+from tracejury.schemas.batch import Batch
 
 SpanKey = tuple[str, str]
 
@@ -157,6 +159,35 @@ def export_of(requests: Iterable[Request]) -> Export:
             else:
                 texts = [*_texts(item.body), *(t for a in item.attributes for t in _texts(a.value))]
                 logs += texts
+    return _export(spans, logs)
+
+
+def export_of_rows(batch: Batch) -> Export:
+    """Stored rows as what stands in them; a nested value is one text, and a log record stands for its unsent span."""
+    beside: defaultdict[SpanKey, list[str]] = defaultdict(list)
+    spans: dict[SpanKey, RawSpan] = {}
+    for log in batch.logs:
+        key, pairs = (log.trace_id, log.span_id), tuple(log.attributes.items())
+        beside[key] += (log.body, *log.attributes.values())
+        texts = tuple(beside[key])
+        spans[key] = RawSpan(key, None, log.event_name, log.time, error=False, pairs=pairs, texts=texts, links=())
+    for row in batch.spans:
+        key = row.trace_id, row.span_id
+        events = [t for e in row.events for t in (e.name, *e.attributes.values())]
+        spans[key] = RawSpan(
+            key=key,
+            parent=(row.trace_id, row.parent_span_id) if row.parent_span_id else None,
+            name=row.name,
+            start=row.start,
+            error=row.status_code == _ERROR,
+            pairs=tuple(row.attributes.items()),
+            texts=(*row.attributes.values(), *events, row.status_message, *beside[key]),
+            links=tuple(link.trace_id for link in row.links),
+        )
+    return _export(spans, [text for log in batch.logs for text in (log.body, *log.attributes.values())])
+
+
+def _export(spans: Mapping[SpanKey, RawSpan], logs: Iterable[str]) -> Export:
     tools = frozenset(k for k, s in spans.items() if s.says(_TOOL))
     llms = frozenset(k for k, s in spans.items() if s.says(_LLM) and not s.name.startswith(_AGENT))
     return Export(spans, tuple(logs), tools, llms)

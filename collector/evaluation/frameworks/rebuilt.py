@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tracejury.collector.judging.detect.inbox import by_trace
 from tracejury.collector.otlp.codec.decode import decode
@@ -15,6 +15,7 @@ from tracejury.processors.joining import groups_of, together
 from tracejury.processors.life_cycle import state_at
 from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.batch import Batch
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import Kind
 from tracejury.schemas.profiles import threshold
@@ -51,17 +52,42 @@ class RebuiltCapture:
         return next((r for t in (trace, *self.traces) for r in t.runs if r.id == run.parent_id), None)
 
 
-def through_collector(requests: Sequence[Request], suite: Suite) -> RebuiltCapture:
-    """The requests assembled, rebuilt and judged in this order, without transport and store."""
-    assembler = Assembler()
-    keys: dict[tuple[str, str], set[str]] = {}
+def through_collector(requests: Iterable[Request], suite: Suite) -> RebuiltCapture:
+    """The requests decoded, assembled, rebuilt and judged in this order, without transport and store."""
+    batches, faults = decoded(requests)
+    rebuilt = from_batches(batches, suite)
+    return replace(rebuilt, faults=(*faults, *rebuilt.faults))
+
+
+def decoded(requests: Iterable[Request]) -> tuple[list[Batch], list[tuple[str, str]]]:
+    """The requests as they are stored, and a fault for each that was refused or that the decoder failed at."""
+    batches: list[Batch] = []
     faults: list[tuple[str, str]] = []
-    now = 1
-    for request in requests:
+    for at, request in enumerate(requests):
+        signal = Signal.TRACES if schema_of(request) is SPANS else Signal.LOGS
         try:
-            faults += _take(assembler, request, now, keys)
+            found = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=1 + at * _STEP)
         except Exception as error:  # noqa: BLE001 - a crash is one of the things that are counted here
             faults.append(("crash", f"a request: {type(error).__name__}: {error}"[:300]))
+            continue
+        batches.append(found.batch)
+        faults += [("lost", f"{found.rejected} items refused: {found.message}")] if found.rejected else []
+    return batches, faults
+
+
+def from_batches(batches: Iterable[Batch], suite: Suite) -> RebuiltCapture:
+    """What the spans and log records of these batches show, taken in in this order."""
+    assembler = Assembler()
+    keys: dict[TraceKey, set[str]] = {}
+    faults: list[tuple[str, str]] = []
+    now = 1
+    for batch in batches:
+        for key, arrived in by_trace(batch).items():
+            keys.setdefault(key, set()).update(s.span_id for s in arrived.spans)
+            try:
+                assembler.add(key, arrived.spans, arrived.logs, now, now)
+            except Exception as error:  # noqa: BLE001 - a crash is one of the things that are counted here
+                faults.append(("crash", f"a batch: {type(error).__name__}: {error}"[:300]))
         now += _STEP
     traces: list[Trace] = []
     findings: list[Finding] = []
@@ -75,18 +101,6 @@ def through_collector(requests: Sequence[Request], suite: Suite) -> RebuiltCaptu
             findings += found
     traces.sort(key=lambda t: (t.start, t.trace_id))
     return RebuiltCapture(tuple(traces), tuple(findings), tuple(faults), sum(map(len, keys.values())))
-
-
-def _take(
-    assembler: Assembler, request: Request, now: int, keys: dict[tuple[str, str], set[str]]
-) -> list[tuple[str, str]]:
-    """One request taken in; notes the spans of each trace in `keys`, and returns what was refused."""
-    signal = Signal.TRACES if schema_of(request) is SPANS else Signal.LOGS
-    decoded = decode(signal, Encoding.PROTOBUF, request.SerializeToString(), received_at=now)
-    for key, arrived in by_trace(decoded.batch).items():
-        keys.setdefault(key, set()).update(s.span_id for s in arrived.spans)
-        assembler.add(key, arrived.spans, arrived.logs, now, now)
-    return [("lost", f"{decoded.rejected} items refused: {decoded.message}")] if decoded.rejected else []
 
 
 def _groups(held: Mapping[TraceKey, OpenTrace]) -> Iterator[list[OpenTrace]]:

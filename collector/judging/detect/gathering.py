@@ -8,7 +8,8 @@ from typing import Final
 
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.processors.assemble import Assembler, TraceKey
-from tracejury.processors.joining import join_keys
+from tracejury.processors.joining import join_keys, log_traces
+from tracejury.processors.log_spans import MARK
 from tracejury.processors.open_trace import OpenTrace
 from tracejury.schemas.findings import Finding
 
@@ -87,11 +88,31 @@ class Gathering:
     def _keep_join_keys(self, traces: Sequence[OpenTrace]) -> set[TraceKey]:
         """Store the keys of these traces where they lead to others; returns those that have such."""
         keys = {t.key: own for t in traces if (own := join_keys(t.spans.values()) - {f"trace:{t.key[1]}"})}
+        for key, own in self._keys_of_log_traces(traces).items():
+            keys[key] = keys.get(key, frozenset()) | own
         for tenant, ids in _by_tenant(keys).items():
             leading = {trace_id: keys[tenant, trace_id] for trace_id in ids}
             self.store.of(tenant).joins.keep(leading, max(t.received_through for t in traces))
             self._joins[tenant] = True
         return set(keys)
+
+    def _keys_of_log_traces(self, traces: Sequence[OpenTrace]) -> dict[TraceKey, frozenset[str]]:
+        """Keys of the stored traces of log events that belong to these, and of those among them that are such."""
+        found: dict[TraceKey, set[str]] = {}
+        for trace in traces:
+            spans, (tenant, own) = trace.spans.values(), trace.key
+            for told in log_traces(spans):
+                found.setdefault((tenant, told), set()).add(f"trace:{own}")
+            events = next((s for s in spans if MARK in s.raw.attributes and s.session_id), None)
+            if events is not None:
+                others = self.store.of(tenant).sessions.traces(events.raw.service, events.session_id)
+                found.setdefault(trace.key, set()).update(f"trace:{t.trace_id}" for t in others if t.trace_id != own)
+        stored = {
+            (tenant, trace_id)
+            for tenant, ids in _by_tenant(found).items()
+            for trace_id in self.store.of(tenant).known_rows(ids)
+        }
+        return {key: frozenset(own) for key, own in found.items() if own and key in stored}
 
     def _tied(self, traces: Sequence[OpenTrace]) -> set[TraceKey]:
         """Those that the stored keys tie to others."""

@@ -17,16 +17,19 @@ CHARACTERS_PER_TOKEN: Final = 3.5
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """US dollars a token: read, read from the provider's prefix cache, written."""
+    """US dollars a token: read, read from the provider's prefix cache, written; and kept there (None: as if read)."""
 
     read: float
     cached: float
     written: float
+    kept: float | None = None
 
-    def of(self, read: int, written: int, cached: int = 0) -> float:
-        """US dollars of a call; `cached` of the tokens read came from the cache."""
+    def of(self, read: int, written: int, cached: int = 0, kept: int = 0) -> float:
+        """US dollars of a call; of the tokens read, `cached` came from the cache and `kept` went there."""
         cached = min(cached, read)
-        return (read - cached) * self.read + cached * self.cached + written * self.written
+        kept = min(kept, read - cached)
+        keeping = self.read if self.kept is None else self.kept
+        return (read - cached - kept) * self.read + cached * self.cached + kept * keeping + written * self.written
 
 
 def price_of(info: Mapping[str, Any]) -> Price | None:
@@ -34,8 +37,9 @@ def price_of(info: Mapping[str, Any]) -> Price | None:
     read, written = info.get("input_cost_per_token"), info.get("output_cost_per_token")
     if read is None or written is None:
         return None
-    cached = info.get("cache_read_input_token_cost")
-    return Price(float(read), float(read if cached is None else cached), float(written))
+    cached, kept = info.get("cache_read_input_token_cost"), info.get("cache_creation_input_token_cost")
+    dearer = None if kept is None else float(kept)
+    return Price(float(read), float(read if cached is None else cached), float(written), dearer)
 
 
 def set_price(config: LlmConfig) -> Price | None:

@@ -21,8 +21,11 @@ class ModelPrice(Section):
     """Tokens written."""
     cached_usd_per_million: Usd | None = None
     """Tokens sent that came from the provider's cache; null: as the others."""
+    cache_write_usd_per_million: Usd | None = None
+    """Tokens sent that the provider's cache kept; null: as the others."""
 
     def price(self) -> Price:
         """The same a token."""
-        cached = self.input_usd_per_million if self.cached_usd_per_million is None else self.cached_usd_per_million
-        return Price(self.input_usd_per_million / MILLION, cached / MILLION, self.output_usd_per_million / MILLION)
+        read, cached, kept = self.input_usd_per_million, self.cached_usd_per_million, self.cache_write_usd_per_million
+        of = (read, read if cached is None else cached, self.output_usd_per_million, read if kept is None else kept)
+        return Price(*(usd / MILLION for usd in of))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Final
 
-from tracejury.processors.costs import cached_tokens, stated_usd
+from tracejury.processors.cached_tokens import token_kinds
+from tracejury.processors.costs import stated_usd
 from tracejury.processors.normalize.values import first
-from tracejury.processors.tokens import LlmCall, llm_calls, total
+from tracejury.processors.tokens import LlmCall, usage
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.verdicts import TraceSpend
@@ -30,12 +32,12 @@ class SpentBy:
         None where no call recorded any; the dollars also where a call recorded tokens of unknown price, since the rest
         would pass for the whole.
         """
-        calls = llm_calls(trace.spans)
-        sums = total(calls)
+        used = usage(trace.spans)
+        sums = used.total
         tokens = _count(sums.input_tokens), _count(sums.output_tokens)
-        return TraceSpend(*tokens, self._usd(calls), sums.without_usage)
+        return TraceSpend(*tokens, self._usd(used.records), sums.without_usage)
 
-    def _usd(self, calls: list[LlmCall]) -> float | None:
+    def _usd(self, calls: Sequence[LlmCall]) -> float | None:
         amounts = []
         for call in calls:
             used = call.input_tokens is not None or call.output_tokens is not None
@@ -56,11 +58,14 @@ class SpentBy:
         # A stated nothing is what instrumentation writes of a model that it has no price for.
         if stated := stated_usd(call):
             return stated
-        sent, written = _count(call.input_tokens), _count(call.output_tokens)
-        if sent is None and written is None:
+        if call.input_tokens is None and call.output_tokens is None:
             return None
         price = self._prices.price(call.model, first(call.span.raw.attributes, *_PROVIDER))
-        return price.of(sent or 0, written or 0, max(cached_tokens(call), 0)) if price else None
+        if price is None:
+            return None
+        kinds = token_kinds(call)
+        read = kinds.fresh + kinds.cache_read + kinds.cache_written
+        return price.of(read, kinds.output, kinds.cache_read, kinds.cache_written)
 
 
 def _count(tokens: int | None) -> int | None:

@@ -105,8 +105,11 @@ def shipped_prices() -> dict[str, dict[str, float]]:
         return {}
 
 
+_OF_CACHE: Final = ("cache_read_input_token_cost", "cache_creation_input_token_cost")
+
+
 def _prices(facts: Mapping[str, Any]) -> dict[str, float]:
     """The amounts that a price is made of; {} where what is sent and written has none, as in the file's own example."""
-    keys = ("input_cost_per_token", "output_cost_per_token", "cache_read_input_token_cost")
+    keys = ("input_cost_per_token", "output_cost_per_token", *_OF_CACHE)
     kept = {key: facts[key] for key in keys if isinstance(facts.get(key), int | float)}
     return kept if {*keys[:2]} <= kept.keys() and isinstance(facts.get("max_tokens"), int | None) else {}

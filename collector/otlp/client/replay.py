@@ -31,7 +31,8 @@ class ReplayResult:
     """Counts of a replay, updated while it runs. Items are spans and log records.
 
     `rejected` items were refused for good, singly or with their request; `messages` gives some of the reasons.
-    `broken`: a line for each unreadable file of a folder; such files are skipped.
+    `broken`: a line for each unreadable file of a folder; such files are skipped. `warnings`: a line for each file
+    of which only a part could be sent.
     """
 
     requests: int = 0
@@ -42,6 +43,7 @@ class ReplayResult:
     seconds: float = 0.0
     messages: list[str] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def sent(self) -> int:
@@ -91,6 +93,7 @@ def replay_files(
             progress(done, len(files), counts)
             try:
                 for source in read_file(file):
+                    counts.warnings += [source.warning] if source.warning else []
                     yield fresh.rewrite(source.request) if fresh else source.request
             except BrokenFileError as error:
                 if file.named:

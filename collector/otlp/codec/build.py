@@ -134,9 +134,9 @@ def _event(event: Any, default_time: int, truncator: Truncator, attributes: Read
 def _link(link: Any, truncator: Truncator, attributes: ReadAttributes) -> SpanLink | None:
     """A stored link, or None (counted as cut) where it points nowhere: its span must not suffer for it."""
     texts, types = attributes(link.attributes, truncator)
-    trace_id, span_id, trace_state = link.trace_id, link.span_id, link.trace_state
+    trace_state = truncator.text(link.trace_state)
     try:
-        return SpanLink(_trace_hex(trace_id), _span_hex(span_id), truncator.text(trace_state), texts, types)
+        return SpanLink(_trace_hex(link.trace_id), _span_hex(link.span_id), trace_state, texts, types)
     except Invalid:
         truncator.cut += 1
         return None

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tracejury.processors.log_spans import with_log_spans
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import PermanentError
 
@@ -61,7 +62,11 @@ def decode(
         except Invalid as reason:
             rejections.add(str(reason))
     size = max(len(body), ITEM_BYTES * len(found))
-    batch = Batch(spans=found, size=size) if signal is Signal.TRACES else Batch(logs=found, size=size)
+    if signal is Signal.TRACES:
+        batch = Batch(spans=found, size=size)
+    else:
+        logs, spans = with_log_spans(found)
+        batch = Batch(spans=spans, logs=logs, size=size + ITEM_BYTES * len(spans))
     return Decoded(batch, len(found), rejections.count, rejections.message())
 
 

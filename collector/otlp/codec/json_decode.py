@@ -1,8 +1,9 @@
 """OTLP JSON, as objects with the fields of the messages that `decode` reads.
 
 Read directly, not through protobuf's own JSON parser, which refuses a whole request for one wrong field. Hex ids in
-any case; enums as integers or names; 64-bit integers as numbers or strings; only lowerCamelCase; unknown fields are
-ignored. A field is read, and checked, when it is asked for: it raises `Invalid` where its value has another type.
+any case; enums as integers or names; 64-bit integers as numbers or strings; keys in lowerCamelCase or snake_case;
+unknown fields are ignored. A field is read, and checked, when it is asked for: it raises `Invalid` where its value has
+another type.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Status as ProtoStatus
 
 from tracejury.schemas.errors import PermanentError
 
-from .json_fields import UINT32, UINT64, Object, child, enum, identifier, integer, items, objects, text
+from .json_fields import UINT32, UINT64, Object, child, enum, has, identifier, integer, items, objects, text
 from .json_load import load
 from .json_values import attributes, stored
 from .limits import Limits
@@ -28,6 +29,7 @@ __all__ = ["attributes", "count_points", "groups", "stored"]
 _POINTS = ("gauge", "sum", "histogram", "exponentialHistogram", "summary")
 
 _PIECE: Final = 256 * 1024  # bytes: other threads run between two pieces
+_WITHOUT_ITEMS: Final = {"resource", "scope", "schemaUrl", "schema_url"}
 _BRACKETS: Final = (b"{", b"[", b",")
 
 
@@ -39,14 +41,17 @@ def groups(body: bytes, schema: SignalSchema, limits: Limits) -> list[Any]:
         PermanentError: its frame cannot be read.
     """
     limits.check_values(count_values(body, limits.values))
+    request = _request(body)
     try:
         found = [
             (group, [(scoped, items(scoped, _camel(schema.items))) for scoped in objects(group, _camel(schema.scopes))])
-            for group in objects(_request(body), _camel(schema.resources))
+            for group in objects(request, _camel(schema.resources))
         ]
     except Invalid as reason:
         raise PermanentError(str(reason)) from None
     limits.check_items(sum(1 + sum(1 + len(own) for _, own in scopes) for _, scopes in found))
+    if not any(own for _, scopes in found for _, own in scopes):
+        _check_empty(request, found, schema)
     return [
         (_JsonGroup(group), [(_JsonGroup(scoped), [_item(item, schema) for item in own]) for scoped, own in scopes])
         for group, scopes in found
@@ -66,6 +71,18 @@ def _request(body: bytes) -> Object:
     if not isinstance(tree, dict):
         raise PermanentError("the body is not a JSON object")
     return tree
+
+
+def _check_empty(request: Object, found: list[Any], schema: SignalSchema) -> None:
+    """Raises PermanentError where a request without items has fields that may have been meant to hold them.
+
+    An unknown field is ignored beside items; to acknowledge a request of nothing else would lose it unseen.
+    """
+    path = [_camel(name) for name in (schema.resources, schema.scopes, schema.items)]
+    levels = [[request], [group for group, _ in found], [scoped for _, scopes in found for scoped, _ in scopes]]
+    for key, parts in zip(path, levels, strict=True):
+        if any(part and not has(part, key) and not part.keys() <= _WITHOUT_ITEMS for part in parts):
+            raise PermanentError(f"the body holds no {schema.noun}: they are looked for in {'[].'.join(path)}[]")
 
 
 def _camel(name: str) -> str:

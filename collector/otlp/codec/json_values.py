@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .build import Attributes
-from .json_fields import INT64, Object, child, objects, text, to_integer
+from .json_fields import INT64, Object, child, objects, snake, text, to_integer
 from .limits import CUT_MARK, DEEPEST
 from .values import Invalid, Truncator, plain_bytes, plain_double
 
@@ -130,3 +130,4 @@ _READERS: dict[str, Callable[[Any, Truncator, int], tuple[str, Any]]] = {
     "arrayValue": _array,
     "kvlistValue": _kvlist,
 }
+_READERS |= {snake(field): read for field, read in _READERS.items()}

@@ -13,6 +13,7 @@ from typing import Any
 from google.protobuf.json_format import MessageToDict, ParseDict, ParseError
 
 from .groups import Request
+from .json_fields import has, snake
 from .signals import LOGS, SPANS
 
 Json = dict[str, Any]
@@ -22,12 +23,12 @@ _IDS = ("traceId", "spanId", "parentSpanId", "trace_id", "span_id", "parent_span
 
 def is_traces(document: object) -> bool:
     """Whether decoded JSON has the shape of an ExportTraceServiceRequest."""
-    return isinstance(document, dict) and "resourceSpans" in document
+    return isinstance(document, dict) and has(document, "resourceSpans")
 
 
 def is_logs(document: object) -> bool:
     """Whether decoded JSON has the shape of an ExportLogsServiceRequest."""
-    return isinstance(document, dict) and "resourceLogs" in document
+    return isinstance(document, dict) and has(document, "resourceLogs")
 
 
 def parse(document: Json) -> Request:
@@ -71,7 +72,7 @@ def _below(parent: Json, *path: str) -> Iterator[Json]:
     if not path:
         yield parent
         return
-    children = parent.get(path[0])
+    children = parent.get(path[0], parent.get(snake(path[0])))
     for child in children if isinstance(children, list) else ():
         if isinstance(child, dict):
             yield from _below(child, *path[1:])

@@ -1,7 +1,8 @@
 """Files and folders of stored traces to OTLP requests, told apart by their content.
 
 Understood: OTLP protobuf (an export request of spans or of log records), OTLP JSON, JSON lines of it (the OpenTelemetry
-Collector's file exporter), TRAIL's JSON; each also gzipped, and any of them in a zip archive.
+Collector's file exporter), TRAIL's JSON, sessions of coding agents (Claude Code's stream-json and its own files, ATIF);
+each also gzipped, and any of them in a zip archive.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from tracejury.collector.otlp.codec.groups import Request, count, rows
 from tracejury.collector.otlp.codec.signals import LOGS, SPANS
 from tracejury.schemas.errors import PermanentError
 
-from . import trail
+from . import atif, claude_session, trail
+from .session import request_of
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
 """Default for the size of one file after decompression (of an archive: of all its members)."""
@@ -39,10 +41,11 @@ class BrokenFileError(PermanentError):
 
 @dataclass(frozen=True, slots=True)
 class FileRequest:
-    """One request and the file (and member of an archive) that it was read from."""
+    """One request and the file (and member of an archive) that it was read from; `warning`: what it lacks, or ""."""
 
     name: str
     request: Request
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +110,13 @@ def _requests(name: str, data: bytes, limit: int, *, strict: bool) -> Iterator[F
         for member, content in _members(name, data, limit):
             yield from _requests(f"{name}:{member}", content, limit, strict=False)
         return
-    found = _from_json(name, data) if _is_json(data) else _from_protobuf(name, data)
+    warnings: list[str] = []
+    found = _from_json(name, data, warnings) if _is_json(data) else _from_protobuf(name, data)
     if found is None and strict:
-        raise BrokenFileError(f"{name} is JSON, but neither OTLP nor TRAIL's form of a trace")
-    yield from (FileRequest(name, request) for request in found or () if count(request))
+        raise BrokenFileError(f"{name} is JSON, but neither OTLP nor TRAIL's form of a trace, nor an agent's session")
+    for request in found or ():
+        if count(request):
+            yield FileRequest(name, request, warnings.pop() if warnings else "")
 
 
 def _is_json(data: bytes) -> bool:
@@ -152,13 +158,18 @@ def _members(name: str, data: bytes, limit: int) -> Iterator[tuple[str, bytes]]:
         raise BrokenFileError(f"{name} is a broken zip archive: {error}") from error
 
 
-def _from_json(name: str, data: bytes) -> list[Request] | None:
+def _from_json(name: str, data: bytes, warnings: list[str]) -> list[Request] | None:
     """The requests in a JSON document or in JSON lines; None where it is something else."""
     found: list[Request] = []
+    entries: list[Any] = []
     known = False
-    for document in _documents(name, data):
+    for document in _documents(name, data, warnings):
         try:
-            if trail.is_trail(document):
+            if claude_session.is_entry(document):
+                entries.append(document)
+            elif atif.is_trajectory(document):
+                found.append(request_of(atif.parse(document)))
+            elif trail.is_trail(document):
                 found += trail.parse(document)
             elif otlp_json.is_traces(document) or otlp_json.is_logs(document):
                 found.append(otlp_json.parse(document))
@@ -167,10 +178,15 @@ def _from_json(name: str, data: bytes) -> list[Request] | None:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise BrokenFileError(f"{name} is broken: {_line(error)}") from error
         known = True
+    try:
+        found += [request_of(session) for session in claude_session.parse(entries)]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise BrokenFileError(f"{name} is broken: {_line(error)}") from error
     return found if known else None
 
 
-def _documents(name: str, data: bytes) -> Iterator[Any]:
+def _documents(name: str, data: bytes, warnings: list[str]) -> Iterator[Any]:
+    """The documents of a file. What is cut off in the last line of a session is left out, with a warning."""
     try:
         text = data.decode("utf-8-sig")
         try:
@@ -178,11 +194,23 @@ def _documents(name: str, data: bytes) -> Iterator[Any]:
         except json.JSONDecodeError as error:
             if not error.msg.startswith("Extra data"):
                 raise
-            yield from (json.loads(line) for line in text.splitlines() if line.strip())
+            yield from _lines(name, [line for line in text.split("\n") if line.strip()], warnings)
             return
     except (ValueError, RecursionError) as error:
         raise BrokenFileError(f"{name} is broken JSON: {_line(error)}") from error
     yield from document if isinstance(document, list) else [document]
+
+
+def _lines(name: str, lines: list[str], warnings: list[str]) -> Iterator[Any]:
+    for number, line in enumerate(lines, 1):
+        try:
+            document = json.loads(line)
+        except ValueError:
+            if number < len(lines) or not claude_session.is_entry(json.loads(lines[0])):
+                raise
+            warnings.append(f"{name} ends in the middle of a line: what is before it is sent")
+            return
+        yield document
 
 
 def _from_protobuf(name: str, data: bytes) -> list[Request]:

@@ -6,8 +6,7 @@ Bodies are decompressed as they arrive, and bounded in memory.
 from __future__ import annotations
 
 import asyncio
-import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 from starlette.applications import Starlette
@@ -22,8 +21,9 @@ from tracejury.collector.auth.tokens_sent import token_sent
 from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
-from tracejury.schemas.errors import ForbiddenError, PermanentError, RetryableError, UnsupportedMediaTypeError
+from tracejury.schemas.errors import ForbiddenError, RetryableError, UnsupportedMediaTypeError
 
+from .decompress import CODINGS, PIECE, Decompressor
 from .http_config import HttpConfig
 from .inflight import InFlightRequest
 from .intake import Intake
@@ -33,9 +33,6 @@ from .status import ErrorResponse, refusal, success
 TRANSPORT: Final = "http"
 _ENCODINGS: Final = {encoding.media_type: encoding for encoding in Encoding}
 _PATHS: Final = "OTLP/HTTP is POST " + ", ".join(f"/v1/{signal}" for signal in Signal)
-
-_GZIP: Final = 16 + zlib.MAX_WBITS
-_PIECE: Final = 1 << 20  # bytes decompressed at one time
 
 
 def otlp_app(intake: Intake, config: HttpConfig, *, any_host: bool) -> Starlette:
@@ -81,7 +78,7 @@ def _endpoint(
 async def _take(
     intake: Intake, signal: Signal, encoding: Encoding, request: Request, config: HttpConfig, tenant: str
 ) -> PartialSuccess:
-    gzipped = _is_gzipped(request)
+    coding = _coding(request)
     announced = request.headers.get("content-length", "")
     if announced.isdecimal():
         intake.limits.check_bytes(int(announced))
@@ -91,7 +88,7 @@ async def _take(
         try:
             async with deadline:
                 chunks = _paced(request.stream(), deadline, config)
-                body = await read_body(chunks, gzipped=gzipped, limits=intake.limits, request=held)
+                body = await read_body(chunks, coding=coding, limits=intake.limits, request=held)
         except TimeoutError:
             held.check()
             raise RetryableError(
@@ -125,11 +122,12 @@ def _encoding(request: Request) -> Encoding:
     return _ENCODINGS[media]
 
 
-def _is_gzipped(request: Request) -> bool:
-    coding = request.headers.get("content-encoding", "").strip().lower()
-    if coding not in ("", "identity", "gzip"):
-        raise UnsupportedMediaTypeError("the content encoding must be gzip or none")
-    return coding == "gzip"
+def _coding(request: Request) -> str:
+    """The content coding of the body, "" for none."""
+    coding = request.headers.get("content-encoding", "").strip().lower().replace("identity", "")
+    if coding and coding not in CODINGS:
+        raise UnsupportedMediaTypeError(f"the content encoding must be one of {', '.join(CODINGS)}, or none")
+    return coding
 
 
 def _refused(answer: ErrorResponse, encoding: Encoding) -> Response:
@@ -147,55 +145,25 @@ async def _no_such_thing(_request: Request, error: Exception) -> Response:
     return Response(f"{_PATHS}\n", status_code=status, headers=headers, media_type="text/plain")
 
 
-async def read_body(chunks: AsyncIterator[bytes], *, gzipped: bool, limits: Limits, request: InFlightRequest) -> bytes:
-    """The whole body, decompressed, every piece counted in `request` as it arrives.
+async def read_body(chunks: AsyncIterator[bytes], *, coding: str, limits: Limits, request: InFlightRequest) -> bytes:
+    """The whole body, decompressed (`coding` "": as it is), every piece counted in `request` as it arrives.
 
     Raises:
         TooLargeError: it exceeds `limits.request_bytes` after decompression.
-        PermanentError: it is not gzip, or ends early.
+        PermanentError: it is not of that coding, or ends early.
         OverloadedError: too much is in flight.
     """
-    gunzip = Gunzip() if gzipped else None
+    decompressor = Decompressor(coding) if coding else None
     pieces: list[bytes] = []
     async for chunk in chunks:
-        more = gunzip.feed(chunk) if gunzip else iter((chunk,))
+        more = decompressor.feed(chunk) if decompressor else iter((chunk,))
         piece = next(more, b"")
         while piece:
             limits.check_bytes(request.size + len(piece))
             request.grow(len(piece))
             pieces.append(piece)
             # A highly compressed body would keep others waiting.
-            piece = await asyncio.to_thread(next, more, b"") if len(piece) == _PIECE else next(more, b"")
-    if gunzip:
-        gunzip.finish()
+            piece = await asyncio.to_thread(next, more, b"") if len(piece) == PIECE else next(more, b"")
+    if decompressor:
+        decompressor.finish()
     return b"".join(pieces)
-
-
-class Gunzip:
-    """Decompresses gzip members one after the other, piece by piece."""
-
-    def __init__(self) -> None:
-        self._member = zlib.decompressobj(_GZIP)
-        self._begun = False
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """The decompressed pieces of `data`, each at most 1 MiB. Raises PermanentError where it is not gzip."""
-        while data:
-            if self._member.eof:
-                data = data.lstrip(b"\0")  # gzip allows padding after a member
-                if not data:
-                    return
-                self._member = zlib.decompressobj(_GZIP)
-            self._begun = True
-            try:
-                piece = self._member.decompress(data, _PIECE)
-            except zlib.error:
-                raise PermanentError("the body is not gzip, though its Content-Encoding says so") from None
-            data = self._member.unused_data if self._member.eof else self._member.unconsumed_tail
-            if piece:
-                yield piece
-
-    def finish(self) -> None:
-        """Raises PermanentError where the last member has no end."""
-        if not self._begun or not self._member.eof:
-            raise PermanentError("the gzip body ends early")

@@ -17,7 +17,7 @@ _ANSWER_SECONDS = 1.0
 
 
 class HttpReceiver:
-    """Answers 200 only after the commit; takes protobuf and JSON, each also gzipped.
+    """Answers 200 only after the commit; takes protobuf and JSON, each also compressed (gzip, deflate, zstd).
 
     `any_host` lets requests for any host name pass, `grpc_port` is what clients that speak gRPC are told.
     """

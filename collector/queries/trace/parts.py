@@ -18,6 +18,7 @@ from tracejury.processors.trace_outline import RunOutline, TraceOutline, TurnOut
 from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.annotations import Annotation
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.trajectory import AgentRun
 from tracejury.schemas.wire.base import fill
 from tracejury.schemas.wire.traces import PartedTraceJson, TokensJson, TracePartJson
@@ -82,10 +83,12 @@ def present_part(
     said: Iterable[Annotation] = (),
     *,
     judged: bool = True,
+    not_judged: NotJudged | None = None,
 ) -> PartedTraceJson:
     """The part with what was found in its runs; what belongs to no run stands in the last one.
 
     `stored`: spans; `said`: what people say of the trace; `judged`: as in `TracePartJson`.
+    `not_judged`: as in `TraceJson`.
     """
     outline, after = part.outline, part.next
     order = {run.id: position for position, run in enumerate(outline.runs)}
@@ -114,6 +117,7 @@ def present_part(
         errors=[present_error(located) for located in marked(errors, calibrations)],
         findings=by_place((f for f in found.findings if belongs(f.agent_run_id, f.turn)), order),
         verdicts=[v for v in found.verdicts if belongs(v.subject.run_id)],
+        not_judged=not_judged,
         part=TracePartJson(
             rebuilt=outline.rebuilt,
             judged=judged,

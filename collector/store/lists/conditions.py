@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.scope import TENANT
-from tracejury.schemas.filters import OF_RUNS, OF_TRACES, STATE
+from tracejury.schemas.filters import JUDGED, OF_RUNS, OF_TRACES, STATE
 from tracejury.schemas.filters import conditions as conditions_of
 from tracejury.schemas.queries.reader import TraceQuery
 
@@ -43,7 +43,7 @@ def conditions(query: TraceQuery, store: Store, *, of_sessions: bool = False) ->
 
 def of_row(query: TraceQuery, *, of_sessions: bool = False) -> tuple[list[str], dict[str, Any]]:
     """Those that a trace's own row tells, without the tenant."""
-    asked, values = conditions_of(OF_TRACES if of_sessions else (*OF_TRACES, STATE), query)
+    asked, values = conditions_of((*OF_TRACES, JUDGED) if of_sessions else (*OF_TRACES, JUDGED, STATE), query)
     found = [_WHOLE, *asked]
     times = [(f"{ARRIVED} >= {{since:Int64}}", "since"), (f"{ARRIVED} < {{until:Int64}}", "until")]
     if not of_sessions:

@@ -8,12 +8,13 @@ from typing import Any, Final
 
 from tracejury.collector.store.pending_traces import DERIVED, JUDGED
 from tracejury.collector.store.scope import TENANT, TenantRows
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.listing import Facets, Sort, WorstError
 from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 
-from .conditions import ARRIVED, beyond_row, conditions, of_row
+from .conditions import ARRIVED, EVERY, beyond_row, conditions, of_row
 from .errors import SEVERITIES, counts, worst_error
 from .findings import HOLDS, JOINED, near, thresholds
 from .latest import TRACES, Asked, latest_of_few
@@ -37,12 +38,13 @@ _SHOWN: Final = (
     f"TraceId, {short('SessionId')}, {short('ServiceName')}, State, Spans, {shorts('Runs.Name')}, StartNanos, "
     f"EndNanos, {ARRIVED} AS Received, {short('Name')}, {short('Version')}, substringUTF8(arrayFirst((goal, parent) -> "
     f"parent = '', Runs.Goal, Runs.ParentId), 1, {GOAL}), "
-    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, CallsWithoutUsage, Cost, {DERIVED}"
+    f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, CallsWithoutUsage, Cost, "
+    f"if({DERIVED}, NotJudged, '{NotJudged.WAITING}')"
 )
 
 _FIELDS: Final = (
     "trace_id", "session_id", "service", "state", "spans", "agents", "start", "end", "received", "name", "version",
-    "goal", "models", "turns", "input_tokens", "output_tokens", "calls_without_usage", "usd", "judged",
+    "goal", "models", "turns", "input_tokens", "output_tokens", "calls_without_usage", "usd", "not_judged",
 )  # fmt: skip
 """The fields of a `TraceRow` that the columns of `_SHOWN` are."""
 
@@ -112,20 +114,22 @@ class TraceLists(TenantRows):
         )
         return int(rows[0][0])
 
-    def count_pending(self, since: int, until: int, service: str) -> int:
-        """Never judged traces of a service, or ("") of all, that arrived in [`since`, `until`) (unix nanos)."""
-        pending = f"{TENANT} AND NOT ({JUDGED})"
-        judged = f"{TENANT} AND {JUDGED} AND TraceId IN (SELECT TraceId FROM traces WHERE {pending})"
+    def count_by_judging(self, since: int, until: int, service: str, *, simulated: bool) -> dict[NotJudged | None, int]:
+        """Traces of a service, or ("") of all, that arrived in [`since`, `until`) (unix nanos), by why not judged.
+
+        None: judged. Of those that wait nobody knows whether they are simulated: they count in both.
+        """
         of_service = " AND ServiceName = {service:String}" if service else ""
         rows = self._scope.select(
-            f"SELECT uniqExact(TraceId) FROM traces WHERE {pending} AND {ARRIVED} >= {{since:Int64}} "
-            f"AND {ARRIVED} < {{until:Int64}}{of_service} "
-            f"AND TraceId NOT IN (SELECT TraceId FROM traces WHERE {judged})",
+            f"SELECT NotJudged, count() FROM traces FINAL WHERE {EVERY} AND {ARRIVED} >= {{since:Int64}} "
+            f"AND {ARRIVED} < {{until:Int64}}{of_service} AND (Simulated = {{simulated:Bool}} OR NOT ({JUDGED})) "
+            "GROUP BY NotJudged",
             since=since,
             until=until,
             service=service,
+            simulated=simulated,
         )
-        return int(rows[0][0])
+        return {NotJudged(why) if why else None: int(count) for why, count in rows}
 
     def errors(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, FoundErrors]:
         """Errors that hold and are sure enough, by trace: by severity, and the worst; a joined run's at its trace."""
@@ -178,5 +182,8 @@ def _errors(row: Sequence[Any]) -> FoundErrors:
 
 def _row(row: Sequence[Any], errors: FoundErrors, place: int) -> TraceRow:
     shown = dict(zip(_FIELDS, row, strict=False)) | {"errors": errors[0], "worst": errors[1], "place": place}
-    shown |= {"state": TraceState(shown["state"]), "judged": bool(shown["judged"])}
+    shown |= {
+        "state": TraceState(shown["state"]),
+        "not_judged": (shown["not_judged"] and NotJudged(shown["not_judged"])) or None,
+    }
     return TraceRow(**shown | {name: tuple(shown[name]) for name in ("agents", "models")})

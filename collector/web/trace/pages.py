@@ -20,8 +20,10 @@ from tracejury.collector.web.site import Site, page, rebuilding
 from tracejury.processors.trace_outline import TraceOutline
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import an_id
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.labels import Labelled
-from tracejury.schemas.queries.ledger import why_unscored
+from tracejury.schemas.queries.ledger import JudgedState, why_unscored
+from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
 
@@ -120,15 +122,19 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
     if outline.large:
         unseen = max(trace_queries.count_spans(outline.trace_id) - outline.spans, 0)
     known = site.reader.calibrations.of(outline.service)
+    judged = site.reader.ledger.judged_trace(outline.trace_id)
     leads = dict.fromkeys(shown.error.lead.judge for shown in view.errors)
+    gone = site.reader.error(an_id(ask.gone), Confidence.of(ask.profile)) if ask.gone else None
     return replace(
         view,
         lazy=not trace_queries.loads_at_once(outline),
-        why=_why(site, view),
+        why=None if view.assessment.verdicts else _why(site, view, judged),
+        not_judged=judged.not_judged if judged else NotJudged.WAITING,
         unscored=unscored(trace_queries, view),
         mark=mark,
         unseen=unseen,
         unproven=[rule for rule in leads if is_unproven(rule, known)],
+        withdrawn=gone.withdrawn if gone is not None and gone.located.whole == outline.trace_id else None,
     )
 
 
@@ -175,13 +181,9 @@ def plain(text: str, name: str) -> Response:
     return PlainTextResponse(content, headers=headers)
 
 
-def _why(site: Site, view: TracePageView) -> str | None:
-    outline = view.outline
-    if view.assessment.verdicts:
-        return None
-    words = site.reader.trace_queries.ledger_rows(outline)
-    judged = site.reader.ledger.judged_trace(outline.trace_id)
-    return why_unscored(words, judged, site.services.judges(), outline.trace_id)
+def _why(site: Site, view: TracePageView, judged: JudgedState | None) -> str | None:
+    words = site.reader.trace_queries.ledger_rows(view.outline)
+    return why_unscored(words, judged, site.services.judges(), view.outline.trace_id)
 
 
 def unscored(queries: StoredTraceQueries, view: TracePageView) -> Sequence[tuple[str, str]]:

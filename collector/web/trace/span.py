@@ -67,6 +67,7 @@ def add_error(app: FastAPI, site: Site) -> None:
         if found is None:
             raise NotFoundError(f"no error {some_id[:64]!r} is stored")
         error = found.located.error
-        asked = {"span": error.span_id} | ({"profile": profile} if profile else {})
+        gone = error.id if found.withdrawn is not None else ""
+        asked = {name: one for name, one in {"span": error.span_id, "profile": profile, "gone": gone}.items() if one}
         target = f"/traces/{quote(found.located.whole, safe='')}?{urlencode(asked)}#error-{error.id}"
         return RedirectResponse(target, status_code=303)

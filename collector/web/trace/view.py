@@ -15,6 +15,7 @@ from tracejury.processors.trace_outline import RunOutline, TraceOutline
 from tracejury.schemas.agent_errors import ErrorSummary, summary
 from tracejury.schemas.annotations import Annotation, ErrorLabel, HumanScore, Review
 from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.taxonomy import Severity
@@ -33,7 +34,8 @@ MAX_OPENED: Final = 50
 class Ask:
     """Parameters of a trace's page. `at`: a key, else `span`; `only`: "errors" or all of the tree.
 
-    `stratum` and `probability`: of the queue of labels that led here, for the run `drawn`.
+    `stratum` and `probability`: of the queue of labels that led here, for the run `drawn`. `gone`: the id of an error
+    that holds no more, whose link led here.
     """
 
     span: str = ""
@@ -44,6 +46,7 @@ class Ask:
     stratum: str = ""
     probability: str = ""
     drawn: str = ""
+    gone: str = ""
     whole: bool = False
 
     @classmethod
@@ -54,7 +57,7 @@ class Ask:
             only="errors" if params.get("only") == "errors" else "",
             opened=opened[:MAX_OPENED],
             whole=params.get("whole") == "1",
-            **{name: params.get(name, "") for name in ("at", "profile", "stratum", "probability", "drawn")},
+            **{name: params.get(name, "") for name in ("at", "profile", "stratum", "probability", "drawn", "gone")},
         )
 
     @property
@@ -117,6 +120,8 @@ class TracePageView:
     `opened`: the error that the page opens on, as no place was asked for. `why`: no judge has spoken of the trace;
     `unscored`: outcomes, with reasons, that left the selected run unscored. `unseen`: stored spans that the
     outline does not have. `unproven`: detectors that lead errors here and that nobody has labelled on the service.
+    `withdrawn`: why the error whose link led here holds no more; None where it holds, or no link of an error did.
+    `not_judged`: why no judge looked, None where one did.
     """
 
     outline: TraceOutline
@@ -136,6 +141,8 @@ class TracePageView:
     mark: str = ""
     unseen: int = 0
     unproven: Sequence[str] = ()
+    withdrawn: Sequence[str] | None = None
+    not_judged: NotJudged | None = None
 
     @property
     def base(self) -> str:

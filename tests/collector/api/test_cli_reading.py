@@ -20,6 +20,7 @@ from tracejury.collector.cli.follow import follow
 from tracejury.collector.cli.root import root
 from tracejury.collector.cli.waiting import wait_until_judged
 from tracejury.schemas.errors import StoreError
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 
@@ -212,7 +213,7 @@ def test_fail_on_fails_where_nothing_was_judged(api: Api, monkeypatch: pytest.Mo
     nothing = run(api, "errors", "--fail-on", "HIGH")
     assert (nothing.exit_code, nothing.stderr.count("\n")) == (1, 1)
     assert "nothing was judged: no trace" in nothing.stderr
-    api.put_rows(*[replace(row(n), state=TraceState.OPEN, judged=False) for n in range(2)], row(3))
+    api.put_rows(*[replace(row(n), state=TraceState.OPEN, not_judged=NotJudged.WAITING) for n in range(2)], row(3))
     waiting = run(api, "errors", "--fail-on", "HIGH")
     assert waiting.exit_code == 1
     assert waiting.stderr.endswith("tracejury: 2 of 3 traces were not judged yet: ask again later\n")
@@ -272,7 +273,12 @@ def test_fail_on_of_one_trace_looks_at_it_alone(api: Api, monkeypatch: pytest.Mo
     assert run(api, "errors", "--trace", "f" * 32, "--fail-on", "HIGH").exit_code == 4
     for judged_in in (None, TraceState.OPEN):  # never, or before it settled
         api.put_rows(
-            replace(row(3600), trace_id=PLAIN, state=judged_in or TraceState.OPEN, judged=judged_in is not None)
+            replace(
+                row(3600),
+                trace_id=PLAIN,
+                state=judged_in or TraceState.OPEN,
+                not_judged=None if judged_in else NotJudged.WAITING,
+            )
         )
         waiting = run(api, "errors", "--trace", PLAIN[:9], "--fail-on", "HIGH")
         assert waiting.exit_code == 1
@@ -312,7 +318,7 @@ def test_traces_are_listed(api: Api) -> None:
 
 def test_a_trace_that_is_not_judged_yet_is_listed_as_such(api: Api) -> None:
     """No count of findings, which would pass for a result."""
-    api.put_rows(replace(row(1), judged=False), row(2))
+    api.put_rows(replace(row(1), not_judged=NotJudged.WAITING), row(2))
     shown = run(api, "traces").stdout.splitlines()
     assert [("not judged yet" in line) for line in shown if "svc" in line] == [True, False]
     assert [r["judged"] for r in lines(run(api, "traces", "--format", "json"))] == [False, True]

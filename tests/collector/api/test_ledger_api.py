@@ -13,6 +13,7 @@ from served_api import KNOWN, NOW, PLAIN, SECOND, Api, ledger_entry, row
 from tracejury.collector.api.params import LEDGER_SINCE
 from tracejury.collector.cli.root import root
 from tracejury.schemas.llm_rows import Spend
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.ledger import JudgesStatus, LedgerQuery
 from tracejury.schemas.text.moments import parse_since
 from tracejury.schemas.trajectory import TraceState
@@ -137,7 +138,7 @@ def test_what_the_process_does_with_judges(api: Api) -> None:
 
 def test_a_trace_without_a_word_says_why(api: Api) -> None:
     """Also past its last page, and whatever the filters leave over; lists over traces have no such line."""
-    api.put_rows(replace(row(0), state=TraceState.OPEN), replace(row(1), trace_id=PLAIN, judged=False))
+    api.put_rows(replace(row(0), state=TraceState.OPEN), replace(row(1), trace_id=PLAIN, not_judged=NotJudged.WAITING))
     assert "no LLM judge is switched on" in api.get("/api/ledger", trace=KNOWN)["why"]
     api.status[0] = ON
     assert "not settled yet" in api.get("/api/ledger", trace=KNOWN)["why"]
@@ -214,7 +215,7 @@ def test_the_spend_of_services_that_are_not_named_stands_in_a_line(api: Api) -> 
 
 def test_the_command_says_why_a_trace_has_no_score(api: Api) -> None:
     """On a line of its own."""
-    api.put_rows(replace(row(0), judged=False))
+    api.put_rows(replace(row(0), not_judged=NotJudged.WAITING))
     result = run(api, "--trace", KNOWN)
     assert result.exit_code == 0
     assert "\nno score: it has just come" in result.stdout

@@ -22,6 +22,7 @@ from tracejury.judges.causes import led_by
 from tracejury.judges.grouping import group
 from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.conversation import SessionExchange, SessionView
 from tracejury.schemas.queries.listing import SessionRow, Sort, WorstError
 from tracejury.schemas.queries.reader import LocatedError, Position, TraceQuery
@@ -32,7 +33,7 @@ from tracejury.schemas.wire.lists import SessionJson
 
 EVERYTHING = {
     "service": "s", "version": "v", "agent": "a", "role": "manager", "model": "m", "tool": "t", "session": "c",
-    "state": "open", "severity": "HIGH", "category": "k", "judge": "j", "dimension": "TC",
+    "state": "open", "judged": "no-calls", "severity": "HIGH", "category": "k", "judge": "j", "dimension": "TC",
     "taxonomy": "x", "min_duration": "1.5s",
     "attribute": "k=v=w", "tag": "g", "user": "u",
     "text": "words", "profile": "0.5", "since": "1h", "until": "1m", "sort": "cost", "order": "asc",
@@ -249,7 +250,7 @@ def test_a_cost_of_some_traces_says_so_everywhere(api: Api) -> None:
 
 def test_traces_that_wait_are_marked_in_their_session(api: Api) -> None:
     """By number in the list and above the conversation; by a mark at the exchange itself."""
-    waiting = (replace(row(n), session_id="s0", judged=n == 0) for n in range(3))
+    waiting = (replace(row(n), session_id="s0", not_judged=NotJudged.WAITING if n else None) for n in range(3))
     api.put_rows(*waiting, replace(row(3), session_id="s1"))
     listed = httpx.get(f"{api.url}/api/sessions").json()["items"]
     assert [one["unjudged_traces"] for one in listed] == [2, 0]

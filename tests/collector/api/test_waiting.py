@@ -11,6 +11,7 @@ from served_api import KNOWN, Api, row
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.waiting import PAUSE, Waited, wait_until_judged
 from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.trajectory import TraceState
 
 
@@ -62,7 +63,7 @@ def test_patience_ends(api: Api, client: ApiClient) -> None:
 
 def test_what_was_never_judged_is_counted(api: Api, client: ApiClient) -> None:
     """Also where an agent is asked for, which is not known of it yet."""
-    api.put_rows(replace(row(0), state=TraceState.OPEN, judged=False), row(1))
+    api.put_rows(replace(row(0), state=TraceState.OPEN, not_judged=NotJudged.WAITING), row(1))
     for filters in ({}, {"agent": "m"}):
         assert wait_until_judged(client, filters, patience=0.0) == Waited(2, 1, unjudged=1)
 

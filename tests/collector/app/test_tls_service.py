@@ -71,10 +71,10 @@ def test_exporters_of_opentelemetry_come_over_tls(world: World, monkeypatch: pyt
     ca, cert, key = world.papers.ca, world.client.cert, world.client.key
     credentials = grpc.ssl_channel_credentials(ca.read_bytes(), key.read_bytes(), cert.read_bytes())
     exporters: list[SpanExporter] = [
-        GrpcExporter(endpoint=world.url("grpc"), credentials=credentials),
+        GrpcExporter(endpoint=world.url("grpc"), credentials=credentials, timeout=60),
         HttpExporter(
             endpoint=world.url("http") + "/v1/traces", certificate_file=str(ca),
-            client_certificate_file=str(cert), client_key_file=str(key),
+            client_certificate_file=str(cert), client_key_file=str(key), timeout=60,
         ),
     ]  # fmt: skip
     for number, exporter in enumerate(exporters):

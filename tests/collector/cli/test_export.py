@@ -22,6 +22,7 @@ from served_api import KNOWN, Api, apart, finding, row, served
 
 from tracejury.collector.cli.output import for_terminal
 from tracejury.collector.cli.root import root
+from tracejury.schemas.not_judged import NotJudged
 
 
 def test_findings_as_json_lines(api: Api, tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ def test_what_is_not_judged_yet_is_said(api: Api, tmp_path: Path) -> None:
     api.put_rows(row(1))
     assert CliRunner().invoke(root, command).stderr == ""
     rows = target.read_text()
-    api.put_rows(*[replace(row(number), judged=False) for number in (2, 3)])
+    api.put_rows(*[replace(row(number), not_judged=NotJudged.WAITING) for number in (2, 3)])
     result = CliRunner().invoke(root, command)
     assert result.stderr == "2 traces not judged yet: what will be found there is missing; export again later\n"
     assert (target.read_text(), result.exit_code) == (rows, 0)

@@ -27,6 +27,7 @@ from tracejury.collector.store.unjudged import MARGIN, UnjudgedSweep
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import StoreError
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.conversation import SessionView
 from tracejury.schemas.queries.listing import Sort
 from tracejury.schemas.queries.reader import Confidence, Position, TraceQuery, TraceRow
@@ -142,7 +143,7 @@ def test_judging_replaces_the_row(store: SharedStore, commit: Commit) -> None:
     StoredJudging(store).save([a_judged_trace(received=at)])
     commit(a_span(span_id="c" * 16))
     (row,) = listed(store)
-    assert (row.judged, row.state) == (True, TraceState.SETTLED)
+    assert (row.not_judged, row.state) == (NotJudged.NO_CALLS, TraceState.SETTLED)
 
 
 def test_a_restarted_process_lists_what_was_never_judged(store: SharedStore, commit: Commit) -> None:
@@ -150,7 +151,10 @@ def test_a_restarted_process_lists_what_was_never_judged(store: SharedStore, com
     at = commit(a_span(), a_span(trace_id=OTHER))
     StoredJudging(store).save([a_judged_trace(received=at)])
     with restarted(store) as fresh:
-        assert {row.trace_id: row.judged for row in listed(fresh)} == {TRACE_ID: True, OTHER: False}
+        assert {row.trace_id: row.not_judged is not NotJudged.WAITING for row in listed(fresh)} == {
+            TRACE_ID: True,
+            OTHER: False,
+        }
 
 
 @pytest.mark.parametrize(("forgotten", "looks_since"), [([], 9), ([4], 3), ([4, 7], 3), ([1], 0)])
@@ -181,7 +185,7 @@ def test_a_restarted_process_looks_at_what_may_not_be_finished(
             return list(rows(sql, *values))
 
         monkeypatch.setattr(fresh, "rows", noted)
-        judged = {int(row.trace_id, 16): row.judged for row in listed(fresh)}
+        judged = {int(row.trace_id, 16): row.not_judged is not NotJudged.WAITING for row in listed(fresh)}
     assert judged == {number: number not in {*forgotten, 11} for number in range(1, 12)}
     assert [values["since"] for values in asked if "since" in values] == [looks_since * MARGIN]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from looping import CONVENTIONS, Convention, Made, normal, now
+from looping import CONVENTIONS, SECOND, Convention, Made, normal, now
 from sizes import sized
 
 from tracejury.judges.registry import suite_of
@@ -145,3 +146,20 @@ def test_nothing_found_is_taken_back(drawn: list[tuple[int, int, bool, bool]], c
         for tool, result, fails, ran in drawn
     ]
     first_seen(made, CONVENTIONS[convention])
+
+
+@pytest.mark.parametrize(("apart", "found"), [(0.01, False), (0.5, True)])
+def test_one_reply_recorded_several_times_is_one_call(apart: float, *, found: bool) -> None:
+    """Records of one time with one call id; a client that numbers each reply's calls anew makes one call a reply."""
+    first, *others = CONVENTIONS["genai"]([Made(), Made(name="give_up")])
+    records = [
+        replace(
+            first,
+            span_id=f"{first.span_id}-{i}",
+            start=first.start + (nanos := int(i * apart * SECOND)),
+            end=first.end + nanos,
+        )
+        for i in range(1, 4)
+    ]
+    trace = rebuild(normal([first, *records, *others]), state=TraceState.SETTLED)
+    assert bool(places(SUITE.judge(trace).findings)) is found

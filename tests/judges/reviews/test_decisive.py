@@ -188,3 +188,11 @@ def test_whatever_comes_there_is_at_most_one_decisive_error_and_it_stands(answer
 
 def test_the_question_names_the_earliest_error_as_decisive() -> None:
     assert "earliest error that, had the step been done right" in (DECISIVE_CHECK.question or "")
+
+
+def test_nothing_to_choose_from_is_an_empty_case() -> None:
+    """No error, and no run of which anything said or done is recorded; either makes a question."""
+    silent = replace(WHOLE, runs=tuple(replace(one, turns=(), goal="", answer="") for one in WHOLE.runs))
+    for whole, findings, empty in ((silent, (), True), (silent, (PLANNED,), False), (WHOLE, (), False)):
+        case = decisive_case(whole, trace_record(whole), findings, "the run ended without an answer", 0.15)
+        assert case.is_empty == empty

@@ -26,6 +26,7 @@ from model_apis import ANSWER, QUERY, scripted_model
 from processes import Serving, serving, tracejury
 
 from tracejury.collector.api.client import ApiClient
+from tracejury.processors.log_spans import EVENTS
 from tracejury.schemas.wire.traces import TraceJson
 
 ROOT: Final = Path(__file__).parents[3]
@@ -76,7 +77,13 @@ class Page:
         return [one.replace(" ", sign) for one in listed[1].split(", ")]
 
 
-ALL: Final = {path.stem: Page(path.stem, path.read_text("utf-8")) for path in PAGES.glob("[a-z]*.md")}
+PROGRAMS_OF_OTHERS: Final = frozenset({"claude-code"})
+"""Pages on programs that need settings only: nothing in them can be run here."""
+ALL: Final = {
+    path.stem: Page(path.stem, path.read_text("utf-8"))
+    for path in PAGES.glob("[a-z]*.md")
+    if path.stem not in PROGRAMS_OF_OTHERS
+}
 
 
 def command(page: Page, folder: Path) -> list[str]:
@@ -239,6 +246,19 @@ def test_a_page_is_short_and_sets_what_it_needs(page: Page) -> None:
         assert name in page.shell, pin
 
 
+@pytest.mark.parametrize("name", sorted(PROGRAMS_OF_OTHERS))
+def test_a_page_without_a_program_sets_what_it_needs(name: str) -> None:
+    page = Page(name, (PAGES / f"{name}.md").read_text("utf-8"))
+    lines = page.text.splitlines()
+    assert len(lines) <= MOST_LINES
+    assert [line for line in lines if len(line) > 120] == []
+    assert page.exports["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://127.0.0.1:4318"
+    assert page.exports["CLAUDE_CODE_ENABLE_TELEMETRY"] == "1"
+    assert "[all frameworks](README.md)" in page.text
+    events = {event.partition(".")[2] for event in EVENTS if event.startswith("claude_code.")}
+    assert [event for event in events if f"`{event}`" not in page.text] == []
+
+
 def test_the_first_page_lists_all() -> None:
     listed = re.findall(r"\]\(([a-z-]+)\.md\)", (PAGES / "README.md").read_text("utf-8"))
-    assert sorted(set(listed)) == sorted(ALL)
+    assert sorted(set(listed)) == sorted([*ALL, *PROGRAMS_OF_OTHERS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Final
 
 from tracejury.collector.judging.llm.prompt_budget import LEAST_BUDGET, PromptBudget, ask_shortened
@@ -12,9 +13,11 @@ from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.conversation import together
 from tracejury.judges.reviews.decisive import DecisiveCase, ask_decisive
 from tracejury.processors.transcript.trace_record import near
+from tracejury.schemas.decisive import DECISIVE
 from tracejury.schemas.transcript import Transcript
-from tracejury.schemas.verdicts import Subject
+from tracejury.schemas.verdicts import Subject, Verdict
 
+NOTHING_RECORDED: Final = "no error was found, and nothing that was said or done is recorded"
 MOST_TOKENS: Final = 8_000
 """Of the record that is shown: which error decided is told by the errors' surroundings, not by all of the trace."""
 
@@ -29,12 +32,15 @@ async def decisive_answer(
     probability: float = 1.0,
     bypass_cache: bool = False,
 ) -> Deliberation:
-    """The answer, by less of the record where the model cannot read as much.
+    """The answer, by less of the record where the model cannot read as much; without a question about an empty case.
 
     Raises:
         OverBudgetError, RetryableError: it was not asked and can be later.
         PromptTooLongError: the model cannot read even the least that is shown.
     """
+    if case.is_empty:
+        none = Verdict(DECISIVE, version, subject, None, not_applicable=True, reasons=NOTHING_RECORDED)
+        return Deliberation((replace(none, sampling_probability=probability),))
 
     async def ask(record: tuple[int, Transcript]) -> Deliberation:
         most = how.panel.max_answer_tokens

@@ -12,6 +12,7 @@ from trajectories import fixture_spans, normalise_all
 
 from tracejury.collector.judging.model.price import Price
 from tracejury.collector.judging.prices import SpentBy
+from tracejury.collector.judging.prices.config import ModelPrice
 from tracejury.collector.judging.prices.table import PriceTable, names, shipped_prices
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.trajectory import Trace
@@ -68,14 +69,14 @@ def test_stated_amounts(attributes: dict[str, Any], usd: float | None) -> None:
     [
         ({}, 9.0),
         ({"llm__token_count__prompt_details__cache_read": 5}, 7.0),
-        ({"llm__token_count__prompt_details__cache_read": 500}, 5.0),
+        ({"llm__token_count__prompt_details__cache_read": 500}, 59.0),  # more than was sent: beside it
         ({"llm__token_count__prompt_details__cache_read": -500}, 9.0),
         ({"gen_ai__usage__cost": 0}, 9.0),
         ({"gen_ai__usage__cost": 3}, 3.0),
     ],
 )
 def test_price_where_nothing_is_stated(attributes: dict[str, Any], usd: float) -> None:
-    """Tokens times the configured price, cached ones at theirs, never more of them than were sent."""
+    """Tokens times the configured price, cached ones at theirs."""
     assert spent(llm__model_name="house/model-1", **attributes).usd == pytest.approx(usd)
 
 
@@ -87,6 +88,37 @@ def test_unknown_is_none_and_makes_the_whole_unknown() -> None:
     assert SpentBy(PRICES)(trace(known, unknown)) == TraceSpend(11, 3, None)
     assert SpentBy(PRICES)(trace(known, silent)) == TraceSpend(10, 2, 9.0, calls_without_usage=1)
     assert SpentBy(PRICES)(trace(silent)) == TraceSpend(None, None, None, calls_without_usage=1)
+
+
+@pytest.mark.parametrize("amount", ["gen_ai.usage.cost.amount", "gen_ai.usage.cost"])
+@pytest.mark.parametrize(("currency", "usd"), [(None, 3.0), ("usd", 3.0), ("EUR", 9.0)])
+def test_only_dollars_are_dollars(amount: str, currency: str | None, usd: float) -> None:
+    """An amount in another currency says nothing here."""
+    stated = {amount: 3} | ({"gen_ai.usage.cost.currency": currency} if currency else {})
+    call = ("a", "", "LLM", {SENT: 10, WRITTEN: 2, MODEL: "house/model-1"} | stated)
+    assert SpentBy(PRICES)(trace(call)).usd == usd
+
+
+def test_sums_that_only_an_agent_states_are_priced_as_its_calls() -> None:
+    """By the model of its calls, once."""
+    found = SpentBy(PRICES)(
+        trace(
+            ("a", "", "AGENT", {SENT: 10, WRITTEN: 2}),
+            ("l", "a", "LLM", {MODEL: "house/model-1"}),
+            ("m", "a", "LLM", {MODEL: "house/model-1"}),
+        )
+    )
+    assert found == TraceSpend(10, 2, 9.0)
+
+
+def test_tokens_that_the_cache_keeps_have_their_price() -> None:
+    """As litellm has it of a known model; a configuration's, which is that of others unless it states one."""
+    price = PriceTable().price("claude-sonnet-4-5")
+    assert price is not None
+    assert price.of(130_213, 100, 128_955, 1_253) == pytest.approx(0.0449, abs=0.0001)
+    stated = ModelPrice(input_usd_per_million=4, output_usd_per_million=8, cache_write_usd_per_million=5)
+    assert stated.price().of(2_000_000, 0, kept=1_000_000) == pytest.approx(9)
+    assert Price(1.0, 0.5, 2.0).of(10, 0, cached=8, kept=8) == pytest.approx(8 * 0.5 + 2)
 
 
 def test_each_call_once() -> None:
