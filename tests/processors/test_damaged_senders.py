@@ -37,7 +37,7 @@ ODD: tuple[Any, ...] = (
 
 @pytest.mark.parametrize("name", SENDERS)
 def test_a_value_of_any_form_can_be_read(name: str) -> None:
-    """Each of 60 copies of the fixtures has values changed, deep within its JSON or whole; the trace is rebuilt all the same."""
+    """In 60 copies of the fixtures values are changed, deep within their JSON or whole; all traces are rebuilt."""
     text = (FOLDER / f"{name}.json").read_text()
     for seed in range(60):
         chance = random.Random(seed)  # noqa: S311 - which value is changed, no secrets
