@@ -60,3 +60,8 @@ def without_method(name: str) -> str:
     """The object of a method call, by a span's name (`search.__call__`, `Researcher.forward`)."""
     of, _, method = name.rpartition(".")
     return of if of and method in _METHODS else name
+
+
+def is_model(name: str, model: str) -> bool:
+    """Whether a name is that of the model, as it is or without its provider (`provider/model`)."""
+    return bool(name) and (name == model or model.endswith(f"/{name}"))

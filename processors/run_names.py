@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tracejury.schemas.normalized import NormalizedSpan
 
-from .names import same_name
+from .names import is_model, same_name
 from .ownership import Ownership, RunStart
 from .run_spans import RunSpans, TurnSpans
 from .span_tree import SpanTree
@@ -49,10 +49,12 @@ def _hinted(turns: Sequence[TurnSpans]) -> str:
 
 
 def _stated(span: NormalizedSpan, goal: str, above: RunSpans | None, twin: NormalizedSpan | None) -> str:
-    """The name that its own span gives the agent."""
+    """The name that its own span gives the agent; a span that is called after the model gives none."""
     if name := span.agent_name or (twin.agent_name if twin else ""):
         return name
     own_name = span.raw.name.removesuffix(".run")
+    if is_model(own_name.rpartition(" ")[2], span.model):
+        return ""
     managed = above.span.managed_agents if above and above.span else ()
     if managed and own_name not in managed:  # smolagents: the span has the class's name, the task quotes the agent's
         task = goal[:500]

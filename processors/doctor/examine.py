@@ -49,6 +49,7 @@ _SHOWN_SPANS: Final = 3
 
 
 _MOST: Final = 3
+_MOST_RANK: Final = 1_000_000
 
 
 def diagnose(traces: Sequence[Trace], elsewhere: Iterable[ExternalRun] = ()) -> Diagnosis:
@@ -129,17 +130,21 @@ def _contents(facts: Facts) -> Contents:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A remedy for spans of a `scope` (an instrumentation scope's name, or its beginning) or of a `convention`.
+    """A remedy for spans of a `service`, of a `scope` (its name, or its beginning) or of a `convention`.
 
-    With neither it is for all that have no entry of their own.
+    A service is a program that people install, under the name that it gives itself: its users set its options, not
+    those of the libraries that it is made of. With none of the three it is for all that have no entry of their own.
     """
 
     remedy: Remedy
     scope: str = ""
     convention: str = ""
+    service: str = ""
 
-    def fits(self, scope: str, convention: str) -> int:
-        """Rank of the match: a longer scope before a shorter one, a scope before a convention, -1 for none."""
+    def fits(self, scope: str, convention: str, service: str = "") -> int:
+        """Rank of the match: a service before a scope (a longer one first) before a convention, -1 for none."""
+        if self.service:
+            return _MOST_RANK if service == self.service else -1
         if self.scope:
             return 2 + len(self.scope) if scope.startswith(self.scope) else -1
         if self.convention:
@@ -166,22 +171,22 @@ def kinds() -> Mapping[str, GapKind]:
 
 def remedies(kind: GapKind, spans: Sequence[NormalizedSpan]) -> tuple[Remedy, ...]:
     """Those that fit best what wrote the spans, the most frequent writer's first."""
-    writers = Counter((s.raw.scope_name, s.convention) for s in spans).most_common()
-    best = [_best(kind.entries, scope, convention) for (scope, convention), _ in writers or [(("", ""), 0)]]
-    specific = [e for e in best if e and (e.scope or e.convention)]
+    writers = Counter((s.raw.scope_name, s.convention, s.raw.service) for s in spans).most_common()
+    best = [_best(kind.entries, *writer) for writer, _ in writers or [(("", "", ""), 0)]]
+    specific = [e for e in best if e and (e.service or e.scope or e.convention)]
     chosen = specific or [e for e in best if e]
     return tuple(dict.fromkeys(e.remedy for e in chosen))[:_MOST]
 
 
-def _best(entries: Sequence[Entry], scope: str, convention: str) -> Entry | None:
-    fitting = [(e.fits(scope, convention), e) for e in entries]
+def _best(entries: Sequence[Entry], scope: str, convention: str, service: str) -> Entry | None:
+    fitting = [(e.fits(scope, convention, service), e) for e in entries]
     score, entry = max(fitting, key=lambda pair: pair[0], default=(-1, None))
     return entry if score >= 0 else None
 
 
 def _kind(fields: Mapping[str, Any]) -> GapKind:
     entries = tuple(
-        Entry(Remedy(_line(e["do"]), e.get("source", "")), e.get("scope", ""), e.get("convention", ""))
+        Entry(Remedy(_line(e["do"]), e.get("source", "")), *(e.get(k, "") for k in ("scope", "convention", "service")))
         for e in fields["remedies"]
     )
     return GapKind(Severity(fields["severity"]), fields["title"], fields["lost"], entries)

@@ -13,18 +13,37 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 from tracejury.schemas.spans import LogRecord, Span
 
 from .adk import Adk
+from .adot import Adot
 from .claude_code import ClaudeCode
 from .combine import combine
 from .convention import Convention, Fields, MarkedConvention, exceptions, is_announcement, unread_log_text
-from .genai import GenAI
+from .dialect import GENAI, Dialect
+from .gemini_cli import GeminiCli
+from .haystack import Haystack
 from .langfuse import Langfuse
+from .langsmith import LangSmith
+from .livekit import LiveKit
+from .mlflow import MLflow
 from .openinference import OpenInference
 from .openllmetry import OpenLLMetry
 from .pydantic_ai import PydanticAI
+from .quarkus import Quarkus
 from .raw_calls import RawCalls
 from .runtime import Runtime
+from .spring_ai import SpringAI
 from .stated import add_stated
 from .vercel import Vercel
+
+_RARE: Final[tuple[Convention, ...]] = (
+    LangSmith(),
+    MLflow(),
+    SpringAI(),
+    GeminiCli(),
+    LiveKit(),
+    Haystack(),
+    Quarkus(),
+)
+"""Tried only on spans with the mark, scope or name of one."""
 
 CONVENTIONS: Final[tuple[Convention, ...]] = (
     OpenInference(),
@@ -35,14 +54,20 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     ClaudeCode(),
     PydanticAI(),
     Runtime(),
-    GenAI(),
+    *_RARE,
+    GENAI,
     RawCalls(),
+    Adot(),
 )
 """In order of preference where a span carries the marks of several: those that say more first."""
 
 _FIRST, *_OTHERS = CONVENTIONS
 _OTHER_MARKS: Final = frozenset[str]().union(*(c.marks for c in _OTHERS))
 _UNMARKED: Final = tuple(c for c in _OTHERS if not isinstance(c, MarkedConvention))
+_COMMON: Final = tuple(c for c in _OTHERS if c not in _RARE)
+_RARE_MARKS: Final = frozenset[str]().union(*(c.marks for c in _RARE))
+_RARE_SCOPES: Final = frozenset[str]().union(*(c.scopes for c in _RARE if isinstance(c, Dialect)))
+_RARE_NAMES: Final = tuple(name for c in _RARE if isinstance(c, Dialect) for name in c.names)
 _make: Final = maker(NormalizedSpan)
 
 
@@ -58,11 +83,20 @@ def normalize(span: Span, logs: Sequence[LogRecord] = ()) -> NormalizedSpan:
 def _recognised(span: Span, logs: Sequence[LogRecord]) -> Sequence[Convention]:
     """The conventions that the span carries; most spans carry the first and no key of another."""
     first = _FIRST.recognises(span, logs)
-    no_marks = not logs and _OTHER_MARKS.isdisjoint(span.attributes)
-    if first and no_marks:
+    marked = bool(logs) or not _OTHER_MARKS.isdisjoint(span.attributes)
+    if first and not marked:
         return (_FIRST,)
-    others = tuple(c for c in (_UNMARKED if no_marks else _OTHERS) if c.recognises(span, logs))
-    return (_FIRST, *others) if first else others
+    tried = _OTHERS if _may_be_rare(span) else _COMMON if marked else _UNMARKED
+    found = tuple(c for c in tried if c.recognises(span, logs))
+    if len(found) > 1 and any(isinstance(c, Dialect) for c in found):  # it has read GenAI's keys
+        found = tuple(c for c in found if c is not GENAI)
+    return (_FIRST, *found) if first else found
+
+
+def _may_be_rare(span: Span) -> bool:
+    if span.scope_name in _RARE_SCOPES or span.name.startswith(_RARE_NAMES):
+        return True
+    return not _RARE_MARKS.isdisjoint(span.attributes)
 
 
 def _normalized(span: Span, logs: Sequence[LogRecord], convention: str, found: Fields) -> NormalizedSpan:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from tracejury.processors.names import is_model
 from tracejury.schemas.normalized import Kind
 from tracejury.schemas.spans import LogRecord, Span
 
@@ -76,8 +77,11 @@ class GenAI:
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:
         """See `Convention`."""
+        return self.read_as(_kind(span, logs), span, logs)
+
+    def read_as(self, kind: Kind, span: Span, logs: Sequence[LogRecord]) -> Fields:
+        """What the conventions' keys say of a span that is known to be of `kind`."""
         attributes = span.attributes
-        kind = _kind(span, logs)
         content = read_content(span, logs) if kind in _WITH_CONTENT else Content()
         name = attributes.get(_AGENT_NAME, "")
         found: Fields = {
@@ -220,5 +224,8 @@ def _agent(span: Span) -> Fields:
     attributes = span.attributes
     found: Fields = {"tool_names": text_list(parse_array(attributes.get("gen_ai.agent.tools", "")))}
     if _AGENT_NAME not in attributes and span.name.startswith(_INVOKE):
-        found["agent_name"] = span.name.removeprefix(_INVOKE).strip()
+        name = span.name.removeprefix(_INVOKE).strip()
+        # Vercel's AI SDK 7 puts the model where the agent has no name; an agent keeps its name under another model.
+        models = (attributes.get(_MODEL, ""), attributes.get("gen_ai.response.model", ""))
+        found["agent_name"] = "" if any(is_model(name, model) for model in models) else name
     return found

@@ -25,14 +25,12 @@ def _tides(names: AnyOf, parent: str) -> ExpectedRun:
     )
 
 
-_MODEL_AS_NAME = "an agent without a name is called by its model"
 _AI7_SHAPES = (
     ExpectedShape(
         "AI SDK 7, no function id",
         report_files(_AI7, 1),
         (_planner(("",)), _tides(("", "ask_tides"), "?")),
         ((80, 12),),
-        unread=_MODEL_AS_NAME,
     ),
     ExpectedShape(
         "AI SDK 7, function ids",
@@ -40,7 +38,7 @@ _AI7_SHAPES = (
         (_planner(("planner",)), _tides(("tides",), "planner")),
         ((80, 12),),
     ),
-    ExpectedShape("AI SDK 7, alone", report_files(_AI7, 3), (_planner(("",)),), ((40, 6),), unread=_MODEL_AS_NAME),
+    ExpectedShape("AI SDK 7, alone", report_files(_AI7, 3), (_planner(("",)),), ((40, 6),)),
 )
 
 # Claude Code ------------------------------------------------------------------------------------------------------
@@ -116,7 +114,7 @@ _GEMINI = "gemini-cli-spans"
 _LS = ExpectedCall("run_shell_command", ({"command": "ls"},), "a.txt", turn=0, has_span=True, requested=True)
 _GEMINI_RUN = ExpectedRun(("gemini-cli",), (2,), (_LS,), "=List the files", "=There is a.txt.")
 _GEMINI_SHAPES = tuple(
-    replace(shape, session="ses-36", unread="an operation that is not known outranks tool and model")
+    replace(shape, session="ses-36")
     for shape in (
         ExpectedShape("Gemini CLI, plain", report_files(_GEMINI, 1), (_GEMINI_RUN,), ((24, 6),)),
         ExpectedShape(
@@ -141,7 +139,6 @@ _LANGSMITH_SHAPES = variants(
         (ExpectedRun(("LangGraph",), (2,), (_RATE,), "=How many EUR are 30 USD?", "=30 USD are 27 EUR."),),
         ((83, 17),),
         session="thread-06",
-        unread="LangChain's serialised messages are not read",
     ),
     "langsmith-otel-langchain-io",
     (("nested", 1), ("flat", 2)),
@@ -159,7 +156,6 @@ _MLFLOW_SHAPES = variants(
         ),
         ((61, 11),),
         session="sess-14",
-        unread="MLflow's attributes are not read",
     ),
     "mlflow-spans",
     (("plain", 1), ("JSON texts", 2)),
@@ -175,7 +171,7 @@ _SPRING = ExpectedRun(
     tools=("weather",),
 )
 _SPRING_SHAPES = tuple(
-    replace(shape, tokens=((66, 8),), session="conv-19", unread="Spring AI's attributes are not read")
+    replace(shape, tokens=((66, 8),), session="conv-19")
     for shape in (
         ExpectedShape("Spring AI, framework", report_files("spring-ai-spans", 1), (_SPRING,)),
         ExpectedShape("Spring AI, execute_tool", report_files("spring-ai-spans", 2), (_SPRING,)),

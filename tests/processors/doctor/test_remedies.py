@@ -17,11 +17,11 @@ from tracejury.schemas.spans import Span
 PACKAGE = "tracejury.processors.doctor"
 
 
-def written(scope: str, convention: str) -> NormalizedSpan:
-    return NormalizedSpan(Span("t", "s", "", "n", 0, 0, scope_name=scope), Kind.LLM, convention)
+def written(scope: str, convention: str, service: str = "") -> NormalizedSpan:
+    return NormalizedSpan(Span("t", "s", "", "n", 0, 0, scope_name=scope, service=service), Kind.LLM, convention)
 
 
-def do(kind: str, *writers: tuple[str, str]) -> list[str]:
+def do(kind: str, *writers: tuple[str, ...]) -> list[str]:
     return [r.do for r in remedies(kinds()[kind], [written(*w) for w in writers])]
 
 
@@ -40,7 +40,7 @@ def test_a_kind_is_described(name: str) -> None:
     kind = kinds()[name]
     assert kind.title
     assert kind.lost
-    assert [e for e in kind.entries if not e.scope and not e.convention]
+    assert [e for e in kind.entries if not (e.scope or e.convention or e.service)]
     assert remedies(kind, [])
     assert all("\n" not in e.remedy.do and e.remedy.do for e in kind.entries)
 
@@ -58,7 +58,7 @@ def test_named_instrumentations_say_where_it_was_read() -> None:
     data: dict[str, Any] = yaml.safe_load((files(PACKAGE) / "gaps.yaml").read_text("utf-8"))
     for name, fields in data.items():
         for entry in fields["remedies"]:
-            if "scope" in entry or "convention" in entry:
+            if not entry.keys().isdisjoint({"scope", "convention", "service"}):
                 assert entry.get("source"), (name, entry)
 
 
@@ -79,6 +79,20 @@ def test_named_instrumentations_say_where_it_was_read() -> None:
         ("dropped-attributes", "any", "openinference", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
         ("unlinked-agents", "any", "pydantic-ai", "opentelemetry.propagate.inject"),
         ("no-tool-schemas", "strands.telemetry.tracer", "genai", "gen_ai_tool_definitions"),
+        ("no-content", "langsmith", "langsmith", "LANGSMITH_HIDE_INPUTS"),
+        ("no-content", "mlflow", "mlflow", "mlflow.autolog()"),
+        ("no-content", "org.springframework.boot", "spring-ai", "log-prompt"),
+        ("no-tool-content", "org.springframework.boot", "spring-ai", "include-content=true"),
+        ("no-content", "haystack", "haystack", "HAYSTACK_CONTENT_TRACING_ENABLED"),
+        ("no-tokens", "haystack", "haystack", "HAYSTACK_CONTENT_TRACING_ENABLED"),
+        ("no-content", "livekit-agents", "livekit", "must not be false"),
+        ("no-content", "io.quarkus.opentelemetry", "genai", "tracing.include-prompt=true"),
+        ("no-tool-content", "io.quarkus.opentelemetry", "quarkus-langchain4j", "include-tool-arguments=true"),
+        ("no-content", "gemini-cli", "gemini-cli", "GEMINI_TELEMETRY_TRACES_ENABLED"),
+        ("no-content", "com.anthropic.claude_code", "claude-code", "OTEL_LOG_USER_PROMPTS=1"),
+        ("no-session", "langsmith", "langsmith", "thread_id"),
+        ("no-session", "mlflow", "mlflow", "mlflow.trace.session"),
+        ("no-session", "org.springframework.boot", "spring-ai", "CONVERSATION_ID"),
         ("redacted-errors", "openinference.instrumentation.openai_agents", "openinference", "failure_error_function"),
     ],
 )
@@ -86,6 +100,25 @@ def test_the_closest_remedy(kind: str, scope: str, convention: str, part: str) -
     """By scope before convention before what is for all."""
     (found,) = do(kind, (scope, convention))
     assert part in found
+
+
+@pytest.mark.parametrize(
+    ("kind", "service", "part"),
+    [
+        ("no-content", "copilot-chat", "COPILOT_OTEL_CAPTURE_CONTENT"),
+        ("no-content", "github-copilot", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"),
+        ("no-tool-content", "claude-code", "OTEL_LOG_TOOL_CONTENT=1"),
+        ("no-content", "gemini-cli", "GEMINI_TELEMETRY_LOG_PROMPTS"),
+        ("no-content", "codex_exec", "log_user_prompt = true"),
+        ("no-convention", "codex_cli_rs", "`exporter` for log events"),
+        ("nothing-done", "codex-cli", "`exporter` for log events"),
+    ],
+)
+def test_a_program_that_is_installed_has_its_own_options(kind: str, service: str, part: str) -> None:
+    """Whatever convention it writes; a service with another name has the convention's remedy."""
+    (found,) = do(kind, ("any.scope", "genai", service))
+    assert part in found
+    assert part not in "".join(do(kind, ("any.scope", "genai", f"my-{service}")))
 
 
 def test_of_several_writers_each_has_its_remedy() -> None:
