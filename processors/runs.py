@@ -72,6 +72,8 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
 def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows_tools: bool) -> tuple[Turn, ...]:
     new = new_messages(run.turns)
     results = {m.tool_call_id: m.text for messages in new for m in messages if m.tool_call_id}
+    replies = (m for turn in run.turns if turn.llm for m in turn.llm.output_messages)
+    results |= {m.tool_call_id: m.text for m in replies if m.role == "tool" and m.tool_call_id}  # the provider ran it
     finished = run.status != "unfinished" and not goes_on
     # A turn is over once the model is called again; where its calls are not recorded, once something else is done.
     last_call = max((i for i, t in enumerate(run.turns) if t.llm and not t.inner), default=len(run.turns) - 1)

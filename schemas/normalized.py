@@ -177,9 +177,9 @@ class NormalizedSpan:
     def output(self) -> str:
         """The text that an LLM wrote: its output messages', else, where they say nothing at all, the output value.
 
-        A reply that only asks for tools has no text.
+        A reply that only asks for tools has no text; what tools of the provider returned is not its words.
         """
-        written = "\n".join(m.text for m in self.output_messages if m.text)
+        written = "\n".join(m.text for m in self.output_messages if m.text and m.role != "tool")
         if written or any(m.tool_requests or m.reasoning for m in self.output_messages):
             return written
         return self.output_text

@@ -14,12 +14,14 @@ from tracejury.schemas.normalized import Message, ToolDefinition
 from tracejury.schemas.spans import LogRecord, Span
 
 from .arguments import definitions
-from .messages import flatten, parse_messages, read_message, with_system
+from .messages import flatten, is_message, read_message, with_system
 from .values import NOT_JSON, as_text, parse_array, parse_json, parse_object, text_of
+from .wrappings import wrapped_messages
 
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 _CHOICE: Final = "gen_ai.choice"
 _WHOLE: Final = frozenset({"gen_ai.content.prompt", "gen_ai.content.completion", _DETAILS})  # fields as on the span
+_CONTENT: Final = frozenset({"gen_ai.input.messages", "gen_ai.output.messages"})  # whatever the event's name
 _EVENT_BODY: Final = "gen_ai.event.content"  # Azure's SDKs: the body of a message event as one JSON attribute
 _ROLES: Final = {
     "gen_ai.system.message": "system",
@@ -86,7 +88,7 @@ def read_content(span: Span, logs: Sequence[LogRecord]) -> Content:
 def holds_messages(log: LogRecord) -> bool:
     """Whether the record is one of those in which GenAI instrumentations write messages."""
     name = _event_name(log)
-    return name in _ROLES or name in _WHOLE or name == _CHOICE
+    return name in _ROLES or name in _WHOLE or name == _CHOICE or not _CONTENT.isdisjoint(log.attributes)
 
 
 def _event_name(log: LogRecord) -> str:
@@ -110,14 +112,11 @@ def _from_attributes(attributes: Mapping[str, str]) -> Content:
 
 def _messages(attributes: Mapping[str, str], keys: Iterable[str], role: str) -> tuple[Message, ...]:
     text = next((v for k in keys if (v := attributes.get(k))), "")
-    if not text:
-        return ()
-    value = parse_json(text)
-    if value is NOT_JSON:
-        return (Message(role, text),)
-    if role == "system":  # a list of parts, not of messages
-        return tuple(Message(role, m.text) for m in read_message({"role": role, "parts": value}))
-    return parse_messages(value, role)
+    found = wrapped_messages(text, role)
+    if role == "system" and found:  # a list of parts, not of messages
+        told = "\n".join(m.text for m in found if m.text)
+        return (Message(role, told),) if told else ()
+    return found
 
 
 def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Content:
@@ -127,7 +126,7 @@ def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Conten
     outputs: list[Message] = []
     finish: list[str] = []
     for name, attributes, body in events:
-        if name in _WHOLE:
+        if name in _WHOLE or not _CONTENT.isdisjoint(attributes):
             content.fill(_details(attributes, body))
         elif name == _CHOICE:
             fields = _fields(attributes, body)
@@ -187,6 +186,8 @@ def _parts(text: str) -> Any:
 
 def _choice(fields: Mapping[str, Any]) -> Iterator[Message]:
     message = fields.get("message", fields)
+    written = parse_object(message) if isinstance(message, str) and message[:1] == "{" else None
+    message = written if written is not None and is_message(written) else message
     if isinstance(message, dict):
         yield from read_message(message, "assistant")
     else:
