@@ -94,7 +94,8 @@ class NormalizedSpan:
     another kind names as its own; some instrumentations write a constant there, or the agent above. `run_hint`: an id
     that the instrumentation gives one run of the agent and writes on each of its spans. `failure`: what the span says
     of a failure elsewhere than in its status (a status attribute, a result that is an error), "" if nothing.
-    `oldest_missing`: the indices of its messages do not start at the first.
+    `oldest_missing`: the indices of its messages do not start at the first. `continues_input`: its input messages go on
+    where the call before ended.
     """
 
     raw: Span
@@ -132,6 +133,7 @@ class NormalizedSpan:
     run_hint: str = ""
     failure: str = ""
     oldest_missing: bool = False
+    continues_input: bool = False
 
     @property
     def span_id(self) -> str:

@@ -21,7 +21,9 @@ from .wrappings import wrapped_messages
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 _CHOICE: Final = "gen_ai.choice"
 _WHOLE: Final = frozenset({"gen_ai.content.prompt", "gen_ai.content.completion", _DETAILS})  # fields as on the span
-_CONTENT: Final = frozenset({"gen_ai.input.messages", "gen_ai.output.messages"})  # whatever the event's name
+_CONTENT: Final = frozenset(
+    {"gen_ai.input.messages", "gen_ai.input.messages_delta", "gen_ai.output.messages"}
+)  # whatever the event's name
 _EVENT_BODY: Final = "gen_ai.event.content"  # Azure's SDKs: the body of a message event as one JSON attribute
 _ROLES: Final = {
     "gen_ai.system.message": "system",
@@ -30,6 +32,7 @@ _ROLES: Final = {
     "gen_ai.tool.message": "tool",
 }
 _INPUT_KEYS: Final = ("gen_ai.input.messages", "gen_ai.prompt", "pydantic_ai.all_messages")
+_DELTA: Final = "gen_ai.input.messages_delta"  # proposed: what was sent before is not repeated
 _OUTPUT_KEYS: Final = ("gen_ai.output.messages", "gen_ai.completion")
 _OUTPUT_TEXT_KEYS: Final = ("final_result",)  # Pydantic AI's agent span
 
@@ -39,6 +42,7 @@ class Content:
     """Input and output of a span's call. `used_logs`: positions of the log records that were read.
 
     `speaker`: under what name the system prompt was given (Semantic Kernel writes its agent's name there).
+    `inputs_go_on`: only what is new since the call before was recorded.
     """
 
     inputs: tuple[Message, ...] = ()
@@ -49,6 +53,7 @@ class Content:
     tool_arguments: Any = None
     tool_result: str | None = None
     speaker: str = ""
+    inputs_go_on: bool = False
     used_logs: set[int] = field(default_factory=set)
 
     @property
@@ -58,6 +63,7 @@ class Content:
 
     def fill(self, other: Content) -> None:
         """Take from `other` what is still missing."""
+        self.inputs_go_on = self.inputs_go_on if self.inputs else other.inputs_go_on
         self.inputs = self.inputs or other.inputs
         self.outputs = self.outputs or other.outputs
         self.tools = self.tools or other.tools
@@ -104,10 +110,12 @@ def _body(log: LogRecord) -> Any:
 
 def _from_attributes(attributes: Mapping[str, str]) -> Content:
     system = _messages(attributes, ("gen_ai.system_instructions",), "system")
-    inputs = with_system(system, _messages(attributes, _INPUT_KEYS, "user"))
+    sent = _messages(attributes, _INPUT_KEYS, "user")
+    added = () if sent else _messages(attributes, (_DELTA,), "user")
+    inputs = with_system(system, sent or added)
     outputs = _messages(attributes, _OUTPUT_KEYS, "assistant")
     tools = definitions(attributes.get("gen_ai.tool.definitions", ""))
-    return Content(inputs=inputs, outputs=outputs, tools=tools)
+    return Content(inputs=inputs, outputs=outputs, tools=tools, inputs_go_on=bool(added))
 
 
 def _messages(attributes: Mapping[str, str], keys: Iterable[str], role: str) -> tuple[Message, ...]:
