@@ -1,8 +1,9 @@
 """Runs of AGENT spans, and ownership by ancestors: each span belongs to the run of its nearest AGENT ancestor.
 
-An outer AGENT span with the same name, or without any mark of its own, that does nothing itself is the same run, or the
-workflow around several. A TOOL span with an agent's work below it (`roles.py`) begins a run, too. LLM or TOOL spans, or
-steps with such spans of their own, under a parent that never arrived are a run with the id of that parent.
+An outer AGENT span with the name of the first agent in it, or without any mark of its own, that does nothing itself is
+the same run, or the workflow around several; a workflow with a name of its own is the run that started them. A TOOL
+span with an agent's work below it (`roles.py`) begins a run, too. LLM or TOOL spans, or steps with such spans of their
+own, under a parent that never arrived are a run with the id of that parent.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ def _agent_wrappers(tree: SpanTree, work: _Work) -> tuple[set[str], dict[str, No
         if agent.kind is not Kind.AGENT or agent_id in work.busy:
             continue
         alone = len(inner) == 1
-        if _is_bare(agent) or (alone and agent.agent_name and inner[0].agent_name in ("", agent.agent_name)):
+        first = min(inner, key=time_key).agent_name
+        if _is_bare(agent) or (agent.agent_name and (first == agent.agent_name or (alone and not first))):
             wrappers.add(agent_id)
             if alone:
                 twins[inner[0].raw.span_id] = agent

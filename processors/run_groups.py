@@ -131,7 +131,17 @@ def complete_histories(turns: Iterable[TurnSpans]) -> None:
             continue
         if llm.oldest_missing and before is not None:
             llm = turn.llm = _completed(llm, before.input_messages + before.output_messages)
+        elif llm.continues_input and before is not None:
+            llm = turn.llm = _continued(llm, (*before.input_messages, *before.output_messages))
         before = llm
+
+
+def _continued(llm: NormalizedSpan, before: Sequence[Message]) -> NormalizedSpan:
+    """The call with all that was sent: what is new may begin with the reply before it, and repeat the instructions."""
+    new = [m for m in llm.input_messages if m.role not in ("system", "developer") or m not in before]
+    if new and before and _same(new[0], before[-1]):
+        new = new[1:]
+    return replace(llm, input_messages=(*before, *new))
 
 
 def _completed(llm: NormalizedSpan, before: Sequence[Message]) -> NormalizedSpan:

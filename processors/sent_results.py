@@ -41,7 +41,9 @@ def failure_of(result: Message) -> str:
 
 def sent_results(turns: Sequence[TurnSpans], new: Sequence[Sequence[Message]]) -> list[SentResults]:
     """The results of each turn's calls; `new`: the new messages of each turn (novelty.py)."""
-    results = [m for messages in new for m in messages if m.tool_call_id or m.role in _ROLES]
+    # The results of tools that the provider ran stand in the reply itself.
+    results = [m for t in turns if t.llm for m in t.llm.output_messages if m.tool_call_id and m.role in _ROLES]
+    results += (m for messages in new for m in messages if m.tool_call_id or m.role in _ROLES)
     by_id = {m.tool_call_id: m for m in results if m.tool_call_id}
     asked = {r.call_id for turn in turns for r in _requests(turn)} if results else set()
     if len(by_id) == len(results) and by_id.keys() <= asked:  # as nearly always

@@ -111,7 +111,9 @@ def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
     last = next((t for t in reversed(turns) if t.kind is not TurnKind.INNER), None)
     if last is None or last.kind in (TurnKind.PLAN, TurnKind.FACTS):
         return ""
-    if not last.tool_calls and not last.sub_run_ids:
+    replies = last.llm.output_messages if last.llm else ()
+    answered = {m.tool_call_id for m in replies if m.role == "tool"}  # by the provider, before the reply's end
+    if not last.sub_run_ids and all(call.call_id in answered for call in last.tool_calls):
         return last.text
     handed = last.tool_calls[0] if len(last.tool_calls) == 1 else None
     if handed is not None and handed.name.lower() in ANSWER_TOOLS and isinstance(handed.arguments, dict):

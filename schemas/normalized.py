@@ -96,7 +96,8 @@ class NormalizedSpan:
     another kind names as its own; some instrumentations write a constant there, or the agent above. `run_hint`: an id
     that the instrumentation gives one run of the agent and writes on each of its spans. `failure`: what the span says
     of a failure elsewhere than in its status (a status attribute, a result that is an error), "" if nothing.
-    `oldest_missing`: the indices of its messages do not start at the first.
+    `oldest_missing`: the indices of its messages do not start at the first. `continues_input`: its input messages go on
+    where the call before ended.
     """
 
     raw: Span
@@ -134,6 +135,7 @@ class NormalizedSpan:
     run_hint: str = ""
     failure: str = ""
     oldest_missing: bool = False
+    continues_input: bool = False
 
     @property
     def span_id(self) -> str:
@@ -179,9 +181,9 @@ class NormalizedSpan:
     def output(self) -> str:
         """The text that an LLM wrote: its output messages', else, where they say nothing at all, the output value.
 
-        A reply that only asks for tools has no text.
+        A reply that only asks for tools has no text; what tools of the provider returned is not its words.
         """
-        written = "\n".join(m.text for m in self.output_messages if m.text)
+        written = "\n".join(m.text for m in self.output_messages if m.text and m.role != "tool")
         if written or any(m.tool_requests or m.reasoning for m in self.output_messages):
             return written
         return self.output_text

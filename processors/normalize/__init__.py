@@ -29,9 +29,11 @@ from .openllmetry import OpenLLMetry
 from .pydantic_ai import PydanticAI
 from .quarkus import Quarkus
 from .raw_calls import RawCalls
+from .replies import keep_reply
 from .runtime import Runtime
 from .spring_ai import SpringAI
 from .stated import add_stated
+from .stored_bytes import with_log_texts, with_texts
 from .vercel import Vercel
 
 _RARE: Final[tuple[Convention, ...]] = (
@@ -76,7 +78,8 @@ def normalize(span: Span, logs: Sequence[LogRecord] = ()) -> NormalizedSpan:
     recognised = () if is_announcement(span) else _recognised(span, logs)
     if not recognised:
         return _normalized(span, logs, "", {"kind": Kind.OTHER})
-    found = combine([convention.read(span, logs) for convention in recognised])
+    sent, logs = with_texts(span), with_log_texts(logs)
+    found = combine([convention.read(sent, logs) for convention in recognised])
     return _normalized(span, logs, recognised[0].name, found)
 
 
@@ -104,6 +107,7 @@ def _normalized(span: Span, logs: Sequence[LogRecord], convention: str, found: F
         found["log_text"] = unread_log_text(logs)
     if found["kind"] is Kind.LLM and any(message.text for message in found.get("input_messages", ())):
         found["input_text"] = ""  # the same once more, and as long
+    keep_reply(found)
     add_stated(found, span.attributes)
     return _make(raw=span, convention=convention, exceptions=exceptions(span, logs), **found)
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from tracejury.schemas.normalized import Json, ToolDefinition
 
-from .literals import parse_literal
+from .literals import parse_literal, read_value
 from .values import NOT_JSON, parse_array, parse_json, parse_object, text_of
 
 _SCHEMA_TYPES: Final = frozenset(
@@ -178,8 +178,9 @@ def _remembered(text: str) -> ToolDefinition | None:
 
 
 def definitions(text: str) -> tuple[ToolDefinition, ...]:
-    """Tool definitions out of a JSON list of them."""
-    return tool_definitions(parse_array(text))
+    """Tool definitions out of a JSON list of them, however it is encoded, or of one."""
+    value = read_value(text)
+    return tool_definitions([value] if isinstance(value, dict) else value)
 
 
 def tool_definitions(items: Any) -> tuple[ToolDefinition, ...]:

@@ -12,11 +12,12 @@ from typing import Final
 
 from tracejury.processors.names import is_model
 from tracejury.schemas.normalized import Kind
-from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.spans import STATUS_ERROR, LogRecord, Span
 
 from .arguments import as_schema, definitions, parse_arguments
 from .convention import Fields, unread_log_text
 from .genai_content import Content, holds_messages, read_content
+from .genai_operations import HANDOFF_TARGET, MEMORY, memory_fields, retrieval_fields, tool_failure
 from .messages import parse_messages
 from .results import read_result
 from .values import NOT_JSON, as_int, as_text, first, parse_array, parse_json, parse_object, text_list
@@ -26,6 +27,7 @@ _OPERATION: Final = "gen_ai.operation.name"
 _AGENT_NAME: Final = "gen_ai.agent.name"
 _TOOL_NAME: Final = "gen_ai.tool.name"
 _MODEL: Final = "gen_ai.request.model"
+_RUNS_WORKFLOW: Final = "invoke_workflow"
 
 _KINDS: Final = {
     "chat": Kind.LLM,
@@ -34,7 +36,9 @@ _KINDS: Final = {
     "embeddings": Kind.EMBEDDING,
     "retrieval": Kind.RETRIEVER,
     "invoke_agent": Kind.AGENT,
+    _RUNS_WORKFLOW: Kind.AGENT,
     "execute_tool": Kind.TOOL,
+    **dict.fromkeys(MEMORY, Kind.TOOL),
     "plan": Kind.PLAN,
 }
 _CREATE: Final = "create_agent"
@@ -53,9 +57,11 @@ _OTHER_SYSTEMS: Final = ("http.", "url.", "db.", "rpc.", "messaging.")
 _SERVING: Final = frozenset({2, 4, 5})  # opentelemetry.proto.trace.v1.Span.SpanKind: server, producer, consumer
 
 _PARENTS: Final = ("gen_ai.agent.handoff_parent", "gen_ai.handoff.parent_agent")  # the agent that handed over
-_INVOKE: Final = "invoke_agent "
+_SOURCE: Final = "gen_ai.agent.handoff.source.name"  # the same; also on the calls of that agent itself
+_WORKFLOW: Final = "gen_ai.workflow.name"  # until workflows were agents
+_INVOKE: Final = ("invoke_agent ", "invoke_workflow ")
 _WITH_CONTENT: Final = frozenset({Kind.LLM, Kind.AGENT, Kind.TOOL, Kind.PLAN})
-_STATUSES: Final = ("gen_ai.tool.status", "gen_ai.task.status")
+_STATUSES: Final = ("gen_ai.tool.status", "gen_ai.task.status", "agent.invocation.status")
 _FAILED: Final = frozenset({"error", "failure", "failed"})
 _NOT_TOOLS: Final = frozenset({"(merged tools)"})  # Google ADK: a summary span after parallel calls
 _ARGUMENTS: Final = ("args", "arguments", "parameters")
@@ -83,26 +89,34 @@ class GenAI:
         """What the conventions' keys say of a span that is known to be of `kind`."""
         attributes = span.attributes
         content = read_content(span, logs) if kind in _WITH_CONTENT else Content()
+        operation = attributes.get(_OPERATION, "")
         name = attributes.get(_AGENT_NAME, "")
+        if operation == _RUNS_WORKFLOW:
+            name = name or attributes.get(_WORKFLOW, "")
+        stateless = kind is Kind.TOOL and span.status_code != STATUS_ERROR
         found: Fields = {
             "kind": kind,
             "agent_name": name if kind is Kind.AGENT else "",
             "agent_hint": "" if kind is Kind.AGENT else name or content.speaker,
             "run_hint": attributes.get("gen_ai.agent.call.id", ""),
             "agent_id": attributes.get("gen_ai.agent.id", ""),
-            "agent_parent": first(attributes, *_PARENTS),
+            "agent_parent": first(attributes, *_PARENTS) or (attributes.get(_SOURCE, "") if kind is Kind.AGENT else ""),
             "agent_description": attributes.get("gen_ai.agent.description", ""),
             "session_id": first(attributes, "gen_ai.conversation.id", "session.id"),
-            "failure": _failure(attributes),
+            "failure": _failure(attributes) or (tool_failure(attributes) if stateless else ""),
         }
         if content.used_logs:
             found["log_text"] = unread_log_text(logs, content.used_logs)
-        if kind is Kind.TOOL:
+        if operation in MEMORY and _TOOL_NAME not in attributes:
+            found |= memory_fields(operation, attributes)
+        elif kind is Kind.TOOL:
             found |= _tool(span, content)
         elif kind is not Kind.OTHER:
             found |= _call(attributes, content)
             if kind is Kind.AGENT:
                 found |= _agent(span)
+            elif kind is Kind.RETRIEVER:
+                found |= retrieval_fields(attributes)
         elif given := attributes.get("gen_ai.tool.definitions"):  # create_agent: what the agent is given
             found["tools"] = definitions(given)
         return found
@@ -169,6 +183,7 @@ def _is_call(span: Span, logs: Sequence[LogRecord], *, stated: bool) -> bool:
 def _call(attributes: Mapping[str, str], content: Content) -> Fields:
     return {
         "input_messages": content.inputs,
+        "continues_input": content.inputs_go_on,
         "output_messages": content.outputs,
         "output_text": content.output_text,
         "tools": content.tools,
@@ -190,6 +205,7 @@ def _tool(span: Span, content: Content) -> Fields:
     defined = next((d for d in definitions(attributes.get("gen_ai.tool.definitions", "")) if d.name == name), None)
     call_id = attributes.get("gen_ai.tool.call.id", "")
     arguments = attributes.get("gen_ai.tool.call.arguments") or as_text(content.tool_arguments) or _sent(attributes)
+    handed = {"agent_name": target} if (target := attributes.get(HANDOFF_TARGET)) else None
     recorded = attributes.get("gen_ai.tool.call.result", content.tool_result)
     if recorded is None and "gen_ai.output.messages" in attributes:
         told = "\n".join(message.text for message in content.outputs if message.text)
@@ -202,7 +218,7 @@ def _tool(span: Span, content: Content) -> Fields:
         "tool_name": name,
         "tool_call_id": ("" if call_id in _NO_IDS else call_id) or (result.call_id if result else ""),
         "tool_description": attributes.get("gen_ai.tool.description", ""),
-        "tool_arguments": parse_arguments(arguments, schema) if arguments else None,
+        "tool_arguments": parse_arguments(arguments, schema) if arguments else handed,
         "tool_result": result.text if result else recorded,
         "tool_parameters": schema or (defined.parameters if defined else None),
     }
@@ -220,11 +236,11 @@ def _sent(attributes: Mapping[str, str]) -> str:
 
 
 def _agent(span: Span) -> Fields:
-    """A span of an agent is named `invoke_agent {name}`, should the attribute be lost."""
+    """A span of an agent or a workflow is named `invoke_agent {name}`, should the attribute be lost."""
     attributes = span.attributes
     found: Fields = {"tool_names": text_list(parse_array(attributes.get("gen_ai.agent.tools", "")))}
-    if _AGENT_NAME not in attributes and span.name.startswith(_INVOKE):
-        name = span.name.removeprefix(_INVOKE).strip()
+    if not first(attributes, _AGENT_NAME, _WORKFLOW) and span.name.startswith(_INVOKE):
+        name = span.name.partition(" ")[2].strip()
         # Vercel's AI SDK 7 puts the model where the agent has no name; an agent keeps its name under another model.
         models = (attributes.get(_MODEL, ""), attributes.get("gen_ai.response.model", ""))
         found["agent_name"] = "" if any(is_model(name, model) for model in models) else name

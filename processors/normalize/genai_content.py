@@ -14,12 +14,16 @@ from tracejury.schemas.normalized import Message, ToolDefinition
 from tracejury.schemas.spans import LogRecord, Span
 
 from .arguments import definitions
-from .messages import flatten, parse_messages, read_message, with_system
+from .messages import flatten, is_message, read_message, with_system
 from .values import NOT_JSON, as_text, parse_array, parse_json, parse_object, text_of
+from .wrappings import wrapped_messages
 
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 _CHOICE: Final = "gen_ai.choice"
 _WHOLE: Final = frozenset({"gen_ai.content.prompt", "gen_ai.content.completion", _DETAILS})  # fields as on the span
+_CONTENT: Final = frozenset(
+    {"gen_ai.input.messages", "gen_ai.input.messages_delta", "gen_ai.output.messages"}
+)  # whatever the event's name
 _EVENT_BODY: Final = "gen_ai.event.content"  # Azure's SDKs: the body of a message event as one JSON attribute
 _ROLES: Final = {
     "gen_ai.system.message": "system",
@@ -28,6 +32,7 @@ _ROLES: Final = {
     "gen_ai.tool.message": "tool",
 }
 _INPUT_KEYS: Final = ("gen_ai.input.messages", "gen_ai.prompt", "pydantic_ai.all_messages")
+_DELTA: Final = "gen_ai.input.messages_delta"  # proposed: what was sent before is not repeated
 _OUTPUT_KEYS: Final = ("gen_ai.output.messages", "gen_ai.completion")
 _OUTPUT_TEXT_KEYS: Final = ("final_result",)  # Pydantic AI's agent span
 
@@ -37,6 +42,7 @@ class Content:
     """Input and output of a span's call. `used_logs`: positions of the log records that were read.
 
     `speaker`: under what name the system prompt was given (Semantic Kernel writes its agent's name there).
+    `inputs_go_on`: only what is new since the call before was recorded.
     """
 
     inputs: tuple[Message, ...] = ()
@@ -47,6 +53,7 @@ class Content:
     tool_arguments: Any = None
     tool_result: str | None = None
     speaker: str = ""
+    inputs_go_on: bool = False
     used_logs: set[int] = field(default_factory=set)
 
     @property
@@ -56,6 +63,7 @@ class Content:
 
     def fill(self, other: Content) -> None:
         """Take from `other` what is still missing."""
+        self.inputs_go_on = self.inputs_go_on if self.inputs else other.inputs_go_on
         self.inputs = self.inputs or other.inputs
         self.outputs = self.outputs or other.outputs
         self.tools = self.tools or other.tools
@@ -86,7 +94,7 @@ def read_content(span: Span, logs: Sequence[LogRecord]) -> Content:
 def holds_messages(log: LogRecord) -> bool:
     """Whether the record is one of those in which GenAI instrumentations write messages."""
     name = _event_name(log)
-    return name in _ROLES or name in _WHOLE or name == _CHOICE
+    return name in _ROLES or name in _WHOLE or name == _CHOICE or not _CONTENT.isdisjoint(log.attributes)
 
 
 def _event_name(log: LogRecord) -> str:
@@ -102,22 +110,21 @@ def _body(log: LogRecord) -> Any:
 
 def _from_attributes(attributes: Mapping[str, str]) -> Content:
     system = _messages(attributes, ("gen_ai.system_instructions",), "system")
-    inputs = with_system(system, _messages(attributes, _INPUT_KEYS, "user"))
+    sent = _messages(attributes, _INPUT_KEYS, "user")
+    added = () if sent else _messages(attributes, (_DELTA,), "user")
+    inputs = with_system(system, sent or added)
     outputs = _messages(attributes, _OUTPUT_KEYS, "assistant")
     tools = definitions(attributes.get("gen_ai.tool.definitions", ""))
-    return Content(inputs=inputs, outputs=outputs, tools=tools)
+    return Content(inputs=inputs, outputs=outputs, tools=tools, inputs_go_on=bool(added))
 
 
 def _messages(attributes: Mapping[str, str], keys: Iterable[str], role: str) -> tuple[Message, ...]:
     text = next((v for k in keys if (v := attributes.get(k))), "")
-    if not text:
-        return ()
-    value = parse_json(text)
-    if value is NOT_JSON:
-        return (Message(role, text),)
-    if role == "system":  # a list of parts, not of messages
-        return tuple(Message(role, m.text) for m in read_message({"role": role, "parts": value}))
-    return parse_messages(value, role)
+    found = wrapped_messages(text, role)
+    if role == "system" and found:  # a list of parts, not of messages
+        told = "\n".join(m.text for m in found if m.text)
+        return (Message(role, told),) if told else ()
+    return found
 
 
 def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Content:
@@ -127,7 +134,7 @@ def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Conten
     outputs: list[Message] = []
     finish: list[str] = []
     for name, attributes, body in events:
-        if name in _WHOLE:
+        if name in _WHOLE or not _CONTENT.isdisjoint(attributes):
             content.fill(_details(attributes, body))
         elif name == _CHOICE:
             fields = _fields(attributes, body)
@@ -187,6 +194,8 @@ def _parts(text: str) -> Any:
 
 def _choice(fields: Mapping[str, Any]) -> Iterator[Message]:
     message = fields.get("message", fields)
+    written = parse_object(message) if isinstance(message, str) and message[:1] == "{" else None
+    message = written if written is not None and is_message(written) else message
     if isinstance(message, dict):
         yield from read_message(message, "assistant")
     else:

@@ -1,14 +1,16 @@
-"""Python's notation of plain values (`repr`), which some instrumentations write where others write JSON."""
+"""Values that are not written as plain JSON: Python's notation (`repr`), JSON encoded twice, JSON lines."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any, Final
 
-from .values import NOT_JSON
+from .values import NOT_JSON, parse_json
 
 _LONGEST: Final = 20_000
 _MOST_BRACKETS: Final = 2_000
+_MOST_LINES: Final = 2_000
+_ENCODED: Final = 4  # times that a value may be encoded
 
 
 def parse_literal(text: str) -> Any:
@@ -26,6 +28,37 @@ def parse_literal(text: str) -> Any:
         return _plain(ast.literal_eval(text))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return NOT_JSON
+
+
+def read_value(text: str) -> Any:
+    """The object or array that `text` holds however it is encoded, else `NOT_JSON`."""
+    value = parse_json(text)
+    if value is NOT_JSON and text[:1] == '"':
+        value = _unquoted(text)
+    if value is NOT_JSON and text[:1] in ("{", "["):
+        value = parse_literal(text)
+        if value is NOT_JSON and text[0] == "{":
+            value = _lines(text)
+    return value
+
+
+def _unquoted(text: str) -> Any:
+    """What is encoded twice or more often."""
+    for _ in range(_ENCODED):
+        items = parse_json(f"[{text}]")
+        if not isinstance(items, list) or len(items) != 1 or not isinstance(items[0], str):
+            break
+        text = items[0]
+        if text[:1] != '"':
+            return parse_json(text)
+    return NOT_JSON
+
+
+def _lines(text: str) -> Any:
+    """JSON lines: an object each."""
+    lines = text.splitlines() if text.count("\n") < _MOST_LINES else []
+    values = [parse_json(line) for line in lines if line.strip()]
+    return values if values and all(isinstance(v, dict) for v in values) else NOT_JSON
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ known by its type or by the key it has. LangChain's serialised messages and Llam
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -17,6 +17,7 @@ from typing import Any, Final
 from tracejury.schemas.normalized import Message, ToolRequest
 
 from .arguments import parse_arguments, unwrap
+from .parts import NOT_RECORDED, client_call, placeholder, provider_call, provider_response
 from .values import as_text, first, text_of
 
 TOOL_ROLE: Final = "tool"
@@ -28,6 +29,9 @@ _RESPONSE_KEYS: Final = (
 _ITEMS: Final = frozenset({"function_call", "function_call_output", "reasoning"})
 """Types of what OpenAI's Responses API lists beside messages."""
 
+_ITEM_ENDINGS: Final = ("_call", "_call_output")
+"""Endings of the other types of such items: tools that the provider or a client's own code ran."""
+
 _REASONING_KEYS: Final = ("reasoning", "thinking", "reasoningContent", "redacted_thinking")
 _RESULT_KEYS: Final = ("response", "result", "content", "output")
 _ID_KEYS: Final = ("call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "id")
@@ -37,6 +41,11 @@ _TYPES: Final = {
     "function_call": "assistant", "reasoning": "assistant",
 }  # fmt: skip
 _ERROR_VALUES: Final = frozenset({"error-text", "error-json"})
+_PART_TYPES: Final = frozenset(
+    {"text", "thinking", "tool_call", "tool_use", "tool_call_response", "tool_result", "tool-call", "tool-result",
+     "server_tool_call", "server_tool_call_response", "server_tool_use", "blob", "file", "uri", "image", "image_url"}
+)  # fmt: skip
+_THOUGHTS: Final = ("reasoning_content", "reasoning", "thinking")  # a message's field that is no part
 _VALUED: Final = frozenset({"text", "error-text", "json", "error-json"})  # Vercel: {"type": ..., "value": ...}
 
 
@@ -69,7 +78,9 @@ def read_message(item: Any, default_role: str = "user") -> Iterator[Message]:
     if not isinstance(item, dict):
         return
     item = _unwrapped(item)
-    role = (text_of(item.get("role")) or _TYPES.get(text_of(item.get("type")), default_role)).lower()
+    kind = text_of(item.get("type"))
+    asking = "assistant" if kind.endswith("_call") else default_role
+    role = (text_of(item.get("role")) or _TYPES.get(kind, asking)).lower()
     draft = _Draft(role=ROLES.get(role, role), name=text_of(item.get("name")))
     call_id = first(_texts(item), "tool_call_id", "id") if draft.role == TOOL_ROLE else ""
     draft.failed = draft.role == TOOL_ROLE and _is_failed(item, None)
@@ -77,8 +88,31 @@ def read_message(item: Any, default_role: str = "user") -> Iterator[Message]:
         yield from draft.add(part)
     for call in _calls(item):
         draft.add_request(call)
-    draft.add_reasoning(item.get("reasoning_content"))
+    more = item.get("additional_kwargs")
+    for thoughts in (item, more if isinstance(more, dict) else {}):
+        draft.add_reasoning(next((t for key in _THOUGHTS if isinstance(t := thoughts.get(key), str) and t), None))
     yield from draft.finish(call_id)
+
+
+def is_message(item: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is a message by its form, whatever its dialect; a part of a message is none."""
+    if isinstance(item.get("role"), str) or any(isinstance(item.get(key), list) for key in ("parts", "blocks")):
+        return True
+    kind = text_of(item.get("type"))
+    if kind in _ITEMS or kind.endswith(_ITEM_ENDINGS):
+        return True
+    if "lc" in item:
+        inner = item.get("kwargs")
+        return isinstance(inner, dict) and "content" in inner
+    if kind in _TYPES and isinstance(item.get("data"), dict):
+        return True
+    said = isinstance(item.get("content"), str | list) or isinstance(item.get("tool_calls"), list)
+    return said and not is_part(item)
+
+
+def is_part(item: Mapping[str, Any]) -> bool:
+    """Whether a JSON object is a part of a message that stands without one."""
+    return "role" not in item and text_of(item.get("type")) in _PART_TYPES
 
 
 def _unwrapped(item: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +131,8 @@ def _parts(item: dict[str, Any]) -> list[Any]:
     for key in ("parts", "blocks"):
         if isinstance(item.get(key), list):
             return list(item[key])
-    if text_of(item.get("type")) in _ITEMS:
+    kind = text_of(item.get("type"))
+    if kind in _ITEMS or ("role" not in item and kind.endswith(_ITEM_ENDINGS)):
         return [item]
     content = item.get("content")
     return content if isinstance(content, list) else [content]
@@ -129,6 +164,7 @@ class _Draft:
     reasoning: list[str] = field(default_factory=list)
     requests: list[ToolRequest] = field(default_factory=list)
     failed: bool = False
+    unanswered: dict[str, None] = field(default_factory=dict)
     emitted: bool = False
 
     def add(self, part: Any) -> Iterator[Message]:
@@ -139,15 +175,37 @@ class _Draft:
             return
         kind, body = _kind_and_body(part)
         if kind in _RESPONSE_KEYS:
-            yield from self.flush()
-            self.emitted = True
-            yield _response(body)
+            yield from self._answer(body)
         elif kind in _REQUEST_KEYS:
             self.add_request(body)
         elif kind in _REASONING_KEYS:
             self.add_reasoning(body)
         elif text := _text(part):
-            self.texts.append(text)
+            (self.reasoning if part.get("thought") is True else self.texts).append(text)
+        else:
+            yield from self._add_other(part)
+
+    def _add_other(self, part: dict[str, Any]) -> Iterator[Message]:
+        """Take in a part that is neither text nor a call of the client's functions."""
+        if call := provider_call(part):
+            self.add_request(call)
+            call_id = text_of(call["id"])
+            if "response" in call:
+                yield from self._answer(call)
+            elif call_id:
+                self.unanswered[call_id] = None
+        elif response := provider_response(part):
+            self.unanswered.pop(text_of(response["id"]), None)
+            yield from self._answer(response)
+        elif call := client_call(part):
+            self.add_request(call)
+        elif name := placeholder(part):
+            self.texts.append(name)
+
+    def _answer(self, response: Any) -> Iterator[Message]:
+        yield from self.flush()
+        self.emitted = True
+        yield _response(response)
 
     def add_request(self, body: Any) -> None:
         """Take in a tool call that the model asks for."""
@@ -185,6 +243,8 @@ class _Draft:
     def finish(self, call_id: str) -> Iterator[Message]:
         """The remaining parts as a message; an empty reply or tool result is one too, an empty prompt is not."""
         yield from self.flush(call_id)
+        for unanswered in self.unanswered:
+            yield Message(TOOL_ROLE, NOT_RECORDED, tool_call_id=unanswered)
         if not self.emitted and self.role not in ("user", "system"):
             yield Message(self.role, "", tool_call_id=call_id, name=self.name, failed=self.failed)
 
@@ -222,7 +282,7 @@ def flatten(value: Any) -> str:
     if isinstance(value, dict) and value.keys() == {"type", "value"} and text_of(value["type"]) in _VALUED:
         value = value["value"]
     if isinstance(value, list) and value:
-        texts = [_text(part) if isinstance(part, dict) else part for part in value]
+        texts = [(_text(part) or placeholder(part)) if isinstance(part, dict) else part for part in value]
         if all(isinstance(t, str) and t for t in texts):
             return "\n".join(str(t) for t in texts)
     return as_text(value)

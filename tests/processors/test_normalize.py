@@ -36,7 +36,7 @@ def read(attributes: dict[str, Any], **changes: Any) -> NormalizedSpan:
         ({"gen_ai.operation.name": "embeddings"}, "genai", Kind.EMBEDDING),
         ({"gen_ai.operation.name": "invoke_agent"}, "genai", Kind.AGENT),
         ({"gen_ai.operation.name": "create_agent"}, "genai", Kind.OTHER),
-        ({"gen_ai.operation.name": "invoke_workflow"}, "genai", Kind.CHAIN),
+        ({"gen_ai.operation.name": "invoke_workflow"}, "genai", Kind.AGENT),
         ({"gen_ai.operation.name": "plan"}, "genai", Kind.PLAN),
         ({"gen_ai.operation.name": "anything new"}, "genai", Kind.CHAIN),
         ({"gen_ai.tool.call.id": "c"}, "genai", Kind.TOOL),
