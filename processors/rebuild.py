@@ -15,6 +15,7 @@ from .agent_spans import own_by_ancestors
 from .bare import find_bare_runs
 from .exchanges import find_exchanges
 from .handoffs import join_handoffs
+from .inferred import infer_runs
 from .missing_parents import infer_missing_parents
 from .roles import find_roles
 from .run_groups import group_runs
@@ -36,7 +37,14 @@ def rebuild(
     roles = find_roles(build_tree(spans))
     tree = roles.tree
     ownership = own_by_ancestors(tree, roles.tool_runs)
-    for rule in (infer_missing_parents, divide_at_handoffs, find_bare_runs, join_handoffs, follow_stated_parents):
+    for rule in (
+        infer_missing_parents,
+        divide_at_handoffs,
+        find_bare_runs,
+        join_handoffs,
+        follow_stated_parents,
+        infer_runs,
+    ):
         ownership = rule(tree, ownership)
     runs = build_runs(
         group_runs(tree, ownership),

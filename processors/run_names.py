@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tracejury.schemas.normalized import NormalizedSpan
 
+from .inferred import CALLS
 from .names import same_name
 from .ownership import Ownership, RunStart
 from .run_spans import RunSpans, TurnSpans
@@ -31,6 +32,9 @@ def name_of(
         return name
     if name := _hinted(turns) if span is None else _stated(span, goal, above, ownership.twins.get(run)):
         return name
+    if run in ownership.inferred:
+        root = tree.spans[run]
+        return root.raw.service if root.kind in CALLS else root.raw.name
     return _of_kin(ownership.starts.get(run), before) or _only_other(run, above, tree)
 
 

@@ -48,7 +48,7 @@ class SubRunStart:
 class RunSpans:
     """One run in the making. `above`: the run that started it ("" for none), in its turn `parent_turn`.
 
-    `span`: its AGENT span, None where that is unknown; `goal`: the task as that span says it; `last_span`: the AGENT
+    `span`: its AGENT span, or the one that holds an inferred run, None where that is unknown; `goal`: the task as that span says it; `last_span`: the AGENT
     span in which the run ended; `status`: "ok", "error" or "unfinished".
     """
 
@@ -61,6 +61,7 @@ class RunSpans:
     last_span: NormalizedSpan | None
     goal: str
     turns: list[TurnSpans]
+    inferred: bool = False
 
     @property
     def awaits(self) -> bool:

@@ -108,6 +108,7 @@ class AgentRun:
 
     `parent_id` the run that caused it ("" for a manager), `parent_turn` the index of the turn there.
     `plans`: indices of the turns that planned, the first plan first. `status`: "ok", "error" or "unfinished".
+    `inferred`: no agent span, chain, delegation or conversation claims its calls; `span` is then what holds them.
     """
 
     id: str
@@ -125,6 +126,7 @@ class AgentRun:
     plans: tuple[int, ...] = ()
     managed_agents: tuple[str, ...] = ()
     max_steps: int | None = None
+    inferred: bool = False
 
 
 @dataclass(slots=True)
