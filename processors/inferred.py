@@ -47,20 +47,25 @@ def infer_runs(tree: SpanTree, ownership: Ownership) -> Ownership:
     if all(ownership.owner.values()) or not (calls := unclaimed(tree, ownership)):
         return ownership
     tops = _tops(tree)
-    shared = {tops[span_id] for span_id, run in ownership.owner.items() if run}
+    claimed = {span_id for span_id, run in ownership.owner.items() if run}
+    shared, traces = {tops[i] for i in claimed}, {tree.spans[i].raw.trace_id for i in claimed}
     given: dict[str, str] = {}
     inferred: dict[str, str] = {}
+    beside: set[str] = set()
     of_trace: dict[str, str] = {}
     for span in sorted(calls, key=time_key):
         span_id = span.raw.span_id
-        top = tops[span_id]
-        if top != span_id:
-            given[span_id], inferred[top] = top, "" if top in shared else top
-        elif span_id in ownership.runs:  # a tool in which an agent worked, and nothing around it
-            given[span_id] = span_id
-        else:
-            given[span_id] = run = of_trace.setdefault(span.raw.trace_id, span_id)
-            inferred[run] = ""
+        top = run = tops[span_id]
+        if top in tree.orphans and (top == span_id or top in shared):
+            run = tree.spans[top].raw.parent_span_id
+        elif top == span_id and span_id not in ownership.runs:
+            run = of_trace.setdefault(span.raw.trace_id, span_id)
+        given[span_id] = run
+        if run in ownership.runs:  # a tool in which an agent worked, with nothing around it, is that agent's own
+            continue
+        inferred[run] = run if run == top != span_id and top not in shared else ""
+        if not inferred[run] and span.raw.trace_id in traces:
+            beside.add(run)
     own = {run: run for run, whole in inferred.items() if whole}
     owner = dict(ownership.owner)
     aside: set[str] = set()
@@ -79,6 +84,7 @@ def infer_runs(tree: SpanTree, ownership: Ownership) -> Ownership:
         owner=owner,
         runs=parents_first(ownership.runs | dict.fromkeys(inferred, "") | below),
         inferred=inferred,
+        beside=frozenset(beside),
     )
 
 

@@ -29,7 +29,8 @@ class Ownership:
     that started it, where no span says so. `names`: run id to the name that only the tool around it tells: such a run
     has the id of that TOOL span, which is owned by the run above. `segments`: run id to the AGENT spans in which it
     went on after others had handed the conversation back to it. `inferred`: the runs that nothing but their place in
-    the trace makes one, with the span that holds just this run ("" for none).
+    the trace makes one, with the span that holds just this run ("" for none); `beside`: those of them whose calls the
+    program made around or beside other runs.
     """
 
     runs: dict[str, str] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class Ownership:
     names: dict[str, str] = field(default_factory=dict)
     segments: dict[str, list[NormalizedSpan]] = field(default_factory=dict)
     inferred: dict[str, str] = field(default_factory=dict)
+    beside: frozenset[str] = frozenset()
 
     def related(self, started: Mapping[str, RunStart], adopted: Mapping[str, str] | None = None) -> Ownership:
         """The same ownership with started runs below those that started them.

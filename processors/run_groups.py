@@ -42,7 +42,7 @@ def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
     own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
     for one in tree.order:
         run = ownership.owner[one.raw.span_id]
-        if run and (run != one.raw.span_id or (one.kind is not Kind.AGENT and not _holds_run(run, ownership))):
+        if run and (run != one.raw.span_id or (one.kind is not Kind.AGENT and run != ownership.inferred.get(run))):
             own[run].append(one)
     started = _started(tree, ownership, own)
     grouped: dict[str, list[TurnSpans]] = {}
@@ -71,13 +71,9 @@ def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
             last_span=ownership.segments.get(run, [span])[-1],
             status=_status(run, span, turns, tree, ownership),
             inferred=run in ownership.inferred,
+            beside=run in ownership.beside,
         )
     return list(found.values())
-
-
-def _holds_run(span_id: str, ownership: Ownership) -> bool:
-    """Whether the span is no part of the run of its own id, but around it."""
-    return bool(ownership.inferred.get(span_id)) or span_id in ownership.names
 
 
 def _started(

@@ -33,8 +33,10 @@ def name_of(
     if name := _hinted(turns) if span is None else _stated(span, goal, above, ownership.twins.get(run)):
         return name
     if run in ownership.inferred:
-        root = tree.spans[run]
-        return root.raw.service if root.kind in CALLS else root.raw.name
+        root = tree.spans.get(run)
+        if root is not None and root.kind not in CALLS:
+            return root.raw.name
+        return next((s.raw.service for s in tree.order if s.raw.service), "")
     return _of_kin(ownership.starts.get(run), before) or _only_other(run, above, tree)
 
 

@@ -67,6 +67,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
         managed_agents=agent.managed_agents if agent else (),
         max_steps=agent.max_steps if agent else None,
         inferred=spans.inferred,
+        beside=spans.beside,
     )
 
 
