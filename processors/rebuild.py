@@ -23,6 +23,7 @@ from .runs import build_runs
 from .segments import divide_at_handoffs
 from .span_tree import build_tree
 from .stated_parents import follow_stated_parents
+from .stray_spans import bring_home
 
 
 def rebuild(
@@ -41,6 +42,7 @@ def rebuild(
         infer_missing_parents,
         divide_at_handoffs,
         find_bare_runs,
+        bring_home,
         join_handoffs,
         follow_stated_parents,
         infer_runs,
