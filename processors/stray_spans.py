@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan, ToolRequest
@@ -24,6 +25,7 @@ from .ownership import Ownership, is_below, parents_first
 from .span_tree import SpanTree, time_key
 
 _MOST_AT_WORK: Final = 8  # runs at one time, beyond which nobody looks whose a span is
+_REACH: Final = 64  # levels between a tool's span and a run below it
 _NEVER: Final = 1 << 63
 
 
@@ -35,20 +37,31 @@ def bring_home(tree: SpanTree, ownership: Ownership) -> Ownership:
     if not strays:
         return ownership
     callers = _Callers(tree, ownership)
-    found = {s.raw.span_id: run for s in sorted(strays, key=time_key) if (run := callers.of(s))}
+    found: dict[str, str] = {}
+    for stray in sorted(strays, key=time_key):
+        span_id, run = stray.raw.span_id, callers.of(stray)
+        around = run == span_id or span_id in islice(tree.ancestors(run), _REACH)
+        own = ownership.owner[span_id]
+        if run and not around and not (own and is_below(run, own, ownership.runs)):
+            found[span_id] = run
     if not found:
         return ownership
-    owner, gone = dict(ownership.owner), set()
+    owner, dissolved = dict(ownership.owner), dict[str, str]()
     for span in tree.order:
         span_id = span.raw.span_id
         above = tree.parent.get(span_id, "")
         if span_id in found or (above in found and owner[span_id] == ownership.owner[above]):
-            gone.add(owner[span_id])
-            found[span_id] = owner[span_id] = found.get(span_id) or found[above]
-    left = set(owner.values())
-    below = {run: found[above] for run in ownership.runs if (above := tree.parent.get(run, "")) in found}
-    runs = {run: below.get(run, above) for run, above in ownership.runs.items() if run in left or run not in gone}
-    return replace(ownership, owner=owner, runs=parents_first(runs))
+            found.setdefault(span_id, found.get(above, ""))
+            dissolved.setdefault(owner[span_id], found[span_id])
+            owner[span_id] = found[span_id]
+    left = {"", *owner.values()}
+    runs = dict(ownership.runs)
+    for run in ownership.runs:
+        caller = found.get(tree.parent.get(run, ""), "")
+        if caller and not is_below(caller, run, runs):
+            runs[run] = caller
+    result = replace(ownership, owner=owner, runs=parents_first(runs))
+    return result.related({}, {run: home for run, home in dissolved.items() if run not in left})
 
 
 def _strays(tree: SpanTree, ownership: Ownership) -> Iterable[NormalizedSpan]:
