@@ -20,7 +20,7 @@ from .span_tree import SpanTree, time_key
 
 _NOT_THE_AGENT: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
 _WORK: Final = frozenset({Kind.LLM, Kind.TOOL, Kind.PLAN})
-_STEPS: Final = frozenset({Kind.CHAIN, Kind.RETRIEVER})
+_STEPS: Final = frozenset({Kind.CHAIN, Kind.RETRIEVER, Kind.OTHER})
 
 
 def own_by_ancestors(tree: SpanTree, tool_runs: Mapping[str, str]) -> Ownership:

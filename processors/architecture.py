@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from tracejury.schemas.normalized import Kind
 from tracejury.schemas.trajectory import Trace
 
 from .architecture_facts import Facet, Fact, facts_of
@@ -55,11 +54,11 @@ class DerivedArchitecture:
     def add(self, trace: Trace) -> DerivedArchitecture:
         """This and one more trace."""
         found: dict[str, AgentProfile] = {}
-        for run in trace.runs:
+        for run in trace.agents:
             shows = AgentProfile(1, _bounded(Counter(facts_of(trace, run))))
             name = run.name[:120]
             found[name] = found[name].plus(shows) if name in found else shows
-        outside = any(s.kind is Kind.LLM for s in trace.remainder) and bool(trace.runs)
+        outside = bool(trace.agents and trace.outside)
         return self.merge(DerivedArchitecture(1, int(outside), found))
 
     def merge(self, other: DerivedArchitecture) -> DerivedArchitecture:

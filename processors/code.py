@@ -50,3 +50,19 @@ def _literal(node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return _NO_LITERAL
+
+
+@lru_cache(maxsize=256)
+def calls_function(reply: str, name: str) -> bool:
+    """Whether a code block of the reply calls the function `name`, with whatever arguments."""
+    plain = name.rpartition(".")[2]
+    if not plain or plain not in reply:
+        return False
+    for block in _BLOCK.findall(reply[:_LONGEST]):
+        try:
+            tree = ast.parse(block)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if any(isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == plain for n in ast.walk(tree)):
+            return True
+    return False

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from tracejury.schemas.normalized import Kind, NormalizedSpan
+from typing import Final
+
+from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
 
 from .names import same_name
 from .normalize.values import as_text
+
+_LEAST_REPLY: Final = 16  # characters; shorter replies ("ok") identify nothing
+_OWN: Final = ("assistant", "model", "ai")
 
 
 def are_doubles(one: NormalizedSpan, other: NormalizedSpan) -> bool:
@@ -27,6 +32,32 @@ def is_same_call(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
     if same_name(outer.tool_name, inner.tool_name):
         return True
     return bool(inner.tool_call_id) and inner.tool_call_id == outer.tool_call_id
+
+
+def goes_on_from(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
+    """Whether an LLM span below another records a later call, which was sent what came of the outer one.
+
+    Most are the same call, recorded by a framework and by the client that it uses. A later one was sent the outer's
+    requests or their results, or its reply; or both tell what was sent and what was said, and neither is the same.
+    """
+    ids = {r.call_id for r in outer.tool_requests if r.call_id}
+    said = outer.output.strip()
+    for message in inner.input_messages:
+        if ids and (message.tool_call_id in ids or any(r.call_id in ids for r in message.tool_requests)):
+            return True
+        if len(said) >= _LEAST_REPLY and message.role in _OWN and message.text.strip() == said:
+            return True
+    if not (outer.input_messages and inner.input_messages) or _same(outer.input_messages[-1], inner.input_messages[-1]):
+        return False
+    asked = [[r.name for r in span.tool_requests] for span in (outer, inner)]
+    words = [" ".join(span.output.split()) for span in (outer, inner)]
+    if not all(text or names for text, names in zip(words, asked, strict=True)):
+        return False
+    return asked[0] != asked[1] or not (words[0] in words[1] or words[1] in words[0])
+
+
+def _same(one: Message, other: Message) -> bool:
+    return (one.role, " ".join(one.text.split())) == (other.role, " ".join(other.text.split()))
 
 
 def _same_tool(one: NormalizedSpan, other: NormalizedSpan) -> bool:

@@ -25,7 +25,8 @@ _BLOCK: Final = "```"
 def find_exchanges(runs: Sequence[AgentRun]) -> tuple[Exchange, ...]:
     """The exchanges of all managers among the runs of a trace, in their order."""
     agents = frozenset(canonical(run.name) for run in runs if run.name)
-    return tuple(exchange for run in runs if not run.parent_id for exchange in exchanges_of(run, agents))
+    managers = [run for run in runs if not run.parent_id and not run.beside]
+    return tuple(exchange for run in managers for exchange in exchanges_of(run, agents))
 
 
 def exchanges_of(run: AgentRun, agents: Collection[str] = ()) -> tuple[Exchange, ...]:

@@ -28,7 +28,9 @@ class Ownership:
     to the outer AGENT span of the same run, where two instrumentations recorded it. `starts`: run id to the request
     that started it, where no span says so. `names`: run id to the name that only the tool around it tells: such a run
     has the id of that TOOL span, which is owned by the run above. `segments`: run id to the AGENT spans in which it
-    went on after others had handed the conversation back to it.
+    went on after others had handed the conversation back to it. `inferred`: the runs that nothing but their place in
+    the trace makes one, with the span that holds just this run ("" for none); `beside`: those of them whose calls the
+    program made around or beside other runs.
     """
 
     runs: dict[str, str] = field(default_factory=dict)
@@ -37,6 +39,8 @@ class Ownership:
     starts: dict[str, RunStart] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     segments: dict[str, list[NormalizedSpan]] = field(default_factory=dict)
+    inferred: dict[str, str] = field(default_factory=dict)
+    beside: frozenset[str] = frozenset()
 
     def related(self, started: Mapping[str, RunStart], adopted: Mapping[str, str] | None = None) -> Ownership:
         """The same ownership with started runs below those that started them.

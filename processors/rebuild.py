@@ -17,6 +17,7 @@ from .copied_models import without_copied_models
 from .copies import without_copies
 from .exchanges import find_exchanges
 from .handoffs import join_handoffs
+from .inferred import infer_runs
 from .missing_parents import infer_missing_parents
 from .roles import find_roles
 from .run_groups import group_runs
@@ -25,6 +26,7 @@ from .segments import divide_at_handoffs
 from .span_tree import build_tree
 from .stated_parents import follow_stated_parents
 from .stated_sub_agents import divide_by_stated_ids
+from .stray_spans import bring_home
 from .told_twice import place_log_spans
 
 
@@ -45,8 +47,10 @@ def rebuild(
         divide_by_stated_ids,
         divide_at_handoffs,
         find_bare_runs,
+        bring_home,
         join_handoffs,
         follow_stated_parents,
+        infer_runs,
     ):
         ownership = rule(tree, ownership)
     runs = build_runs(

@@ -42,7 +42,7 @@ def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
     own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
     for one in tree.order:
         run = ownership.owner[one.raw.span_id]
-        if run and (run != one.raw.span_id or one.kind is not Kind.AGENT):
+        if run and (run != one.raw.span_id or (one.kind is not Kind.AGENT and run != ownership.inferred.get(run))):
             own[run].append(one)
     started = _started(tree, ownership, own)
     grouped: dict[str, list[TurnSpans]] = {}
@@ -57,7 +57,8 @@ def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
     found: dict[str, RunSpans] = {}
     for run, turns in grouped.items():
         known = tree.spans.get(run)
-        span = known if known is not None and known.kind is Kind.AGENT else None  # else it only holds the run
+        holds = known is not None and (known.kind is Kind.AGENT or bool(ownership.inferred.get(run)))
+        span = known if holds else None  # else it only holds the run
         goal, above = goal_from_span(span), ownership.runs[run]
         found[run] = RunSpans(
             id=run,
@@ -69,6 +70,8 @@ def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
             parent_turn=place.get(run),
             last_span=ownership.segments.get(run, [span])[-1],
             status=_status(run, span, turns, tree, ownership),
+            inferred=run in ownership.inferred,
+            beside=run in ownership.beside,
         )
     return list(found.values())
 
@@ -112,8 +115,8 @@ def _status(
     own = span or tree.spans.get(run)
     if own is None:
         return "unfinished"
-    if span is None and own.kind is Kind.LLM:
-        # A bare client's run ends as its last call did.
+    if span is None and (own.kind is Kind.LLM or run in ownership.inferred):
+        # Calls with no span around them that is theirs alone end as the last one did.
         own = next((t.llm for t in reversed(turns) if t.llm is not None and not t.inner), own)
     twin = ownership.twins.get(own.raw.span_id)
     spans = [own, *ownership.segments.get(run, ())]

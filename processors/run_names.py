@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tracejury.schemas.normalized import NormalizedSpan
 
+from .inferred import CALLS
 from .names import is_model, same_name
 from .ownership import Ownership, RunStart
 from .run_spans import RunSpans, TurnSpans
@@ -31,6 +32,11 @@ def name_of(
         return name
     if name := _hinted(turns) if span is None else _stated(span, goal, above, ownership.twins.get(run)):
         return name
+    if run in ownership.inferred:
+        root = tree.spans.get(run)
+        if root is not None and root.kind not in CALLS:
+            return root.raw.name
+        return next((s.raw.service for s in tree.order if s.raw.service), "")
     return _of_kin(ownership.starts.get(run), before) or _only_other(run, above, tree)
 
 

@@ -48,8 +48,9 @@ class SubRunStart:
 class RunSpans:
     """One run in the making. `above`: the run that started it ("" for none), in its turn `parent_turn`.
 
-    `span`: its AGENT span, None where that is unknown; `goal`: the task as that span says it; `last_span`: the AGENT
-    span in which the run ended; `status`: "ok", "error" or "unfinished".
+    `span`: its AGENT span, or the one that holds an inferred run, None where that is unknown; `goal`: the task as that
+    span says it; `last_span`: the AGENT span in which the run ended; `status`: "ok", "error" or "unfinished";
+    `inferred`, `beside`: see `AgentRun`.
     """
 
     id: str
@@ -61,6 +62,8 @@ class RunSpans:
     last_span: NormalizedSpan | None
     goal: str
     turns: list[TurnSpans]
+    inferred: bool = False
+    beside: bool = False
 
     @property
     def awaits(self) -> bool:

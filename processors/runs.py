@@ -67,6 +67,8 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
         plans=tuple(t.index for t in turns if t.kind is TurnKind.PLAN or states_plan(t)),
         managed_agents=agent.managed_agents if agent else (),
         max_steps=agent.max_steps if agent else None,
+        inferred=spans.inferred,
+        beside=spans.beside,
     )
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
+from .doubles import goes_on_from
+
 
 @dataclass(frozen=True, slots=True)
 class TokenSums:
@@ -113,6 +115,8 @@ def _llm_calls(spans: Mapping[str, NormalizedSpan]) -> dict[str, LlmCall]:
     for span_id, span in spans.items():
         above = nearest.get(span.raw.parent_span_id, "")
         if span.kind is Kind.LLM:
+            if above and goes_on_from(spans[above], span):
+                above = ""
             outer[span_id] = above
             wraps.add(above)
             above = span_id

@@ -12,7 +12,7 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
-from .doubles import are_doubles, is_same_call
+from .doubles import are_doubles, goes_on_from, is_same_call
 from .run_spans import SubRunStart, TurnSpans
 from .span_tree import SpanTree, time_key
 
@@ -63,7 +63,7 @@ class _Grouper:
             yield ancestor
 
     def add_llm(self, span: NormalizedSpan) -> None:
-        """A turn of its own, unless it is inside another LLM span, or its double: then both recorded the same call."""
+        """A turn of its own, unless an LLM span beside or around it recorded the same call."""
         before = self._latest.get((Kind.LLM, span.raw.parent_span_id))
         self._latest[Kind.LLM, span.raw.parent_span_id] = span
         if before is not None and are_doubles(before, span):
@@ -73,8 +73,11 @@ class _Grouper:
         inner = False
         for ancestor in self._above(span):
             if ancestor in self._by_llm:
-                self._add_twin(self._by_llm[ancestor], span)
-                return
+                if not goes_on_from(self._tree.spans[ancestor], span):
+                    self._add_twin(self._by_llm[ancestor], span)
+                    return
+                inner = self._by_llm[ancestor].inner  # a call of its own, put below the one before it
+                break
             if self._tree.spans[ancestor].kind is Kind.TOOL:
                 inner = True
                 break

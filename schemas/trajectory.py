@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from .normalized import Json, Message, NormalizedSpan, ToolDefinition, ToolRequest
+from .normalized import Json, Kind, Message, NormalizedSpan, ToolDefinition, ToolRequest
 
 
 class TurnKind(StrEnum):
@@ -108,6 +108,9 @@ class AgentRun:
 
     `parent_id` the run that caused it ("" for a manager), `parent_turn` the index of the turn there.
     `plans`: indices of the turns that planned, the first plan first. `status`: "ok", "error" or "unfinished".
+    `inferred`: no agent span, chain, delegation or conversation claims its calls; `span` is then what holds them.
+    `beside`: these are calls that the program made around or beside the runs of its agents, such as one that words
+    their answer: no request of its own, but a step of the trace.
     """
 
     id: str
@@ -125,6 +128,8 @@ class AgentRun:
     plans: tuple[int, ...] = ()
     managed_agents: tuple[str, ...] = ()
     max_steps: int | None = None
+    inferred: bool = False
+    beside: bool = False
 
 
 @dataclass(slots=True)
@@ -214,6 +219,21 @@ class Trace:
             if at is not None:
                 found[run.id] = at
         return found
+
+    @property
+    def agents(self) -> tuple[AgentRun, ...]:
+        """The runs that stand for themselves: all but those beside others."""
+        return tuple(run for run in self.runs if not run.beside)
+
+    @property
+    def outside(self) -> tuple[NormalizedSpan, ...]:
+        """The LLM calls that stand beside the agents' runs, or in none, in order of time."""
+        beside = {turn.llm.span_id for run in self.runs if run.beside for turn in run.turns if turn.llm is not None}
+        if not beside:
+            return tuple(span for span in self.remainder if span.kind is Kind.LLM)
+        found = [s for s in self.spans.values() if s.span_id in beside]
+        found += [span for span in self.remainder if span.kind is Kind.LLM]
+        return tuple(sorted(found, key=lambda s: (s.raw.start or s.raw.end, s.raw.end, s.span_id)))
 
     def run(self, run_id: str) -> AgentRun | None:
         """The run with that id, or None."""

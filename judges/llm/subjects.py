@@ -15,7 +15,8 @@ def subjects(trace: Trace) -> tuple[AgentRun, ...]:
     """The runs in which a model decided something, and the managers of such runs.
 
     A run without a model's step, such as a terminal that executes another agent's code, made none of what it did: the
-    run that wrote the code did. A manager that only hands its task on answers for what came of it.
+    run that wrote the code did. A manager that only hands its task on answers for what came of it. What a
+    program asked beside its agents stands in their records.
     """
     above = {run.id: run.parent_id for run in trace.runs}
     managing: set[str] = set()
@@ -25,7 +26,7 @@ def subjects(trace: Trace) -> tuple[AgentRun, ...]:
             while at and at not in managing:
                 managing.add(at)
                 at = above.get(at, "")
-    return tuple(run for run in trace.runs if has_llm_step(run) or (not run.parent_id and run.id in managing))
+    return tuple(run for run in trace.agents if has_llm_step(run) or (not run.parent_id and run.id in managing))
 
 
 def has_llm_step(run: AgentRun) -> bool:

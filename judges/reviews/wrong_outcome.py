@@ -47,5 +47,5 @@ def wrong_outcome(trace: Trace, verdicts: Iterable[Verdict], completion: Collect
 def _last(trace: Trace) -> AgentRun | None:
     """The last run that nobody started but a user; one in which no model spoke answered nobody, if others did."""
     judged = {run.id for run in subjects(trace)}
-    own = [run for run in reversed(trace.runs) if not run.parent_id]
+    own = [run for run in reversed(trace.agents) if not run.parent_id]
     return next((run for run in own if run.id in judged), own[0] if own else None)

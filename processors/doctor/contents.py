@@ -170,7 +170,7 @@ def twins(facts: Facts) -> Iterator[DetectedGap]:
 
 def outside(facts: Facts) -> Iterator[DetectedGap]:
     """LLM calls that belong to no agent's run, while there are runs."""
-    owned = {id(turn.llm) for run in facts.runs for turn in run.turns if turn.llm}
+    owned = {id(turn.llm) for run in facts.runs if not run.beside for turn in run.turns if turn.llm}
     free = [c for c in facts.calls if id(c) not in owned]
     whole = not any(lost_parents(t) for t in facts.traces)
     if free and facts.of(Kind.AGENT) and whole:

@@ -55,10 +55,10 @@ def gather(traces: Sequence[Trace], elsewhere: Iterable[ExternalRun] = ()) -> Fa
 
 def _calls(trace: Trace) -> Iterator[NormalizedSpan]:
     """Of LLM spans inside each other, records of one call, the run's choice counts, outside of runs the outermost."""
-    for run in trace.runs:
+    for run in trace.agents:
         yield from (turn.llm for turn in run.turns if turn.llm)
-    free = {s.span_id for s in trace.remainder if s.kind is Kind.LLM}
-    yield from (s for s in trace.remainder if s.span_id in free and s.raw.parent_span_id not in free)
+    free = {s.span_id for s in trace.outside}
+    yield from (s for s in trace.outside if s.raw.parent_span_id not in free)
 
 
 def lost_parents(trace: Trace) -> tuple[NormalizedSpan, ...]:

@@ -37,10 +37,11 @@ def trace_record(trace: Trace, limits: TranscriptLimits = LIMITS) -> Transcript:
     """The record of all runs of the trace as far as their turns are closed: steps "R1.S1" …, R1 the first run."""
     memory = Memory(limits)
     placed: list[tuple[int, int, int, Step]] = []
-    heads = [*header(trace.runs[0], memory)] if trace.runs else []
-    heads += [_introduced(number, run) for number, run in enumerate(trace.runs[:_MOST_RUNS], 1)]
+    runs = trace.agents
+    heads = [*header(runs[0], memory)] if runs else []
+    heads += [_introduced(number, run) for number, run in enumerate(runs[:_MOST_RUNS], 1)]
     closings: list[str] = []
-    for number, run in _inner_first(trace.runs):
+    for number, run in _inner_first(runs):
         writer = Writer(trace, memory, f"R{number}.")
         write_turns(writer, run.turns)
         for span in calls_outside(trace, run):
@@ -48,7 +49,7 @@ def trace_record(trace: Trace, limits: TranscriptLimits = LIMITS) -> Transcript:
         placed += _timed(trace, number, writer.steps)
         if not run.parent_id and (ended := closing(trace, run, memory)):
             closings.append(f"R{number}: {ended}")
-    first = trace.runs[0] if trace.runs else None
+    first = runs[0] if runs else None
     return Transcript(
         trace_id=trace.trace_id,
         run_id="",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from itertools import takewhile
 
-from tracejury.schemas.normalized import Kind, NormalizedSpan
+from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
 from tracejury.schemas.transcript import Transcript
 
@@ -54,13 +54,13 @@ def write_turns(writer: Writer, turns: Sequence[Turn]) -> None:
 
 def calls_outside(trace: Trace, run: AgentRun) -> list[NormalizedSpan]:
     """Once the trace is settled, LLM calls outside any agent that came after `run`, the last manager before them."""
-    if trace.state is TraceState.OPEN or run.role != "manager" or not run.turns:
+    if trace.state is TraceState.OPEN or run.role != "manager" or run.beside or not run.turns:
         return []
-    calls = [s for s in trace.remainder if s.kind is Kind.LLM]
+    calls = trace.outside
     if not calls:
         return []
     start = start_of(run, 0)
-    starts = sorted((start_of(r, 0), r.id) for r in trace.runs if r.role == "manager" and r.turns)
+    starts = sorted((start_of(r, 0), r.id) for r in trace.agents if r.role == "manager" and r.turns)
     own = starts.index((start, run.id))
     until = starts[own + 1][0] if own + 1 < len(starts) else math.inf
     return [s for s in calls if start < s.raw.start <= until]

@@ -90,10 +90,13 @@ def test_ids_that_are_not_unique_join_nothing(call_id: str) -> None:
 
 
 def test_calls_without_an_id_stay_single() -> None:
-    """One service, one prompt, one time: no evidence. They are nobody's run and nothing is lost."""
+    """One service, one prompt, one time: no evidence. Each is a run of its own and nothing is lost."""
     traces = trace("a", call("s1", 1)) | trace("b", call("s2", 2))
     rebuilt = rebuild_joined(traces)
-    assert [(t.runs, [s.span_id for s in t.remainder]) for t in rebuilt] == [((), ["s1"]), ((), ["s2"])]
+    assert [([(r.id, r.inferred) for r in t.runs], t.remainder) for t in rebuilt] == [
+        ([("s1", True)], ()),
+        ([("s2", True)], ()),
+    ]
 
 
 def test_stated_tasks_tie_and_part() -> None:

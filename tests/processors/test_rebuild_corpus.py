@@ -44,7 +44,7 @@ def corpus() -> list[list[NormalizedSpan]]:
 @pytest.mark.trail
 def test_the_corpus_has_84_agent_runs(corpus: list[list[NormalizedSpan]]) -> None:
     """56 managers with 28 sub-agents, each started in a turn of its manager."""
-    runs = [run for spans in corpus for run in rebuild(spans).runs]
+    runs = [run for spans in corpus for run in rebuild(spans).agents]
     assert Counter(run.role for run in runs) == {"manager": 56, "sub-agent": 28}
     assert all((run.parent_turn is not None) == (run.role == "sub-agent") for run in runs)
     assert Counter(run.name for run in runs if run.role == "sub-agent") == {"search_agent": 28}
@@ -53,7 +53,7 @@ def test_the_corpus_has_84_agent_runs(corpus: list[list[NormalizedSpan]]) -> Non
 @pytest.mark.trail
 def test_each_run_has_goal_prompt_plan_and_answer(corpus: list[list[NormalizedSpan]]) -> None:
     """Every run of the corpus surveyed facts, planned, and acted; 47 re-plans follow."""
-    runs = [run for spans in corpus for run in rebuild(spans).runs]
+    runs = [run for spans in corpus for run in rebuild(spans).agents]
     assert all(run.goal and run.system_prompt and run.answer and run.tools for run in runs)
     kinds = Counter(turn.kind for run in runs for turn in run.turns)
     assert kinds[TurnKind.FACTS] == kinds[TurnKind.PLAN] == 84 + 47
@@ -63,10 +63,11 @@ def test_each_run_has_goal_prompt_plan_and_answer(corpus: list[list[NormalizedSp
 
 @pytest.mark.trail
 def test_every_llm_and_tool_span_has_one_place(corpus: list[list[NormalizedSpan]]) -> None:
-    """Of 679 LLM spans the 56 outside any agent are remainder; all 267 tool spans stand in a turn, 41 refused."""
+    """Of 679 LLM spans the 56 outside any agent are of runs beside them; all 267 tool spans stand in a turn."""
     traces = [rebuild(spans) for spans in corpus]
     assert [i for trace in traces for i in misplaced(trace)] == []
-    assert sum(s.kind is Kind.LLM for trace in traces for s in trace.remainder) == 56
+    assert sum(s.kind is Kind.LLM for trace in traces for s in trace.remainder) == 0
+    assert sum(run.inferred and run.beside and len(run.turns) == 1 for trace in traces for run in trace.runs) == 56
     calls = [c for t in traces for r in t.runs for turn in r.turns for c in turn.tool_calls]
     assert sum(c.span is not None for c in calls) == 267
     assert Counter(c.name for c in calls if c.executed is False) == {"final_answer": 27, "page_down": 41}
@@ -100,7 +101,7 @@ def test_runs_are_known_before_their_own_spans(corpus: list[list[NormalizedSpan]
 
 
 def _places(trace: Trace) -> dict[str, tuple[str, str, TurnKind]]:
-    return {t.llm.span_id: (r.id, r.role, t.kind) for r in trace.runs for t in r.turns if t.llm}
+    return {t.llm.span_id: (r.id, r.role, t.kind) for r in trace.agents for t in r.turns if t.llm}
 
 
 @pytest.mark.skipif(not CAPTURES, reason="the shared framework captures are absent")
@@ -147,7 +148,7 @@ def test_nothing_is_invented(label: str) -> None:
         truth = _truth(path)
         names = {name for name, _ in truth.agents} | {"", "river_graph"}
         for trace in rebuild_joined(load(path)):
-            assert {run.name for run in trace.runs} <= names, path
+            assert {run.name for run in trace.runs if not run.inferred} <= names, path
             assert all(run.name != "manager" or not run.parent_id for run in trace.runs), path
             assert len(trace.runs) <= truth.agents.total(), path
 
