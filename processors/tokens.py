@@ -1,7 +1,8 @@
 """Tokens of a trace, each once: those of its LLM calls, because wrappers and agents repeat what is below them.
 
 What only a span above states counts where none of its calls states any: some agents report in sum. Of such sums inside
-each other the outer counts if it is large enough to hold the inner ones; else both do.
+each other the outer counts if it is large enough to hold the inner ones; else both do. A call with tokens that is below
+no agent may be one of those that an agent sums up: then no sum counts.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def usage(spans: Mapping[str, NormalizedSpan]) -> Usage:
     calls = _llm_calls(spans)
     several = {call.around.span_id for call in calls.values() if call.around and not call.alone}
     stating = [i for i, s in spans.items() if (s.kind is Kind.AGENT or i in several) and _states(s)]
-    if not stating:
+    if not stating or _is_anybodys(spans, calls):
         found = list(calls.values())
         return Usage(found, found, sum(call.lacks_usage for call in found))
     sums = _sums(spans, calls, set(stating))
@@ -130,6 +131,15 @@ def _llm_calls(spans: Mapping[str, NormalizedSpan]) -> dict[str, LlmCall]:
 
 def _states(span: NormalizedSpan) -> bool:
     return bool(span.input_tokens or span.output_tokens)
+
+
+def _is_anybodys(spans: Mapping[str, NormalizedSpan], calls: Mapping[str, LlmCall]) -> bool:
+    """Whether a call that states its usage is below no agent, so that an agent's sum may hold it."""
+    within = set[str]()
+    for span_id, span in spans.items():
+        if span.kind is Kind.AGENT or span.raw.parent_span_id in within:
+            within.add(span_id)
+    return any(call.input_tokens or call.output_tokens for i, call in calls.items() if i not in within)
 
 
 def _sums(spans: Mapping[str, NormalizedSpan], calls: Mapping[str, LlmCall], stating: set[str]) -> list[str]:

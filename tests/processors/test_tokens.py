@@ -83,6 +83,11 @@ def test_an_agent_beside_one_with_calls() -> None:
     assert sums(*told, ("s", "m", "AGENT", 50, 5), ("k", "s", "LLM", None, None)) == TokenSums(55, 6, 2, 0)
 
 
+def test_a_call_below_no_agent_may_be_in_any_sum() -> None:
+    """Its parent may have been lost: nothing is counted twice."""
+    assert sums(("a", "", "AGENT", 300, 30), ("l", "lost", "LLM", 300, 30)) == TokenSums(300, 30, 1, 0)
+
+
 def test_a_record_around_several_calls_is_not_each_ones() -> None:
     """It is their sum, which counts where none of them states its own."""
     outer = ("o", "", "LLM", 40, 8)

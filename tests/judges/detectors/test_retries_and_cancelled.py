@@ -18,8 +18,8 @@ from tracejury.schemas.taxonomy import Severity
 
 SUITE = suite_of(())
 MILLI = 1_000_000
-RATE = {"status_code": STATUS_ERROR, "status_message": "429 Too Many Requests"}
-CANCELLED = {"status_code": STATUS_ERROR, "status_message": "cancelled"}
+RATE: dict[str, Any] = {"status_code": STATUS_ERROR, "status_message": "429 Too Many Requests"}
+CANCELLED: dict[str, Any] = {"status_code": STATUS_ERROR, "status_message": "cancelled"}
 
 
 def message(role: str, **part: Any) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def test_attempts_that_all_failed_are_not_slight() -> None:
     assert severities(chat(1, ASKED, **RATE), chat(3, ASKED, **RATE))["model-rate"] is Severity.MEDIUM
     other = [message("user", type="text", content="Book a room.")]
     assert severities(chat(1, other, **RATE), *WORKED)["model-rate"] is Severity.MEDIUM
-    long = {"status_code": STATUS_ERROR, "status_message": "maximum context length is 8192 tokens"}
+    long: dict[str, Any] = {"status_code": STATUS_ERROR, "status_message": "maximum context length is 8192 tokens"}
     assert severities(chat(1, ASKED, captured=False, **long), chat(3, ASKED, captured=False)) == {
         "model-limit": Severity.MEDIUM
     }
@@ -99,7 +99,11 @@ def test_a_tool_that_was_made_again_for_one_request_is_slight(call_id: str) -> N
 @pytest.mark.parametrize("text", ["cancelled", "Agent run was cancelled", "The user aborted a request."])
 def test_what_a_user_stopped_is_no_tools_error(text: str) -> None:
     """The run's end is told, as slight; the tool did nothing wrong."""
-    stopped = {"stated": {"error.type": "CancelledError"}, "status_code": STATUS_ERROR, "status_message": text}
+    stopped: dict[str, Any] = {
+        "stated": {"error.type": "CancelledError"},
+        "status_code": STATUS_ERROR,
+        "status_message": text,
+    }
     found = severities(WORKED[0], book(10, **stopped), **stopped)
     assert found == {"run-cancelled": Severity.LOW}
 
