@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tracejury.processors.log_spans import with_log_spans
@@ -38,9 +38,16 @@ ITEM_BYTES: Final = 1024
 
 
 def decode(
-    signal: Signal, encoding: Encoding, body: bytes, *, received_at: int, limits: Limits = _DEFAULTS, tenant: str = ""
+    signal: Signal,
+    encoding: Encoding,
+    body: bytes,
+    *,
+    received_at: int,
+    limits: Limits = _DEFAULTS,
+    tenant: str = "",
+    events: bool = True,
 ) -> Decoded:
-    """Decode one request of a project; `received_at` in unix nanos.
+    """Decode one request of a project; `received_at` in unix nanos. Without `events` log records stay records alone.
 
     Raises:
         TooLargeError: the body exceeds `limits.request_bytes`, `limits.items` or another bound of requests.
@@ -62,12 +69,18 @@ def decode(
         except Invalid as reason:
             rejections.add(str(reason))
     size = max(len(body), ITEM_BYTES * len(found))
-    if signal is Signal.TRACES:
-        batch = Batch(spans=found, size=size)
-    else:
-        logs, spans = with_log_spans(found)
-        batch = Batch(spans=spans, logs=logs, size=size + ITEM_BYTES * len(spans))
-    return Decoded(batch, len(found), rejections.count, rejections.message())
+    batch = Batch(spans=found, size=size) if signal is Signal.TRACES else Batch(logs=found, size=size)
+    decoded = Decoded(batch, len(found), rejections.count, rejections.message())
+    return with_events(decoded) if events else decoded
+
+
+def with_events(decoded: Decoded) -> Decoded:
+    """The request with the spans that its log events stand for; made last, of what may be stored."""
+    if not decoded.batch.logs:
+        return decoded
+    logs, spans = with_log_spans(decoded.batch.logs)
+    size = decoded.batch.size + ITEM_BYTES * len(spans)
+    return replace(decoded, batch=Batch(spans=spans, logs=logs, size=size))
 
 
 def _items(

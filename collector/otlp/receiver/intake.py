@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from pydantic import Field
 
 from tracejury.collector.auth.keyring import Keyring
-from tracejury.collector.otlp.codec.decode import Decoded, decode
+from tracejury.collector.otlp.codec.decode import Decoded, decode, with_events
 from tracejury.collector.otlp.codec.limits import Limits
 from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.otlp.codec.signals import SCHEMAS, Encoding, Signal
@@ -144,8 +144,9 @@ class Intake:
         now, limits, redaction = self._clock(), self.limits, self._redaction
 
         def work() -> Decoded:
-            decoded = decode(signal, encoding, body, received_at=now, limits=limits, tenant=tenant)
-            return redaction.apply(decoded) if redaction else decoded
+            whole = redaction is None
+            decoded = decode(signal, encoding, body, received_at=now, limits=limits, tenant=tenant, events=whole)
+            return with_events(redaction.apply(decoded)) if redaction else decoded
 
         try:
             return await self._lanes.run(len(body), client, work, inline=redaction is None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
 from otlp_parts import RecordingSink, json_body, logs, span, text, traces
 from redacting import SECRETS, ready
@@ -14,6 +15,7 @@ from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.otlp.receiver.intake import TRIES, Intake
 from tracejury.collector.otlp.redaction.stage import RedactionStage
 from tracejury.collector.telemetry import Telemetry
+from tracejury.processors.redact.rules import RedactionRule
 from tracejury.processors.redact.spans import Redactor
 from tracejury.processors.redact.texts import TextRedactor
 from tracejury.schemas.errors import RetryableError, TracejuryError
@@ -40,6 +42,18 @@ async def test_the_sink_sees_no_secret() -> None:
     telemetry.shutdown()
     for rule, count in {"email": 2, "card": 2, "iban": 2, "api-keys": 2}.items():
         assert f'tracejury_redacted_values_total{{rule="{rule}"}} {count}.0' in metrics
+
+
+async def test_spans_of_log_events_hold_what_redaction_left() -> None:
+    """They repeat the record's values under other keys, so they are made after the rules on its keys."""
+    said = [text("session.id", "s1"), text("prompt", "the secret plan"), text("event.name", "user_prompt")]
+    event = LogRecord(time_unix_nano=1, body=AnyValue(string_value="claude_code.user_prompt"), attributes=said)
+    sink, rule = RecordingSink(), RedactionRule("prompts", key="prompt")
+    intake = Intake(sink, redaction=RedactionStage(Redactor(TextRedactor([rule]))))
+    await intake.take("grpc", Signal.LOGS, Encoding.PROTOBUF, logs(event).SerializeToString())
+    (batch,) = sink.batches
+    assert [s.name for s in batch.spans] == ["invoke_agent claude-code"]
+    assert "secret" not in repr(batch)
 
 
 async def test_of_a_body_that_could_not_be_decoded_a_note_is_kept(
