@@ -15,7 +15,7 @@ from tracejury.collector.judging.prices.table import PriceTable
 from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.judges.registry import default_suite
-from tracejury.processors.tokens import usage
+from tracejury.processors.tokens import sum_tokens
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.normalized import Kind
@@ -207,7 +207,7 @@ def _sums(shape: ExpectedShape, traces: Iterable[Trace]) -> Iterator[str]:
     usd = sum(s.usd or 0 for s in spent)
     if shape.usd is not None and abs(usd - shape.usd) > 0.0001:
         yield f"{usd:.5f} USD, not {shape.usd}"
-    calls = sum(len(usage(trace.spans).calls) for trace in traces)
+    calls = sum(sum_tokens(trace.spans).calls for trace in traces)
     if shape.llm_calls is not None and shape.llm_calls != calls:
         yield f"{calls} LLM calls, not {shape.llm_calls}"
     if shape.session is not None:
