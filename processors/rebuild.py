@@ -24,6 +24,7 @@ from .runs import build_runs
 from .segments import divide_at_handoffs
 from .span_tree import build_tree
 from .stated_parents import follow_stated_parents
+from .stated_sub_agents import divide_by_stated_ids
 from .told_twice import place_log_spans
 
 
@@ -39,7 +40,14 @@ def rebuild(
     roles = find_roles(without_copied_models(without_copies(build_tree(spans))))
     tree = roles.tree
     ownership = own_by_ancestors(tree, roles.tool_runs)
-    for rule in (infer_missing_parents, divide_at_handoffs, find_bare_runs, join_handoffs, follow_stated_parents):
+    for rule in (
+        infer_missing_parents,
+        divide_by_stated_ids,
+        divide_at_handoffs,
+        find_bare_runs,
+        join_handoffs,
+        follow_stated_parents,
+    ):
         ownership = rule(tree, ownership)
     runs = build_runs(
         group_runs(tree, ownership),

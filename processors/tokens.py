@@ -133,7 +133,7 @@ def _sums(spans: Mapping[str, NormalizedSpan], calls: Mapping[str, LlmCall], sta
     told = set[str]()
     held: dict[str, tuple[int, int]] = {}  # by span, the tokens of sums below it
     whole = set[str]()  # sums that hold all sums below them
-    for span_id, span in reversed(spans.items()):
+    for span_id, span in reversed([*spans.items()]):
         call, above = calls.get(span_id), span.raw.parent_span_id
         sent, written = held.pop(span_id, (0, 0))
         if span_id in told or (call is not None and (call.input_tokens or call.output_tokens)):

@@ -42,6 +42,7 @@ _CALLS: Final = ("chat", "text", "completion", "generate", "response", "message"
 """Beginnings of the names that older versions and SDKs give operations of models ("chat.completions", "response")."""
 
 _WORD: Final = re.compile(r"[a-z]+")
+_RUNS: Final = frozenset({"call", "execute", "invocation", "invoke", "run"})
 _LONGEST: Final = 200  # characters of an operation's name that are looked at
 
 _CONTENT: Final = (
@@ -141,8 +142,9 @@ def _of_function(operation: str, span: Span) -> Kind | None:
 
     A client may have written it on an agent's span that it found open.
     """
-    words = _WORD.findall(operation[:_LONGEST].lower())
-    if _AGENT_NAME in span.attributes and (span.name.startswith(_INVOKE) or "agent" in words):
+    words = {*_WORD.findall(operation[:_LONGEST].lower())}
+    runs = "agent" in words and (len(words) == 1 or not words.isdisjoint(_RUNS))
+    if _AGENT_NAME in span.attributes and (runs or span.name.startswith(_INVOKE)):
         return Kind.AGENT
     names = (operation, operation.removeprefix("a"))
     if any(name.startswith("embedding") for name in names):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,6 +76,21 @@ def test_a_session_is_a_run_with_its_sub_agents(without: str) -> None:
     assert trace.runs[0].turns[0].tool_calls[0].arguments == {"command": "rm"}
     sums = sum_tokens(trace.spans)
     assert (sums.input_tokens, sums.output_tokens) == (30, 175)
+
+
+def test_sub_agents_beside_their_manager_are_told_by_their_ids() -> None:
+    """Their spans need not hang below the call that started them; one of a sub-agent's own is below that one."""
+    moved = [
+        replace(s, parent_span_id="i") if s.attributes.get("agent_id") and s.span_id != "x4" else s for s in tree()
+    ]
+    inner = told("llm_request", "l9", "i", 24, model="m", output_tokens=1, agent_id="b", parent_agent_id="a")
+    trace = rebuild([normalize(s) for s in [*moved, inner]])
+    manager, explorer, below = trace.runs
+    assert shape(trace)[0] == EXPECTED[0]
+    assert (explorer.name, explorer.parent_id, len(explorer.turns)) == ("explore", manager.id, 2)
+    assert [c.name for c in explorer.turns[0].tool_calls] == ["Read"]
+    assert (below.name, below.parent_id, len(below.turns)) == ("", explorer.id, 1)
+    assert not trace.remainder
 
 
 def test_a_session_below_a_program_is_its_own_run() -> None:

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 from rich.tree import Tree
 
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name, error_place
 from tracejury.schemas.text.scores import score_words
@@ -97,6 +98,8 @@ def trace_tree(trace: TraceJson) -> Tree:
 
 def _title(trace: TraceJson) -> Text:
     state = Text(state_word(trace.state), style=STATE_STYLE.get(trace.state, ""))
+    found = [counted(len(trace.errors), "error")] if trace.errors or not trace.not_judged else []
+    found += [f"not judged: {NotJudged(trace.not_judged).words}"] if trace.not_judged else []
     return Text.assemble(
         "trace ",
         content(trace.trace_id, style="bold"),
@@ -104,8 +107,7 @@ def _title(trace: TraceJson) -> Text:
         content(trace.service or "unknown service", 60),
         "  ",
         state,
-        f"  {counted(trace.spans, 'span')}, {counted(len(trace.agent_runs), 'agent run')}, "
-        f"{counted(len(trace.errors), 'error')}",
+        f"  {counted(trace.spans, 'span')}, {counted(len(trace.agent_runs), 'agent run')}, , ".join(found),
         _spent(trace.tokens),
     )
 

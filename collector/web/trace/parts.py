@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from tracejury.schemas.not_judged import NotJudged, why_run_not_judged
 from tracejury.schemas.trajectory import AgentRun
 
 from .images import SpanImage
@@ -89,6 +90,11 @@ class RunDetail:
     sections: Sequence[SpanSection]
     turns: Sequence[Neighbour]
     parent: tuple[str, str] | None
+
+    @property
+    def not_judged(self) -> NotJudged | None:
+        """Why no judge can say anything of it, None where one can."""
+        return why_run_not_judged(self.run)
 
 
 @dataclass(frozen=True, slots=True)

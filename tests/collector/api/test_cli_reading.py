@@ -323,7 +323,7 @@ def test_a_trace_that_is_not_judged_yet_is_listed_as_such(api: Api) -> None:
     assert [("not judged yet" in line) for line in shown if "svc" in line] == [True, False]
     assert [r["judged"] for r in lines(run(api, "traces", "--format", "json"))] == [False, True]
     page = api.client.get("/traces").text
-    assert page.count("not judged yet") == 1
+    assert page.count(">not judged yet</a>") == 1
 
 
 def test_judging_again_says_what_was_judged(api: Api) -> None:

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from doctor_traces import AGENT, built, span, whole
 from served_api import KNOWN, Api, finding, row
 
 from tracejury.collector.cli.root import root
+from tracejury.collector.queries.present import present_trace
 from tracejury.schemas.not_judged import NotJudged
 
 IDLE, WAITING = row(2).trace_id, row(3).trace_id
@@ -91,6 +93,9 @@ def test_one_trace_says_why(told: Api) -> None:
     assert told.get(f"/api/traces/{IDLE}")["not_judged"] == "no-calls"
     assert told.get(f"/api/traces/{WAITING}")["not_judged"] == "waiting"
     assert told.get(f"/api/traces/{IDLE}", limit="5")["not_judged"] == "no-calls"
+    assert "not judged: no model or tool was called" in run(told, "trace", IDLE)
+    assert "0 errors" not in run(told, "trace", IDLE)
+    assert "0 errors" in run(told, "trace", KNOWN)
 
 
 def test_rates_count_traces_beside_runs(told: Api) -> None:
@@ -103,3 +108,9 @@ def test_rates_count_traces_beside_runs(told: Api) -> None:
     page = told.client.get("/").text
     assert "every run stands in the rate" not in page
     assert "judged=no-calls" in page
+
+
+def test_a_run_says_why() -> None:
+    """Beside one of which a judge can say something."""
+    trace = built([*whole(), span(4, 0, AGENT)])
+    assert [run.not_judged for run in present_trace(trace, ()).agent_runs] == [None, "no-calls"]

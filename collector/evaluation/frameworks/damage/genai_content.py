@@ -29,7 +29,7 @@ def in_attributes(of: Recording) -> Batch | None:
     """All content on the spans: nothing is lost, and the other rungs of this kind can be compared with it."""
     if not has_content(of):
         return None
-    return Batch([as_genai(span, content_of(span)) for span in of.spans])
+    return Batch([as_genai(span, content_of(span)) for span in _named(of)])
 
 
 def in_events(of: Recording) -> Batch | None:
@@ -37,7 +37,7 @@ def in_events(of: Recording) -> Batch | None:
     if not has_content(of):
         return None
     spans = []
-    for span in of.spans:
+    for span in _named(of):
         written, content = as_genai(span, {}), content_of(span)
         if content:
             written = replace(written, events=(*written.events, SpanEvent(span.raw.end, DETAILS, content)))
@@ -49,8 +49,9 @@ def in_logs(of: Recording) -> Batch | None:
     """Messages in a log record beside each span."""
     if not has_content(of):
         return None
-    logs = [_record(span, content) for span in of.spans if (content := content_of(span))]
-    return Batch([as_genai(span, {}) for span in of.spans], logs)
+    named = _named(of)
+    logs = [_record(span, content) for span in named if (content := content_of(span))]
+    return Batch([as_genai(span, {}) for span in named], logs)
 
 
 def logs_alone(of: Recording) -> Batch | None:
@@ -65,6 +66,22 @@ def logs_alone(of: Recording) -> Batch | None:
 def has_content(of: Recording) -> bool:
     """Whether what a model wrote was captured."""
     return any(span.kind is Kind.LLM and span.output_messages for span in of.spans)
+
+
+def _named(of: Recording) -> list[NormalizedSpan]:
+    """The spans; a run's own span is an agent's that bears the run's name, goal and answer, as the conventions ask."""
+    runs = {(run.span.raw.trace_id, run.span.span_id): run for t in of.traces for run in t.runs if run.span is not None}
+    spans = []
+    for span in of.spans:
+        run = runs.get((span.raw.trace_id, span.span_id))
+        if run is not None and span.kind is not Kind.LLM:
+            goal = (Message("user", run.goal),) if run.goal else ()
+            answer = (Message("assistant", run.answer),) if run.answer else ()
+            told = replace(span, kind=Kind.AGENT, agent_name=run.name, input_messages=goal, output_messages=answer)
+            spans.append(replace(told, input_text="", output_text=""))
+        else:
+            spans.append(span)
+    return spans
 
 
 def content_of(span: NormalizedSpan) -> dict[str, str]:

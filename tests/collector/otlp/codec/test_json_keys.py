@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue, KeyValueList
-from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord
+from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
 from otlp_parts import SPAN, START, TRACE, json_tree, logs, span, text, traces
 from sizes import sized
 
@@ -47,7 +47,7 @@ RECORDS = logs(
         span_id=SPAN,
         time_unix_nano=START,
         observed_time_unix_nano=START + 1,
-        severity_number=9,
+        severity_number=SeverityNumber.SEVERITY_NUMBER_INFO,
         severity_text="INFO",
         event_name="e",
         body=AnyValue(kvlist_value=VALUES),
