@@ -8,7 +8,7 @@ span, or the fields of an event of it (`{"content"}`, `{"message", "finish_reaso
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from tracejury.schemas.normalized import Kind, Message
@@ -18,11 +18,13 @@ from .arguments import parse_arguments
 from .convention import Fields, MarkedConvention, unread_log_text
 from .messages import parse_messages
 from .results import read_result
-from .values import parse_array, parse_object, text_of
+from .values import parse_array, parse_object
+from .wrapped import wrapped_messages
 
 _HEAD: Final = 40  # characters in which such a body begins with one of its sides
 _SIDES: Final = ('"input"', '"output"')
 _INNER: Final = ("content", "message")
+_WHOLE: Final = ('{"messages"', '{"generations"', '{"choices"')
 _TOOLS: Final = {
     "openinference.span.kind": "TOOL",
     "traceloop.span.kind": "tool",
@@ -43,8 +45,8 @@ class Adot(MarkedConvention):
         """See `Convention`."""
         bodies = {i: sides for i, log in enumerate(logs) if (sides := _sides(log))}
         in_time = sorted(bodies, key=lambda i: (logs[i].time or logs[i].observed_time, logs[i].body))
-        sent = [m for i in in_time for m in _messages(bodies[i].get("input"), "user")]
-        written = [m for i in in_time for m in _messages(bodies[i].get("output"), "assistant")]
+        sent = [m for i in in_time for m in bodies[i].get("input", ())]
+        written = [m for i in in_time for m in bodies[i].get("output", ())]
         sessions = (logs[i].attributes.get("session.id", "") for i in in_time)
         found: Fields = {
             "kind": Kind.OTHER,
@@ -52,8 +54,8 @@ class Adot(MarkedConvention):
             "log_text": unread_log_text(logs, bodies),
         }
         if any(span.attributes.get(key) == value for key, value in _TOOLS.items()):
-            return found | _tool(sent, written)
-        return found | {"input_messages": tuple(sent), "output_messages": tuple(written)}
+            return found | _tool(list(_messages(sent, "user")), list(_messages(written, "assistant")))
+        return found | {"input_messages": _said(sent, "user"), "output_messages": _said(written, "assistant")}
 
 
 def _sides(log: LogRecord) -> dict[str, Any]:
@@ -69,10 +71,21 @@ def _has_messages(side: Any) -> bool:
     return isinstance(side, dict) and isinstance(side.get("messages"), list)
 
 
-def _messages(items: Any, role: str) -> Iterator[Message]:
-    for item in items if isinstance(items, list) else ():
+def _said(items: Sequence[Any], role: str) -> tuple[Message, ...]:
+    """The messages; where a text is a request or a response as a whole, beside its messages, the longer of the two."""
+    told = tuple(_messages(items, role))
+    wholes = [m for m in told if m.text.startswith(_WHOLE)]
+    plain = tuple(m for m in told if m not in wholes) if wholes else told
+    return max((plain, *(wrapped_messages(m.text, m.role) for m in wholes)), key=len)
+
+
+def _messages(items: Sequence[Any], role: str) -> Iterator[Message]:
+    for item in items:
         if isinstance(item, dict):
-            yield from parse_messages({**item, "content": _content(item.get("content"))}, role)
+            content = item.get("content")
+            fields = content if isinstance(content, dict) else {}
+            ids = {"tool_call_id": fields["id"]} if isinstance(fields.get("id"), str) else {}
+            yield from parse_messages({**ids, **item, "content": _content(content)}, role)
 
 
 def _content(content: Any) -> Any:
@@ -87,11 +100,10 @@ def _tool(sent: Sequence[Message], written: Sequence[Message]) -> Fields:
     asked = next((r for m in sent for r in m.tool_requests), None)
     text = next((m.text for m in sent if m.text), "")
     result = read_result(written[0].text, quoted=True) if written else None
-    fields: Mapping[str, Any] = {
+    return {
         "tool_arguments": asked.arguments if asked else parse_arguments(text) if text else None,
-        "tool_call_id": asked.call_id if asked else text_of(next((m.tool_call_id for m in sent if m.tool_call_id), "")),
+        "tool_call_id": asked.call_id if asked else next((m.tool_call_id for m in sent if m.tool_call_id), ""),
         "tool_result": result.text if result else None,
         "output_text": result.text if result else "",
         "failure": result.failure if result else "",
     }
-    return dict(fields)

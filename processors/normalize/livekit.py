@@ -26,6 +26,7 @@ _KINDS: Final = {
     "function_tool": Kind.TOOL,
 }
 _OPERATION: Final = "gen_ai.operation.name"
+_WORKFLOW: Final = "invoke_workflow"
 _AGENT: Final = "lk.agent_name"
 _CONTENT: Final = ("chat_ctx", "response.text", "user_input", "function_tool.arguments", "room_name", "instructions")
 _SESSIONS: Final = ("lk.room_sid", "lk.room_name", "lk.pii.room_name", "lk.job_id")
@@ -44,9 +45,13 @@ class LiveKit(Dialect):
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:
         """See `Convention`."""
         attributes = span.attributes
-        kind = Kind.CHAIN if _OPERATION not in attributes else None
-        kind = kind and _KINDS.get(span.name, kind)
-        found = GENAI.read(span, logs) if kind is None else GENAI.read_as(kind, span, logs)
+        operation = attributes.get(_OPERATION)
+        if operation is None:
+            found = GENAI.read_as(_KINDS.get(span.name, Kind.CHAIN), span, logs)
+        elif operation == _WORKFLOW:  # the session, in which each of the agents' turns is a run
+            found = GENAI.read_as(Kind.CHAIN, span, logs)
+        else:
+            found = GENAI.read(span, logs)
         kind = found["kind"]
         found["session_id"] = found["session_id"] or first(attributes, *_SESSIONS)
         if kind is Kind.TOOL:
