@@ -99,6 +99,7 @@ def test_a_trace_has_exactly_the_promised_keys_and_values() -> None:
         "remainder": ["loose"],
         "errors": [],
         "verdicts": [],
+        "not_judged": None,
     }
     manager, below = shown["agent_runs"]
     assert {key: value for key, value in manager.items() if key != "turns"} == {
@@ -111,6 +112,7 @@ def test_a_trace_has_exactly_the_promised_keys_and_values() -> None:
         "goal": "goal",
         "answer": "answer",
         "status": "ok",
+        "not_judged": None,
     }
     assert manager["turns"] == [
         {

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from store_parts import a_span
+from store_parts import a_judged_trace, a_span
 
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.inserting import insert_rows
 from tracejury.collector.store.ledger import outcomes
 from tracejury.collector.store.migrate import Migration, ensure, migrate, migrations, require_migrated, status
 from tracejury.collector.store.reading import StoredReading
 from tracejury.schemas.errors import ConfigError, StoreError
-from tracejury.schemas.judged_rows import VERDICT_COLUMNS, verdict_row
+from tracejury.schemas.judged_rows import TRACE_COLUMNS, VERDICT_COLUMNS, trace_row, verdict_row
 from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.rows import SPAN_COLUMNS, SPAN_SELECT, span_columns, span_from_row
 from tracejury.schemas.spans import SpanEvent, SpanLink
 from tracejury.schemas.verdicts import Judgement, Outcome, Subject, SubjectKind, Verdict
@@ -148,3 +150,22 @@ def test_statements_end_at_a_semicolon_before_a_line_end() -> None:
     """Comments and semicolons within a line do not split."""
     migration = Migration("0001_x.sql", "-- one; two\nSELECT ';' AS a, 1;\n\nSELECT 2;  \n")
     assert migration.statements == ("-- one; two\nSELECT ';' AS a, 1", "SELECT 2")
+
+
+def test_why_earlier_rows_are_not_judged_is_told_by_what_they_say(bare: Store) -> None:
+    """A run, a convention, neither, and no judging at all: those have no column of their own for it."""
+    before = [one for one in migrations() if not one.name.endswith("_not_judged.sql")]
+    migrate(bare, before)
+    told = [
+        a_judged_trace(trace_id="1" * 32),
+        a_judged_trace(trace_id="2" * 32, runs=()),
+        a_judged_trace(trace_id="3" * 32, runs=(), conventions=()),
+        a_judged_trace(trace_id="4" * 32, judged_at=0, runs=()),
+    ]
+    at = TRACE_COLUMNS.index("NotJudged")
+    rows = [trace_row(one.trace, one.judgement, one.spent) for one in told]
+    columns = (*TRACE_COLUMNS[:at], *TRACE_COLUMNS[at + 1 :])
+    insert_rows(bare, "traces", columns, [(*row[:at], *row[at + 1 :]) for row in rows])
+    migrate(bare)
+    why = ["", NotJudged.NO_CALLS, NotJudged.UNKNOWN_CONVENTION, NotJudged.WAITING]
+    assert [row[0] for row in bare.rows("SELECT NotJudged FROM traces ORDER BY TraceId")] == why
