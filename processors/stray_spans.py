@@ -121,9 +121,7 @@ class _Callers:
             elif span.kind is Kind.TOOL:
                 executed.append((run, span))
         for run, span in executed:
-            asked = self._open(span, lambda one, run=run: one.run == run)
-            if asked:
-                asked[0].taken = True
+            self._given(span, run)
         self._spans = sorted((t.start, run) for run, t in self._times.items())
 
     def _note(self, span: NormalizedSpan, run: str) -> None:

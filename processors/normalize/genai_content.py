@@ -14,9 +14,10 @@ from tracejury.schemas.normalized import Message, ToolDefinition
 from tracejury.schemas.spans import LogRecord, Span
 
 from .arguments import definitions
-from .messages import flatten, is_message, read_message, with_system
+from .flat import nested
+from .messages import flatten, is_message, parse_messages, read_message, with_system
 from .values import NOT_JSON, as_text, parse_array, parse_json, parse_object, text_of
-from .wrappings import wrapped_messages
+from .wrappings import messages_in, wrapped_messages
 
 _DETAILS: Final = "gen_ai.client.inference.operation.details"
 _CHOICE: Final = "gen_ai.choice"
@@ -34,6 +35,8 @@ _ROLES: Final = {
 _INPUT_KEYS: Final = ("gen_ai.input.messages", "gen_ai.prompt", "pydantic_ai.all_messages")
 _DELTA: Final = "gen_ai.input.messages_delta"  # proposed: what was sent before is not repeated
 _OUTPUT_KEYS: Final = ("gen_ai.output.messages", "gen_ai.completion")
+_SYSTEM: Final = "gen_ai.system_instructions"
+_FLATTENED: Final = ("gen_ai.input.messages.", "gen_ai.output.messages.")
 _OUTPUT_TEXT_KEYS: Final = ("final_result",)  # Pydantic AI's agent span
 
 
@@ -109,22 +112,33 @@ def _body(log: LogRecord) -> Any:
 
 
 def _from_attributes(attributes: Mapping[str, str]) -> Content:
-    system = _messages(attributes, ("gen_ai.system_instructions",), "system")
+    system = _messages(attributes, (_SYSTEM,), "system")
     sent = _messages(attributes, _INPUT_KEYS, "user")
+    outputs = _messages(attributes, _OUTPUT_KEYS, "assistant")
+    if not (sent or outputs) and any(key.startswith(_FLATTENED) for key in attributes):
+        system = _as_system(_flattened(attributes, _SYSTEM, "system"))
+        sent = _flattened(attributes, _INPUT_KEYS[0], "user")
+        outputs = _flattened(attributes, _OUTPUT_KEYS[0], "assistant")
     added = () if sent else _messages(attributes, (_DELTA,), "user")
     inputs = with_system(system, sent or added)
-    outputs = _messages(attributes, _OUTPUT_KEYS, "assistant")
     tools = definitions(attributes.get("gen_ai.tool.definitions", ""))
     return Content(inputs=inputs, outputs=outputs, tools=tools, inputs_go_on=bool(added))
 
 
-def _messages(attributes: Mapping[str, str], keys: Iterable[str], role: str) -> tuple[Message, ...]:
+def _messages(attributes: Mapping[str, str], keys: Sequence[str], role: str) -> tuple[Message, ...]:
     text = next((v for k in keys if (v := attributes.get(k))), "")
-    found = wrapped_messages(text, role)
-    if role == "system" and found:  # a list of parts, not of messages
-        told = "\n".join(m.text for m in found if m.text)
-        return (Message(role, told),) if told else ()
-    return found
+    return _as_system(wrapped_messages(text, role)) if text and role == "system" else wrapped_messages(text, role)
+
+
+def _as_system(found: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Instructions are a list of parts, not of messages."""
+    told = "\n".join(m.text for m in found if m.text)
+    return (Message("system", told),) if told else ()
+
+
+def _flattened(attributes: Mapping[str, str], key: str, role: str) -> tuple[Message, ...]:
+    """Messages that stand as one attribute a field below `key`."""
+    return parse_messages(messages_in(nested(attributes, f"{key}.")) or [], role)
 
 
 def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Content:

@@ -16,6 +16,7 @@ from .convention import Fields, MarkedConvention
 from .messages import parse_messages
 from .results import read_result
 from .values import NOT_JSON, as_int, first, parse_json, parse_object, text_list
+from .wrappings import messages_in
 
 _OBSERVATION: Final = "langfuse.observation."
 _TYPE: Final = f"{_OBSERVATION}type"
@@ -125,7 +126,8 @@ def _output_messages(text: str) -> tuple[Message, ...]:
         return (Message("assistant", told),) if told else ()
     if isinstance(value, dict) and isinstance(value.get("message"), dict):
         value = value["message"]
-    return parse_messages(value, "assistant")
+    found = messages_in(value)
+    return parse_messages(value if found is None else found, "assistant")
 
 
 def _count(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:

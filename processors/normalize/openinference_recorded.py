@@ -8,11 +8,15 @@ from typing import Any, Final
 
 from tracejury.schemas.normalized import Message
 
+from .literals import read_value
 from .messages import parse_messages
+from .states import last_reply
 from .values import parse_array, parse_json, parse_object
+from .wrappings import messages_in
 
 _PREPARES: Final = ("_prepare", "prepare_")
 _HIDDEN: Final = "__REDACTED__"
+_ENCODED: Final = ("{", "[", '"')
 _REPLY: Final = frozenset({"content", "tool_calls", "blocks", "lc"})
 
 
@@ -42,7 +46,16 @@ def recorded_input(input_value: str) -> tuple[Message, ...]:
     messages = value.get("messages", value.get("input")) if isinstance(value, dict) else value
     if isinstance(messages, list) and len(messages) == 1 and isinstance(messages[0], list):  # LangChain: one a prompt
         messages = messages[0]
-    return parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
+    found = parse_messages([m for m in messages if isinstance(m, dict)]) if isinstance(messages, list) else ()
+    return found or _stated(input_value, "user")
+
+
+def _stated(recorded: str, role: str) -> tuple[Message, ...]:
+    """The messages that a record in another wrapping holds, where they say whose they are: else it is an answer."""
+    if recorded[:1] not in _ENCODED:
+        return ()
+    found = messages_in(read_value(recorded)) or ()
+    return parse_messages([m for m in found if isinstance(m, dict) and ("role" in m or "lc" in m)], role)
 
 
 def recorded_finish(output_value: str) -> str:
@@ -70,7 +83,7 @@ def recorded_output(output_value: str) -> tuple[Message, ...]:
         return _listed(parse_array(output_value))
     value = parse_object(output_value) if output_value[:1] == "{" else None
     if value is None:
-        return ()
+        return last_reply(_stated(output_value, "assistant"))
     choices = value.get("choices")
     replies: list[Any] = [value.get("message", value)]
     if isinstance(choices, list):
@@ -82,7 +95,7 @@ def recorded_output(output_value: str) -> tuple[Message, ...]:
     elif isinstance(generations := value.get("generations"), list):  # LangChain: a list a prompt
         replies = [g.get("message") for some in generations[:1] if isinstance(some, list) for g in some if _is_map(g)]
     found = [r for r in replies if isinstance(r, dict) and not _REPLY.isdisjoint(r)]
-    return parse_messages(found, "assistant")
+    return parse_messages(found, "assistant") if found else last_reply(_stated(output_value, "assistant"))
 
 
 def _listed(items: Sequence[Any] | None) -> tuple[Message, ...]:

@@ -201,3 +201,18 @@ def test_a_call_that_records_the_history_as_its_output(sent: Any, after: Any, na
     attributes |= dict(zip(("gen_ai.input.messages", "gen_ai.output.messages"), map(json.dumps, written), strict=True))
     (found,) = normalise_all([span("a", attributes=attributes)])
     assert (found.output, [m.role for m in found.input_messages]) == ("a", ["user", "assistant", "tool"])
+
+
+GEMINI = {"candidates": [{"content": {"role": "model", "parts": [{"text": "288 km"}]}}]}
+
+
+@pytest.mark.parametrize(
+    "output", [GEMINI, json.dumps(json.dumps(GEMINI)), repr(GEMINI), {"km": 288}, {"content": "x"}]
+)
+def test_a_recorded_response_without_flattened_messages(output: Any) -> None:
+    """OpenInference's whole record is read where it says whose words it holds; a structured answer stays as it is."""
+    text = output if isinstance(output, str) else json.dumps(output)
+    attributes = {"openinference.span.kind": "LLM", "input.value": json.dumps(json.dumps(SAID)), "output.value": text}
+    (found,) = normalise_all([span("a", attributes=attributes)])
+    assert found.input_messages == READ
+    assert found.output == ("288 km" if "288 km" in text else text if "km" in text else "x")

@@ -13,7 +13,7 @@ from trajectories import SHARED
 
 from tracejury.collector.judging.detect.direct import normalized, stored, traces
 from tracejury.collector.otlp.files import read
-from tracejury.processors.costs import cached_tokens
+from tracejury.processors.cached_tokens import token_kinds
 from tracejury.processors.tokens import sum_tokens, usage
 from tracejury.schemas.trajectory import Trace
 
@@ -67,7 +67,7 @@ def counted(path: Path) -> tuple[int, list[Outcome]]:
 def tokens(trace: Trace) -> tuple[int | None, int | None, int]:
     """Sent with those of the cache, written, read from the cache."""
     sums = sum_tokens(trace.spans)
-    return sums.input_tokens, sums.output_tokens, sum(cached_tokens(call) for call in usage(trace.spans).calls)
+    return sums.input_tokens, sums.output_tokens, sum(token_kinds(call).cache_read for call in usage(trace.spans).calls)
 
 
 def spent(path: Path) -> tuple[int, int, int]:
