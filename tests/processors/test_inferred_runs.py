@@ -96,6 +96,17 @@ def test_a_root_tells_goal_and_answer() -> None:
     assert (run.name, run.goal, run.answer, run.inferred) == ("rag", "How much?", "12 EUR", True)
 
 
+def test_what_was_retrieved_for_a_call_is_its_turns() -> None:
+    """The query and the documents are a call with its result; the model's words are still the answer."""
+    found = {KIND: "RETRIEVER", "input.value": "price", "retrieval.documents.0.document.content": "It costs 12 EUR."}
+    retriever = {"id": "look", "parent": "POST /ask", "start": 1, "end": 2, "attributes": found}
+    (run,) = built(plain("POST /ask"), retriever, llm("a", "POST /ask", 3, "How much?", "12 EUR")).runs
+    (turn,) = run.turns
+    (call,) = turn.tool_calls
+    assert (call.name, call.arguments, call.result) == ("look", {"query": "price"}, "It costs 12 EUR.")
+    assert run.answer == "12 EUR"
+
+
 def test_requests_of_one_trace_are_apart() -> None:
     """Two outermost spans, or two requests that a program's one span holds, are two runs."""
     two = built(plain("one"), llm("a", "one", 1, "x", "y"), plain("two", start=5), llm("b", "two", 6, "x", "y"))
