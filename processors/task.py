@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from tracejury.schemas.normalized import Message, NormalizedSpan
-from tracejury.schemas.trajectory import Turn, TurnKind
+from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
+from tracejury.schemas.trajectory import ToolCall, Turn, TurnKind
 
 from .normalize.values import as_text, parse_json
 from .wording import ANSWER_TOOLS
@@ -101,6 +101,18 @@ def _given_back(text: str) -> str:
     return next((v for k in _ANSWER_KEYS if isinstance(v := value.get(k), str) and v), text)
 
 
+def _is_before(call: ToolCall, turn: Turn) -> bool:
+    """Whether the program looked this up for the turn's LLM call, or the provider ran it before the reply's end."""
+    span, llm = call.span, turn.llm
+    if llm is None:
+        return False
+    if span is None:
+        return bool(call.call_id) and any(
+            m.role == "tool" and m.tool_call_id == call.call_id for m in llm.output_messages
+        )
+    return span.kind is Kind.RETRIEVER and span.raw.start <= llm.raw.start
+
+
 def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
     """The run's answer, "" if there is none (yet)."""
     if span is not None:
@@ -111,9 +123,7 @@ def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
     last = next((t for t in reversed(turns) if t.kind is not TurnKind.INNER), None)
     if last is None or last.kind in (TurnKind.PLAN, TurnKind.FACTS):
         return ""
-    replies = last.llm.output_messages if last.llm else ()
-    answered = {m.tool_call_id for m in replies if m.role == "tool"}  # by the provider, before the reply's end
-    if not last.sub_run_ids and all(call.call_id in answered for call in last.tool_calls):
+    if not last.sub_run_ids and all(_is_before(call, last) for call in last.tool_calls):
         return last.text
     handed = last.tool_calls[0] if len(last.tool_calls) == 1 else None
     if handed is not None and handed.name.lower() in ANSWER_TOOLS and isinstance(handed.arguments, dict):

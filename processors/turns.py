@@ -13,9 +13,11 @@ from typing import Final
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .doubles import are_doubles, goes_on_from, is_same_call
+from .retrieval import as_call
 from .run_spans import SubRunStart, TurnSpans
 from .span_tree import SpanTree, time_key
 
+_RETRIEVING: Final = frozenset({Kind.TOOL, Kind.RETRIEVER, Kind.LLM})
 _REACH: Final = 5  # levels of wrappers between an LLM call and the actions that it caused
 
 
@@ -36,6 +38,8 @@ def group_turns(
     for span in own:
         if span.kind is Kind.TOOL:
             grouper.add_call(span)
+        elif span.kind is Kind.RETRIEVER:
+            grouper.add_retrieval(span)
     for run in started:
         grouper.add_run(run)
     grouper.add_wrappers(own)
@@ -142,6 +146,15 @@ class _Grouper:
             return
         self._latest[Kind.TOOL, span.raw.parent_span_id] = span
         self._turn_of(span).calls.append(span)
+
+    def add_retrieval(self, span: NormalizedSpan) -> None:
+        """A call of its own, unless a tool or another retriever did it, or an LLM call that has its documents."""
+        above = (self._tree.spans[a].kind for a in self._above(span))
+        if not any(kind in _RETRIEVING for kind in above):
+            if self._acting and self._find(span) is None:  # what was looked up before the first call is for that call
+                self._by_action[span.raw.span_id] = min(self._acting, key=lambda turn: turn.start)
+            turn = self._by_action.get(span.raw.span_id) or self._turn_of(span)
+            turn.calls.append(as_call(span))
 
     def add_run(self, run: SubRunStart) -> None:
         """A run started by the turn that holds its AGENT span, or that asked for it."""

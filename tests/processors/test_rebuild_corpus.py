@@ -63,7 +63,7 @@ def test_each_run_has_goal_prompt_plan_and_answer(corpus: list[list[NormalizedSp
 
 @pytest.mark.trail
 def test_every_llm_and_tool_span_has_one_place(corpus: list[list[NormalizedSpan]]) -> None:
-    """Of 679 LLM spans the 56 outside any agent are of runs beside them; all 267 tool spans stand in a turn."""
+    """Of 679 LLM spans 56 are of runs beside the agents; all 267 tool spans stand in a turn, 41 refused."""
     traces = [rebuild(spans) for spans in corpus]
     assert [i for trace in traces for i in misplaced(trace)] == []
     assert sum(s.kind is Kind.LLM for trace in traces for s in trace.remainder) == 0

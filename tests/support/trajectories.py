@@ -77,7 +77,7 @@ def span(span_id: str, parent: str = "", attributes: dict[str, Any] | None = Non
 def _span(position: int, entry: dict[str, Any]) -> Span:
     start = entry.get("start", position + 1)
     events = tuple(SpanEvent(start, e["name"], _stored(e.get("attributes", {}))[0]) for e in entry.get("events", ()))
-    optional = {k: entry[k] for k in ("service", "scope_name", "pending", "dropped_attributes") if k in entry}
+    optional = {k: entry[k] for k in ("service", "scope_name", "pending", "dropped_attributes", "kind") if k in entry}
     return span(
         entry["id"],
         entry.get("parent", ""),
