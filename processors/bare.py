@@ -12,14 +12,17 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
+from .calls_as_text import echoes
 from .delegation import asks
 from .missing_parents import infer_parents
 from .ownership import Ownership
 from .span_tree import SpanTree, time_key
+from .text_grammars import asked_part, request_in
 
 _Key = tuple[str, str]  # what is known by it, and the id or text
 
 _LEAST_REPLY: Final = 16  # characters; shorter replies identify nothing
+_RECENT: Final = 8  # conversations that a retold prompt is compared with
 _ASIDE: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
 
 
@@ -54,12 +57,12 @@ def _bare_owners(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
         same = records[span.span_id]
         conversation = next((t for s in same for key in _input_keys(s) if (t := known.get((speaker, key)))), None)
         if conversation is None:
-            conversation = known.get((speaker, ("session", span.session_id))) if span.session_id else None
+            conversation = _stated_or_retold(span, speaker, known, conversations)
         if conversation is None:
             conversation = _Conversation()
             conversations.append(conversation)
+        conversation.acts = conversation.acts or bool(span.tools) or asks(span) or _asks_in_text(conversation.calls)
         conversation.calls.append(span)
-        conversation.acts |= bool(span.tools) or asks(span)
         for key in (k for s in same for k in _output_keys(s)):
             known[speaker, key] = conversation
     found: dict[str, str] = {}
@@ -98,6 +101,27 @@ def _records(tree: SpanTree, calls: Sequence[NormalizedSpan]) -> dict[str, list[
     return found
 
 
+def _stated_or_retold(
+    span: NormalizedSpan,
+    speaker: str,
+    known: Mapping[tuple[str, _Key], _Conversation],
+    conversations: Sequence[_Conversation],
+) -> _Conversation | None:
+    """The conversation of the span's session, else one whose last call and reply its prompt retells in one message."""
+    if span.session_id and (found := known.get((speaker, ("session", span.session_id)))):
+        return found
+    recent = reversed(conversations[-_RECENT:])
+    return next((c for c in recent if _speaker(c.calls[-1]) == speaker and echoes(span, c.calls[-1])), None)
+
+
+def _asks_in_text(calls: Sequence[NormalizedSpan]) -> bool:
+    """Whether the last call, which another one follows, asks for something in text."""
+    if not calls:
+        return False
+    prompt = "\n".join(m.text for m in calls[-1].input_messages if m.role != "assistant")
+    return request_in(asked_part(calls[-1].output), prompt) is not None
+
+
 def _speaker(span: NormalizedSpan) -> str:
     """Key of a conversation's participant: the service, its client, the agent and the system prompt."""
     prompt = next((m.text for m in span.input_messages[:2] if m.role in ("system", "developer")), "")
@@ -119,6 +143,8 @@ def _output_keys(span: NormalizedSpan) -> list[_Key]:
     keys = [("session", span.session_id)] if span.session_id else []
     for message in span.output_messages:
         keys += [("call", r.call_id) for r in message.tool_requests if r.call_id]
-        if len(message.text) >= _LEAST_REPLY:
-            keys.append(("said", message.text))
+        # Harnesses cut off observations that the model made up itself.
+        for text in dict.fromkeys((message.text, asked_part(message.text))):
+            if len(text) >= _LEAST_REPLY:
+                keys.append(("said", text))
     return keys

@@ -10,6 +10,7 @@ from tracejury.schemas.normalized import Message, NormalizedSpan, ToolDefinition
 from tracejury.schemas.trajectory import AgentRun, KnownRun, KnownRuns, Turn, TurnKind
 
 from .calls import CallContext, join_calls
+from .calls_as_text import read_text_calls
 from .novelty import new_messages
 from .phases import kinds_of, states_plan
 from .run_spans import RunSpans, TurnSpans
@@ -74,6 +75,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
 
 def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows_tools: bool) -> tuple[Turn, ...]:
     new = new_messages(run.turns)
+    written = read_text_calls(run, new)
     results = sent_results(run.turns, new)
     finished = run.status != "unfinished" and not goes_on
     # A turn is over once the model is called again; where its calls are not recorded, once something else is done.
@@ -93,7 +95,7 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
                 index=index,
                 kind=kind,
                 llm=spans.llm,
-                tool_calls=join_calls(spans, context),
+                tool_calls=(written[index],) if index in written else join_calls(spans, context),
                 sub_run_ids=tuple(spans.agents),
                 new_messages=new[index],
                 wrappers=tuple(sorted(spans.wrappers, key=time_key)),

@@ -10,6 +10,7 @@ from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
 from tracejury.schemas.trajectory import ToolCall, Turn, TurnKind
 
 from .normalize.values import as_text, parse_json
+from .text_grammars import answer_in
 from .wording import ANSWER_TOOLS
 
 _TASK_KEYS: Final = ("task", "input", "question", "query", "prompt", "user_input", "message", "content")
@@ -124,7 +125,9 @@ def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:
     if last is None or last.kind in (TurnKind.PLAN, TurnKind.FACTS):
         return ""
     if not last.sub_run_ids and all(_is_before(call, last) for call in last.tool_calls):
-        return last.text
+        # Calls without a span or a request were written as text; such a run's answer has a form in the text, too.
+        by_text = any(c.span is None and not c.sub_run_id and not t.tool_requests for t in turns for c in t.tool_calls)
+        return answer_in(last.text) if by_text else last.text
     handed = last.tool_calls[0] if len(last.tool_calls) == 1 else None
     if handed is not None and handed.name.lower() in ANSWER_TOOLS and isinstance(handed.arguments, dict):
         return as_text(next(iter(handed.arguments.values()), ""))

@@ -1,0 +1,142 @@
+"""Calls written as text: what replies ask for and next prompts answer, in several grammars and ways of retelling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from trajectories import SHARED, load, normalise_all, span
+
+from tracejury.judges.evidence import OwnText
+from tracejury.processors.rebuild import rebuild
+from tracejury.processors.text_grammars import answer_in, asked_part, request_in
+from tracejury.schemas.spans import Span
+from tracejury.schemas.trajectory import AgentRun, Trace
+
+TASK = "Tools: <search>query</search>, lookup. Task: Was kostet Paket 77 nach Oslo?"
+FAILURE = "Error: search timed out"
+FOUND = "Der Preis beträgt 14 EUR (価格)."
+
+GRAMMARS: dict[str, tuple[str, str, Any]] = {
+    "brackets": ("Thought: ich suche.\nAction: search[Paket 77\nOslo]", "search", "Paket 77\nOslo"),
+    "input": ('Thought: look.\nAction: search\nAction Input: {"q": "a\\nb"}', "search", {"q": "a\nb"}),
+    "tool_call": (
+        'I look.\n<tool_call>\n{"name": "search", "arguments": {"q": "x"}}\n</tool_call>',
+        "search",
+        {"q": "x"},
+    ),
+    "function": ('I look it up.\n<function=search>{"q": "x"}</function>', "search", {"q": "x"}),
+    "tag": ("<think>see</think>\n<search>Paket 77 価格\nOslo</search>", "search", "Paket 77 価格\nOslo"),
+    "json": ('{"tool": "search", "args": {"q": "two\\nlines"}}', "search", {"q": "two\nlines"}),
+    "fenced": ('```json\n{"action": "search", "action_input": "Paket 77"}\n```', "search", "Paket 77"),
+}
+MADE_UP = "\nObservation: 99 EUR\nThought: done.\nFinal Answer: 99 EUR"
+LAST = "Thought: enough.\nFinal Answer: 14 EUR"
+
+
+def chat(number: int, messages: Sequence[tuple[str, str]], reply: str) -> Span:
+    """One call of a model's client, a root's child."""
+
+    def told(role: str, text: str) -> dict[str, Any]:
+        return {"role": role, "parts": [{"type": "text", "content": text}]}
+
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.request.model": "m",
+        "gen_ai.input.messages": [told(*m) for m in messages],
+        "gen_ai.output.messages": [told("assistant", reply)],
+    }
+    return span(f"{number:016x}", "f" * 16, attributes, name="chat m", start=10 * number, end=10 * number + 5)
+
+
+def loop(replies: Sequence[str], results: Sequence[str], way: str) -> list[Span]:
+    """A loop that echoes what its replies ask for: appended as messages, at the prompt's end, or inside a template."""
+    messages, pad, spans = [("user", TASK)], "", [span("f" * 16, name="episode", start=1, end=1000)]
+    for number, reply in enumerate(replies, 1):
+        retold = f"{TASK}\n{pad}" + ("\nGo on from here, step by step." if way == "template" else "")
+        spans.append(chat(number, messages if way == "appended" else [("user", retold)], reply))
+        if number <= len(results):
+            echo, told = asked_part(reply), f"Observation: {results[number - 1]}"
+            messages = [*messages, ("assistant", echo), ("user", told)]
+            pad += f"{echo}\n{told}\n"
+    return spans
+
+
+def only_run(spans: Sequence[Span]) -> tuple[Trace, AgentRun]:
+    trace = rebuild(normalise_all(spans))
+    assert len(trace.runs) == 1
+    return trace, trace.runs[0]
+
+
+@pytest.mark.parametrize("way", ["appended", "end", "template"])
+@pytest.mark.parametrize("made_up", ["", MADE_UP])
+@pytest.mark.parametrize("grammar", GRAMMARS)
+def test_calls_and_results_of_a_loop_in_text(grammar: str, way: str, made_up: str) -> None:
+    reply, name, arguments = GRAMMARS[grammar]
+    asked = reply + made_up
+    spans = loop([asked, asked, asked, LAST], [FAILURE, FAILURE, FOUND], way)
+    trace, run = only_run(spans)
+    calls = [c for t in run.turns for c in t.tool_calls]
+    assert len(run.turns) == 4
+    assert [(c.name, c.arguments, c.requested, c.executed) for c in calls] == [(name, arguments, True, True)] * 3
+    assert [c.error for c in calls] == [FAILURE, FAILURE, None]
+    assert [FOUND in (c.result or "") for c in calls] == [False, False, True]
+    assert run.answer == "14 EUR"
+    own = OwnText(trace)
+    assert [own.holds(t.llm.span_id, FAILURE) for t in run.turns if t.llm] == [False, True, True, False]
+    assert [TASK in "".join(m.text for m in t.new_messages) for t in run.turns] == [True, False, False, False]
+    assert rebuild(normalise_all(spans[::-1])).runs == trace.runs
+
+
+@pytest.mark.parametrize("way", ["appended", "end"])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "You could call search for that, but I am not sure which parcel you mean.",
+        "The form is `Action: search[query]`, which you may use as you like, of course.",
+        'A call such as {"tool": "search", "args": {}} would find it, if you want me to.',
+        "Here is some HTML for your page:\n<section>prices and other things</section>",
+    ],
+)
+def test_text_that_mentions_a_tool_is_no_call(reply: str, way: str) -> None:
+    trace = rebuild(normalise_all(loop([reply, "Fine, then we are done here."], ["thanks"], way)))
+    assert not [c for run in trace.runs for t in run.turns for c in t.tool_calls]
+
+
+def test_a_result_that_holds_calls_and_echoes_asks_for_nothing() -> None:
+    reply = GRAMMARS["brackets"][0]
+    quoting = f"the page says:\n{reply}\nObservation: 3 EUR\nAction: drop[everything]"
+    _, run = only_run(loop([reply, LAST], [quoting], "end"))
+    (call,) = [c for t in run.turns for c in t.tool_calls]
+    assert (call.name, call.result) == ("search", f"Observation: {quoting}")
+
+
+def test_a_call_that_nothing_follows_is_not_claimed() -> None:
+    reply = GRAMMARS["brackets"][0]
+    _, run = only_run(loop([reply, reply], [FOUND], "appended"))
+    assert [len(t.tool_calls) for t in run.turns] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer"),
+    [
+        ("Thought: x\nFinal Answer: 12 EUR", "12 EUR"),
+        ("<think>x</think><answer>12 EUR</answer>", "12 EUR"),
+        ("Thought: x\nAction: finish[12 EUR]", "12 EUR"),
+        ("It is 12 EUR.", "It is 12 EUR."),
+    ],
+)
+def test_forms_of_a_final_answer(reply: str, answer: str) -> None:
+    assert answer_in(reply) == answer
+    assert request_in(asked_part(reply), "<answer>") is None
+
+
+@pytest.mark.skipif(not (SHARED / "shapes").is_dir(), reason="needs the shared shapes")
+def test_a_retold_loop_that_fails_again_and_again() -> None:
+    (spans,) = load(SHARED / "shapes" / "11-calls-as-text.traces.json").values()
+    (run,) = rebuild(spans).runs
+    calls = [c for t in run.turns for c in t.tool_calls]
+    assert len(run.turns) == 5
+    assert [(c.name, c.error) for c in calls] == [("search", FAILURE)] * 4
+    assert run.answer == "12 EUR"
