@@ -20,7 +20,8 @@ from .span_tree import SpanTree, time_key
 
 _NOT_THE_AGENT: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
 _WORK: Final = frozenset({Kind.LLM, Kind.TOOL, Kind.PLAN})
-_STEPS: Final = frozenset({Kind.CHAIN, Kind.RETRIEVER, Kind.OTHER})
+_STEPS: Final = frozenset({Kind.CHAIN, Kind.RETRIEVER})
+_RECEIVING: Final = frozenset({2, 5})  # span kinds SERVER, CONSUMER: their parent is another program's
 
 
 def own_by_ancestors(tree: SpanTree, tool_runs: Mapping[str, str]) -> Ownership:
@@ -115,12 +116,14 @@ def _is_bare(agent: NormalizedSpan) -> bool:
 def _missing_agents(tree: SpanTree, work: _Work) -> set[str]:
     """Ids of parents that never arrived and are agents: LLM and TOOL spans, and steps that hold some, hang under them.
 
-    Where the first thing under the missing parent is an agent, that parent started agents without asking a model: it is
-    the program around them.
+    A span of no known kind is a step if no agent is below it. Where the first thing under the missing parent is an
+    agent, that parent started agents without asking a model: it is the program around them.
     """
     groups: dict[str, list[NormalizedSpan]] = {}
     for span_id in tree.orphans:
         span = tree.spans[span_id]
-        if span.kind is Kind.AGENT or span.kind in _WORK or (span.kind in _STEPS and span_id in work.busy):
+        plain = span.kind is Kind.OTHER and span_id not in work.inner and span.raw.kind not in _RECEIVING
+        is_step = (span.kind in _STEPS or plain) and span_id in work.busy
+        if span.kind is Kind.AGENT or span.kind in _WORK or is_step:
             groups.setdefault(span.raw.parent_span_id, []).append(span)
     return {parent for parent, below in groups.items() if min(below, key=time_key).kind is not Kind.AGENT}

@@ -25,6 +25,7 @@ from .ownership import Ownership, is_below, parents_first
 from .span_tree import SpanTree, time_key
 
 _MOST_AT_WORK: Final = 8  # runs at one time, beyond which nobody looks whose a span is
+_MOST_RUNS: Final = 1024  # begun before a span, beyond which time tells nothing
 _REACH: Final = 64  # levels between a tool's span and a run below it
 _NEVER: Final = 1 << 63
 
@@ -160,20 +161,23 @@ class _Callers:
         return (bool(name) and name in times.agent) or (bool(span.run_hint) and span.run_hint in times.hints)
 
     def _given(self, span: NormalizedSpan, run: str) -> str:
-        asked = self._open(span, lambda one: one.run == run)
+        asked = self._open(span, run)
         if asked:
             asked[0].taken = True
         return run
 
-    def _open(self, span: NormalizedSpan, fits: Callable[[_Request], bool] = lambda _: True) -> list[_Request]:
-        """Requests that the execution may be of: without a span, of its name, of no other call's id."""
+    def _open(self, span: NormalizedSpan, run: str = "") -> list[_Request]:
+        """Requests that the execution may be of: without a span, of its name, of no other call's id.
+
+        `run`: of this run alone.
+        """
         call_id = span.tool_call_id
         if call_id and call_id in self._by_id:
-            return [one for one in self._by_id[call_id] if not one.taken and fits(one)]
+            return [one for one in self._by_id[call_id] if not one.taken and run in ("", one.run)]
         return [
             one
             for one in self._by_name.get(canonical(span.tool_name), ())
-            if not one.taken and not (call_id and one.request.call_id) and fits(one)
+            if not one.taken and not (call_id and one.request.call_id) and run in ("", one.run)
         ]
 
     def _take(self, asked: list[_Request]) -> str:
@@ -193,6 +197,8 @@ class _Callers:
         """The runs in whose time the span began, without those that wait for another of them; () for too many."""
         at = bisect_right(self._spans, span.raw.start, key=lambda one: one[0])
         found: list[str] = []
+        if at > _MOST_RUNS:
+            return found
         for _, run in reversed(self._spans[:at]):
             if self._times[run].end >= span.raw.start:
                 found.append(run)
