@@ -18,11 +18,13 @@ from tracejury.collector.evaluation.frameworks.export import Export, fold
 from tracejury.collector.evaluation.frameworks.items import CaptureCase, ScoredFact
 from tracejury.collector.evaluation.frameworks.pairing import Expected, Pairs, SeenCall, pair
 from tracejury.collector.evaluation.frameworks.rebuilt import RebuiltCapture, spans_of
-from tracejury.collector.evaluation.frameworks.stated import Stated, stated, stated_call
+from tracejury.collector.evaluation.frameworks.stated import Stated, StatedCall, stated, stated_call
 from tracejury.collector.evaluation.frameworks.truth import InjectedFailure, TrueCall, Truth, leaves
 from tracejury.processors.tokens import sum_tokens
 from tracejury.schemas.normalized import Kind
 from tracejury.schemas.trajectory import ToolCall
+
+from .copies import copy_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +60,14 @@ class DamagedCapture:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A capture undamaged: `calls` its right calls by position in the truth with what stood for them."""
+    """A capture undamaged: of each true call the `sides` that it states, and what stood for the right ones by position.
+
+    `found`: positions of the failures that were found.
+    """
 
     capture: Capture
     rebuilt: RebuiltCapture
+    sides: Sequence[StatedCall]
     calls: Mapping[int, ToolCall]
     surplus: int
     found: frozenset[int]
@@ -71,16 +77,18 @@ class Reference:
 def reference(capture: Capture, export: Export, rebuilt: RebuiltCapture) -> Reference:
     """What of the capture's truth comes out undamaged.
 
-    A failure is also right at the LLM span of the turn that holds it, since its own span may be lost.
+    A failure is also right at the LLM span of the turn that holds it, since its own span may be lost, and at copies.
     """
     told = stated(export, capture.truth)
-    pairs = _pairs(_expected(capture.truth, export, told), rebuilt)
+    expected = _expected(capture.truth, export, told)
+    pairs = _pairs(expected, rebuilt)
+    sides = [one.told for one in expected]
     calls = {at: seen.call for at, seen in pairs.found.items() if not pairs.kinds[at]}
-    failures = tuple(replace(f, span_ids=f.span_ids | _asking(rebuilt, f)) for f in capture.truth.failures)
+    failures = tuple(replace(f, span_ids=_places(rebuilt, f)) for f in capture.truth.failures)
     truth = replace(capture.truth, failures=failures)
     scored = _failures(replace(capture, truth=truth), export, rebuilt, told)
     found = frozenset(at for at, fact in enumerate(scored) if fact.ok and fact.stated)
-    return Reference(capture, rebuilt, calls, _surplus(pairs), found, truth)
+    return Reference(capture, rebuilt, sides, calls, _surplus(pairs), found, truth)
 
 
 def measure(of: Reference, export: Export, rebuilt: RebuiltCapture) -> DamagedCapture:
@@ -112,6 +120,14 @@ def _expected(truth: Truth, export: Export, told: Stated) -> list[Expected]:
     return found
 
 
+def _no_more(one: Expected, whole: StatedCall) -> Expected:
+    """The call with the sides that both the damaged and the whole export state: copies tell nothing new."""
+    told = one.told
+    executed, error = told.executed and whole.executed, told.error and whole.error
+    arguments = told.arguments and whole.arguments
+    return replace(one, told=replace(told, arguments=arguments, executed=executed, error=error))
+
+
 def _pairs(expected: Sequence[Expected], rebuilt: RebuiltCapture) -> Pairs:
     runs = (run for trace in rebuilt.traces for run in trace.runs)
     calls = ((run.name, call) for run in runs for turn in run.turns for call in turn.tool_calls)
@@ -123,7 +139,7 @@ def _surplus(pairs: Pairs) -> int:
 
 
 def _calls(of: Reference, export: Export, rebuilt: RebuiltCapture, told: Stated) -> Share:
-    expected = _expected(of.truth, export, told)
+    expected = [_no_more(one, sides) for one, sides in zip(_expected(of.truth, export, told), of.sides, strict=True)]
     pairs = _pairs(expected, rebuilt)
     texts = [
         fold(" \n ".join(("", span.name, *span.texts, *(v for _, v in span.pairs), "")))
@@ -181,10 +197,11 @@ def _sum(rebuilt: RebuiltCapture, side: int) -> int:
     return sum((s.output_tokens if side else s.input_tokens) or 0 for s in sums)
 
 
-def _asking(rebuilt: RebuiltCapture, failure: InjectedFailure) -> frozenset[str]:
+def _places(rebuilt: RebuiltCapture, failure: InjectedFailure) -> frozenset[str]:
     turns = [turn for trace in rebuilt.traces for run in trace.runs for turn in run.turns]
     held = (turn for turn in turns if turn.llm and failure.span_ids.intersection(spans_of(turn)))
-    return frozenset(turn.llm.span_id for turn in held if turn.llm)
+    places = failure.span_ids | {turn.llm.span_id for turn in held if turn.llm}
+    return places | frozenset(map(copy_of, places))
 
 
 def _failures(capture: Capture, export: Export, rebuilt: RebuiltCapture, told: Stated) -> list[ScoredFact]:
