@@ -28,7 +28,9 @@ _KINDS: Final = {
 _OPERATION: Final = "gen_ai.operation.name"
 _WORKFLOW: Final = "invoke_workflow"
 _AGENT: Final = "lk.agent_name"
-_CONTENT: Final = ("chat_ctx", "response.text", "user_input", "function_tool.arguments", "room_name", "instructions")
+_CONTENT: Final = (
+    "chat_ctx", "response.text", "user_input", "function_tool.arguments", "room_name", "instructions", "input_text",
+)  # fmt: skip
 _SESSIONS: Final = ("lk.room_sid", "lk.room_name", "lk.pii.room_name", "lk.job_id")
 
 
