@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from os.path import commonprefix
 
 from tracejury.schemas.normalized import Message, NormalizedSpan
 from tracejury.schemas.trajectory import ToolCall
@@ -75,15 +74,24 @@ def _behind_echo(asked: str, before: Sequence[Message], sent: Sequence[Message])
     old, text = before[-1].text.rstrip(), sent[-1].text
     if asked not in text:
         return None
-    same = len(commonprefix((old, text)))  # noqa: RUF071 - texts, not paths
+    same = _in_common(old, text)
     # The echo may begin like what stood there before, so that some of it seems to be in common.
     start = text.find(asked, max(0, same - len(asked)))
     if start < 0 or not same:
         return None
     end = start + len(asked)
     rest = text[end:].rstrip()
-    below = len(commonprefix((old[same:][::-1], rest[::-1])))  # noqa: RUF071 - texts, not paths
+    below = _in_common(old[same:][::-1], rest[::-1])
     return len(sent) - 1, replace(sent[-1], text=rest[: len(rest) - below].strip())
+
+
+def _in_common(one: str, other: str) -> int:
+    """Length of the longest common beginning; halving, as a loop over the characters of long prompts is slow."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
 
 
 def _appended(asked: str, sent: Sequence[Message], new: Sequence[Message]) -> str:

@@ -75,8 +75,8 @@ def _read(asked: str, prompt: str) -> ToolRequest | None:
 
 
 def _react_call(asked: str) -> ToolRequest | None:
-    action = next(iter(_ACTION.finditer(asked)), None)
-    if action is None:
+    action = _ACTION.search(asked)
+    if action is None or _ACTION.search(asked, action.end()):  # of several, harnesses differ in which one they run
         return None
     written = asked[action.end() :].strip()
     if given := _INPUT.search(written):

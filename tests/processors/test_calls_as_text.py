@@ -96,6 +96,7 @@ def test_calls_and_results_of_a_loop_in_text(grammar: str, way: str, made_up: st
         "You could call search for that, but I am not sure which parcel you mean.",
         "The form is `Action: search[query]`, which you may use as you like, of course.",
         'A call such as {"tool": "search", "args": {}} would find it, if you want me to.',
+        "Thought: both.\nAction: search[parcel]\nAction: drop[parcel]",
         "Here is some HTML for your page:\n<section>prices and other things</section>",
     ],
 )
