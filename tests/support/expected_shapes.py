@@ -36,7 +36,6 @@ SHAPES_EXPECTED: tuple[ExpectedShape, ...] = (
             ),
         ),
         errors=(("166b9a", "0b134f"), ("78cfd6",)),
-        unread="tools that are roots stay outside of the run",
     ),
     ExpectedShape(
         "second call below the first",
@@ -52,7 +51,6 @@ SHAPES_EXPECTED: tuple[ExpectedShape, ...] = (
         ),
         tokens=((130, 16),),
         session="conv-2",
-        unread="an LLM span below an LLM span is taken for the same call",
     ),
     ExpectedShape(
         "every span in its own trace",
@@ -81,7 +79,6 @@ SHAPES_EXPECTED: tuple[ExpectedShape, ...] = (
         tokens=_CODING_TOKENS,
         session="sess-4",
         allowed=None,
-        unread="Claude Code's spans are not recognised",
     ),
     ExpectedShape(
         "coding agent, spans and logs",
@@ -90,7 +87,6 @@ SHAPES_EXPECTED: tuple[ExpectedShape, ...] = (
         tokens=_CODING_TOKENS,
         session="sess-4",
         allowed=None,
-        unread="Claude Code's spans are not recognised",
     ),
     ExpectedShape(
         "coding agent, logs",
@@ -104,7 +100,6 @@ SHAPES_EXPECTED: tuple[ExpectedShape, ...] = (
         tokens=((500, 40),),
         session="sess-4",
         allowed=None,
-        unread="log records without a trace id make no trace",
     ),
     ExpectedShape(
         "tokens told twice",
@@ -154,7 +149,6 @@ SHAPES_EXPECTED: tuple[ExpectedShape, ...] = (
         ),
         tokens=((50, 25),),
         errors=(("52a2f7", "68199b", "f3c8b8"), ("8cc677",)),
-        unread="calls outside of an agent have no run, and calls written as text are not read",
     ),
     ExpectedShape(
         "one call a trace",
@@ -171,6 +165,5 @@ SHAPES_EXPECTED: tuple[ExpectedShape, ...] = (
             ),
         ),
         tokens=((10, 5),),
-        unread="calls outside of an agent have no run",
     ),
 )
