@@ -19,7 +19,7 @@ from .convention import Fields, MarkedConvention, unread_log_text
 from .messages import parse_messages
 from .results import read_result
 from .values import parse_array, parse_object
-from .wrapped import wrapped_messages
+from .wrappings import wrapped_messages
 
 _HEAD: Final = 40  # characters in which such a body begins with one of its sides
 _SIDES: Final = ('"input"', '"output"')
