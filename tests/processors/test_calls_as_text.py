@@ -10,7 +10,8 @@ from trajectories import SHARED, load, normalise_all, span
 
 from tracejury.judges.evidence import OwnText
 from tracejury.processors.rebuild import rebuild
-from tracejury.processors.text_grammars import answer_in, asked_part, request_in
+from tracejury.processors.text_grammars import answer_in, asked_part, requests_in
+from tracejury.schemas.normalized import Message
 from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import AgentRun, Trace
 
@@ -130,7 +131,7 @@ def test_a_call_that_nothing_follows_is_not_claimed() -> None:
 )
 def test_forms_of_a_final_answer(reply: str, answer: str) -> None:
     assert answer_in(reply) == answer
-    assert request_in(asked_part(reply), "<answer>") is None
+    assert not requests_in(asked_part(reply), [Message("user", "<answer>")])
 
 
 @pytest.mark.skipif(not (SHARED / "shapes").is_dir(), reason="needs the shared shapes")
