@@ -7,7 +7,7 @@ replies ask for calls; what tools, users or prompts say never does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Final
 
@@ -30,7 +30,8 @@ def read_text_calls(
 ) -> dict[int, tuple[ToolCall, ...]]:
     """The calls of each turn (by its index) that asked for some in text and was answered.
 
-    `new`: the new input messages of each turn, in which a retold prompt is cut down here to what is new in it. `below`:
+    Of what nothing answers, such as the last reply of a run that broke off, calls of tools that the run has called
+    before are known to be asked for, but not whether they were done. `new`: the new input messages of each turn, in which a retold prompt is cut down here to what is new in it. `below`:
     runs that this one started. Runs whose calls are recorded, as spans, requests or observations of steps, have none.
     """
     llms = [(i, t.llm) for i, t in enumerate(run.turns) if t.llm is not None and not t.inner]
@@ -38,7 +39,8 @@ def read_text_calls(
         return {}
     if any(t.calls or (t.llm and t.llm.tool_requests) or any(s.output_text for s in t.steps) for t in run.turns):
         return {}
-    calls = {}
+    calls: dict[int, tuple[ToolCall, ...]] = {}
+    called: set[str] = set()
     for at, (index, llm) in enumerate(llms):
         asked = asked_part(llm.output)
         requests = requests_in(asked, llm.input_messages) if asked else ()
@@ -53,14 +55,14 @@ def read_text_calls(
                 result = _appended(asked, following.input_messages, new[after])
             if told is not None or result:
                 break
-        made = tuple(_calls(requests, result, run.turns[index], below)) if requests else ()
-        if made:
+        if made := tuple(_calls(requests, result, run.turns[index], below, called)) if requests else ():
             calls[index] = made
+            called.update(call.name for call in made)
     return calls
 
 
 def _calls(
-    requests: Sequence[ToolRequest], result: str, turn: TurnSpans, below: Mapping[str, AgentRun]
+    requests: Sequence[ToolRequest], result: str, turn: TurnSpans, below: Mapping[str, AgentRun], called: Set[str]
 ) -> Iterator[ToolCall]:
     """The calls of one reply as far as what came behind its echo, and the runs that it started, show them."""
     results = _apart(result, len(requests))
@@ -73,7 +75,7 @@ def _calls(
         if run is not None:
             started.remove(run)
         text = told or (run.answer if run is not None else "")
-        if not result and run is None:
+        if not result and run is None and request.name not in called:
             continue
         yield ToolCall(
             name=request.name,

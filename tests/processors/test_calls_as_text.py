@@ -114,9 +114,11 @@ def test_a_result_that_holds_calls_and_echoes_asks_for_nothing() -> None:
     assert (call.name, call.result) == ("search", f"Observation: {quoting}")
 
 
-def test_a_call_that_nothing_follows_is_not_claimed() -> None:
+def test_a_call_that_nothing_follows_is_known_only_as_asked_for() -> None:
     reply = GRAMMARS["brackets"][0]
     _, run = only_run(loop([reply, reply], [FOUND], "appended"))
+    assert [[(c.name, c.executed) for c in t.tool_calls] for t in run.turns] == [[("search", True)], [("search", None)]]
+    _, run = only_run(loop([reply, reply.replace("search", "lookup")], [FOUND], "appended"))
     assert [len(t.tool_calls) for t in run.turns] == [1, 0]
 
 
