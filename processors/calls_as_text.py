@@ -7,7 +7,7 @@ replies ask for calls; what tools, users or prompts say never does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -28,11 +28,14 @@ _ASKING: Final = ("User:", "Human:")
 def read_text_calls(
     run: RunSpans, new: list[tuple[Message, ...]], below: Mapping[str, AgentRun]
 ) -> dict[int, tuple[ToolCall, ...]]:
-    """The calls of each turn (by its index) that asked for some in text and was answered.
+    """The calls of each turn (by its index) that asked for some in text.
 
-    Of what nothing answers, such as the last reply of a run that broke off, calls of tools that the run has called
-    before are known to be asked for, but not whether they were done. `new`: the new input messages of each turn, in which a retold prompt is cut down here to what is new in it. `below`:
-    runs that this one started. Runs whose calls are recorded, as spans, requests or observations of steps, have none.
+    What nothing answers, such as the last reply of a run that broke off, is a call only of a tool that the run has
+    called before, and nobody knows whether it was done. Runs whose calls are recorded, as spans, requests or
+    observations of steps, have none.
+
+    `new`: the new input messages of each turn, in which a retold prompt is cut down here to what is new in it. `below`:
+    runs that this one started.
     """
     llms = [(i, t.llm) for i, t in enumerate(run.turns) if t.llm is not None and not t.inner]
     if len(llms) < 2 and not below:  # noqa: PLR2004 - without a next prompt nothing is known to have been done
@@ -62,7 +65,7 @@ def read_text_calls(
 
 
 def _calls(
-    requests: Sequence[ToolRequest], result: str, turn: TurnSpans, below: Mapping[str, AgentRun], called: Set[str]
+    requests: Sequence[ToolRequest], result: str, turn: TurnSpans, below: Mapping[str, AgentRun], called: set[str]
 ) -> Iterator[ToolCall]:
     """The calls of one reply as far as what came behind its echo, and the runs that it started, show them."""
     results = _apart(result, len(requests))

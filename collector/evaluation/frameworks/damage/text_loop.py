@@ -2,8 +2,9 @@
 
 Each run of the undamaged capture becomes such a loop below a plain span, all in the trace of its first call; spans of
 agents and tools are gone, LLM spans keep their span ids, times and tokens. The plain span tells of an exception that
-ended the loop, as OpenTelemetry's tracers do. Truth: name and arguments of what replies ask for, and the outcome where the loop called the
-model again; not where a reply asks for more calls than the grammar holds, or no content was captured.
+ended the loop, as OpenTelemetry's tracers do. Truth: name and arguments of what replies ask for, and the outcome where
+the loop called the model again; not where a reply asks for more calls than the grammar holds, or no content was
+captured.
 """
 
 from __future__ import annotations
