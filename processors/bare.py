@@ -17,7 +17,7 @@ from .delegation import asks
 from .missing_parents import infer_parents
 from .ownership import Ownership
 from .span_tree import SpanTree, time_key
-from .text_grammars import asked_part, request_in
+from .text_grammars import asked_part, requests_in
 
 _Key = tuple[str, str]  # what is known by it, and the id or text
 
@@ -110,16 +110,17 @@ def _stated_or_retold(
     """The conversation of the span's session, else one whose last call and reply its prompt retells in one message."""
     if span.session_id and (found := known.get((speaker, ("session", span.session_id)))):
         return found
-    recent = reversed(conversations[-_RECENT:])
-    return next((c for c in recent if _speaker(c.calls[-1]) == speaker and echoes(span, c.calls[-1])), None)
+    recent = [c for c in conversations[: -_RECENT - 1 : -1] if _speaker(c.calls[-1]) == speaker]
+    # What a sub-agent answered also stands in its manager's prompt: the one that has most in common goes on.
+    retold, _, found = max(((echoes(span, c.calls[-1]), -at, c) for at, c in enumerate(recent)), default=(0, 0, None))
+    return found if retold else None
 
 
 def _asks_in_text(calls: Sequence[NormalizedSpan]) -> bool:
     """Whether the last call, which another one follows, asks for something in text."""
     if not calls:
         return False
-    prompt = "\n".join(m.text for m in calls[-1].input_messages if m.role != "assistant")
-    return request_in(asked_part(calls[-1].output), prompt) is not None
+    return bool(requests_in(asked_part(calls[-1].output), calls[-1].input_messages))
 
 
 def _speaker(span: NormalizedSpan) -> str:

@@ -75,7 +75,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
 
 def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows_tools: bool) -> tuple[Turn, ...]:
     new = new_messages(run.turns)
-    written = read_text_calls(run, new)
+    written = read_text_calls(run, new, below)
     results = sent_results(run.turns, new)
     finished = run.status != "unfinished" and not goes_on
     # A turn is over once the model is called again; where its calls are not recorded, once something else is done.
@@ -83,9 +83,11 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
     turns: list[Turn] = []
     for index, (spans, kind) in enumerate(zip(run.turns, kinds_of(run.turns, run.goal), strict=True)):
         over = finished or index < last_call
+        asked = written.get(index, ())
+        claimed = {call.sub_run_id for call in asked}
         context = CallContext(
             results=results[index],
-            sub_runs={agent: below[agent] for agent in spans.agents},
+            sub_runs={agent: below[agent] for agent in spans.agents if agent not in claimed},
             started_by=spans.started_by,
             shows_tools=shows_tools,
             over=over,
@@ -95,7 +97,7 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
                 index=index,
                 kind=kind,
                 llm=spans.llm,
-                tool_calls=(written[index],) if index in written else join_calls(spans, context),
+                tool_calls=(*asked, *join_calls(spans, context)),
                 sub_run_ids=tuple(spans.agents),
                 new_messages=new[index],
                 wrappers=tuple(sorted(spans.wrappers, key=time_key)),

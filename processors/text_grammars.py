@@ -2,16 +2,17 @@
 
 Forms: ReAct (Yao et al. 2022: `Action: search[query]`; LangChain's `Action:` and `Action Input:`), tags
 (`<tool_call>{…}</tool_call>`, `<function=name>{…}</function>`, and `<name>argument</name>` where the prompt offers that
-tag), and a reply that is one JSON object of a name and arguments. A call stands at the end of what a reply asks for:
-text that goes on after it explains or quotes.
+tag), and JSON objects of a name and arguments, alone, in a list, or behind prose where the prompt offers that tool.
+Calls stand at the end of what a reply asks for: text that goes on after them explains or quotes.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final
 
-from tracejury.schemas.normalized import Json, ToolRequest
+from tracejury.schemas.normalized import Json, Message, ToolRequest
 
 from .normalize.values import as_text, parse_json
 from .wording import ANSWER_TOOLS
@@ -22,13 +23,15 @@ _INPUT: Final = re.compile(r"\n[ \t*]{0,4}Action Input(?: \d{1,4})?[ \t]*:[ \t*]
 _NAME: Final = re.compile(r"[\w.\-]{1,64}\Z")
 _BRACKETED: Final = re.compile(r"([\w.\-]{1,64})[ \t]?[\[(]")
 _CLOSING_TAG: Final = re.compile(r"</([A-Za-z][\w\-]{0,63})>\Z")
-_FUNCTION: Final = re.compile(r"<function=([\w.\-]{1,64})>")
 _FINAL: Final = re.compile(r"(?:^|\n)[ \t*]{0,4}Final Answer[ \t]*:[ \t*]{0,4}", re.IGNORECASE)
 
+_LONGEST_NAME: Final = 64
+_LONGEST_TAG: Final = 80
+_MOST_CALLS: Final = 64
 _NAME_KEYS: Final = ("tool", "tool_name", "action", "function", "name")
 _ARGUMENT_KEYS: Final = ("args", "arguments", "parameters", "input", "action_input", "tool_input", "tool_args")
 _CLOSING: Final = ANSWER_TOOLS | {"finish", "answer", "final"}
-_CALL_TAGS: Final = frozenset({"tool_call", "tool", "function_call", "action"})
+_CALL_TAGS: Final = frozenset({"tool_call", "tool", "function_call", "action", "function"})
 _NO_TOOLS: Final = frozenset({"think", "thinking", "thought", "reasoning", "plan", "observation", "information"})
 
 
@@ -38,13 +41,12 @@ def asked_part(reply: str) -> str:
     return (reply[: made_up.start()] if made_up else reply).strip()
 
 
-def request_in(asked: str, prompt: str) -> ToolRequest | None:
-    """The call at the end of `asked` (of `asked_part`); None for none, and for forms of a final answer.
+def requests_in(asked: str, sent: Sequence[Message]) -> tuple[ToolRequest, ...]:
+    """The calls at the end of `asked` (of `asked_part`), in order; none for forms of a final answer.
 
-    `prompt`: what the model was sent, which must offer a tag for it to be a tool's name.
+    `sent`: what the model was sent, which must offer what only some agents have as a tool.
     """
-    found = _read(asked, prompt)
-    return None if found is None or found.name.lower() in _CLOSING else found
+    return tuple(r for r in _read(asked, sent) if r.name.lower() not in _CLOSING)
 
 
 def answer_in(reply: str) -> str:
@@ -56,61 +58,92 @@ def answer_in(reply: str) -> str:
     if closing and closing[1] in ("answer", "final_answer"):
         opening = asked.rfind(f"<{closing[1]}>")
         return asked[opening + len(closing[1]) + 2 : closing.start()].strip() if opening >= 0 else reply
-    found = _read(asked, "")
-    if found is None or found.name.lower() not in _CLOSING:
+    found = _read(asked, ())
+    if not found or found[-1].name.lower() not in _CLOSING:
         return reply
-    arguments = found.arguments
+    arguments = found[-1].arguments
     value = next(iter(arguments.values()), "") if isinstance(arguments, dict) else arguments
     return as_text(value)
 
 
-def _read(asked: str, prompt: str) -> ToolRequest | None:
-    if asked.endswith(("}", "```")) and (found := _json_call(_unfenced(asked))):
+def _read(asked: str, sent: Sequence[Message]) -> tuple[ToolRequest, ...]:
+    if asked.endswith(("}", "]", "```")) and (found := _json_at_end(asked, sent)):
         return found
     if asked.endswith(">"):
-        return _tag_call(asked, prompt)
+        return _tag_calls(asked, sent)
     if "Action" not in asked or _FINAL.search(asked):
-        return None
-    return _react_call(asked)
+        return ()
+    found_one = _react_call(asked, sent)
+    return () if found_one is None else (found_one,)
 
 
-def _react_call(asked: str) -> ToolRequest | None:
+def _react_call(asked: str, sent: Sequence[Message]) -> ToolRequest | None:
     action = _ACTION.search(asked)
     if action is None or _ACTION.search(asked, action.end()):  # of several, harnesses differ in which one they run
         return None
     written = asked[action.end() :].strip()
     if given := _INPUT.search(written):
         name = written[: given.start()].strip().strip("`*")
-        return ToolRequest(name, _arguments(written[given.end() :])) if _NAME.match(name) else None
+        # CrewAI's tools may have names of several words.
+        named = _NAME.match(name) or (0 < len(name) <= _LONGEST_NAME and "\n" not in name and _offers(sent, name))
+        return ToolRequest(name, _arguments(written[given.end() :])) if named else None
     bracketed = _BRACKETED.match(written)
     if bracketed and written[-1] in "])":
         return ToolRequest(bracketed[1], _arguments(written[bracketed.end() : -1]))
-    if found := _json_call(_unfenced(written)):
-        return found
+    if found := _json_calls(_unfenced(written)):
+        return found[0] if len(found) == 1 else None
     return ToolRequest(written, {}) if _NAME.match(written) else None
 
 
-def _tag_call(asked: str, prompt: str) -> ToolRequest | None:
-    closing = _CLOSING_TAG.search(asked)
-    if closing is None:
-        return None
+def _tag_calls(asked: str, sent: Sequence[Message]) -> tuple[ToolRequest, ...]:
+    """What the tags at the end ask for: several only in tags that mean nothing but calls."""
+    found: tuple[ToolRequest, ...] = ()
+    rest = asked
+    while (closing := _CLOSING_TAG.search(rest, max(0, len(rest) - _LONGEST_TAG))) and closing[1] in _CALL_TAGS:
+        inner, rest = _tagged(rest[: closing.start()], closing[1])
+        found = (*(_function_call(inner) if closing[1] == "function" else _json_calls(inner.strip())), *found)
+        if len(found) >= _MOST_CALLS:
+            break
+    if found or closing is None or closing[1] in _CALL_TAGS | _NO_TOOLS:
+        return found
     name = closing[1]
-    if name == "function":
-        openings = list(_FUNCTION.finditer(asked))
-        return (
-            ToolRequest(openings[-1][1], _arguments(asked[openings[-1].end() : closing.start()])) if openings else None
-        )
-    opening = asked.rfind(f"<{name}>")
-    if opening < 0 or name.lower() in _NO_TOOLS:
-        return None
-    inner = asked[opening + len(name) + 2 : closing.start()].strip()
-    if name in _CALL_TAGS:
-        return _json_call(inner)
-    return ToolRequest(name, inner) if name.lower() in _CLOSING or f"<{name}>" in prompt else None
+    inner, _ = _tagged(rest[: closing.start()], name)
+    offered = name.lower() in _CLOSING or any(f"<{name}>" in m.text for m in sent if m.role != "assistant")
+    return (ToolRequest(name, inner.strip()),) if inner and offered else ()
 
 
-def _json_call(text: str) -> ToolRequest | None:
-    value: Any = parse_json(text) if text[:1] == "{" else None
+def _tagged(text: str, name: str) -> tuple[str, str]:
+    """What the last tag of that name in a text without its end holds, and the text before it; "" without a tag."""
+    opening = f"<{name}=" if name == "function" else f"<{name}>"
+    at = text.rfind(opening)
+    return ("", "") if at < 0 else (text[at + len(opening) :], text[:at].rstrip())
+
+
+def _function_call(inner: str) -> tuple[ToolRequest, ...]:
+    name, closed, given = inner.partition(">")
+    return (ToolRequest(name, _arguments(given)),) if closed and _NAME.match(name) else ()
+
+
+def _json_at_end(asked: str, sent: Sequence[Message]) -> tuple[ToolRequest, ...]:
+    """The calls of the JSON with which a reply ends; behind prose, which may show an example, only tools on offer."""
+    if asked.endswith("```"):
+        start = asked.rfind("```", 0, -3)
+    else:
+        start = 0 if asked[0] in "{[" else next((at for c in "{[" if (at := asked.find(f"\n{c}")) >= 0), -1)
+    if start < 0 or _ACTION.search(asked, 0, start):
+        return ()
+    found = _json_calls(_unfenced(asked[start:].strip()))
+    return found if not asked[:start].strip() or all(_offers(sent, r.name) for r in found) else ()
+
+
+def _json_calls(text: str) -> tuple[ToolRequest, ...]:
+    """A text that is one object of a call, or a list of some."""
+    value: Any = parse_json(text) if text[:1] in ("{", "[") else None
+    found = [_call(one) for one in (value[:_MOST_CALLS] if isinstance(value, list) else [value])]
+    return tuple(one for one in found if one is not None) if None not in found else ()
+
+
+def _call(value: Any) -> ToolRequest | None:
     if not isinstance(value, dict):
         return None
     name = next((v for k in _NAME_KEYS if isinstance(v := value.get(k), str) and _NAME.match(v)), None)
@@ -119,6 +152,18 @@ def _json_call(text: str) -> ToolRequest | None:
         return None
     arguments = value[key]
     return ToolRequest(name, arguments if isinstance(arguments, dict | str) else as_text(arguments))
+
+
+def _offers(sent: Sequence[Message], name: str) -> bool:
+    """Whether what the model was sent has that name as a word of its own."""
+    for text in (m.text for m in sent if m.role != "assistant"):
+        at = text.find(name)
+        while at >= 0:
+            around = text[at - 1 : at] + text[at + len(name) : at + len(name) + 1]
+            if not any(c.isalnum() or c == "_" for c in around):
+                return True
+            at = text.find(name, at + 1)
+    return False
 
 
 def _unfenced(text: str) -> str:

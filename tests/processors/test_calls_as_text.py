@@ -10,7 +10,8 @@ from trajectories import SHARED, load, normalise_all, span
 
 from tracejury.judges.evidence import OwnText
 from tracejury.processors.rebuild import rebuild
-from tracejury.processors.text_grammars import answer_in, asked_part, request_in
+from tracejury.processors.text_grammars import answer_in, asked_part, requests_in
+from tracejury.schemas.normalized import Message
 from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import AgentRun, Trace
 
@@ -113,9 +114,11 @@ def test_a_result_that_holds_calls_and_echoes_asks_for_nothing() -> None:
     assert (call.name, call.result) == ("search", f"Observation: {quoting}")
 
 
-def test_a_call_that_nothing_follows_is_not_claimed() -> None:
+def test_a_call_that_nothing_follows_is_known_only_as_asked_for() -> None:
     reply = GRAMMARS["brackets"][0]
     _, run = only_run(loop([reply, reply], [FOUND], "appended"))
+    assert [[(c.name, c.executed) for c in t.tool_calls] for t in run.turns] == [[("search", True)], [("search", None)]]
+    _, run = only_run(loop([reply, reply.replace("search", "lookup")], [FOUND], "appended"))
     assert [len(t.tool_calls) for t in run.turns] == [1, 0]
 
 
@@ -130,7 +133,7 @@ def test_a_call_that_nothing_follows_is_not_claimed() -> None:
 )
 def test_forms_of_a_final_answer(reply: str, answer: str) -> None:
     assert answer_in(reply) == answer
-    assert request_in(asked_part(reply), "<answer>") is None
+    assert not requests_in(asked_part(reply), [Message("user", "<answer>")])
 
 
 @pytest.mark.skipif(not (SHARED / "shapes").is_dir(), reason="needs the shared shapes")

@@ -1,8 +1,10 @@
 """Agents as loops over text: one prompt that retells all that was said, calls and results in words.
 
-Each run of the undamaged capture becomes such a loop below a plain span; spans of agents and tools are gone, LLM spans
-keep ids, times and tokens. Truth: name and arguments of what replies ask for, and the outcome where the loop called the
-model again; not where a reply asks for more calls than the grammar holds, or no content was captured.
+Each run of the undamaged capture becomes such a loop below a plain span, all in the trace of its first call; spans of
+agents and tools are gone, LLM spans keep their span ids, times and tokens. The plain span tells of an exception that
+ended the loop, as OpenTelemetry's tracers do. Truth: name and arguments of what replies ask for, and the outcome where
+the loop called the model again; not where a reply asks for more calls than the grammar holds, or no content was
+captured.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import replace
 
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.normalized import Message, NormalizedSpan
-from tracejury.schemas.spans import Span
+from tracejury.schemas.spans import STATUS_ERROR, STATUS_UNSET, Span
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, Turn
 
 from .genai_content import as_genai, has_content, messages
@@ -37,7 +39,7 @@ def _loop(trace: Trace, run: AgentRun, grammar: Grammar) -> Iterator[Span]:
     calls = [turn.llm.raw for turn in run.turns if turn.llm is not None]
     if not calls:
         return
-    home = calls[0]
+    home, raised = calls[0], _raised(run)
     above = trace.run(run.parent_id) if run.parent_id else None
     yield Span(
         trace_id=home.trace_id,
@@ -46,6 +48,8 @@ def _loop(trace: Trace, run: AgentRun, grammar: Grammar) -> Iterator[Span]:
         name="episode",
         start=min(call.start for call in calls) - 1000,
         end=max(call.end for call in calls) + 1000,
+        status_code=STATUS_ERROR if raised else STATUS_UNSET,
+        status_message=raised,
         service=home.service,
         resource_attributes=home.resource_attributes,
         received_at=home.received_at,
@@ -61,8 +65,14 @@ def _loop(trace: Trace, run: AgentRun, grammar: Grammar) -> Iterator[Span]:
         told += "".join(f"User: {m.text}\n" for m in turn.new_messages if at and m.role in {"user", "human"} and m.text)
         asked = _asked(turn)
         reply = grammar.reply(turn.text, asked)
-        yield _written(turn.llm, told, reply, _episode(run))
+        yield replace(_written(turn.llm, told, reply), trace_id=home.trace_id, parent_span_id=_episode(run))
         told += f"{reply}\n{grammar.results([(call, _outcome(call)) for call in asked])}"
+
+
+def _raised(run: AgentRun) -> str:
+    """What the last turn's call failed with, if the run ended by that."""
+    errors = (call.error for call in run.turns[-1].tool_calls if call.error)
+    return next(errors, "") if run.status == "error" else ""
 
 
 def _outcome(call: ToolCall) -> str:
@@ -71,11 +81,11 @@ def _outcome(call: ToolCall) -> str:
     return call.result or "done"
 
 
-def _written(llm: NormalizedSpan, prompt: str, reply: str, parent: str) -> Span:
+def _written(llm: NormalizedSpan, prompt: str, reply: str) -> Span:
     bare = replace(llm, tools=(), agent_hint="", session_id="")
     said: Sequence[Message] = (Message("assistant", reply),)
     content = {"gen_ai.input.messages": messages([Message("user", prompt)]), "gen_ai.output.messages": messages(said)}
-    return replace(as_genai(bare, content), parent_span_id=parent, links=(), name="chat")
+    return replace(as_genai(bare, content), links=(), name="chat")
 
 
 def _episode(run: AgentRun) -> str:
