@@ -60,9 +60,7 @@ def _bare_owners(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
         same = records[span.span_id]
         conversation = next((t for s in same for key in _input_keys(s) if (t := known.get((speaker, key)))), None)
         if conversation is None:
-            conversation = _stated_or_retold(span, speaker, known, conversations)
-            if conversation is not None and _given_anew(span, conversation, tasks):
-                conversation = None
+            conversation = _stated_or_retold(span, speaker, known, conversations, tasks)
         if conversation is None:
             conversation = _Conversation()
             conversations.append(conversation)
@@ -113,9 +111,11 @@ def _stated_or_retold(
     speaker: str,
     known: Mapping[tuple[str, _Key], _Conversation],
     conversations: Sequence[_Conversation],
+    tasks: Iterable[tuple[_Conversation, str]],
 ) -> _Conversation | None:
     """The conversation of the span's session, else one whose last call and reply its prompt retells in one message."""
-    if span.session_id and (found := known.get((speaker, ("session", span.session_id)))):
+    found = known.get((speaker, ("session", span.session_id))) if span.session_id else None
+    if found is not None and not _given_anew(span, found, tasks):
         return found
     recent = reversed(conversations[-_RECENT:])
     return next((c for c in recent if _speaker(c.calls[-1]) == speaker and echoes(span, c.calls[-1])), None)
