@@ -12,6 +12,7 @@ from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import KnownRuns, TraceState
 
 from .normalize import normalize
+from .normalize.message_logs import is_stand_in
 from .shared_texts import SharedTexts
 from .trace_rows import TraceRows, held_size, log_identity, log_size
 
@@ -116,9 +117,13 @@ class OpenTrace:
         return bool(touched)
 
     def root_ended(self) -> bool:
-        """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent."""
+        """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent.
+
+        Spans that only log records tell of, whose parents are not known, do not count.
+        """
         if self._ended is None:
-            tops = [span for span in self.raw.values() if span.parent_span_id not in self.raw]
+            rows = (span for span in self.raw.values() if not is_stand_in(span))
+            tops = [span for span in rows if span.parent_span_id not in self.raw]
             self._ended = bool(tops) and all(not s.pending and s.is_root for s in tops)
         return self._ended
 

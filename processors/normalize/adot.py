@@ -58,6 +58,20 @@ class Adot(MarkedConvention):
         return found | {"input_messages": _said(sent, "user"), "output_messages": _said(written, "assistant")}
 
 
+def asks_model(log: LogRecord) -> bool:
+    """Whether the record can only be of a model's call: agents, chains and tools have theirs in the same form.
+
+    Instructions, a conversation, or the reason why the model stopped tell it.
+    """
+    sides = _sides(log)
+    sent, written = sides.get("input", ()), sides.get("output", ())
+    roles = [item.get("role") for item in sent if isinstance(item, dict)]
+    told = "system" in roles or ("user" in roles and len(roles) > 1)
+    contents = (item.get("content") for item in written if isinstance(item, dict))
+    ended = any(isinstance(content, dict) and "finish_reason" in content for content in contents)
+    return bool(written) and (told or (ended and "user" in roles))
+
+
 def _sides(log: LogRecord) -> dict[str, Any]:
     """Input and output of the record's body, {} where it has not this form."""
     if not any(side in log.body[:_HEAD] for side in _SIDES):
