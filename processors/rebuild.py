@@ -18,6 +18,8 @@ from .copies import without_copies
 from .exchanges import find_exchanges
 from .handoffs import join_handoffs
 from .inferred import infer_runs
+from .loose_calls import join_loose_calls
+from .lost_nesting import nest_records
 from .missing_parents import infer_missing_parents
 from .roles import find_roles
 from .run_groups import group_runs
@@ -40,7 +42,7 @@ def rebuild(
     change, nor the runs below it, stays the same object.
     """
     spans = take_stand_ins(place_log_spans(list(spans)))
-    roles = find_roles(without_copied_models(without_copies(build_tree(spans))))
+    roles = find_roles(nest_records(without_copied_models(without_copies(build_tree(spans)))))
     tree = roles.tree
     ownership = own_by_ancestors(tree, roles.tool_runs)
     for rule in (
@@ -48,6 +50,7 @@ def rebuild(
         divide_by_stated_ids,
         divide_at_handoffs,
         find_bare_runs,
+        join_loose_calls,
         bring_home,
         join_handoffs,
         follow_stated_parents,
