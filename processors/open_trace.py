@@ -31,6 +31,7 @@ class OpenTrace:
     `is_whole`: the store had nothing of it when its first rows came.
     `stored`: its findings as they stand in the store, by id (None: not known), `ledger`, `joined_to` and `memo`
     likewise: what its judges know of it. `arrivals` counts changes, `judged_arrivals` those that were judged.
+    `collisions`: spans that came under the id of another one in memory, since it was last told: one an id is stored.
     `forced`: somebody asked for it. `state`, `cost`: of the last judging (CPU nanos). `paid_until`, `due`, `taken`: see
     `Schedule`. Times are unix nanos.
     """
@@ -47,6 +48,7 @@ class OpenTrace:
     spilled: int = 0
     received_through: int = 0
     arrivals: int = 0
+    collisions: int = 0
     judged_arrivals: int = -1
     last_judged: int = 0
     state: TraceState = TraceState.OPEN
@@ -95,6 +97,8 @@ class OpenTrace:
     def add_span(self, span: Span) -> bool:
         """Add the span unless it is known already; True if the trace changed."""
         known = self.raw.get(span.span_id)
+        if known is not None and span.collides(known):
+            self.collisions += 1
         if known is not None and (known == span or not span.beats(known)):
             return False
         self.raw[span.span_id] = span = self._texts.share_raw(span)
