@@ -16,7 +16,7 @@ from .phases import kinds_of, states_plan
 from .run_spans import RunSpans, TurnSpans
 from .sent_results import sent_results
 from .span_tree import time_key
-from .task import answer_of, goal_from_calls, with_closing_call
+from .task import answer_of, ends_with_answer, goal_from_calls, with_closing_call
 
 _make_turn: Final = maker(Turn)
 
@@ -49,6 +49,8 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
     turns = _turns(spans, below, goes_on=goes_on, shows_tools=shows_tools)
     agent, status = spans.span, spans.status
     acting = next((t for t in turns if t.kind is TurnKind.ACT and t.llm), None)
+    if status == "unfinished" and not goes_on and spans.last_span is None and ends_with_answer(turns):
+        status, turns = "ok", with_closing_call(turns)
     answer = answer_of(spans.last_span, turns)
     if status == "ok" and not answer and spans.turns and any(s.is_error for s in spans.turns[-1].steps):
         status = "error"  # not all agents' spans tell of the step in which they failed
@@ -93,7 +95,7 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
         turns.append(
             _make_turn(
                 index=index,
-                kind=kind,
+                kind=TurnKind.ACT if index in written else kind,
                 llm=spans.llm,
                 tool_calls=(written[index],) if index in written else join_calls(spans, context),
                 sub_run_ids=tuple(spans.agents),
