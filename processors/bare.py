@@ -6,7 +6,8 @@ prompt. One call alone is no run; it stays what it is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -14,7 +15,7 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .calls_as_text import echoes
 from .delegation import asks
-from .missing_parents import infer_parents
+from .missing_parents import infer_parents, task_texts
 from .ownership import Ownership
 from .span_tree import SpanTree, time_key
 from .text_grammars import asked_part, requests_in
@@ -23,6 +24,7 @@ _Key = tuple[str, str]  # what is known by it, and the id or text
 
 _LEAST_REPLY: Final = 16  # characters; shorter replies identify nothing
 _RECENT: Final = 8  # conversations that a retold prompt is compared with
+_RECENT_TASKS: Final = 16  # that calls asked for, with which another conversation may begin
 _ASIDE: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
 
 
@@ -52,17 +54,20 @@ def _bare_owners(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
     records = _records(tree, free)
     conversations: list[_Conversation] = []
     known: dict[tuple[str, _Key], _Conversation] = {}
+    tasks: deque[tuple[_Conversation, str]] = deque(maxlen=_RECENT_TASKS)
     for span in free:
         speaker = _speaker(span)
         same = records[span.span_id]
         conversation = next((t for s in same for key in _input_keys(s) if (t := known.get((speaker, key)))), None)
         if conversation is None:
-            conversation = _stated_or_retold(span, speaker, known, conversations)
+            conversation = _stated_or_retold(span, speaker, known, conversations, tasks)
         if conversation is None:
             conversation = _Conversation()
             conversations.append(conversation)
         conversation.acts = conversation.acts or bool(span.tools) or asks(span) or _asks_in_text(conversation.calls)
         conversation.calls.append(span)
+        texts = (text for request in span.tool_requests for text in task_texts(request.arguments))
+        tasks.extend((conversation, text) for text in texts)
         for key in (k for s in same for k in _output_keys(s)):
             known[speaker, key] = conversation
     found: dict[str, str] = {}
@@ -106,14 +111,31 @@ def _stated_or_retold(
     speaker: str,
     known: Mapping[tuple[str, _Key], _Conversation],
     conversations: Sequence[_Conversation],
+    tasks: Iterable[tuple[_Conversation, str]],
 ) -> _Conversation | None:
     """The conversation of the span's session, else one whose last call and reply its prompt retells in one message."""
-    if span.session_id and (found := known.get((speaker, ("session", span.session_id)))):
+    found = known.get((speaker, ("session", span.session_id))) if span.session_id else None
+    if found is not None and not _given_anew(span, found, tasks):
         return found
     recent = [c for c in conversations[: -_RECENT - 1 : -1] if _speaker(c.calls[-1]) == speaker]
     # What a sub-agent answered also stands in its manager's prompt: the one that has most in common goes on.
     retold, _, found = max(((echoes(span, c.calls[-1]), -at, c) for at, c in enumerate(recent)), default=(0, 0, None))
     return found if retold else None
+
+
+def _given_anew(span: NormalizedSpan, known: _Conversation, tasks: Iterable[tuple[_Conversation, str]]) -> bool:
+    """Whether a call that holds no reply begins with a task that another conversation asked for, and `known` has not.
+
+    All agents of a program may state one session, and an agent may be asked more than once.
+    """
+    if any(message.role == "assistant" for message in span.input_messages):
+        return False
+    asked, before = (
+        next((m.text for m in reversed(call.input_messages) if m.role == "user"), "")
+        for call in (span, known.calls[-1])
+    )
+    first = next((m.text for m in known.calls[-1].input_messages if m.role == "user"), "")
+    return any(c is not known and text in asked and text not in before and text not in first for c, text in tasks)
 
 
 def _asks_in_text(calls: Sequence[NormalizedSpan]) -> bool:

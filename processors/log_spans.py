@@ -21,6 +21,7 @@ import orjson
 from tracejury.schemas.spans import STATUS_ERROR, LogRecord, Span
 
 from .normalize.claude_code import stopped_by_user
+from .normalize.message_logs import stand_in, tells_of_call
 from .normalize.values import as_int, first
 from .trace_rows import log_identity
 
@@ -55,7 +56,7 @@ MARK: Final = "tracejury.log_event"
 PREFIXES: Final = tuple(dict.fromkeys(f"{name.partition('.')[0]}." for name in EVENTS))
 """How the names of these programs' events begin, and those of their own spans."""
 
-_SESSION: Final = ("session.id", "conversation.id", "session_id")
+_SESSION: Final = ("session.id", "conversation.id", "session_id", "gen_ai.conversation.id")
 _COMPLETED: Final = "response.completed"  # the one of Codex's stream events that tells of a request's end
 _USAGE: Final = {
     "gen_ai.usage.input_tokens": ("input_tokens", "input_token_count"),
@@ -71,13 +72,15 @@ _MILLISECOND: Final = 1_000_000
 def with_log_spans(records: Sequence[LogRecord]) -> tuple[list[LogRecord], list[Span]]:
     """The records, those of sessions in a trace, and the spans of those that are events.
 
-    A record without a trace id goes into its session's trace if its event is of a program whose events are known.
+    A record without a trace id goes into its session's trace if its event is of a program whose events are known, or
+    it holds what a model wrote (`normalize/message_logs.py`).
     """
     placed: list[LogRecord] = []
     spans: list[Span] = []
+    calls: dict[tuple[str, str, str], Span] = {}
     for record in records:
         name = _event_name(record)
-        if not name:
+        if not name and not tells_of_call(record):
             placed.append(record)
             continue
         session = first(record.attributes, *_SESSION)
@@ -85,12 +88,20 @@ def with_log_spans(records: Sequence[LogRecord]) -> tuple[list[LogRecord], list[
         if not trace_id:
             placed.append(record)
             continue
-        span = _span(record, name, session, trace_id)
-        if span is not None:
-            spans.append(span)
-        own = record.span_id or (span.span_id if span else "")
-        placed.append(record if record.trace_id else replace(record, trace_id=trace_id, span_id=own))
-    return placed, spans
+        own = record.span_id
+        if name:
+            span = _span(record, name, session, trace_id)
+            if span is not None:
+                spans.append(span)
+            own = own or (span.span_id if span and not record.trace_id else "")
+        else:
+            own = own or _hash(f"{trace_id}\0{_identity(record)}", 8)
+            span = stand_in(record, trace_id, own)
+            known = calls.get(key := (record.tenant, trace_id, own))
+            calls[key] = span if known is None or span.beats(known) else known
+        same = trace_id == record.trace_id and own == record.span_id
+        placed.append(record if same else replace(record, trace_id=trace_id, span_id=own))
+    return placed, [*spans, *calls.values()]
 
 
 def session_trace(tenant: str, service: str, session: str) -> str:

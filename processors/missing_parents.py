@@ -174,7 +174,7 @@ class _History:
             if (
                 start.run != own
                 and start.call_id not in taken
-                and any(text in task for text in _task_texts(request.arguments))
+                and any(text in task for text in task_texts(request.arguments))
             ):
                 delegated = delegates(request.name, request.arguments)
                 return replace(start, to=addressee(request.name, request.arguments)) if delegated else start
@@ -194,7 +194,8 @@ def _literals(reply: str) -> tuple[str, ...]:
     return tuple(literal[1].strip() for literal in islice(found, _MOST_LITERALS))
 
 
-def _task_texts(arguments: Any) -> Iterator[str]:
+def task_texts(arguments: Any) -> Iterator[str]:
+    """What in the arguments of a request may be a task, cut to what is compared."""
     values = arguments.values() if isinstance(arguments, dict) else (arguments,)
     return (v.strip()[:_LONGEST_TASK] for v in values if isinstance(v, str) and len(v.strip()) >= _LEAST_TASK)
 

@@ -12,6 +12,7 @@ from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import KnownRuns, TraceState
 
 from .normalize import normalize
+from .normalize.message_logs import is_stand_in
 from .shared_texts import SharedTexts
 from .trace_rows import TraceRows, held_size, log_identity, log_size
 
@@ -30,6 +31,7 @@ class OpenTrace:
     `is_whole`: the store had nothing of it when its first rows came.
     `stored`: its findings as they stand in the store, by id (None: not known), `ledger`, `joined_to` and `memo`
     likewise: what its judges know of it. `arrivals` counts changes, `judged_arrivals` those that were judged.
+    `collisions`: spans that came under the id of another one in memory, since it was last told: one an id is stored.
     `forced`: somebody asked for it. `state`, `cost`: of the last judging (CPU nanos). `paid_until`, `due`, `taken`: see
     `Schedule`. Times are unix nanos.
     """
@@ -46,6 +48,7 @@ class OpenTrace:
     spilled: int = 0
     received_through: int = 0
     arrivals: int = 0
+    collisions: int = 0
     judged_arrivals: int = -1
     last_judged: int = 0
     state: TraceState = TraceState.OPEN
@@ -94,6 +97,8 @@ class OpenTrace:
     def add_span(self, span: Span) -> bool:
         """Add the span unless it is known already; True if the trace changed."""
         known = self.raw.get(span.span_id)
+        if known is not None and span.collides(known):
+            self.collisions += 1
         if known is not None and (known == span or not span.beats(known)):
             return False
         self.raw[span.span_id] = span = self._texts.share_raw(span)
@@ -116,9 +121,13 @@ class OpenTrace:
         return bool(touched)
 
     def root_ended(self) -> bool:
-        """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent."""
+        """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent.
+
+        Spans that only log records tell of, whose parents are not known, do not count.
+        """
         if self._ended is None:
-            tops = [span for span in self.raw.values() if span.parent_span_id not in self.raw]
+            rows = (span for span in self.raw.values() if not is_stand_in(span))
+            tops = [span for span in rows if span.parent_span_id not in self.raw]
             self._ended = bool(tops) and all(not s.pending and s.is_root for s in tops)
         return self._ended
 

@@ -42,7 +42,7 @@ class Ownership:
     inferred: dict[str, str] = field(default_factory=dict)
     beside: frozenset[str] = frozenset()
 
-    def related(self, started: Mapping[str, RunStart], adopted: Mapping[str, str] | None = None) -> Ownership:
+    def related(self, started: dict[str, RunStart], adopted: Mapping[str, str] | None = None) -> Ownership:
         """The same ownership with started runs below those that started them.
 
         `adopted`: id of a run to the id of the run that it is a part of, into which it is dissolved.
@@ -50,9 +50,13 @@ class Ownership:
         if not started and not adopted:
             return self
         part_of = {run: _final(run, adopted) for run in adopted} if adopted else {}
-        starts = self.starts | {run: start for run, start in started.items() if run not in part_of}
+        starts = {
+            run: replace(start, run=part_of.get(start.run, start.run))
+            for run, start in (self.starts | started).items()
+            if run not in part_of
+        }
         runs = {run: part_of.get(above, above) for run, above in self.runs.items() if run not in part_of}
-        runs |= {run: part_of.get(start.run, start.run) for run, start in starts.items()}
+        runs |= {run: start.run for run, start in starts.items()}
         owner = {span: part_of.get(run, run) for span, run in self.owner.items()} if part_of else self.owner
         return replace(self, runs=parents_first(runs), owner=owner, starts=starts)
 

@@ -18,12 +18,15 @@ from .copies import without_copies
 from .exchanges import find_exchanges
 from .handoffs import join_handoffs
 from .inferred import infer_runs
+from .loose_calls import join_loose_calls
+from .lost_nesting import nest_records
 from .missing_parents import infer_missing_parents
 from .roles import find_roles
 from .run_groups import group_runs
 from .runs import build_runs
 from .segments import divide_at_handoffs
 from .span_tree import build_tree
+from .stand_ins import take_stand_ins
 from .stated_parents import follow_stated_parents
 from .stated_sub_agents import divide_by_stated_ids
 from .stray_spans import bring_home
@@ -38,8 +41,8 @@ def rebuild(
     `known`: the runs of an earlier pass over a growing trace, brought up to date here. A run whose spans did not
     change, nor the runs below it, stays the same object.
     """
-    spans = place_log_spans(list(spans))
-    roles = find_roles(without_copied_models(without_copies(build_tree(spans))))
+    spans = take_stand_ins(place_log_spans(list(spans)))
+    roles = find_roles(nest_records(without_copied_models(without_copies(build_tree(spans)))))
     tree = roles.tree
     ownership = own_by_ancestors(tree, roles.tool_runs)
     for rule in (
@@ -47,6 +50,7 @@ def rebuild(
         divide_by_stated_ids,
         divide_at_handoffs,
         find_bare_runs,
+        join_loose_calls,
         bring_home,
         join_handoffs,
         follow_stated_parents,

@@ -21,7 +21,7 @@ from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, 
 from .shared_texts import long_texts
 from .tokens import sum_tokens
 
-FORMAT: Final = f"2/{__version__}"
+FORMAT: Final = f"3/{__version__}"
 """This form, and the program that made it; outlines of another one are made anew."""
 
 LARGE: Final = 1000
@@ -82,6 +82,8 @@ class RunOutline:
     answer: str
     start: int
     end: int
+    inferred: bool = False
+    beside: bool = False
     turns: tuple[TurnOutline, ...] = ()
     others: tuple[str, ...] = ()
 
@@ -197,6 +199,8 @@ def outline_of_run(run: AgentRun, others: Sequence[NormalizedSpan] = ()) -> RunO
         answer=one_line(run.answer, GOAL),
         start=start,
         end=end,
+        inferred=run.inferred,
+        beside=run.beside,
         turns=turns,
         others=tuple(s.span_id for s in others),
     )

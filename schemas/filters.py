@@ -149,6 +149,15 @@ OF_RUNS: Final = (
         "The model that answered most calls of an agent run",
         column="model",
     ),
+    Filter(
+        "inferred",
+        "Only with a run that no agent, chain or conversation claims (yes), or with one that is claimed (no).",
+        "With an inferred run (yes), or with another (no)",
+        choices=("yes", "no"),
+        metavar="yes|no",
+        option_choices=("yes", "no"),
+        condition="if(inferred, 'yes', 'no') = {inferred:String}",
+    ),
 )
 """Filters of one agent run of a trace."""
 OF_ERRORS: Final = (
@@ -215,8 +224,8 @@ TRACE_FILTERS: Final = named(
         ),
         *STATED,
     ),
-    "service", "version", "agent", "role", "model", "tool", "session", "state", "judged", "severity", "category",
-    "taxonomy", "judge", "dimension", "attribute", "tag", "user",
+    "service", "version", "agent", "role", "model", "inferred", "tool", "session", "state", "judged", "severity",
+    "category", "taxonomy", "judge", "dimension", "attribute", "tag", "user",
 )  # fmt: skip
 """Of lists of traces and sessions."""
 

@@ -168,6 +168,7 @@ _RUNS: Final = ColumnTable(
     StoredColumn("Runs.Turns", "turns", len),
     StoredColumn("Runs.ToolCalls", "turns", lambda turns: sum(len(turn.tool_calls) for turn in turns)),
     StoredColumn("Runs.Model", "turns", _model),
+    *plain_columns("inferred", "beside", group="Runs"),
 )
 _EXCHANGES: Final = ColumnTable(
     Exchange,

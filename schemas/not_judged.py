@@ -5,6 +5,7 @@ LLM judges have their own reasons, run by run, in the ledger (over budget, sampl
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import StrEnum
 from typing import Final
@@ -45,12 +46,19 @@ _OUTCOMES: Final = {Outcome.FAILED: NotJudged.FAILED, Outcome.FILTERED: NotJudge
 _CALLS: Final = frozenset({Kind.LLM, Kind.TOOL, Kind.RETRIEVER, Kind.EMBEDDING, Kind.RERANKER})
 
 _ORDINARY: Final = (
-    "client.", "cloud.", "code.", "container.", "db.", "dns.", "enduser.", "error.", "exception.", "faas.", "graphql.",
-    "host.", "http.", "k8s.", "messaging.", "net.", "network.", "otel.", "peer.", "process.", "rpc.", "server.",
-    "service.", "source.", "telemetry.", "thread.", "tls.", "url.", "user_agent.",
+    "browser.", "cloud.", "code.", "container.", "db.", "device.", "exception.", "faas.", "host.", "http.", "k8s.",
+    "messaging.", "net.", "network.", "otel.", "process.", "rpc.", "telemetry.", "url.", "user_agent.",
 )  # fmt: skip
-"""Namespaces of OpenTelemetry's general conventions, which programs of any kind follow. What another key tells nobody
-here knows: it may be an agent's."""
+"""Namespaces of OpenTelemetry's general conventions, which programs of any kind follow, whatever words their keys have
+(`user_agent.original`, `device.model.name`)."""
+_OF_MODELS: Final = frozenset(
+    ("agent", "ai", "completion", "embedding", "genai", "llm", "model", "prompt", "token", "tool")
+)
+"""Words in the name of a span or of its attribute that hint at a model or an agent. Programs of any kind have
+attributes of their own: only such a word makes it likely that a convention is missed."""
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_NAME: Final = 200
+"""Characters of a name that are looked at."""
 
 
 def why_not_judged(trace: Trace, outcome: Outcome) -> NotJudged | None:
@@ -64,9 +72,9 @@ def why_not_judged(trace: Trace, outcome: Outcome) -> NotJudged | None:
         return None if _has_content(trace.runs, trace.spans.values()) else NotJudged.NO_CONTENT
     if any(span.kind in _CALLS for span in trace.remainder):
         return NotJudged.NO_RUN
-    if any(trace.conventions) or all(map(_is_ordinary, trace.spans.values())):
-        return NotJudged.NO_CALLS
-    return NotJudged.UNKNOWN_CONVENTION
+    if not any(trace.conventions) and any(map(_hints_at_a_model, trace.spans.values())):
+        return NotJudged.UNKNOWN_CONVENTION
+    return NotJudged.NO_CALLS
 
 
 def why_run_not_judged(run: AgentRun) -> NotJudged | None:
@@ -87,5 +95,6 @@ def _has_content(runs: Iterable[AgentRun], spans: Iterable[NormalizedSpan]) -> b
     )
 
 
-def _is_ordinary(span: NormalizedSpan) -> bool:
-    return all(key.startswith(_ORDINARY) for key in span.raw.attributes)
+def _hints_at_a_model(span: NormalizedSpan) -> bool:
+    names = (span.raw.name, *(key for key in span.raw.attributes if not key.startswith(_ORDINARY)))
+    return any(word.lower().removesuffix("s") in _OF_MODELS for name in names for word in _WORD.findall(name[:_NAME]))

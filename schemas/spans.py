@@ -84,6 +84,10 @@ class Span:
         """Whether this row replaces `other` of the same id: finished beats pending, then the later end, then ours."""
         return (not self.pending, self.end) >= (not other.pending, other.end)
 
+    def collides(self, other: Span) -> bool:
+        """Whether `other` of the same id is another span: both are finished, with other names and starts."""
+        return self.start != other.start and self.name != other.name and not self.pending and not other.pending
+
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:

@@ -95,6 +95,8 @@ def present_run(run: AgentRun) -> AgentRunJson:
         status=run.status,
         turns=[_turn(turn) for turn in run.turns],
         not_judged=why_run_not_judged(run),
+        inferred=run.inferred,
+        beside=run.beside,
     )
 
 

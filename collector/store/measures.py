@@ -50,8 +50,10 @@ def _first(name: str) -> str:
     return short(f"argMinIf({name}, (StartNanos, TraceId), {name} != '')")
 
 
+_AGENT: Final = "arrayFirst((name, beside) -> NOT beside, Runs.Name, Runs.Beside)"
+
 _TRACES: Final = f"""
-SELECT ServiceName, SessionId, {_first("Version")} AS Version, {_first("Runs.Name[1]")} AS Agent,
+SELECT ServiceName, SessionId, {_first("Version")} AS Version, {_first(_AGENT)} AS Agent,
     {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
 FROM traces FINAL WHERE {TENANT} AND {THEIRS} GROUP BY ServiceName, SessionId
 """
@@ -94,7 +96,7 @@ _WAITING: Final = f"""
 SELECT count() FROM
 (
     SELECT ServiceName, SessionId, {_ARRIVED_LAST} AS At, {_first("Version")} AS Version,
-        {_first("Runs.Name[1]")} AS Agent, {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
+        {_first(_AGENT)} AS Agent, {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
     FROM traces FINAL WHERE {TENANT} AND SessionId != '' AND JoinedTo = '' AND Simulated = {{simulated:UInt8}}
     AND {_ARRIVED} >= {{since:Int64}}
     AND ({{service:String}} = '' OR ServiceName = {{service:String}})

@@ -42,6 +42,7 @@ NAMES: Final[Mapping[str, str]] = {
     "role": "role",
     "tool": "tool",
     "model": "model",
+    "inferred": "inferred run",
     "version": "version",
     "session": "session",
     "min_duration": "lasting at least",

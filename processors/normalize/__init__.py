@@ -23,6 +23,7 @@ from .haystack import Haystack
 from .langfuse import Langfuse
 from .langsmith import LangSmith
 from .livekit import LiveKit
+from .message_logs import STAND_IN, with_told
 from .mlflow import MLflow
 from .openinference import OpenInference
 from .openllmetry import OpenLLMetry
@@ -75,6 +76,8 @@ _make: Final = maker(NormalizedSpan)
 
 def normalize(span: Span, logs: Sequence[LogRecord] = ()) -> NormalizedSpan:
     """The span in the one vocabulary. Depends on the span and its joined log records only; never raises."""
+    if span.pending and logs and STAND_IN in span.attributes:
+        span = with_told(span, logs)
     recognised = () if is_announcement(span) else _recognised(span, logs)
     if not recognised:
         return _normalized(span, logs, "", {"kind": Kind.OTHER})

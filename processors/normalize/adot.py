@@ -19,7 +19,7 @@ from .convention import Fields, MarkedConvention, unread_log_text
 from .messages import parse_messages
 from .results import read_result
 from .values import parse_array, parse_object
-from .wrapped import wrapped_messages
+from .wrappings import wrapped_messages
 
 _HEAD: Final = 40  # characters in which such a body begins with one of its sides
 _SIDES: Final = ('"input"', '"output"')
@@ -56,6 +56,20 @@ class Adot(MarkedConvention):
         if any(span.attributes.get(key) == value for key, value in _TOOLS.items()):
             return found | _tool(list(_messages(sent, "user")), list(_messages(written, "assistant")))
         return found | {"input_messages": _said(sent, "user"), "output_messages": _said(written, "assistant")}
+
+
+def asks_model(log: LogRecord) -> bool:
+    """Whether the record can only be of a model's call: agents, chains and tools have theirs in the same form.
+
+    Instructions, a conversation, or the reason why the model stopped tell it.
+    """
+    sides = _sides(log)
+    sent, written = sides.get("input", ()), sides.get("output", ())
+    roles = [item.get("role") for item in sent if isinstance(item, dict)]
+    told = "system" in roles or ("user" in roles and len(roles) > 1)
+    contents = (item.get("content") for item in written if isinstance(item, dict))
+    ended = any(isinstance(content, dict) and "finish_reason" in content for content in contents)
+    return bool(written) and (told or (ended and "user" in roles))
 
 
 def _sides(log: LogRecord) -> dict[str, Any]:

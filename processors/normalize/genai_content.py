@@ -19,9 +19,9 @@ from .messages import flatten, is_message, parse_messages, read_message, with_sy
 from .values import NOT_JSON, as_text, parse_array, parse_json, parse_object, text_of
 from .wrappings import messages_in, wrapped_messages
 
-_DETAILS: Final = "gen_ai.client.inference.operation.details"
-_CHOICE: Final = "gen_ai.choice"
-_WHOLE: Final = frozenset({"gen_ai.content.prompt", "gen_ai.content.completion", _DETAILS})  # fields as on the span
+DETAILS: Final = "gen_ai.client.inference.operation.details"
+CHOICE: Final = "gen_ai.choice"
+_WHOLE: Final = frozenset({"gen_ai.content.prompt", "gen_ai.content.completion", DETAILS})  # fields as on the span
 _CONTENT: Final = frozenset(
     {"gen_ai.input.messages", "gen_ai.input.messages_delta", "gen_ai.output.messages"}
 )  # whatever the event's name
@@ -97,7 +97,7 @@ def read_content(span: Span, logs: Sequence[LogRecord]) -> Content:
 def holds_messages(log: LogRecord) -> bool:
     """Whether the record is one of those in which GenAI instrumentations write messages."""
     name = _event_name(log)
-    return name in _ROLES or name in _WHOLE or name == _CHOICE or not _CONTENT.isdisjoint(log.attributes)
+    return name in _ROLES or name in _WHOLE or name == CHOICE or not _CONTENT.isdisjoint(log.attributes)
 
 
 def _event_name(log: LogRecord) -> str:
@@ -150,7 +150,7 @@ def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Conten
     for name, attributes, body in events:
         if name in _WHOLE or not _CONTENT.isdisjoint(attributes):
             content.fill(_details(attributes, body))
-        elif name == _CHOICE:
+        elif name == CHOICE:
             fields = _fields(attributes, body)
             outputs.extend(_choice(fields))
             if reason := text_of(fields.get("finish_reason")):

@@ -20,7 +20,7 @@ from .dialect import GENAI, Dialect
 from .results import tool_fields
 from .states import last_reply, state_messages
 from .values import as_text, first, parse_object
-from .wrapped import finish_reasons, wrapped_messages
+from .wrappings import finish_reasons, wrapped_messages
 
 _KIND: Final = "langsmith.span.kind"
 _NAME: Final = "langsmith.trace.name"

@@ -18,7 +18,7 @@ from .convention import Fields, MarkedConvention
 from .results import read_result, tool_fields
 from .states import last_reply, state_messages
 from .values import as_int, as_text, first, parse_object
-from .wrapped import finish_reasons, wrapped_messages
+from .wrappings import finish_reasons, wrapped_messages
 
 _TYPE: Final = "mlflow.spanType"
 _INPUTS: Final = "mlflow.spanInputs"

@@ -15,6 +15,8 @@ _BYTES: Final = "bytes"
 def with_texts(span: Span) -> Span:
     """The span with its byte values as texts where they are such; the same object where it has none."""
     events = span.events
+    if not events and not span.attribute_types:
+        return span
     if any(_BYTES in event.attribute_types.values() for event in events if event.attribute_types):
         events = tuple(replace(e, attributes=_texts(e.attributes, e.attribute_types)) for e in events)
     if events is span.events and _BYTES not in span.attribute_types.values():

@@ -18,8 +18,8 @@ class SessionExchange:
     """A user's message and the agents' answer (see `trajectory.Exchange`), with what hangs on its trace.
 
     `findings`, `errors` (the worst first) and `verdicts`: of the run and the runs below it; of the whole trace at its
-    first exchange. `agents`: the name of each of these runs by its id. `judged`: whether the trace was; else its runs
-    and messages are not known. `first_turn`, `last_turn`: of its run, where it begins and ends.
+    first exchange. `agents`: the name of each of these runs by its id. `judged`: whether a judge looked at the trace;
+    before, its runs and messages are not known. `first_turn`, `last_turn`: of its run, where it begins and ends.
     """
 
     trace_id: str

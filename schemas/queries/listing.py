@@ -41,7 +41,7 @@ class SessionRow:
     `errors` by severity, and the `worst` of them; `turns`: LLM turns of all agents; `start` to `end` of the spans,
     `received`: the last arrival, all in unix nanos; tokens and `usd` are None where they are not known, and
     partial where `calls_without_usage` LLM calls recorded none.
-    `priced_traces`: those with a known cost; `unjudged_traces`: those of which only spans are known so far. `place`,
+    `priced_traces`: those with a known cost; `unjudged_traces`: those that no judge has looked at. `place`,
     `key`: in the order.
     """
 

@@ -80,6 +80,7 @@ class TraceQuery:
     version: str = ""
     model: str = ""
     role: str = ""
+    inferred: str = ""
     min_duration: int = 0
     text: str = ""
     attributes: Sequence[tuple[str, str]] = ()

@@ -98,6 +98,8 @@ class RunRow(WireModel):
     labels: list[AnnotationJson]
     scores: list[HumanScoreJson]
     reviews: list[ReviewJson]
+    inferred: bool = False
+    beside: bool = False
 
 
 class TrailError(WireModel):

@@ -14,7 +14,7 @@ class SessionRowJson(WireModel):
     `usd` null where they are not known, and partial sums where `calls_without_usage` LLM calls recorded no tokens;
     `priced_traces`: of how many traces the cost is known; `errors`
     counts those that the profile shows, by severity, as `findings` does under an earlier name; `worst_error` is null
-    where there is none. `unjudged_traces`: those that were not judged yet: of them only spans and times are known.
+    where there is none. `unjudged_traces`: those that no judge has looked at (yet).
     """
 
     session_id: str
@@ -41,9 +41,9 @@ class SessionRowJson(WireModel):
 class ExchangeJson(WireModel):
     """A user's message (`goal`) and the agents' answer, with its errors (the worst first) and their findings.
 
-    `agents`: the name of each agent run of it, by the run's id. `judged` false: its trace was not judged yet, so
-    neither messages nor findings are known. `first_turn`: the turn of its run with which it begins; a run in which the
-    user writes again has several exchanges.
+    `agents`: the name of each agent run of it, by the run's id. `judged` false: no judge has looked at its trace (yet),
+    so that it has no errors proves nothing; of one that waits no messages are known. `first_turn`: the turn of its run
+    with which it begins; a run in which the user writes again has several exchanges.
     """
 
     trace_id: str

@@ -40,7 +40,8 @@ class TurnJson(WireModel):
 class AgentRunJson(WireModel):
     """One invocation of one agent; `span_id` is null while its own span has not arrived.
 
-    `not_judged`: why no judge can say anything of it, as of a trace in a list; null where one can.
+    `not_judged`: why no judge can say anything of it, as of a trace in a list; null where one can. `inferred`: no
+    agent, chain or conversation claims its calls; `beside`: these stand around or beside the runs of agents.
     """
 
     id: str
@@ -54,6 +55,8 @@ class AgentRunJson(WireModel):
     status: str
     turns: list[TurnJson]
     not_judged: str | None = None
+    inferred: bool = False
+    beside: bool = False
 
 
 class SubjectJson(WireModel):

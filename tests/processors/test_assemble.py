@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from open_traces import CONFIG, KEY, T0, log, span
 
@@ -46,6 +49,21 @@ def test_of_two_rows_the_finished_then_the_later_end_wins(first: Span, second: S
     """The same rule as the store's."""
     _, trace = added(first, second)
     assert trace.spans["1"].raw.end == name_end
+
+
+@pytest.mark.parametrize(
+    ("other", "collisions"),
+    [
+        ({"name": "b", "start": 7}, 1),
+        ({"name": "b"}, 0),
+        ({"start": 7}, 0),
+        ({"name": "b", "start": 7, "pending": True}, 0),
+    ],
+)
+def test_two_different_spans_of_one_id_are_counted(other: dict[str, Any], collisions: int) -> None:
+    """Not one that was renamed or announced."""
+    both = span("1", end=9), replace(span("1", end=9), **other)
+    assert [added(*spans)[1].collisions for spans in (both, both[::-1])] == [collisions] * 2
 
 
 @pytest.mark.parametrize(("n", "over"), [(2, 0), (3, 0), (4, 1)])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -44,7 +45,9 @@ def agent(name: str, start: int, end: int) -> dict[str, Any]:
     return {"id": name, "start": start, "end": end, "attributes": {KIND: "AGENT", "agent.name": name}}
 
 
-def plain(name: str, parent: str = "", start: int = 0, kind: int = 1, **attributes: str) -> dict[str, Any]:
+def plain(
+    name: str, parent: str = "", start: int = 0, kind: int = 1, attributes: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, Any]:
     return {
         "id": name,
         "parent": parent,
@@ -52,7 +55,7 @@ def plain(name: str, parent: str = "", start: int = 0, kind: int = 1, **attribut
         "start": start,
         "end": 90,
         "kind": kind,
-        "attributes": attributes,
+        "attributes": dict(attributes),
     }
 
 
@@ -91,7 +94,7 @@ def test_one_call_below_a_request_is_a_run_of_one_turn() -> None:
 
 def test_a_root_tells_goal_and_answer() -> None:
     """A chain without tools states both itself."""
-    root = plain("rag", **{KIND: "CHAIN", "input.value": "How much?", "output.value": "12 EUR"})
+    root = plain("rag", attributes={KIND: "CHAIN", "input.value": "How much?", "output.value": "12 EUR"})
     (run,) = built(root, llm("a", "rag", 1, "Context: 12 EUR. How much?", "It costs 12 EUR.")).runs
     assert (run.name, run.goal, run.answer, run.inferred) == ("rag", "How much?", "12 EUR", True)
 
@@ -131,7 +134,7 @@ def test_a_call_beside_an_agent_is_no_exchange() -> None:
 
 
 def test_what_evaluators_ask_is_nobodys_run() -> None:
-    judge = plain("judge", **{KIND: "EVALUATOR"})
+    judge = plain("judge", attributes={KIND: "EVALUATOR"})
     trace = built(judge, llm("a", "judge", 1, "Is it right?", "yes"))
     assert trace.runs == ()
     assert len(trace.remainder) == 2
@@ -140,7 +143,7 @@ def test_what_evaluators_ask_is_nobodys_run() -> None:
 @pytest.mark.parametrize("convention", [{}, {KIND: "CHAIN"}])
 def test_a_scope_below_a_missing_parent_is_a_run(convention: dict[str, str]) -> None:
     """Whatever its convention; the run is unfinished and has the id of the missing span."""
-    step = plain("step", "gone", **convention)
+    step = plain("step", "gone", attributes=convention)
     (run,) = built(step, llm("a", "step", 1, "Find it.", "", c1="find"), tool("t", "step", 4, "find", "c1")).runs
     assert (run.id, run.status, run.goal) == ("gone", "unfinished", "Find it.")
 

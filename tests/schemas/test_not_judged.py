@@ -33,7 +33,11 @@ WEB = {"http.request.method": "GET", "url.path": "/", "server.address": "a", "co
         ([span(1, 0, genai(operation__name="invoke_workflow"))], NotJudged.NO_CALLS),
         ([span(1, 0, WEB), span(2, 1, {"db.system.name": "mysql"})], NotJudged.NO_CALLS),
         ([span(1, 0, {})], NotJudged.NO_CALLS),
-        ([span(1, 0, WEB), span(2, 1, {"acme.bot.utterance": "hi"})], NotJudged.UNKNOWN_CONVENTION),
+        ([span(1, 0, WEB), span(2, 1, {"acme.cart.items": "3", "user_agent.original": "x"})], NotJudged.NO_CALLS),
+        ([span(1, 0, {"device.model.name": "x", "auth.rate": "1", "email": "a"})], NotJudged.NO_CALLS),
+        ([span(1, 0, WEB), span(2, 1, {"acme.llm.text": "hi"})], NotJudged.UNKNOWN_CONVENTION),
+        ([span(1, 0, {"acme.promptTokens": "3"})], NotJudged.UNKNOWN_CONVENTION),
+        ([span(1, 0, WEB, name="AgentExecutor.run")], NotJudged.UNKNOWN_CONVENTION),
     ],
     ids=[
         "whole",
@@ -44,7 +48,11 @@ WEB = {"http.request.method": "GET", "url.path": "/", "server.address": "a", "co
         "a workflow",
         "web",
         "bare",
+        "a shop",
+        "general words",
         "unknown",
+        "camel case",
+        "by name",
     ],
 )
 def test_the_reason_is_told_by_what_there_is(spans: Sequence[Span], why: NotJudged | None) -> None:

@@ -22,15 +22,8 @@ _IDS_SHAPES = (
 _LINKS = "link-ids-as-byte-arrays"
 _MAPPER = ExpectedShape("links", (), (ExpectedRun(("mapper",), (1,)),))
 _LINKS_SHAPES = (
-    *variants(
-        replace(_MAPPER),
-        _LINKS,
-        (("byte arrays", 1), ("base64", 7)),
-    ),
-    *variants(_MAPPER, _LINKS, (("null links", 2), ("null events", 3), ("null status", 5), ("null value", 6))),
-    *variants(
-        replace(_MAPPER, unread="a model's call that is a root stays outside of the run"), _LINKS, (("null parent", 4),)
-    ),
+    *variants(_MAPPER, _LINKS, (("byte arrays", 1), ("base64", 7), ("null links", 2), ("null events", 3))),
+    *variants(_MAPPER, _LINKS, (("null parent", 4), ("null status", 5), ("null value", 6))),
 )
 
 _MESSAGES = "message-attribute-shapes"

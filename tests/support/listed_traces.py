@@ -45,7 +45,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Listed:
-    """A trace of two runs: a planner with one tool call, and a helper."""
+    """A trace of two runs: a planner with one tool call, and a helper, whose run may be inferred."""
 
     number: int
     service: str = "shop"
@@ -55,6 +55,7 @@ class Listed:
     model: str = "gpt"
     tool: str = "search"
     helper: str = "helper"
+    inferred: bool = False
     goal: str = "buy milk"
     answer: str = "it is bought"
     received: int = 0
@@ -79,7 +80,15 @@ class Listed:
         turn = Turn(0, TurnKind.ACT, call, (self.call(tool),))
         runs: tuple[AgentRun, ...] = (
             a_run(id="p", name="planner", goal=self.goal, answer=self.answer, turns=(turn,)),
-            a_run(id="h", name=self.helper, role="sub-agent", parent_id="p", goal="help", answer="helped"),
+            a_run(
+                id="h",
+                name=self.helper,
+                role="sub-agent",
+                parent_id="p",
+                goal="help",
+                answer="helped",
+                inferred=self.inferred,
+            ),
         )
         found = tuple(self.finding(i, mark) for i, mark in enumerate(self.marks))
         judged = a_judged_trace(
@@ -118,9 +127,11 @@ class Listed:
         )  # fmt: skip
 
     @property
-    def runs(self) -> Sequence[tuple[str, str, str, str]]:
-        """Id, name, role and model of each run."""
-        return ("p", "planner", "manager", self.model), ("h", self.helper, "sub-agent", "")
+    def runs(self) -> Sequence[tuple[str, str, str, str, str]]:
+        """Id, name, role and model of each run, and whether it is inferred."""
+        return ("p", "planner", "manager", self.model, "no"), (
+            "h", self.helper, "sub-agent", "", "yes" if self.inferred else "no",
+        )  # fmt: skip
 
 
 def store_all(store: SharedStore, traces: Sequence[Listed]) -> None:
@@ -171,14 +182,15 @@ def fits(t: Listed, q: TraceQuery) -> bool:
         and t.length >= q.min_duration
         and (not q.text or holds(t, q))
     )
-    runs = [r for r in t.runs if q.agent in ("", r[1]) and q.role in ("", r[2]) and q.model in ("", r[3])]
+    asked = (q.agent, q.role, q.model, q.inferred)
+    runs = [r for r in t.runs if all(a in ("", own) for a, own in zip(asked, r[1:], strict=True))]
     return plain and bool(runs) and _marked(t, q, [r[0] for r in runs])
 
 
 def _marked(t: Listed, q: TraceQuery, runs: Sequence[str]) -> bool:
     if not (q.severity or q.category or q.taxonomy or q.judge or q.dimension):
         return True
-    of_run = bool(q.agent or q.role or q.model)
+    of_run = bool(q.agent or q.role or q.model or q.inferred)
     return any(
         shows(m, q)
         and q.category in ("", m.category, f"trail/{m.category}")

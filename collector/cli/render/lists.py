@@ -64,7 +64,7 @@ def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
             "took": lambda r: length(r.duration_ms),
             "cost": _session_cost,
             "state": lambda r: _state(r.state),
-            "errors": lambda r: counts(r.errors),
+            "errors": _session_errors,
             "worst error": lambda r: worst(r.worst_error),
         },
     )
@@ -76,11 +76,11 @@ def session_view(session: SessionJson) -> RenderableType:
         "session ",
         content(session.session_id, 200, "bold"),
         f"  {counted(session.traces, 'trace')}",
-        (f" ({session.unjudged_traces} not judged yet)" if session.unjudged_traces else "", "dim"),
+        (f" ({session.unjudged_traces} not judged)" if session.unjudged_traces else "", "dim"),
         f", {counted(session.turns, 'turn')}, ",
         _state(session.state),
         "  ",
-        counts(session.errors),
+        _session_errors(session),
     )
     services = Text.assemble("of ", content(", ".join(session.services), 200))
     parts: list[RenderableType] = [head, services, *_scores(session.verdicts, {}), Text()]
@@ -117,8 +117,15 @@ def _errors(row: TraceRowJson) -> Text:
     return Text(NotJudged(row.not_judged).words, "dim")
 
 
+def _session_errors(row: SessionRowJson) -> Text:
+    """The errors of a session; where there are none as nobody looked at any of its traces, that."""
+    if row.unjudged_traces < row.traces or any(row.errors.values()):
+        return counts(row.errors)
+    return Text("not judged", "dim")
+
+
 def _session_traces(row: SessionRowJson) -> Text:
-    waiting = f" ({row.unjudged_traces} not judged yet)" if row.unjudged_traces else ""
+    waiting = f" ({row.unjudged_traces} not judged)" if row.unjudged_traces else ""
     return Text.assemble(str(row.traces), (waiting, "dim"))
 
 
@@ -130,7 +137,7 @@ def _session_cost(row: SessionRowJson) -> Text:
 
 
 def _exchange(exchange: ExchangeJson) -> Iterator[RenderableType]:
-    waits = ("" if exchange.judged else "  not judged yet", "dim")
+    waits = ("" if exchange.judged else "  not judged", "dim")
     yield Text.assemble(moment(exchange.start), "  trace ", content(exchange.trace_id, style="bold"), waits)
     yield _said("user", exchange.goal)
     yield _said(agent_name(exchange.agent), exchange.answer, "green")

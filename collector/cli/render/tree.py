@@ -160,7 +160,7 @@ def _add_run(
 def _run_title(run: AgentRunJson) -> Text:
     title = Text.assemble(
         content(agent_name(run.name), 60, "bold blue"),
-        f" ({run.role}, ",
+        f" ({run.role}, {'inferred, ' if run.inferred else ''}",
         Text(run.status, style=RUN_STYLE.get(run.status, "")),
         ")",
     )

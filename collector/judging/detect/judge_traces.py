@@ -145,6 +145,11 @@ class TraceJudge:
                 failed = {"findings": standing, "failures": ((DETECTORS, why),)}
                 one = JudgedTrace(own, self._judgement(own, now, Outcome.FAILED, content, **failed))
             trace.note_judged(state, now, cost, arrived)
+            if trace.collisions:
+                words = "trace %s: %d spans came under the id of another one, and one an id is kept"
+                log.warning(words, trace.key[1], trace.collisions)
+                self.metrics.collided(trace.collisions)
+                trace.collisions = 0
             moved = _has_moved(trace, first.key[1])
             if trace.key in due or trace is first or moved or one.changed or one.retracted or one.ledger:
                 self.metrics.judged(one, cost)

@@ -27,7 +27,11 @@ class JudgingMetrics:
         self._dropped = meter.create_counter(
             "tracejury_judge_dropped_drafts", description="Claims without evidence in the span"
         )
-        for counter in (self._retracted, self._dropped):
+        # The store has one row an id: of two different spans of one id in a trace one is lost.
+        self._collided = meter.create_counter(
+            "tracejury_judge_collided_spans", description="Spans that came under the id of another span of their trace"
+        )
+        for counter in (self._retracted, self._dropped, self._collided):
             counter.add(0)  # shown from the start: alerts look at increases
         self._rule_failures = meter.create_counter(
             "tracejury_judge_detector_failures", description="Detectors that raised"
@@ -61,6 +65,10 @@ class JudgingMetrics:
     def _record_delay(self, judged: JudgedTrace, until: int) -> None:
         if judged.trace.state is TraceState.OPEN:
             self._delay.record(max(until - judged.trace.received_through, 0) / NANOS)
+
+    def collided(self, spans: int) -> None:
+        """So many spans had the id of another one of their trace."""
+        self._collided.add(spans)
 
     def failed_trace(self) -> None:
         """A trace could not be judged or its outcome not be stored."""

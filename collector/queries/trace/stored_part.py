@@ -96,7 +96,8 @@ def _placed(run: AgentRun | None, told: RunOutline) -> AgentRun | None:
     if run is None or len(run.turns) != len(told.turns):
         return None
     turns = tuple(map(_placed_turn, run.turns, told.turns))
-    return replace(run, role=told.role, parent_id=told.parent_id, parent_turn=told.parent_turn, turns=turns)
+    kept = {name: getattr(told, name) for name in ("role", "parent_id", "parent_turn", "inferred", "beside")}
+    return replace(run, **kept, turns=turns)
 
 
 def _placed_turn(turn: Turn, told: TurnOutline) -> Turn:

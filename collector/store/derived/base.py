@@ -12,7 +12,7 @@ from tracejury.schemas.verdicts import Outcome
 
 @dataclass(frozen=True, slots=True)
 class BaseRun:
-    """An agent run, as its trace's row has it."""
+    """An agent run, as its trace's row has it; one `beside` others is counted in no rate of runs."""
 
     id: str
     name: str
@@ -20,6 +20,7 @@ class BaseRun:
     parent_id: str
     turns: int
     model: str
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def derived(trace: BaseTrace) -> Derived:
 
 
 def _facts(trace: BaseTrace, standing: Iterable[AgentError]) -> tuple[Fact, ...]:
-    """One fact for each run, then one for the trace as a whole."""
+    """One fact for each run that stands for itself, then one for the trace as a whole."""
     of_llm = {one.finding.id for one in trace.findings if one.llm}
     detectors = _detectors(trace)
     failed = trace.detectors.failed if trace.detectors else ()
@@ -57,14 +57,14 @@ def _facts(trace: BaseTrace, standing: Iterable[AgentError]) -> tuple[Fact, ...]
     of_run: dict[str, list[FactError]] = {}
     for run_id, error in errors:
         of_run.setdefault(run_id, []).append(error)
-    runs = {run.id: run for run in trace.runs}
+    runs = {run.id: run for run in trace.runs if not run.beside}
     words = {run_id: run_coverage((w for w in trace.words if w.subject_id == run_id), trace.scored) for run_id in runs}
     exchanges, behaviours = _exchanges(trace), behaviours_of(trace)
     facts = [
         _fact(trace, Unit.RUN, run_id, run, detectors, words[run_id], exchanges[run_id], failed, of_run.get(run_id, ()))
         for run_id, run in runs.items()
     ]
-    first = next((run for run in trace.runs if not run.parent_id), next(iter(trace.runs), None))
+    first = next((run for run in runs.values() if not run.parent_id), next(iter(runs.values()), None))
     said, all_exchanges = trace_coverage(list(words.values())), [e for run_id in runs for e in exchanges[run_id]]
     of_trace = (e for _, e in errors)
     beside = [*all_exchanges, run_coverage(trace.whole_words, trace.scored)]

@@ -28,7 +28,8 @@ _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
 _COLUMNS: Final = (
     "ServiceName", "Version", "SessionId", "Conventions", "JoinedTo", "Simulated", "Behaviour", "Runs.Id", "Runs.Name",
-    "Runs.Role", "Runs.ParentId", "Runs.Turns", "Runs.Model", "Calls.SpanId", "Calls.Tool", "Calls.Asked",
+    "Runs.Role", "Runs.ParentId", "Runs.Turns", "Runs.Model", "Runs.Beside", "Calls.SpanId", "Calls.Tool",
+    "Calls.Asked",
 )  # fmt: skip
 _TRACES: Final = f"""
 SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), {", ".join(_COLUMNS)} FROM traces FINAL WHERE {_THESE} AND {JUDGED}
@@ -200,8 +201,8 @@ def _trace(
     findings: Sequence[BaseFinding],
 ) -> BaseTrace:
     trace_id, at, service, version, session, conventions, _, simulated, behaviour, *lists = row
-    runs, calls = list(zip(*lists[:6], strict=True)), defaultdict[str, list[BaseCall]](list)
-    for span_id, tool, asked in zip(*lists[6:], strict=True):
+    runs, calls = list(zip(*lists[:7], strict=True)), defaultdict[str, list[BaseCall]](list)
+    for span_id, tool, asked in zip(*lists[7:], strict=True):
         calls[span_id].append(BaseCall(tool, asked))
     return BaseTrace(
         tenant=tenant,

@@ -88,15 +88,18 @@ def together(rows: Sequence[SessionRow]) -> SessionRow:
 
 
 def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
-    """The exchanges of the trace of a row: see `sessions._SAID`. A trace without an agent run is one exchange, too."""
-    summary, divided = row[:14], row[14:]
-    trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, conventions, judged = (
-        summary
-    )
+    """The exchanges of the trace of a row: see `sessions._SAID`. A trace without an agent run is one exchange, too.
+
+    A run beside others is none: what it did belongs to the trace's first.
+    """
+    summary, divided = row[:15], row[15:]
+    trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, aside, *told = summary
+    conventions, judged = told
     above, counted, called = (dict(zip(ids, values, strict=True)) for values in (parents, turns, names))
     below, said = defaultdict[str, list[str]](list), defaultdict[str, list[Any]](list)
-    for run_id in ids:
-        below[_top(run_id, above)].append(run_id)
+    for run_id, beside in zip(ids, aside, strict=True):
+        if not beside:
+            below[_top(run_id, above)].append(run_id)
     for run_id, *one in zip(*divided, strict=True):
         said[run_id].append(one)
     exchanges: list[SessionExchange] = []

@@ -52,16 +52,18 @@ _VALUES: Final = {
     Sort.ERRORS: _ERRORS,
     Sort.FINDINGS: _ERRORS,
 }
+_LOOKED_AT: Final = f"({DERIVED} AND NotJudged = '')"
 _ROW: Final = (
     f"{_KEY} AS Key, {short('SessionId')}, {short('ServiceName')}, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
     f"{shorts('arraySort(groupUniqArrayArray(Runs.Name))')}, min(StartNanos), max(EndNanos), min({ARRIVED}), "
-    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT {DERIVED}), sum(CallsWithoutUsage), "
+    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT {_LOOKED_AT}), sum(CallsWithoutUsage), "
     "sum(High), sum(Medium), sum(Low), minIf(Worst, Worst.1 > 0)"
 )
 _OURS: Final = f"{EVERY} AND SessionId != ''"
 _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
     arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal),
-    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Conventions, {DERIVED},
+    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Runs.Beside, Conventions,
+    {_LOOKED_AT},
     Exchanges.Run, Exchanges.First, Exchanges.Last, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Asked),
     arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Answer), Exchanges.Runs
 FROM traces FINAL WHERE {_OURS} AND """

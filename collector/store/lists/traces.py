@@ -36,8 +36,8 @@ _PARTS: Final = f"({_OF_THESE} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE 
 _MODELS: Final = "arrayDistinct(arrayFilter(m -> m != '', Runs.Model))"
 _SHOWN: Final = (
     f"TraceId, {short('SessionId')}, {short('ServiceName')}, State, Spans, {shorts('Runs.Name')}, StartNanos, "
-    f"EndNanos, {ARRIVED} AS Received, {short('Name')}, {short('Version')}, substringUTF8(arrayFirst((goal, parent) -> "
-    f"parent = '', Runs.Goal, Runs.ParentId), 1, {GOAL}), "
+    f"EndNanos, {ARRIVED} AS Received, {short('Name')}, {short('Version')}, substringUTF8(arrayFirst((goal, parent, "
+    f"beside) -> parent = '' AND NOT beside, Runs.Goal, Runs.ParentId, Runs.Beside), 1, {GOAL}), "
     f"{shorts(_MODELS)}, arraySum(Runs.Turns), InputTokens, OutputTokens, CallsWithoutUsage, Cost, "
     f"if({DERIVED}, NotJudged, '{NotJudged.WAITING}')"
 )

@@ -229,7 +229,7 @@ def _words(
     """Label, note, hint and state."""
     match item:
         case RunOutline():
-            return agent_name(item.name), item.role, item.goal, item.status
+            return agent_name(item.name), item.role + ", inferred" * item.inferred, item.goal, item.status
         case TurnOutline():
             state = "error" if item.failed else "ok" if item.closed else "unfinished"
             return f"Turn {item.index}", item.kind, item.hint, state

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from store_parts import TRACE_ID, a_finding, a_judged_trace, a_log, a_span
+from store_parts import TRACE_ID, a_finding, a_judged_trace, a_log, a_run, a_span
 
 from tracejury.collector.queries.stored_reader import stored_session
 from tracejury.collector.rates import StoredRates
@@ -35,7 +35,9 @@ from tracejury.schemas.rates import RateQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import Severity
-from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.trajectory import ToolCall, TraceState, Turn, TurnKind
+
+CALLED = Turn(0, TurnKind.ACT, None, (ToolCall("look up", None, None, None, None, None),))
 
 OTHER = "f" * 32
 Commit = Callable[..., int]
@@ -111,7 +113,8 @@ def test_a_session_has_the_traces_that_wait(store: SharedStore, commit: Commit) 
     """They are counted and marked, in the list and in the conversation; judging replaces them."""
     talk = {"openinference.span.kind": "AGENT", "session.id": "talk"}
     at = commit(a_span(start=5, end=9, attributes=talk))
-    StoredJudging(store).save([a_judged_trace(received=at, session_id="talk", start=5, end=9)])
+    called = {"runs": (a_run(turns=(CALLED,)),), "session_id": "talk"}
+    StoredJudging(store).save([a_judged_trace(received=at, start=5, end=9, **called)])
     at = commit(a_span(trace_id=OTHER, start=20, end=30, attributes=talk))
     assert set(TraceDeleter(store).of_session("talk")) == {TRACE_ID, OTHER}
 
@@ -123,9 +126,25 @@ def test_a_session_has_the_traces_that_wait(store: SharedStore, commit: Commit) 
     (row,) = SessionLists(store).find(TraceQuery(Confidence(0.0, 0.0), 10))
     assert (row.session_id, row.traces, row.unjudged_traces, row.end) == ("talk", 2, 1, 30)
     assert [(one.trace_id, one.judged) for one in session().exchanges] == [(TRACE_ID, True), (OTHER, False)]
-    StoredJudging(store).save([a_judged_trace(trace_id=OTHER, received=at, session_id="talk", start=20, end=30)])
+    of_other = {"trace_id": OTHER, "received": at, "start": 20, "end": 30}
+    StoredJudging(store).save([a_judged_trace(**of_other, **called)])
     assert session().session.unjudged_traces == 0
     assert all(one.judged for one in session().exchanges)
+    StoredJudging(store).save([a_judged_trace(**of_other, **called | {"runs": (a_run(),)}, judged_at=2)])
+    assert session().session.unjudged_traces == 1  # it was looked at, and called nothing
+    assert [one.judged for one in session().exchanges] == [True, False]
+
+
+def test_calls_beside_agents_are_no_exchange_of_a_session(store: SharedStore) -> None:
+    """Nor its goal in a list, though they began first; what was found there stands at the trace's first exchange."""
+    runs = (a_run(id="b", goal="word it", inferred=True, beside=True), a_run(turns=(CALLED,)))
+    found = a_finding(agent_run_id="b")
+    StoredJudging(store).save([a_judged_trace(found, session_id="talk", runs=runs)])
+    talk = stored_session(Scope(store), "talk", Confidence(0.0, 0.0))
+    assert talk is not None
+    assert [(one.goal, len(one.errors)) for one in talk.exchanges] == [("buy milk", 1)]
+    (row,) = TraceLists(store).find(TraceQuery(Confidence(0.0, 0.0), 10))
+    assert row.goal == "buy milk"
 
 
 def test_more_spans_change_the_row(store: SharedStore, commit: Commit) -> None:

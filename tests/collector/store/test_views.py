@@ -155,9 +155,12 @@ def test_agent_runs_are_those_of_the_latest_judging(store: SharedStore) -> None:
     """A run that is no longer seen leaves no row behind."""
     judging = StoredJudging(store)
     judging.save([a_judged_trace(judged_at=1, runs=(a_run(id="x"), a_run(id="y", name="old")))])
-    judging.save([a_judged_trace(judged_at=2, runs=(a_run(id="x", name="planner", goal="g", answer="a"),))])
-    sql = "SELECT TraceId, ServiceName, RunId, Name, Role, Goal, Answer, Status, Turns, ToolCalls FROM agent_runs"
-    assert store.rows(sql) == [(TRACE_ID, "shop", "x", "planner", "manager", "g", "a", "ok", 0, 0)]
+    judging.save(
+        [a_judged_trace(judged_at=2, runs=(a_run(id="x", name="planner", goal="g", answer="a", inferred=True),))]
+    )
+    sql = "SELECT TraceId, ServiceName, RunId, Name, Role, Goal, Answer, Status, Turns, ToolCalls, Inferred, Beside "
+    (found,) = store.rows(f"{sql} FROM agent_runs")
+    assert found == (TRACE_ID, "shop", "x", "planner", "manager", "g", "a", "ok", 0, 0, True, False)
 
 
 def test_the_ledger_has_the_last_word_of_each_judge(store: SharedStore) -> None:

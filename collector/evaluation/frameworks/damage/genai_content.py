@@ -55,10 +55,12 @@ def in_logs(of: Recording) -> Batch | None:
 
 
 def logs_alone(of: Recording) -> Batch | None:
-    """A log record of each LLM call, with usage and session, and no span at all."""
+    """A log record of each LLM call, with usage, tools and session, and no span at all."""
     if not has_content(of):
         return None
-    calls = [span for span in of.spans if span.kind is Kind.LLM]
+    turns = [turn for trace in of.traces for run in trace.runs for turn in run.turns]
+    twins = {(w.raw.trace_id, w.span_id) for turn in turns if turn.llm for w in turn.wrappers}
+    calls = [s for s in of.spans if s.kind is Kind.LLM and (s.raw.trace_id, s.span_id) not in twins]
     session = {"gen_ai.conversation.id": of.raw[0].trace_id}
     return Batch((), [_record(span, {**session, **_call(span), **content_of(span)}) for span in calls])
 
@@ -141,12 +143,6 @@ def _attributes(span: NormalizedSpan) -> dict[str, str]:
         found |= {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": span.agent_name}
     elif span.kind is Kind.LLM:
         found |= _call(span) | {"gen_ai.agent.name": span.agent_hint}
-        if span.tools:
-            tools = [
-                {"type": "function", "name": t.name, "description": t.description, "parameters": t.parameters}
-                for t in span.tools
-            ]
-            found["gen_ai.tool.definitions"] = json.dumps(tools, ensure_ascii=False, default=dict)
     elif span.kind is Kind.TOOL:
         found |= {
             "gen_ai.operation.name": "execute_tool",
@@ -166,6 +162,12 @@ def _call(span: NormalizedSpan) -> dict[str, str]:
         found["gen_ai.usage.input_tokens"] = str(span.input_tokens)
     if span.output_tokens is not None:
         found["gen_ai.usage.output_tokens"] = str(span.output_tokens)
+    if span.tools:
+        tools = [
+            {"type": "function", "name": t.name, "description": t.description, "parameters": t.parameters}
+            for t in span.tools
+        ]
+        found["gen_ai.tool.definitions"] = json.dumps(tools, ensure_ascii=False, default=dict)
     return found
 
 

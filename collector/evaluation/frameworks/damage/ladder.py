@@ -11,6 +11,8 @@ from tracejury.collector.evaluation.frameworks.export import export_of, export_o
 from tracejury.collector.evaluation.frameworks.rebuilt import decoded, from_batches
 from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite
+from tracejury.processors.log_spans import with_log_spans
+from tracejury.schemas.batch import Batch
 
 from .measure import DamagedCapture, measure, reference
 from .recording import recording
@@ -54,5 +56,11 @@ def climb(capture: Capture, suite: Suite, rungs: Sequence[Rung] = RUNGS) -> list
     for rung in rungs:
         batch = rung.damage(recorded)
         if batch is not None:
-            found.append((rung, measure(of, export_of_rows(batch), from_batches([batch], suite))))
+            found.append((rung, measure(of, export_of_rows(batch), from_batches([_stored(batch)], suite))))
     return found
+
+
+def _stored(batch: Batch) -> Batch:
+    """With the spans that log records stand for."""
+    logs, made = with_log_spans(batch.logs)
+    return Batch([*batch.spans, *made], logs) if made else batch

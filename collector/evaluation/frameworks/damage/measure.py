@@ -103,7 +103,7 @@ def measure(of: Reference, export: Export, rebuilt: RebuiltCapture) -> DamagedCa
         ),
         calls=_calls(of, export, rebuilt, told),
         tokens=_tokens(of.rebuilt, rebuilt),
-        found=_found(of, _failures(capture, export, rebuilt, told)),
+        found=_found(of, _failures(capture, export, rebuilt, told), tells_errors=_tells_errors(of, export, told)),
         happy=_happy(capture, export, rebuilt, told),
         faults=tuple(f"{what}: {why}" for what, why in rebuilt.faults if what == "crash"),
     )
@@ -208,8 +208,15 @@ def _failures(capture: Capture, export: Export, rebuilt: RebuiltCapture, told: S
     return list(score_failures.failures(CaptureCase(capture, export, rebuilt, told)))
 
 
-def _found(of: Reference, scored: Sequence[ScoredFact]) -> Share:
-    facts = [scored[at] for at in sorted(of.found) if scored[at].stated]
+def _tells_errors(of: Reference, export: Export, told: Stated) -> bool:
+    """Whether the damaged export states the error of a failed call: a tool's span and its exception may be gone."""
+    failed = [one for one in _expected(of.truth, export, told) if one.call.error]
+    return not failed or any(one.told.error for one in failed)
+
+
+def _found(of: Reference, scored: Sequence[ScoredFact], *, tells_errors: bool) -> Share:
+    stated_facts = (scored[at] for at in sorted(of.found) if scored[at].stated)
+    facts = [fact for fact in stated_facts if tells_errors or fact.ok or not fact.what.startswith("tool_error")]
     lost = tuple(f"{fact.kind} {fact.what}" for fact in facts if not fact.ok)
     return Share(len(facts) - len(lost), len(facts), lost)
 

@@ -49,6 +49,15 @@ def test_one_fact_a_run_and_one_of_the_trace() -> None:
     ]  # fmt: skip
 
 
+def test_calls_beside_the_agents_are_in_no_rate_of_runs() -> None:
+    """They name no trace either, whenever they began; their errors are the trace's."""
+    beside = BaseRun("r0", "shop", "manager", "", 1, "tiny", beside=True)
+    found = facts(runs=(beside, *RUNS), findings=[finding(agent_run_id="r0")])
+    assert list(found) == ["r1", "r2", ""]
+    assert (found[""].agent, found[""].model, found[""].turns) == ("boss", "large", 3)
+    assert [len(fact.errors) for fact in found.values()] == [0, 0, 1]
+
+
 def test_errors_belong_to_their_run_and_all_to_the_trace() -> None:
     """Also those outside any run, and those of a run that late spans made part of another."""
     found = facts(findings=[finding(agent_run_id=run_id, span_id=f"s{run_id}") for run_id in ("r1", "r2", "", "gone")])

@@ -1,0 +1,104 @@
+"""Records of one operation that lost their nesting: the inner one is a root, or its parent never came.
+
+A framework and the client or library that it uses both record a call, one inside the other. Where the inner span's
+parent is unknown, it is put below the record around it: the tightest span of its kind that holds it in time and tells
+of the same call, by its id, or by equal arguments, replies or names with nothing that differs. Two records of one
+scope and name may as well be two calls: of these only an id, or nearly the same time and the same reply, tells.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from tracejury.schemas.normalized import Kind, NormalizedSpan
+
+from .doubles import goes_on_from
+from .names import canonical, same_name
+from .normalize.values import as_text
+from .span_tree import SpanTree, tree_of
+
+_KINDS: Final = frozenset({Kind.AGENT, Kind.LLM, Kind.TOOL})
+_RECENT: Final = 16  # spans of a kind, begun before, that a span is compared with
+_REACH: Final = 64  # levels above a span
+_LEAST_REPLY: Final = 16  # characters; shorter replies identify nothing
+_SLACK: Final = 20  # of its time, the part by which a record may be longer than the one of its scope inside it
+
+
+def nest_records(tree: SpanTree) -> SpanTree:
+    """The tree with such spans below the records around them; the same tree where there are none."""
+    loose = {s.raw.span_id for s in tree.by_time if s.kind in _KINDS and s.raw.span_id not in tree.parent}
+    if len(loose) < 2 and not loose & tree.orphans:  # noqa: PLR2004 - a root alone is the trace's own
+        return tree
+    parent = dict(tree.parent)
+    begun: dict[Kind, deque[NormalizedSpan]] = {kind: deque(maxlen=_RECENT) for kind in _KINDS}
+    held: set[tuple[str, str, str]] = set()  # outer record, scope and name of the one in it
+    for span in sorted(
+        (s for s in tree.by_time if s.kind in _KINDS), key=lambda s: (s.raw.start, -s.raw.end, s.span_id)
+    ):
+        raw = span.raw
+        if raw.span_id in loose:
+            around = (o for o in begun[span.kind] if o.raw.start <= raw.start and raw.end <= o.raw.end)
+            for outer in sorted(around, key=lambda o: (o.raw.end - o.raw.start, o.raw.span_id)):
+                above = outer.raw.span_id
+                place = (above, raw.scope_name, raw.name)
+                if place in held or not _is_one(outer, span) or _is_above(raw.span_id, above, parent):
+                    continue
+                held.add(place)
+                parent[raw.span_id] = above
+                break
+        begun[span.kind].append(span)
+    if len(parent) == len(tree.parent):
+        return tree
+    return tree_of([_below(span, parent) if span.raw.span_id in loose else span for span in tree.by_time], parent)
+
+
+def _below(span: NormalizedSpan, parent: Mapping[str, str]) -> NormalizedSpan:
+    """The span with the parent that was found, for all that reads a trace's spans without their tree."""
+    above = parent.get(span.raw.span_id)
+    return replace(span, raw=replace(span.raw, parent_span_id=above)) if above else span
+
+
+def _is_one(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
+    """Whether two spans of a kind, one in the other's time, record one operation."""
+    a, b = outer.raw, inner.raw
+    if a.trace_id == b.trace_id and (a.start, a.end) == (b.start, b.end):
+        return False  # copies are told by all that they say
+    apart = a.scope_name != b.scope_name
+    if outer.kind is Kind.AGENT:
+        return apart and bool(outer.agent_name) and canonical(outer.agent_name) == canonical(inner.agent_name)
+    if outer.kind is Kind.TOOL:
+        return _is_one_tool(outer, inner, apart=apart)
+    return _is_one_reply(outer, inner, apart=apart or a.name != b.name)
+
+
+def _is_one_tool(outer: NormalizedSpan, inner: NormalizedSpan, *, apart: bool) -> bool:
+    if not (outer.tool_name and inner.tool_name and same_name(outer.tool_name, inner.tool_name)):
+        return False
+    if outer.tool_call_id and inner.tool_call_id:
+        return outer.tool_call_id == inner.tool_call_id
+    one, other = as_text(outer.tool_arguments), as_text(inner.tool_arguments)
+    return apart and (not one or not other or one == other)
+
+
+def _is_one_reply(outer: NormalizedSpan, inner: NormalizedSpan, *, apart: bool) -> bool:
+    ids = [[r.call_id for r in span.tool_requests if r.call_id] for span in (outer, inner)]
+    if ids[0] or ids[1]:
+        return ids[0] == ids[1]
+    if not outer.output or outer.output.strip() != inner.output.strip() or goes_on_from(outer, inner):
+        return False
+    lost = outer.raw.end - outer.raw.start - (inner.raw.end - inner.raw.start)
+    near = lost * _SLACK <= outer.raw.end - outer.raw.start and len(outer.output) >= _LEAST_REPLY
+    return apart or near
+
+
+def _is_above(span_id: str, other: str, parent: dict[str, str]) -> bool:
+    """Whether `other` is the span or below it."""
+    above: str | None = other
+    for _ in range(_REACH):
+        if above is None or above == span_id:
+            return above == span_id
+        above = parent.get(above)
+    return True
