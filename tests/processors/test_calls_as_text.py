@@ -148,7 +148,7 @@ def test_what_a_sub_agent_says_stays_apart_from_its_manager(reply: str, counter:
 
 
 TWO = {
-    "tags": '<tool_call>{"name": "search", "input": {}}</tool_call>\n<tool_call>{"name": "look", "args": {}}</tool_call>',
+    "tags": '<tool_call>{"name": "search", "args": {}}</tool_call> <tool_call>{"name": "look", "args": {}}</tool_call>',
     "list": '[{"name": "search", "arguments": {}}, {"name": "look", "args": {}}]',
 }
 
