@@ -144,7 +144,9 @@ def _behind_echo(asked: str, before: Sequence[Message], sent: Sequence[Message])
             continue
         rest = text[start + len(asked) :].rstrip()
         below = _in_common(old[same:][::-1], rest[::-1])
-        kept = max(same + below, _in_common(old[::-1], text[:start].rstrip()[::-1]))
+        kept = same + below
+        if 2 * kept < len(old):
+            kept = _in_common(old[::-1], text[:start].rstrip()[::-1])
         if 2 * kept >= len(old):
             return len(sent) - 1, replace(sent[-1], text=rest[: len(rest) - below].strip()), kept
     return None

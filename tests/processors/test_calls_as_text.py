@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -120,6 +121,78 @@ def test_a_call_that_nothing_follows_is_known_only_as_asked_for() -> None:
     assert [[(c.name, c.executed) for c in t.tool_calls] for t in run.turns] == [[("search", True)], [("search", None)]]
     _, run = only_run(loop([reply, reply.replace("search", "lookup")], [FOUND], "appended"))
     assert [len(t.tool_calls) for t in run.turns] == [1, 0]
+
+
+@pytest.mark.parametrize("counter", ["", "Step {} of 9.\n"])
+@pytest.mark.parametrize("reply", [r for r, _, _ in GRAMMARS.values()])
+def test_what_a_sub_agent_says_stays_apart_from_its_manager(reply: str, counter: str) -> None:
+    """Both retell one prompt; the sub-agent's calls come between those of its manager, which is sent its answer."""
+    task, answer = "Find out what parcel 77 to Oslo costs.", "Parcel 77 to Oslo costs 14 EUR."
+    ask = f'Thought: whom?\nAction: ask_clerk\nAction Input: {{"task": "{task}"}}'
+    manager = "You are an agent. Tools: ask_clerk. Question: what does it cost to send a parcel to Oslo?\n"
+    clerk = f"You are an agent. Tools: <search>query</search>. Question: {task}\n"
+    prompts = [manager, clerk, f"{clerk}{reply}\nObservation: {FAILURE}\n"]
+    prompts += [f"{prompts[2]}{reply}\nObservation: {FOUND}\n", f"{manager}{ask}\nObservation: {answer}\n"]
+    told = [counter.format(at) + prompt for at, prompt in enumerate(prompts)]
+    replies = (ask, reply, reply, answer, LAST)
+    calls = (chat(at, [("user", told[at - 1])], said) for at, said in enumerate(replies, 1))
+    spans = [span("f" * 16, name="episode", start=1, end=1000), *calls]
+    trace = rebuild(normalise_all(spans))
+    first, below = trace.runs
+    assert (len(first.turns), len(below.turns), below.parent_id) == (2, 3, first.id)
+    (call,) = [c for t in first.turns for c in t.tool_calls]
+    assert (call.name, call.arguments, call.sub_run_id) == ("ask_clerk", {"task": task}, below.id)
+    assert call.result == f"Observation: {answer}"
+    assert [c.error for t in below.turns for c in t.tool_calls] == [FAILURE, None]
+    assert rebuild(normalise_all(spans[::-1])).runs == trace.runs
+
+
+TWO = {
+    "tags": '<tool_call>{"name": "search", "args": {}}</tool_call> <tool_call>{"name": "look", "args": {}}</tool_call>',
+    "list": '[{"name": "search", "arguments": {}}, {"name": "look", "args": {}}]',
+}
+
+
+@pytest.mark.parametrize("reply", TWO.values(), ids=TWO)
+@pytest.mark.parametrize("way", ["appended", "end", "template"])
+def test_several_calls_of_one_reply(reply: str, way: str) -> None:
+    """Each has the result that stands in a tag of its own; where that is not so, nobody knows whose it is."""
+    apart = f"<tool_response>\n{FAILURE}\n</tool_response>\n<tool_response>{FOUND}</tool_response>"
+    spans = loop([reply, reply, LAST], [apart, f"{FOUND} and {FAILURE}"], way)
+    shown = [one for one in spans if "gen_ai.input.messages" in one.attributes]
+    spans = [*spans[:1], *(unlabelled(one) for one in shown)]
+    _, run = only_run(spans)
+    first, second = (t.tool_calls for t in run.turns[:2])
+    assert [(c.name, c.executed, c.error is not None) for c in first] == [("search", True, True), ("look", True, False)]
+    assert [(c.name, c.executed, c.result) for c in second] == [("search", None, None), ("look", None, None)]
+
+
+def unlabelled(one: Span) -> Span:
+    key = "gen_ai.input.messages"
+    told = one.attributes[key].replace("Observation: <", "<")
+    return replace(one, attributes={**one.attributes, key: told})
+
+
+def test_json_behind_prose_calls_only_a_tool_on_offer() -> None:
+    offered = 'Let me see.\n```json\n{"tool": "lookup", "args": {"q": 1}}\n```'
+    other = offered.replace("lookup", "book")
+    _, run = only_run(loop([offered, LAST], [FOUND], "end"))
+    assert [c.name for t in run.turns for c in t.tool_calls] == ["lookup"]
+    trace = rebuild(normalise_all(loop([other, LAST], [FOUND], "end")))
+    assert not [c for run in trace.runs for t in run.turns for c in t.tool_calls]
+
+
+@pytest.mark.parametrize("before", ["User: how much?\n", ""])
+def test_a_question_behind_a_result_is_no_part_of_it(before: str) -> None:
+    """Where the prompt marked the user's words so before; else the label may stand in what was found."""
+    reply = GRAMMARS["input"][0]
+    first = f"{TASK}\n{before}"
+    retold = f"{first}{reply}\nObservation: {FOUND}\nUser: and to Bergen?\n"
+    root = span("f" * 16, name="episode", start=1, end=1000)
+    _, run = only_run([root, chat(1, [("user", first)], reply), chat(2, [("user", retold)], LAST)])
+    (call,) = [c for t in run.turns for c in t.tool_calls]
+    assert ("Bergen" in (call.result or "")) is not bool(before)
+    assert "Bergen" in "".join(m.text for m in run.turns[1].new_messages)
 
 
 @pytest.mark.parametrize(
