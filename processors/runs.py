@@ -61,7 +61,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
         span=agent,
         parent_id=spans.above,
         parent_turn=spans.parent_turn,
-        goal=spans.goal or goal_from_calls(turns) or (agent.input_text if agent else ""),
+        goal=spans.goal or goal_from_calls(turns) or (agent.input_text if agent else "") or spans.asked,
         system_prompt=_system_prompt(acting),
         answer=answer,
         status=status,

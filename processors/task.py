@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -41,6 +41,13 @@ def goal_from_calls(turns: Sequence[Turn]) -> str:
         return ""
     messages = acting.llm.input_messages
     return _last_user(messages) if acting is calls[0] else _first_user(messages)
+
+
+def goal_from_request(tool: NormalizedSpan) -> str:
+    """The task in the arguments of the call that started a run, "" where none of them is named so."""
+    arguments = tool.tool_arguments
+    values = (arguments.get(key) for key in _TASK_KEYS) if isinstance(arguments, Mapping) else ()
+    return next((value for value in values if isinstance(value, str) and value), "")
 
 
 def _last_user(messages: Sequence[Message]) -> str:
