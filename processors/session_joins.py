@@ -19,8 +19,11 @@ from .loose_calls import fits
 from .normalize.values import as_text
 from .open_requests import OpenRequest, OpenRequests
 from .span_tree import time_key
+from .task import goal_from_span
 
-_AROUND: Final = 600_000_000_000  # nanos between a request and its execution: how long a trace may be quiet
+AROUND: Final = 600_000_000_000
+"""Nanos at most between a request and its execution: how long a trace may be quiet."""
+
 _MOST_AGENTS: Final = 64  # agents of a session that are looked at
 _BESIDE: Final = frozenset({Kind.OTHER, Kind.CHAIN, Kind.RETRIEVER})
 
@@ -30,12 +33,17 @@ Traces = Mapping[str, Sequence[NormalizedSpan]]
 
 
 def lone_span(spans: Sequence[NormalizedSpan]) -> NormalizedSpan | None:
-    """The span of a tool, or of an agent without calls, that a trace is of; None where it holds more or no session."""
+    """The span of a tool, or of an agent that states texts, that a trace is of; None for any other trace.
+
+    None as well where no session is stated.
+    """
     kinds = {s.kind for s in spans} - _BESIDE
     if kinds not in ({Kind.TOOL}, {Kind.AGENT}) or session_of(spans) is None:
         return None
     first = min((s for s in spans if s.kind in kinds), key=time_key)
-    return None if first.raw.parent_span_id else first
+    if first.raw.parent_span_id or (first.kind is Kind.AGENT and not (goal_from_span(first) or first.output)):
+        return None
+    return first
 
 
 def session_of(spans: Sequence[NormalizedSpan]) -> Session | None:
@@ -88,7 +96,7 @@ def _tools_home(span: NormalizedSpan, requests: OpenRequests) -> str:
     arguments = as_text(span.tool_arguments)
 
     def near(one: OpenRequest) -> bool:
-        return one.at <= span.raw.start <= one.at + _AROUND
+        return one.at <= span.raw.start <= one.at + AROUND
 
     def asked_for(one: OpenRequest) -> bool:
         return near(one) and (not arguments or as_text(one.request.arguments) in ("", arguments))
