@@ -53,7 +53,7 @@ def test_two_records_of_a_request_start_one_sub_agent() -> None:
     """The next sub-agent of that name was started by the next request."""
     spans = [span("flow", "CHAIN", "", 0, 90), span("chief", "AGENT", "flow", 1, 80, "chief")]
     for at, call_id in ((10, "call_one"), (40, "call_two")):
-        asked = {call_id: ("clerk", {"task": f"Task {at}"})}
+        asked: dict[str, Any] = {call_id: ("clerk", {"task": f"Task {at}"})}
         spans += [llm(f"m{at}", "chief", at, ASKED, **asked), llm(f"n{at}", f"m{at}", at, ASKED, **asked)]
         spans += [span(f"clerk{at}", "AGENT", "flow", at + 3, at + 9, "clerk")]
         spans += [llm(f"c{at}", f"clerk{at}", at + 4, ("user", f"Task {at}", ""), said="Done.")]
@@ -90,7 +90,8 @@ def test_who_is_handed_the_conversation_reads_the_hand_offs_result() -> None:
 def test_a_result_that_is_retold_without_its_call_counts_where_no_tool_has_a_span() -> None:
     """smolagents; beside tools with spans a call without one did not run, whatever is retold."""
     failed = ("tool-response", "Error:\nno such river", "")
-    agent, asks = span("a", "AGENT", "", 1, 80, "a"), {"call_one": ("look", {"q": "x"})}
+    agent = span("a", "AGENT", "", 1, 80, "a")
+    asks: dict[str, Any] = {"call_one": ("look", {"q": "x"})}
     spans = [agent, llm("m", "a", 2, ASKED, **asks), llm("n", "a", 9, ASKED, failed, said="None.")]
     (call,) = calls(built(*spans).run("a"))
     assert (call.executed, call.result, call.error) == (True, failed[1], failed[1])
