@@ -44,10 +44,6 @@ def execution(city: str = "Oslo", call_id: str = "", start: int = 3) -> list[Spa
     ids: dict[str, Any] = {"tool__call__id": call_id} if call_id else {}
     arguments: dict[str, Any] = {"tool__name": "price", "tool__call__arguments": {"city": city}}
     arguments["tool__call__result"] = "12 EUR"
-        "tool__name": "price",
-        "tool__call__arguments": {"city": city},
-        "tool__call__result": "12 EUR",
-    }
     return [span(TOOL, 9, start, "execute_tool", **arguments, **ids)]
 
 
