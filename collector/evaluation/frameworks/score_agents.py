@@ -15,7 +15,7 @@ ANNOUNCED = "killed, its spans announced at their start"
 def agents(case: CaptureCase) -> Iterator[ScoredFact]:
     """The number of runs of each agent; agents that the truth does not know; a killed run's manager."""
     truth, told = case.capture.truth, case.stated.runs
-    runs = Counter(r.name for t in case.rebuilt.traces for r in t.runs)
+    runs = Counter(r.name for t in case.rebuilt.traces for r in t.runs if not r.inferred)  # that claims no agent
     for agent in truth.agents:
         yield from _agent(case, agent.name, told[agent.name], runs[agent.name])
     untold = any(r.rule for r in told.values())
