@@ -14,7 +14,7 @@ KIND = "openinference.span.kind"
 Sent = tuple[str, str, str]  # role, text, id of the call that a result is of
 
 
-def llm(name: str, parent: str, start: int, *sent: Sent, said: str = "", **asked: tuple[str, Any]) -> dict[str, Any]:
+def llm(name: str, parent: str, start: int, *sent: Sent, said: Any = "", **asked: tuple[str, Any]) -> dict[str, Any]:
     """An LLM call; `asked`: call id to the tool's name and arguments."""
     attributes: dict[str, Any] = {KIND: "LLM", "llm.output_messages.0.message.role": "assistant"}
     for at, (role, text, call_id) in enumerate(sent):
