@@ -131,9 +131,10 @@ class RunFacts:
 
     `surroundings`: what else it was read by. `informed`: data observed before the run stands in its input, as far as
     the trace's other runs tell. `acts`: the acting turns, in order. `tools`: names of the tools and agents that it
-    could use, without the one that hands over the answer. `settled`: its own span has ended, so that an absence in it
-    means something. By position: `wants_data`, whether the latest plan before it (else the survey of facts, or a plan
-    that opens what was said up to there) asks for data from outside; `plan_at`, where that plan stands (-1: nowhere).
+    could use, without the one that hands over the answer. `settled`: it is over and could do more than write, so that
+    an absence in it means something. By position: `wants_data`, whether the latest plan before it (else the survey of
+    facts, or a plan that opens what was said up to there) asks for data from outside; `plan_at`, where that plan stands
+    (-1: nowhere).
     `troubled`: one of its turns is.
     """
 

@@ -67,7 +67,7 @@ def read_run(run: AgentRun, surroundings: RunSurroundings) -> RunFacts:
         turns=tuple(turns),
         acts=tuple(t for t in turns if t.acting),
         tools=tools,
-        settled=_is_over(run, surroundings.above),
+        settled=_is_over(run, surroundings.above) and not _is_bare(run, turns),
         wants_data=wants_data,
         plan_at=plan_at,
         troubled=any(t.troubled for t in turns),
@@ -86,17 +86,27 @@ def _tools(run: AgentRun) -> tuple[str, ...]:
 
 
 def _is_over(run: AgentRun, above: str) -> bool:
-    """Whether its own span has ended; of a run without one, whether it ends with words and asks for no more than that.
+    """Whether its own span has ended; of a run without one, whether it ends with an answer and asks for no more.
 
-    It may give the word back to the agent above.
+    By a call it may hand its answer over, or give the word back to the agent above.
     """
     if run.span is not None:
         return not run.span.raw.pending
     last = run.turns[-1] if run.turns else None
-    replied = last is not None and last.llm is not None and bool(last.text) and not last.llm.is_error
-    if last is None or not replied or run.status != "ok":
+    if last is None or last.llm is None or last.llm.is_error or run.status != "ok":
         return False
-    return all(hands_back(call.name, call.arguments, above) for call in last.tool_calls)
+    if not last.text and not any(call.closing for call in last.tool_calls):
+        return False
+    return all(call.closing or hands_back(call.name, call.arguments, above) for call in last.tool_calls)
+
+
+def _is_bare(run: AgentRun, turns: Iterable[TurnFacts]) -> bool:
+    """Whether a program only asked a model: calls that no agent claims, without a tool, an agent or code.
+
+    Such a model could do nothing but write, so that what it did not do is no choice of its own, whatever a prompt asks.
+    """
+    free = run.tools or run.managed_agents or any(t.calls or t.started or t.code for t in turns)
+    return run.inferred and not free
 
 
 def _reading(facts: TurnFacts, failure: StepFailure, turns: Sequence[TurnFacts]) -> FailureReading | None:

@@ -65,8 +65,16 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
         if span is not None:
             calls.append(_executed(span, turn, context, request, i))
         elif (run := delegated.get(i)) is not None:
+            call = _delegation(run)
+            told = _told(run, request.call_id) if call.result is None else None
             calls.append(
-                replace(_delegation(run), name=request.name, arguments=request.arguments, call_id=request.call_id)
+                replace(
+                    call,
+                    name=request.name,
+                    arguments=request.arguments,
+                    call_id=request.call_id,
+                    result=call.result or told,
+                )
             )
         else:
             calls.append(_unseen(request, turn, context, i))
@@ -209,6 +217,12 @@ def _delegation(run: AgentRun) -> ToolCall:
         error=error_of(run.span) if run.span else None,
         sub_run_id=run.id,
     )
+
+
+def _told(run: AgentRun, call_id: str) -> str | None:
+    """The result of the hand-off that started a run, as the conversation that it was handed tells it."""
+    first = next((t.new_messages for t in run.turns if t.llm is not None), ())
+    return next((m.text for m in first if call_id and m.tool_call_id == call_id), None)
 
 
 def _unseen(request: ToolRequest, turn: TurnSpans, context: CallContext, position: int) -> ToolCall:

@@ -5,7 +5,8 @@ record beside the first, of no kind, so that nothing is done, asked or paid for 
 the first, and so does the copy of a root.
 
 Start and end are the same to the nanosecond, which no two operations share. Of clocks that tick in milliseconds they
-may: what such a clock timed is a copy only with its parent, or with an id of the call.
+may: what such a clock timed is a copy only with its parent, or with an id of the call; what took no time, only with
+that id.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _CALLS: Final = frozenset({Kind.LLM, Kind.TOOL})
 def without_copies(tree: SpanTree) -> SpanTree:
     """The tree in which copies are of no kind; the same tree where there are none."""
     raws = [span.raw for span in tree.by_time]
-    times = {(a.start, a.end) for a, b in pairwise(raws) if a.start == b.start and a.end == b.end and a.end > a.start}
+    times = {(a.start, a.end) for a, b in pairwise(raws) if a.start == b.start and a.end == b.end}
     if not times:
         return tree
     first_of: dict[str, str] = {}  # by a copy's id
@@ -55,6 +56,8 @@ def _is_copy(span: NormalizedSpan, first: NormalizedSpan) -> bool:
         return False
     if one.attributes != other.attributes or one.events != other.events or one.pending != other.pending:
         return False
+    if one.start >= one.end:
+        return span.kind in _CALLS and _has_id(span)
     if one.start % _TICK or one.end % _TICK or span.kind not in _CALLS:
         return True
     return one.parent_span_id != other.parent_span_id or _has_id(span)

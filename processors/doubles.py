@@ -37,9 +37,12 @@ def is_same_call(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
 def goes_on_from(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
     """Whether an LLM span below another records a later call, which was sent what came of the outer one.
 
-    Most are the same call, recorded by a framework and by the client that it uses. A later one was sent the outer's
-    requests or their results, or its reply; or both tell what was sent and what was said, and neither is the same.
+    Most are the same call, recorded by a framework and by the client that it uses. A later one began when the outer one
+    had ended; or was sent its requests or their results, or its reply; or both tell what was sent and what was said,
+    and neither is the same.
     """
+    if outer.raw.start < outer.raw.end <= inner.raw.start:
+        return True
     ids = {r.call_id for r in outer.tool_requests if r.call_id}
     said = outer.output.strip()
     for message in inner.input_messages:

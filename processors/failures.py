@@ -16,6 +16,11 @@ _FAILED: Final = re.compile(
     r"|(?i:(?:tool|function|call|execution|request)\b[^.\n:]{0,60}\b(?:failed|raised|errored|timed out)\b)"
     r"|(?i:failed to\s(?:call|execute|run|parse)\b)"
     r"|(?i:invalid (?:arguments?|parameters?|input|tool|json)\b)"
+    r"|(?i:(?:[\w'/.-]{1,40}\s){0,5}(?:backend|server|service|api|endpoint|upstream|gateway|proxy|host|provider|request)\s"
+    r"(?:returned|responded with|replied with|answered with|failed with)\s(?:an?\s)?"
+    r"(?:(?:http|status|error|code)[\s:]){0,3}[45]\d\d\b)"
+    r"|(?i:(?:[\w'/.-]{1,40}\s){1,6}(?:returned|responded with|replied with|failed with)\s(?:an?\s)?"
+    r"(?:http|status code|http status|error code)[\s:]{1,2}[45]\d\d\b)"
     r"|(?i:(?:missing|unexpected|unknown|unsupported) (?:\w+ ){0,2}(?:arguments?|parameters?)\b)"
     r")"
 )

@@ -59,6 +59,7 @@ class _HandoffTracker:
     adopted: dict[str, str] = field(default_factory=dict)  # runs that continue another
     # Starts, and whether they hand over, by run above and canonical name ("": of whoever begins next).
     pending: dict[tuple[str, str], deque[tuple[RunStart, bool]]] = field(default_factory=dict)
+    heard: set[tuple[str, str]] = field(default_factory=set)  # runs and the call ids of their requests
     requested: set[tuple[str, str]] = field(default_factory=set)
     asking: set[str] = field(default_factory=set)  # runs whose requests are recorded
 
@@ -71,6 +72,9 @@ class _HandoffTracker:
         if not address.to and not address.hands_over:
             return
         if span.kind is Kind.LLM:
+            if address.call_id and (run, address.call_id) in self.heard:
+                return  # a second record of the same call of the model
+            self.heard.add((run, address.call_id))
             self.requested.add((run, address.to))
             self.asking.add(run)
             start = RunStart(run, span.raw.span_id, address.call_id, address.name)

@@ -1,8 +1,9 @@
 """Joining traces: some programs write one run into many traces, tied by an id or a link alone.
 
 A trace's keys name what it may share with others. Traces that share one belong together, unless they say that they
-are of different tasks. Log events that came without ids belong to the traces of their session (`log_spans.py`). Nothing
-else joins traces: neither time, nor texts, nor one service.
+are of different tasks. Log events that came without ids belong to the traces of their session (`log_spans.py`), and
+the trace of a tool's or an agent's span alone to the one of its session that it fits (`session_joins.py`). Nothing else
+joins traces: neither time, nor texts, nor one service, nor a session's id by itself.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tracejury.schemas.trajectory import Trace, TraceState
 
 from .log_spans import MARK, PREFIXES, session_trace
 from .rebuild import rebuild
+from .session_joins import joined_by_session
 
 MOST_TRACES: Final = 256
 """Of one run; beyond that what ties them is no run."""
@@ -67,7 +69,7 @@ def log_traces(spans: Iterable[NormalizedSpan]) -> frozenset[str]:
 def _client_keys(span: NormalizedSpan) -> Iterator[str]:
     client = f"{span.raw.service}:{span.raw.scope_name}"
     if span.session_id:
-        yield f"session:{client}:{span.session_id}"
+        yield f"session:{span.raw.service}:{span.session_id}"
     for message in (*span.input_messages, *span.output_messages):
         ids = [r.call_id for r in message.tool_requests] + [message.tool_call_id]
         yield from (f"call:{client}:{call_id}" for call_id in ids if len(call_id) >= _LEAST_ID)
@@ -83,40 +85,58 @@ def groups_of(traces: Traces) -> list[tuple[str, ...]]:
     """
     told = _told(traces)
     order = sorted(traces, key=lambda t: (t in told, _start(traces[t]), t))
-    keys = {t: join_keys(traces[t]) | told.get(t, set()) for t in order}
     ambiguous = _ambiguous(traces)
-    tasks = {t: {k for k in keys[t] if k.startswith("task:")} for t in order}
-    sessions = {t: {s.session_id for s in traces[t] if s.session_id} for t in order}
-    leader = {t: t for t in order}
+    groups = _Groups(traces, order)
+    holder: dict[str, str] = {}
+    for trace in order:
+        tasks, sessions = groups.tasks[trace], groups.sessions[trace]
+        of_session = {f"{task} {session}" for task in tasks for session in sessions}
+        keys = join_keys(traces[trace]) | told.get(trace, set()) | of_session
+        for key in sorted(keys - ambiguous):
+            groups.join(holder.setdefault(key, trace), trace, by_task=key.startswith("task:"))
+    for alone, home in joined_by_session(traces, groups.find):
+        groups.join(home, alone)
+    found: dict[str, list[str]] = {}
+    for trace in order:
+        found.setdefault(groups.find(trace), []).append(trace)
+    return [tuple(group) for group in found.values()]
 
-    def find(trace: str) -> str:
+
+class _Groups:
+    """Traces that are one so far, each group under one of them: its size, tasks, sessions and span ids."""
+
+    def __init__(self, traces: Traces, order: Sequence[str]) -> None:
+        self._leader = {t: t for t in order}
+        self._size = dict.fromkeys(order, 1)
+        self._ids = {t: {s.span_id for s in traces[t]} for t in order}
+        self.tasks = {t: {f"task:{s.task_id}" for s in traces[t] if s.task_id} for t in order}
+        self.sessions = {t: {s.session_id for s in traces[t] if s.session_id} for t in order}
+
+    def find(self, trace: str) -> str:
+        """The trace that stands for the group."""
+        leader = self._leader
         while leader[trace] != trace:
             leader[trace] = leader[leader[trace]]
             trace = leader[trace]
         return trace
 
-    holder: dict[str, str] = {}
-    size = dict.fromkeys(order, 1)
-    ids = {t: {s.span_id for s in traces[t]} for t in order}
-    for trace in order:
-        of_session = {f"{task} {session}" for task in tasks[trace] for session in sessions[trace]}
-        for key in sorted((keys[trace] | of_session) - ambiguous):
-            one, other = find(holder.setdefault(key, trace)), find(trace)
-            if one == other or size[one] + size[other] > MOST_TRACES or _clash(tasks[one], tasks[other]):
-                continue
-            if not ids[one].isdisjoint(ids[other]):
-                continue
-            if key.startswith("task:") and _clash(sessions[one], sessions[other]):  # a task that several sessions try
-                continue
-            leader[other] = one
-            size[one] += size[other]
-            tasks[one] |= tasks[other]
-            sessions[one] |= sessions[other]
-            ids[one] |= ids[other]
-    groups: dict[str, list[str]] = {}
-    for trace in order:
-        groups.setdefault(find(trace), []).append(trace)
-    return [tuple(group) for group in groups.values()]
+    def join(self, first: str, second: str, *, by_task: bool = False) -> None:
+        """Make one group of two traces', unless it would be too large, or what they state or their ids clash.
+
+        `by_task`: a task ties them, which several sessions may try.
+        """
+        one, other = self.find(first), self.find(second)
+        if one == other or self._size[one] + self._size[other] > MOST_TRACES:
+            return
+        if _clash(self.tasks[one], self.tasks[other]) or not self._ids[one].isdisjoint(self._ids[other]):
+            return
+        if by_task and _clash(self.sessions[one], self.sessions[other]):
+            return
+        self._leader[other] = one
+        self._size[one] += self._size[other]
+        self.tasks[one] |= self.tasks[other]
+        self.sessions[one] |= self.sessions[other]
+        self._ids[one] |= self._ids[other]
 
 
 def _told(traces: Traces) -> dict[str, set[str]]:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -22,7 +22,7 @@ from tracejury.schemas.spans import STATUS_ERROR, LogRecord, Span
 
 from .normalize.claude_code import stopped_by_user
 from .normalize.message_logs import stand_in, tells_of_call
-from .normalize.values import as_int, first
+from .normalize.values import as_int, first, parse_object
 from .trace_rows import log_identity
 
 
@@ -38,6 +38,8 @@ EVENTS: Final[Mapping[str, tuple[str, Told]]] = {
     "claude_code.user_prompt": ("claude-code", Told.PROMPT),
     "claude_code.api_request": ("claude-code", Told.REQUEST),
     "claude_code.api_error": ("claude-code", Told.REQUEST),
+    "claude_code.assistant_response": ("claude-code", Told.REQUEST),
+    "claude_code.api_response_body": ("claude-code", Told.REQUEST),
     "claude_code.tool_result": ("claude-code", Told.TOOL),
     "codex.user_prompt": ("codex", Told.PROMPT),
     "codex.api_request": ("codex", Told.REQUEST),
@@ -140,6 +142,8 @@ def _span(record: LogRecord, name: str, session: str, trace_id: str) -> Span | N
                 found[key] = str(figure)
         if cost := attributes.get("cost_usd"):
             found["gen_ai.usage.cost"] = cost
+        if reply := _reply(attributes):
+            found["gen_ai.output.messages"] = orjson.dumps([reply]).decode()
     else:
         title = found["gen_ai.tool.name"] = first(attributes, "tool_name", "function_name")
         found |= _tool(attributes)
@@ -152,7 +156,7 @@ def _span(record: LogRecord, name: str, session: str, trace_id: str) -> Span | N
         name=f"{told.value} {title}".strip(),
         start=max(record.time - max(duration, 0) * _MILLISECOND, 0) or record.time,
         end=record.time,
-        attributes={**attributes, **found},
+        attributes={k: v for k, v in attributes.items() if k != "body"} | found,  # a request's or a response's whole
         attribute_types=record.attribute_types,
         status_code=STATUS_ERROR if error else 0,
         status_message=error,
@@ -164,6 +168,15 @@ def _span(record: LogRecord, name: str, session: str, trace_id: str) -> Span | N
         cut=record.cut,
         tenant=record.tenant,
     )
+
+
+def _reply(attributes: Mapping[str, str]) -> Mapping[str, Any] | None:
+    """What the model wrote: a text, or the content of a response as the provider's API has it."""
+    text = attributes.get("response", "")
+    if text and text not in _REDACTED:
+        return {"role": "assistant", "parts": [{"type": "text", "content": text}]}
+    content = (parse_object(attributes.get("body", "")) or {}).get("content")
+    return {"role": "assistant", "content": content} if isinstance(content, list) and content else None
 
 
 def _tool(attributes: Mapping[str, str]) -> dict[str, str]:

@@ -96,13 +96,13 @@ def _home(
     around = [a for a in idle if _holds(a, one) and _may_be(a, one) and not is_below(a.raw.span_id, one.id, above)]
     if not around:
         return ""
-    fits = {a.raw.span_id: _fits(a, one) for a in around}
-    told = [a for a in around if fits[a.raw.span_id]]
+    fitting = {a.raw.span_id: fits(a, one.calls) for a in around}
+    told = [a for a in around if fitting[a.raw.span_id]]
     if told:
         return _innermost(told)
     at_work = [tree.spans[run] for run in agents if _holds(tree.spans[run], one)]
     inner = _innermost(at_work)
-    return inner if fits.get(inner, False) is None else ""
+    return inner if fitting.get(inner, False) is None else ""
 
 
 def _innermost(agents: Sequence[NormalizedSpan]) -> str:
@@ -129,9 +129,9 @@ def _may_be(agent: NormalizedSpan, one: _Loose) -> bool:
     return True
 
 
-def _fits(agent: NormalizedSpan, one: _Loose) -> bool | None:
-    """Whether texts tell that the calls are the agent's; None where nothing is stated on one side."""
-    first, last = one.calls[0], one.calls[-1]
+def fits(agent: NormalizedSpan, calls: Sequence[NormalizedSpan]) -> bool | None:
+    """Whether texts tell that calls, in order of time, are the agent's; None where one side states nothing."""
+    first, last = calls[0], calls[-1]
     asked, said = (" ".join(text.split())[:_LONGEST] for text in (goal_from_span(agent), agent.output))
     sent = [" ".join(m.text.split()) for m in first.input_messages if m.role in ("user", "human")]
     reply = " ".join(last.output.split())

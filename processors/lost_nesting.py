@@ -1,9 +1,10 @@
-"""Records of one operation that lost their nesting: the inner one is a root, or its parent never came.
+"""Records of one operation that lost their nesting: the inner one is a root, its parent never came or had ended before.
 
 A framework and the client or library that it uses both record a call, one inside the other. Where the inner span's
-parent is unknown, it is put below the record around it: the tightest span of its kind that holds it in time and tells
-of the same call, by its id, or by equal arguments, replies or names with nothing that differs. Two records of one
-scope and name may as well be two calls: of these only an id, or nearly the same time and the same reply, tells.
+parent is unknown, or an earlier call, it is put below the record around it: the tightest span of its kind that holds it
+in time and tells of the same call, by its id, or by equal arguments, replies or names with nothing that differs. Two
+records of one scope and name may as well be two calls: of these only an id, or nearly the same time and the same reply,
+tells.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ _SLACK: Final = 20  # of its time, the part by which a record may be longer than
 
 def nest_records(tree: SpanTree) -> SpanTree:
     """The tree with such spans below the records around them; the same tree where there are none."""
-    loose = {s.raw.span_id for s in tree.by_time if s.kind in _KINDS and s.raw.span_id not in tree.parent}
-    if len(loose) < 2 and not loose & tree.orphans:  # noqa: PLR2004 - a root alone is the trace's own
-        return tree
-    parent = dict(tree.parent)
+    loose = {s.raw.span_id for s in tree.by_time if s.kind in _KINDS and _is_loose(s, tree)}
+    if not loose or (len(loose) == 1 and tree.order[0].raw.span_id in loose and not tree.orphans):
+        return tree  # most traces: one root, which is whole
+    parent, found = dict(tree.parent), dict[str, str]()
     begun: dict[Kind, deque[NormalizedSpan]] = {kind: deque(maxlen=_RECENT) for kind in _KINDS}
     held: set[tuple[str, str, str]] = set()  # outer record, scope and name of the one in it
     for span in sorted(
@@ -47,17 +48,24 @@ def nest_records(tree: SpanTree) -> SpanTree:
                 if place in held or not _is_one(outer, span) or _is_above(raw.span_id, above, parent):
                     continue
                 held.add(place)
-                parent[raw.span_id] = above
+                parent[raw.span_id] = found[raw.span_id] = above
                 break
         begun[span.kind].append(span)
-    if len(parent) == len(tree.parent):
-        return tree
-    return tree_of([_below(span, parent) if span.raw.span_id in loose else span for span in tree.by_time], parent)
+    return tree_of([_below(span, found) for span in tree.by_time], parent) if found else tree
 
 
-def _below(span: NormalizedSpan, parent: Mapping[str, str]) -> NormalizedSpan:
+def _is_loose(span: NormalizedSpan, tree: SpanTree) -> bool:
+    """Whether a span has no known parent, or hangs below an LLM call that had ended before."""
+    above = tree.parent.get(span.raw.span_id)
+    if above is None:
+        return True
+    outer = tree.spans[above]
+    return span.kind is Kind.LLM is outer.kind and outer.raw.start < outer.raw.end <= span.raw.start
+
+
+def _below(span: NormalizedSpan, found: Mapping[str, str]) -> NormalizedSpan:
     """The span with the parent that was found, for all that reads a trace's spans without their tree."""
-    above = parent.get(span.raw.span_id)
+    above = found.get(span.raw.span_id)
     return replace(span, raw=replace(span.raw, parent_span_id=above)) if above else span
 
 

@@ -101,6 +101,7 @@ class _Finder:
     tool_runs: dict[str, str]
     shaped: set[str] = field(default_factory=set)  # roots taken for agents by shape alone, without calls so far
     claimed: dict[str, str] = field(default_factory=dict)  # scope to the name of the empty agent leaf beside it
+    lost: dict[str, list[NormalizedSpan]] = field(default_factory=dict)  # see `_below_lost`
 
     def visit(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
         """Note what `span` is; the scope of what is below it."""
@@ -134,9 +135,9 @@ class _Finder:
     def _work_beside(self, leaf: NormalizedSpan) -> NormalizedSpan | None:
         """The chain beside an empty agent leaf that did the agent's work, as its name says."""
         parent = self.tree.parent.get(leaf.raw.span_id)
-        if parent is None or not leaf.agent_name:
+        if not leaf.agent_name or (parent is None and leaf.raw.span_id not in self.tree.orphans):
             return None
-        siblings = self.tree.children[parent]
+        siblings = self._below_lost(leaf.raw.parent_span_id) if parent is None else self.tree.children[parent]
         if len(siblings) > _MOST_SIBLINGS:
             return None
         working = [s for s in siblings if s.kind in _SCOPES and self.holds[s.raw.span_id] & _LLM]
@@ -144,6 +145,14 @@ class _Finder:
         named = [s for s in working if canonical(plain_name(s.raw.name)).endswith(name)]
         free = [s for s in named if s.raw.span_id not in self.claimed and s.raw.start >= leaf.raw.start]
         return free[0] if free else None
+
+    def _below_lost(self, parent: str) -> list[NormalizedSpan]:
+        """The spans below a parent that never came, in order of time."""
+        if not self.lost:
+            for span in self.tree.by_time:
+                if span.raw.span_id in self.tree.orphans:
+                    self.lost.setdefault(span.raw.parent_span_id, []).append(span)
+        return self.lost[parent]
 
     def _tool(self, span: NormalizedSpan, scope: _Scope) -> _Scope:
         """A delegating tool with a model, or other tools, below it and no span around them is a run of its own."""

@@ -19,12 +19,13 @@ from typing import Any, Final
 
 from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
 
+from .delegation import delegates
 from .normalize.values import parse_object
 from .ownership import Ownership
 from .run_names import name_of
 from .run_spans import RunSpans, SubRunStart, TurnSpans
 from .span_tree import SpanTree, time_key
-from .task import goal_from_span
+from .task import goal_from_request, goal_from_span
 from .turns import group_turns
 
 _REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
@@ -67,6 +68,7 @@ def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
             span=span,
             goal=goal,
             turns=turns,
+            asked="" if goal or run in ownership.inferred else _asked(run, tree, ownership),
             parent_turn=place.get(run),
             last_span=ownership.segments.get(run, [span])[-1],
             status=_status(run, span, turns, tree, ownership),
@@ -106,6 +108,15 @@ def _started_by(spans: TurnSpans, tree: SpanTree, ownership: Ownership) -> dict[
             if ancestor in calls or ancestor == ownership.runs[run]:
                 break
     return found
+
+
+def _asked(run: str, tree: SpanTree, ownership: Ownership) -> str:
+    """The task as the nearest call around the run that reaches another agent says it: some tell it nowhere else."""
+    above = ownership.runs[run]
+    around = (tree.spans.get(span_id) for span_id in (run, *islice(tree.ancestors(run), _REACH)))
+    tools = (s for s in around if s is not None and s.kind is Kind.TOOL)
+    own = (s for s in tools if run == s.span_id or ownership.owner[s.span_id] == above)
+    return next((goal_from_request(s) for s in own if delegates(s.tool_name, s.tool_arguments)), "")
 
 
 def _status(

@@ -49,8 +49,8 @@ class RunSpans:
     """One run in the making. `above`: the run that started it ("" for none), in its turn `parent_turn`.
 
     `span`: its AGENT span, or the one that holds an inferred run, None where that is unknown; `goal`: the task as that
-    span says it; `last_span`: the AGENT span in which the run ended; `status`: "ok", "error" or "unfinished";
-    `inferred`, `beside`: see `AgentRun`.
+    span says it, `asked`: as the tool's call around it does; `last_span`: the AGENT span in which the run ended;
+    `status`: "ok", "error" or "unfinished"; `inferred`, `beside`: see `AgentRun`.
     """
 
     id: str
@@ -62,6 +62,7 @@ class RunSpans:
     last_span: NormalizedSpan | None
     goal: str
     turns: list[TurnSpans]
+    asked: str = ""
     inferred: bool = False
     beside: bool = False
 

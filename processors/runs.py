@@ -16,7 +16,7 @@ from .phases import kinds_of, states_plan
 from .run_spans import RunSpans, TurnSpans
 from .sent_results import sent_results
 from .span_tree import time_key
-from .task import answer_of, goal_from_calls, with_closing_call
+from .task import answer_of, ends_with_answer, goal_from_calls, with_closing_call
 
 _make_turn: Final = maker(Turn)
 
@@ -49,6 +49,8 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
     turns = _turns(spans, below, goes_on=goes_on, shows_tools=shows_tools)
     agent, status = spans.span, spans.status
     acting = next((t for t in turns if t.kind is TurnKind.ACT and t.llm), None)
+    if status == "unfinished" and not goes_on and spans.last_span is None and ends_with_answer(turns):
+        status, turns = "ok", with_closing_call(turns)
     answer = answer_of(spans.last_span, turns)
     if status == "ok" and not answer and spans.turns and any(s.is_error for s in spans.turns[-1].steps):
         status = "error"  # not all agents' spans tell of the step in which they failed
@@ -59,7 +61,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
         span=agent,
         parent_id=spans.above,
         parent_turn=spans.parent_turn,
-        goal=spans.goal or goal_from_calls(turns) or (agent.input_text if agent else ""),
+        goal=spans.goal or goal_from_calls(turns) or (agent.input_text if agent else "") or spans.asked,
         system_prompt=_system_prompt(acting),
         answer=answer,
         status=status,
@@ -76,7 +78,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
 def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows_tools: bool) -> tuple[Turn, ...]:
     new = new_messages(run.turns)
     written = read_text_calls(run, new, below)
-    results = sent_results(run.turns, new)
+    results = sent_results(run.turns, new, shows_tools=shows_tools)
     finished = run.status != "unfinished" and not goes_on
     # A turn is over once the model is called again; where its calls are not recorded, once something else is done.
     last_call = max((i for i, t in enumerate(run.turns) if t.llm and not t.inner), default=len(run.turns) - 1)
@@ -95,7 +97,7 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
         turns.append(
             _make_turn(
                 index=index,
-                kind=kind,
+                kind=TurnKind.ACT if index in written else kind,
                 llm=spans.llm,
                 tool_calls=(*asked, *join_calls(spans, context)),
                 sub_run_ids=tuple(spans.agents),

@@ -18,6 +18,7 @@ from .names import same_name
 from .run_spans import TurnSpans
 
 _ROLES: Final = frozenset({"tool", "function"})  # OpenAI's older API: "function", before there were ids
+_RETOLD: Final = _ROLES | {"tool-response"}
 _MOST: Final = 512  # requests or results of a turn beyond which only ids count
 
 
@@ -39,11 +40,17 @@ def failure_of(result: Message) -> str:
     return (result.text or "error") if result.failed else failure_in(result.text)
 
 
-def sent_results(turns: Sequence[TurnSpans], new: Sequence[Sequence[Message]]) -> list[SentResults]:
-    """The results of each turn's calls; `new`: the new messages of each turn (novelty.py)."""
+def sent_results(
+    turns: Sequence[TurnSpans], new: Sequence[Sequence[Message]], *, shows_tools: bool = True
+) -> list[SentResults]:
+    """The results of each turn's calls; `new`: the new messages of each turn (novelty.py).
+
+    Where no tool has a span (`shows_tools`), what smolagents retells in a message of its own role is one, too.
+    """
+    roles = _ROLES if shows_tools else _RETOLD
     # The results of tools that the provider ran stand in the reply itself.
-    results = [m for t in turns if t.llm for m in t.llm.output_messages if m.tool_call_id and m.role in _ROLES]
-    results += (m for messages in new for m in messages if m.tool_call_id or m.role in _ROLES)
+    results = [m for t in turns if t.llm for m in t.llm.output_messages if m.tool_call_id and m.role in roles]
+    results += (m for messages in new for m in messages if m.tool_call_id or m.role in roles)
     by_id = {m.tool_call_id: m for m in results if m.tool_call_id}
     asked = {r.call_id for turn in turns for r in _requests(turn)} if results else set()
     if len(by_id) == len(results) and by_id.keys() <= asked:  # as nearly always
@@ -58,7 +65,7 @@ def sent_results(turns: Sequence[TurnSpans], new: Sequence[Sequence[Message]]) -
         for message in new[at]:
             if message.tool_requests:  # of a reply without a span, unless it is the last one in other words
                 answered = last if _names(message.tool_requests) == _names(_requests(turns[last])) else -1
-            elif answered >= 0 and (message.tool_call_id or message.role in _ROLES):
+            elif answered >= 0 and (message.tool_call_id or message.role in roles):
                 answers[answered].append(message)
         last = at if turn.llm.tool_requests else last
     return [

@@ -41,6 +41,6 @@ def take_stand_ins(spans: Sequence[NormalizedSpan]) -> Sequence[NormalizedSpan]:
 def _holds(call: NormalizedSpan, around: NormalizedSpan) -> bool:
     """Whether `call` was sent all that `around` was, and more."""
     sent = {(m.role, m.text) for m in call.input_messages}
-    return len(around.input_messages) < len(call.input_messages) and sent.issuperset(
+    return 0 < len(around.input_messages) < len(call.input_messages) and sent.issuperset(
         (m.role, m.text) for m in around.input_messages
     )

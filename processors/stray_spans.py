@@ -9,18 +9,17 @@ Where two runs would do, nobody gets the span.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
-from tracejury.schemas.normalized import Kind, NormalizedSpan, ToolRequest
+from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .code import calls_function
 from .inferred import CALLS, unclaimed
-from .names import canonical, same_name
-from .normalize.values import as_text
+from .names import canonical
+from .open_requests import OpenRequests, free_of_name, take
 from .ownership import Ownership, is_below, parents_first
 from .span_tree import SpanTree, time_key
 
@@ -77,16 +76,6 @@ def _strays(tree: SpanTree, ownership: Ownership) -> Iterable[NormalizedSpan]:
 
 
 @dataclass(slots=True)
-class _Request:
-    """A request of a run's model. `taken`: a span shows its execution."""
-
-    run: str
-    request: ToolRequest
-    at: int
-    taken: bool = False
-
-
-@dataclass(slots=True)
 class _Times:
     """When a run was at work."""
 
@@ -101,8 +90,7 @@ class _Callers:
 
     def __init__(self, tree: SpanTree, ownership: Ownership) -> None:
         self._above = ownership.runs
-        self._by_id: defaultdict[str, list[_Request]] = defaultdict(list)
-        self._by_name: defaultdict[str, list[_Request]] = defaultdict(list)
+        self._requests = OpenRequests()
         self._replies: list[tuple[int, str, str]] = []
         self._times: dict[str, _Times] = {run: _Times() for run in ownership.runs}
         executed: list[tuple[str, NormalizedSpan]] = []
@@ -112,17 +100,13 @@ class _Callers:
                 continue
             self._note(span, run)
             if span.kind is Kind.LLM:
-                for request in span.tool_requests:
-                    one = _Request(run, request, span.raw.start)
-                    self._by_name[canonical(request.name)].append(one)
-                    if request.call_id:
-                        self._by_id[request.call_id].append(one)
+                self._requests.add(span, run)
                 if not span.tool_requests and ("```" in span.output or "<code>" in span.output):
                     self._replies.append((span.raw.start, run, span.output))
             elif span.kind is Kind.TOOL:
                 executed.append((run, span))
         for run, span in executed:
-            self._given(span, run)
+            self._requests.given(span, run)
         self._spans = sorted((t.start, run) for run, t in self._times.items())
 
     def _note(self, span: NormalizedSpan, run: str) -> None:
@@ -136,20 +120,15 @@ class _Callers:
 
     def of(self, span: NormalizedSpan) -> str:
         """The run that called a stray span, "" where that is not certain."""
-        if span.tool_call_id and (asked := self._by_id.get(span.tool_call_id)):
-            free = [one for one in asked if not one.taken and same_name(one.request.name, span.tool_name)]
-            return self._take(free)
+        if asked := self._requests.with_id(span):
+            return take(free_of_name(asked, span))
         at_work = self._at_work(span)
         stated = [run for run in at_work if self._states(span, run)]
         if len(stated) == 1:
-            return self._given(span, stated[0])
-        rules: tuple[Callable[[_Request], bool], ...] = (
-            lambda one: as_text(one.request.arguments) == as_text(span.tool_arguments),
-            lambda _: True,
-        )
-        for fits in rules:
-            if asked := [one for one in self._open(span) if one.at <= span.raw.start and fits(one)]:
-                return self._take(asked)
+            return self._requests.given(span, stated[0])
+        asking = self._requests.holder_by_content(span, lambda _: True)
+        if asking is not None:
+            return asking
         called = {run for at, run, text in self._recent(span) if calls_function(text, span.tool_name)}
         if called:
             return called.pop() if len(called) == 1 else ""
@@ -159,33 +138,6 @@ class _Callers:
         name = canonical(span.agent_name or span.agent_hint)
         times = self._times[run]
         return (bool(name) and name in times.agent) or (bool(span.run_hint) and span.run_hint in times.hints)
-
-    def _given(self, span: NormalizedSpan, run: str) -> str:
-        asked = self._open(span, run)
-        if asked:
-            asked[0].taken = True
-        return run
-
-    def _open(self, span: NormalizedSpan, run: str = "") -> list[_Request]:
-        """Requests that the execution may be of: without a span, of its name, of no other call's id.
-
-        `run`: of this run alone.
-        """
-        call_id = span.tool_call_id
-        if call_id and call_id in self._by_id:
-            return [one for one in self._by_id[call_id] if not one.taken and run in ("", one.run)]
-        return [
-            one
-            for one in self._by_name.get(canonical(span.tool_name), ())
-            if not one.taken and not (call_id and one.request.call_id) and run in ("", one.run)
-        ]
-
-    def _take(self, asked: list[_Request]) -> str:
-        """The run of the first request, if all are of one run."""
-        if not asked or any(one.run != asked[0].run for one in asked):
-            return ""
-        asked[0].taken = True
-        return asked[0].run
 
     def _recent(self, span: NormalizedSpan) -> list[tuple[int, str, str]]:
         """The last reply in code of each run before the span, as far as it is one of the last few of all."""

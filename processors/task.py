@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
+from tracejury.schemas.text.code_blocks import code_of
 from tracejury.schemas.trajectory import ToolCall, Turn, TurnKind
 
 from .normalize.values import as_text, parse_json
-from .text_grammars import answer_in
+from .text_grammars import answer_in, asked_part, request_in
 from .wording import ANSWER_TOOLS
 
 _TASK_KEYS: Final = ("task", "input", "question", "query", "prompt", "user_input", "message", "content")
@@ -40,6 +41,13 @@ def goal_from_calls(turns: Sequence[Turn]) -> str:
         return ""
     messages = acting.llm.input_messages
     return _last_user(messages) if acting is calls[0] else _first_user(messages)
+
+
+def goal_from_request(tool: NormalizedSpan) -> str:
+    """The task in the arguments of the call that started a run, "" where none of them is named so."""
+    arguments = tool.tool_arguments
+    values = (arguments.get(key) for key in _TASK_KEYS) if isinstance(arguments, Mapping) else ()
+    return next((value for value in values if isinstance(value, str) and value), "")
 
 
 def _last_user(messages: Sequence[Message]) -> str:
@@ -85,6 +93,25 @@ def with_closing_call(turns: Sequence[Turn]) -> tuple[Turn, ...]:
         return tuple(turns)
     calls = tuple(replace(c, closing=c.name.lower() in ANSWER_TOOLS) for c in last.tool_calls)
     return tuple(replace(t, tool_calls=calls) if t is last else t for t in turns)
+
+
+def ends_with_answer(turns: Sequence[Turn]) -> bool:
+    """Whether a run whose own span never came, and of which nothing more comes, ends by answering.
+
+    Its last reply is words that ask for nothing: no call, no code that might have been running when a program was
+    killed; or its last call, which worked, hands over the answer. A plan answers nothing.
+    """
+    last = next((t for t in reversed(turns) if t.kind is not TurnKind.INNER), None)
+    llm = last.llm if last is not None else None
+    if last is None or llm is None or llm.raw.pending or llm.is_error or not answer_of(None, turns):
+        return False
+    if last.tool_calls or last.tool_requests:
+        return all(c.name.lower() in ANSWER_TOOLS and c.executed and not c.error for c in last.tool_calls)
+    goes_on = code_of(last.text) or request_in(asked_part(last.text), "\n".join(m.text for m in llm.input_messages))
+    return not goes_on and _GOES_ON.isdisjoint(map(str.lower, llm.finish_reasons))
+
+
+_GOES_ON: Final = frozenset({"tool_calls", "tool-calls", "tool_use", "function_call"})  # of calls that no span shows
 
 
 def _closing(messages: Sequence[Message]) -> Sequence[Message]:

@@ -14,6 +14,7 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
+from .log_replies import join_replies
 from .log_spans import MARK
 from .names import canonical
 
@@ -25,9 +26,10 @@ def place_log_spans(spans: Sequence[NormalizedSpan]) -> Sequence[NormalizedSpan]
 
     Events that tell nothing new are of no kind: they stay below the span that they tell of.
     """
-    events = sorted((span for span in spans if MARK in span.raw.attributes), key=_place)
-    if not events:
+    if not any(MARK in span.raw.attributes for span in spans):
         return spans
+    spans = join_replies(spans)
+    events = sorted((span for span in spans if MARK in span.raw.attributes), key=_place)
     real = [span for span in spans if MARK not in span.raw.attributes]
     kinds = {span.kind for span in real}
     counted = any(s.kind is Kind.LLM and s.output_tokens is not None for s in events)
@@ -37,7 +39,9 @@ def place_log_spans(spans: Sequence[NormalizedSpan]) -> Sequence[NormalizedSpan]
     new: list[NormalizedSpan] = []
     told: list[NormalizedSpan] = []
     for event in events:
-        if event.kind in kinds:
+        if event.kind is Kind.OTHER:  # a reply that its request has
+            told.append(event)
+        elif event.kind in kinds:
             stands = known.told_of(event)
             if stands is not None:
                 texts.setdefault(stands.span_id, []).append(_line(event))
@@ -68,7 +72,8 @@ def _said(span: NormalizedSpan) -> Hashable:
 
 
 def _repeats(span: NormalizedSpan) -> bool:
-    return span.kind is Kind.LLM and span.output_tokens is None and not span.is_error
+    alone = "request_id" in span.raw.attributes  # `join_replies` has found no other event of it
+    return span.kind is Kind.LLM and span.output_tokens is None and not span.is_error and not alone
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from .inserting import store_rows
@@ -16,6 +16,8 @@ SELECT TraceId, Key FROM joins FINAL
 WHERE {TENANT} AND (Key IN {{keys:Array(String)}} OR TraceId IN {{trace_ids:Array(String)}})
 ORDER BY TraceId, Key LIMIT {MOST * 16}
 """
+
+_KNOWN: Final = f"SELECT DISTINCT Key FROM joins WHERE {TENANT} AND Key IN {{keys:Array(String)}}"
 
 _TIED: Final = f"""
 SELECT DISTINCT TraceId, Key FROM joins
@@ -41,6 +43,10 @@ class StoredJoins(TenantRows):
         found = self._scope.select(_TIED, keys=sorted(own), trace_ids=sorted(trace_ids))
         wanted = set(trace_ids)
         return {trace for trace, _ in found if trace in wanted} | {own[key] for _, key in found if key in own}
+
+    def known(self, keys: Collection[str]) -> set[str]:
+        """Those of these keys that a trace has."""
+        return {key for (key,) in self._scope.select(_KNOWN, keys=sorted(keys))} if keys else set()
 
     def partners(self, trace_ids: Sequence[str]) -> dict[str, frozenset[str]]:
         """By trace id: ids of all traces that its keys lead to, its own among them, at most `MOST`; absent: none."""

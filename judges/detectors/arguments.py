@@ -78,7 +78,10 @@ def _unobserved_answer(facts: RunFacts, _: Context) -> Iterator[Hit]:
         # Sorting or judging what was given needs neither plan nor look-up, and its outcome stands nowhere before.
         if facts.plan_at[turn.position] < 0 and not any(t.attempted for t in facts.acts):
             continue
-        if unsupported_share(answer, facts.texts_until(turn.position)) >= HALF and not abstains(answer):
+        # Harnesses need not send a result on in words: what the run's tools returned was there to be seen.
+        before = facts.run.turns[: turn.position]
+        results = [c.result for t in before for c in t.tool_calls if c.span is not None and c.result]
+        if unsupported_share(answer, (*facts.texts_until(turn.position), *results)) >= HALF and not abstains(answer):
             text = "At least half of the words of this answer stand in nothing that the agent has seen."
             yield Hit(turn.span_id, answer_quote(turn), text)
 
@@ -123,7 +126,7 @@ RULES: Final = (
         "LC",
         "HIGH",
         _unobserved_answer,
-        version=3,
+        version=4,
         title="Answer that nothing seen supports",
         scope="run",
     ),

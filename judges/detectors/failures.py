@@ -221,7 +221,8 @@ def read_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Iterator[Hit
 
 def _reports(facts: RunFacts, turn: TurnFacts) -> bool:
     """Whether a turn ends its run with words alone: it tells the user, and the error is where it was made."""
-    return turn is facts.acts[-1] and not (turn.calls or turn.code or turn.attempted)
+    last = (facts.acts or facts.turns)[-1]  # a run may hold nothing but calls that word its answer
+    return turn is last and not (turn.calls or turn.code or turn.attempted)
 
 
 def _works_now(failing: TurnFacts, later: TurnFacts) -> bool:

@@ -35,6 +35,7 @@ from .runtime import Runtime
 from .spring_ai import SpringAI
 from .stated import add_stated
 from .stored_bytes import with_log_texts, with_texts
+from .tool_hooks import ToolHooks
 from .vercel import Vercel
 
 _RARE: Final[tuple[Convention, ...]] = (
@@ -45,6 +46,7 @@ _RARE: Final[tuple[Convention, ...]] = (
     LiveKit(),
     Haystack(),
     Quarkus(),
+    ToolHooks(),
 )
 """Tried only on spans with the mark, scope or name of one."""
 

@@ -73,6 +73,7 @@ def test_a_session_is_a_run_with_its_sub_agents(without: str) -> None:
     assert not trace.remainder
     assert trace.runs[1].parent_id == trace.runs[0].id
     assert trace.runs[0].goal == ("" if without == "i" else "fix it")
+    assert trace.runs[1].goal == "p"  # as the call that started it says
     assert trace.runs[0].turns[0].tool_calls[0].arguments == {"command": "rm"}
     sums = sum_tokens(trace.spans)
     assert (sums.input_tokens, sums.output_tokens) == (30, 175)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -181,3 +182,28 @@ def test_a_refused_call_is_no_failure() -> None:
     (made,) = with_log_spans([refusal])[1]
     assert made.status_message == ""
     assert made.attributes[MARK] == "claude_code.tool_result"
+
+
+def test_replies_stand_in_the_requests_that_have_their_id() -> None:
+    """As texts and as whole responses, in any order; where no other event tells of a request they stand for it."""
+    calls = {"type": "tool_use", "id": "t1", "name": "Edit", "input": {"file": "a"}}
+    body = json.dumps({"id": "m1", "content": [{"type": "text", "text": "Renaming."}, calls], "usage": {}})
+    events = [
+        claude(1, "user_prompt", prompt="rename it"),
+        claude(3, "assistant_response", response="Renaming.", request_id="r1", model="m"),
+        claude(3, "api_response_body", body=body, request_id="r1", model="m"),
+        claude(3, "api_request", model="m", input_tokens=40, output_tokens=80, request_id="r1"),
+        claude(5, "tool_result", tool_name="Edit", success="true", tool_use_id="t1"),
+        claude(6, "assistant_response", response="<REDACTED>", request_id="r2", model="m"),
+        claude(6, "api_request", model="m", input_tokens=45, output_tokens=20, request_id="r2"),
+        claude(8, "api_response_body", body=body[:40], request_id="r3", model="m"),
+    ]
+    for seed in range(4):
+        records, spans = with_log_spans(random.Random(seed).sample(events, len(events)))  # noqa: S311 - an order
+        (run,) = rebuilt(spans, records).runs
+        said = [
+            (t.llm and t.llm.output, t.llm and t.llm.output_tokens, [c.name for c in t.tool_calls]) for t in run.turns
+        ]
+        assert said == [("Renaming.", 80, ["Edit"]), ("", 20, []), ("", None, [])]
+        assert run.turns[0].tool_calls[0].arguments == {"file": "a"}
+        assert not any("body" in span.attributes for span in spans)

@@ -11,11 +11,13 @@ from tracejury.processors.assemble import Assembler, TraceKey
 from tracejury.processors.joining import join_keys, log_traces
 from tracejury.processors.log_spans import MARK
 from tracejury.processors.open_trace import OpenTrace
+from tracejury.processors.session_joins import AROUND, lone_span, session_of
 from tracejury.schemas.findings import Finding
 
 from .memory import TraceMemory
 
 LOAD_ROWS: Final = 20_000
+_MOST_BESIDE: Final = 64  # traces of its session that a tool's or agent's span alone is looked at with
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,9 @@ class Gathering:
     def _keep_join_keys(self, traces: Sequence[OpenTrace]) -> set[TraceKey]:
         """Store the keys of these traces where they lead to others; returns those that have such."""
         keys = {t.key: own for t in traces if (own := join_keys(t.spans.values()) - {f"trace:{t.key[1]}"})}
-        for key, own in self._keys_of_log_traces(traces).items():
-            keys[key] = keys.get(key, frozenset()) | own
+        for found in (self._keys_of_log_traces(traces), self._keys_of_lone_spans(traces)):
+            for key, own in found.items():
+                keys[key] = keys.get(key, frozenset()) | own
         for tenant, ids in _by_tenant(keys).items():
             leading = {trace_id: keys[tenant, trace_id] for trace_id in ids}
             self.store.of(tenant).joins.keep(leading, max(t.received_through for t in traces))
@@ -114,15 +117,42 @@ class Gathering:
         }
         return {key: frozenset(own) for key, own in found.items() if own and key in stored}
 
+    def _keys_of_lone_spans(self, traces: Sequence[OpenTrace]) -> dict[TraceKey, frozenset[str]]:
+        """Keys of traces of a tool's or an agent's span alone: their session, and the traces of it near in time.
+
+        Other traces have the key of their session only if such a trace has left it.
+        """
+        found: dict[TraceKey, frozenset[str]] = {}
+        waiting: dict[str, dict[str, list[TraceKey]]] = {}
+        for trace in traces:
+            spans, tenant = list(trace.spans.values()), trace.key[0]
+            if (session := session_of(spans)) is None:
+                continue
+            key = f"beside:{session[1]}:{session[2]}"
+            if (alone := lone_span(spans)) is None:
+                waiting.setdefault(tenant, {}).setdefault(key, []).append(trace.key)
+                continue
+            held = self.store.of(tenant).sessions.traces(*session[1:])
+            near = [t.trace_id for t in held if abs(alone.raw.start - t.start) <= AROUND][-_MOST_BESIDE:]
+            found[trace.key] = frozenset({key, *(f"trace:{t}" for t in near if t != trace.key[1])})
+        for tenant, sessions in waiting.items():
+            left = {key for trace, own in found.items() if trace[0] == tenant for key in own} & sessions.keys()
+            if self._has_joins(tenant):
+                left |= self.store.of(tenant).joins.known(sessions.keys() - left)
+            found |= {trace: frozenset({key}) for key in left for trace in sessions[key]}
+        return found
+
+    def _has_joins(self, tenant: str) -> bool:
+        if tenant not in self._joins:
+            self._joins[tenant] = self.store.of(tenant).joins.any()
+        return self._joins[tenant]
+
     def _tied(self, traces: Sequence[OpenTrace]) -> set[TraceKey]:
         """Those that the stored keys tie to others."""
         tied: set[TraceKey] = set()
         for tenant, ids in _by_tenant(t.key for t in traces).items():
-            store = self.store.of(tenant)
-            if tenant not in self._joins:
-                self._joins[tenant] = store.joins.any()
-            if self._joins[tenant]:
-                tied |= {(tenant, trace_id) for trace_id in store.joins.tied(ids)}
+            if self._has_joins(tenant):
+                tied |= {(tenant, trace_id) for trace_id in self.store.of(tenant).joins.tied(ids)}
         return tied
 
     def _group_of(self, trace: OpenTrace, due: Sequence[OpenTrace], now: int) -> tuple[OpenTrace, ...]:

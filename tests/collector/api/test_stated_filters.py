@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from collecting import ask, asking, configured, send, settled
 from google.protobuf.message import Message
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyValue
-from otlp_parts import span, text, traces
+from otlp_parts import START, span, text, traces
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
@@ -36,6 +36,8 @@ def failing_run(number: int, session: str, *stated: KeyValue, below: Sequence[Ke
             span_id=b"call000%d" % at,
             parent_span_id=b"agent001",
             name="search",
+            start_time_unix_nano=START + at,  # calls of one time would be one call, exported again
+            end_time_unix_nano=START + at + 1,
             attributes=[
                 text(KIND, "TOOL"), text("tool.name", "search"), text("input.value", '{"q": "milk"}'),
                 text("output.value", "Error: not found"), *below,
