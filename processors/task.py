@@ -11,7 +11,7 @@ from tracejury.schemas.text.code_blocks import code_of
 from tracejury.schemas.trajectory import ToolCall, Turn, TurnKind
 
 from .normalize.values import as_text, parse_json
-from .text_grammars import answer_in, asked_part, request_in
+from .text_grammars import answer_in, asked_part, requests_in
 from .wording import ANSWER_TOOLS
 
 _TASK_KEYS: Final = ("task", "input", "question", "query", "prompt", "user_input", "message", "content")
@@ -107,7 +107,7 @@ def ends_with_answer(turns: Sequence[Turn]) -> bool:
         return False
     if last.tool_calls or last.tool_requests:
         return all(c.name.lower() in ANSWER_TOOLS and c.executed and not c.error for c in last.tool_calls)
-    goes_on = code_of(last.text) or request_in(asked_part(last.text), "\n".join(m.text for m in llm.input_messages))
+    goes_on = code_of(last.text) or requests_in(asked_part(last.text), llm.input_messages)
     return not goes_on and _GOES_ON.isdisjoint(map(str.lower, llm.finish_reasons))
 
 
