@@ -16,12 +16,26 @@ from tracejury.schemas.trajectory import AgentRun, ToolCall
 
 from .failures import failure_in
 from .run_spans import RunSpans, TurnSpans
-from .text_grammars import asked_part, requests_in
+from .text_grammars import asked_part, code_in, requests_in
 
 LEAST_ECHO = 16
 """Characters; shorter replies identify nothing."""
 _NEXT: Final = 8  # calls among which the one that goes on stands, where several conversations share a run
 _LEAST_TASK: Final = 16
+_LONGEST_LABEL: Final = 40
+_RESULT_TAGS: Final = frozenset(
+    {
+        "observation",
+        "output",
+        "result",
+        "results",
+        "tool_response",
+        "tool_result",
+        "information",
+        "returncode",
+        "stdout",
+    }
+)
 _ASKING: Final = ("User:", "Human:")
 
 
@@ -57,6 +71,8 @@ def read_text_calls(
             else:
                 result = _appended(asked, following.input_messages, new[after])
             if told is not None or result:
+                # Programs run code of some replies, people that of others; only a label tells of the first.
+                requests = requests or (code_in(asked) if _label(result, retold=told is not None) else ())
                 break
         if made := tuple(_calls(requests, result, run.turns[index], below, called)) if requests else ():
             calls[index] = made
@@ -169,10 +185,21 @@ def _appended(asked: str, sent: Sequence[Message], new: Sequence[Message]) -> st
     return "\n".join(m.text for m in sent[at + 1 :] if m in new and m.text).strip()
 
 
+def _label(result: str, *, retold: bool = True) -> str:
+    """The word or tag by which a program introduces a result, "" for none.
+
+    In a conversation (not `retold`), people may write some of these words themselves.
+    """
+    label, colon, _ = result[:_LONGEST_LABEL].partition(":")
+    words = ("Observation", "Execution", *(("Result", "Output") if retold else ()))
+    if colon and label.split(" ")[0] in words:
+        return f"{label}:"
+    tag, closed, _ = result[:_LONGEST_LABEL].partition(">")
+    return f"{tag}>" if closed and tag[1:] in _RESULT_TAGS and tag[0] == "<" else ""
+
+
 def _unlabelled(result: str) -> str:
-    """The result without the word or tag by which its prompt introduces it."""
-    label, colon, rest = result[:40].partition(":")
-    if colon and label.split(" ")[0] in ("Observation", "Result", "Output"):
-        return rest.lstrip() + result[40:]
-    tag, closed, _ = result[:40].partition(">")
-    return result[len(tag) + 1 :].lstrip() if closed and tag.startswith("<") else result
+    """The result without the word, or whatever tag, by which its prompt introduces it."""
+    tag, closed, _ = result[:_LONGEST_LABEL].partition(">")
+    label = _label(result) or (f"{tag}>" if closed and tag.startswith("<") else "")
+    return result[len(label) :].lstrip()

@@ -32,6 +32,7 @@ _NAME_KEYS: Final = ("tool", "tool_name", "action", "function", "name")
 _ARGUMENT_KEYS: Final = ("args", "arguments", "parameters", "input", "action_input", "tool_input", "tool_args")
 _CLOSING: Final = ANSWER_TOOLS | {"finish", "answer", "final"}
 _CALL_TAGS: Final = frozenset({"tool_call", "tool", "function_call", "action", "function"})
+_RUN: Final = frozenset({"python", "py", "bash", "sh", "shell", "zsh", "powershell", "sql", "javascript", "js"})
 _NO_TOOLS: Final = frozenset({"think", "thinking", "thought", "reasoning", "plan", "observation", "information"})
 
 
@@ -47,6 +48,14 @@ def requests_in(asked: str, sent: Sequence[Message]) -> tuple[ToolRequest, ...]:
     `sent`: what the model was sent, which must offer what only some agents have as a tool.
     """
     return tuple(r for r in _read(asked, sent) if r.name.lower() not in _CLOSING)
+
+
+def code_in(asked: str) -> tuple[ToolRequest, ...]:
+    """The one fenced piece of code with which `asked` ends, as a call of its language; harnesses may run it."""
+    if not asked.endswith("```") or asked.count("```") != 2:  # noqa: PLR2004 - its beginning and its end
+        return ()
+    language, _, code = asked[asked.find("```") + 3 : -3].partition("\n")
+    return (ToolRequest(language.strip(), code.strip()),) if language.strip().lower() in _RUN and code.strip() else ()
 
 
 def answer_in(reply: str) -> str:

@@ -159,18 +159,17 @@ def test_several_calls_of_one_reply(reply: str, way: str) -> None:
     """Each has the result that stands in a tag of its own; where that is not so, nobody knows whose it is."""
     apart = f"<tool_response>\n{FAILURE}\n</tool_response>\n<tool_response>{FOUND}</tool_response>"
     spans = loop([reply, reply, LAST], [apart, f"{FOUND} and {FAILURE}"], way)
-    shown = [one for one in spans if "gen_ai.input.messages" in one.attributes]
-    spans = [*spans[:1], *(unlabelled(one) for one in shown)]
+    spans = [relabelled(one, "Observation: <", "<") for one in spans]
     _, run = only_run(spans)
     first, second = (t.tool_calls for t in run.turns[:2])
     assert [(c.name, c.executed, c.error is not None) for c in first] == [("search", True, True), ("look", True, False)]
     assert [(c.name, c.executed, c.result) for c in second] == [("search", None, None), ("look", None, None)]
 
 
-def unlabelled(one: Span) -> Span:
-    key = "gen_ai.input.messages"
-    told = one.attributes[key].replace("Observation: <", "<")
-    return replace(one, attributes={**one.attributes, key: told})
+def relabelled(one: Span, old: str, new: str) -> Span:
+    """The span with another word before what its prompt tells of results."""
+    told = {key: value.replace(old, new, 1) for key, value in one.attributes.items()}
+    return replace(one, attributes=told)
 
 
 def test_json_behind_prose_calls_only_a_tool_on_offer() -> None:
@@ -180,6 +179,25 @@ def test_json_behind_prose_calls_only_a_tool_on_offer() -> None:
     assert [c.name for t in run.turns for c in t.tool_calls] == ["lookup"]
     trace = rebuild(normalise_all(loop([other, LAST], [FOUND], "end")))
     assert not [c for run in trace.runs for t in run.turns for c in t.tool_calls]
+
+
+@pytest.mark.parametrize(
+    ("told", "way", "ran"),
+    [
+        (f"Observation: {FAILURE}", "appended", True),
+        (f"<observation>\n{FAILURE}\n</observation>", "end", True),
+        (f"Execution logs: {FAILURE}", "end", True),
+        ("Thanks, and now in one line?", "appended", False),
+        ("Output: it works, thanks", "appended", False),
+        ("<div> is missing", "end", False),
+    ],
+)
+def test_code_was_run_where_a_label_introduces_what_came_of_it(told: str, way: str, *, ran: bool) -> None:
+    reply = "I list the files first.\n```bash\nls -l /tmp\n```"
+    spans = [relabelled(one, "Observation: ", "") for one in loop([reply, "It is done, I think."], [told], way)]
+    (run,) = rebuild(normalise_all(spans)).runs
+    calls = [(c.name, c.arguments, c.error is not None) for t in run.turns for c in t.tool_calls]
+    assert calls == ([("bash", "ls -l /tmp", "Error" in told)] if ran else [])
 
 
 @pytest.mark.parametrize("before", ["User: how much?\n", ""])
