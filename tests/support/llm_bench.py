@@ -53,8 +53,8 @@ def agent(
     top = f"{number}a".rjust(16, "0")
     calls = [_call(top, number, turn, trace_id, padding) for turn in turns]
     whole = Span(
-        trace_id, top, "", "clerk.run", 1, 1000, {"openinference.span.kind": "AGENT", "input.value": "Count the hens."},
-        service="farm",
+        trace_id, top, "", "clerk.run", 1, 1000 + number,  # two spans with the same times would be copies
+        {"openinference.span.kind": "AGENT", "input.value": "Count the hens."}, service="farm",
     )  # fmt: skip
     return [*calls, whole] if ended else calls
 

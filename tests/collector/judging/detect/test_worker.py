@@ -69,7 +69,7 @@ def test_a_trace_seen_before_is_read_back_with_its_findings(store: SharedStore) 
     first.wait(0.1)
     second = Bench(store)
     second.now = T0 + 10 * SECOND
-    second.commit(span("3", "1", "boom"))
+    second.commit(replace(span("3", "1", "boom"), end=3))
     second.wait(0.1)
     assert set(second.states()) == {"2".rjust(16, "0"), "3".rjust(16, "0")}
     found = second.stored.load_findings([TRACE])[TRACE]
