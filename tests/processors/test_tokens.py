@@ -15,12 +15,12 @@ CAPTURES = Path(__file__).parents[1] / "judges" / "captures"
 
 
 def sums(*entries: tuple[str, str, str, int | None, int | None]) -> TokenSums:
-    """Of spans given as (id, parent, kind, tokens sent, tokens written)."""
+    """Of spans given as (id, parent, kind, tokens sent, tokens written), each in the time of those before it."""
     spans: list[dict[str, Any]] = []
-    for span_id, parent, kind, sent, written in entries:
+    for at, (span_id, parent, kind, sent, written) in enumerate(entries):
         counts = {"llm.token_count.prompt": sent, "llm.token_count.completion": written}
         attributes = {"openinference.span.kind": kind, **{k: v for k, v in counts.items() if v is not None}}
-        spans.append({"id": span_id, "parent": parent, "attributes": attributes})
+        spans.append({"id": span_id, "parent": parent, "start": at, "end": 99 - at, "attributes": attributes})
     return sum_tokens(rebuild(normalise_all(fixture_spans({"spans": spans})[0])).spans)
 
 

@@ -42,9 +42,12 @@ def asking(trace_id: str = TURN, number: int = 1, start: int = 1, city: str = "O
 def execution(city: str = "Oslo", call_id: str = "", start: int = 3) -> list[Span]:
     """The tool's span."""
     ids: dict[str, Any] = {"tool__call__id": call_id} if call_id else {}
-    arguments: dict[str, Any] = {"tool__name": "price", "tool__call__arguments": {"city": city}}
-    arguments["tool__call__result"] = "12 EUR"
-    return [span(TOOL, 9, start, "execute_tool", **arguments, **ids)]
+    arguments: dict[str, Any] = {
+        "tool__name": "price",
+        "tool__call__arguments": {"city": city},
+        "tool__call__result": "12 EUR",
+    }
+    return [span(TOOL, 9, start, "execute_tool", parent=0, **arguments, **ids)]
 
 
 def rows(store: SharedStore) -> int:
