@@ -113,7 +113,7 @@ def test_a_session_has_the_traces_that_wait(store: SharedStore, commit: Commit) 
     """They are counted and marked, in the list and in the conversation; judging replaces them."""
     talk = {"openinference.span.kind": "AGENT", "session.id": "talk"}
     at = commit(a_span(start=5, end=9, attributes=talk))
-    called = {"runs": (a_run(turns=(CALLED,)),), "session_id": "talk"}
+    called: dict[str, Any] = {"runs": (a_run(turns=(CALLED,)),), "session_id": "talk"}
     StoredJudging(store).save([a_judged_trace(received=at, start=5, end=9, **called)])
     at = commit(a_span(trace_id=OTHER, start=20, end=30, attributes=talk))
     assert set(TraceDeleter(store).of_session("talk")) == {TRACE_ID, OTHER}
@@ -126,7 +126,7 @@ def test_a_session_has_the_traces_that_wait(store: SharedStore, commit: Commit) 
     (row,) = SessionLists(store).find(TraceQuery(Confidence(0.0, 0.0), 10))
     assert (row.session_id, row.traces, row.unjudged_traces, row.end) == ("talk", 2, 1, 30)
     assert [(one.trace_id, one.judged) for one in session().exchanges] == [(TRACE_ID, True), (OTHER, False)]
-    of_other = {"trace_id": OTHER, "received": at, "start": 20, "end": 30}
+    of_other: dict[str, Any] = {"trace_id": OTHER, "received": at, "start": 20, "end": 30}
     StoredJudging(store).save([a_judged_trace(**of_other, **called)])
     assert session().session.unjudged_traces == 0
     assert all(one.judged for one in session().exchanges)
