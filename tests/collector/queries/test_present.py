@@ -113,6 +113,8 @@ def test_a_trace_has_exactly_the_promised_keys_and_values() -> None:
         "answer": "answer",
         "status": "ok",
         "not_judged": None,
+        "inferred": False,
+        "beside": False,
     }
     assert manager["turns"] == [
         {

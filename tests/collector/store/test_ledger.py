@@ -13,6 +13,7 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.ledger import JudgedState, LedgerEntry, LedgerQuery
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.trajectory import TraceState
@@ -159,7 +160,7 @@ def test_what_was_seen_of_a_trace(store: SharedStore) -> None:
     """Its state and how many agent runs it has; nothing before it was judged."""
     assert StoredLedger(store).judged_trace(TRACE_ID) is None
     StoredJudging(store).save([a_judged_trace(state=TraceState.OPEN, runs=(a_run(), a_run(id="run-2")))])
-    assert StoredLedger(store).judged_trace(TRACE_ID) == JudgedState(TraceState.OPEN, 2)
+    assert StoredLedger(store).judged_trace(TRACE_ID) == JudgedState(TraceState.OPEN, 2, NotJudged.NO_CALLS)
     other = StoredLedger(store, "x")
     assert (other.judged_trace(TRACE_ID), other.entries(LedgerQuery(100))) == (None, [])
 

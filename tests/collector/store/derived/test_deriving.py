@@ -37,6 +37,7 @@ from tracejury.processors.trace_outline import outline_of
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.judged_rows import ERROR_COLUMNS
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, TraceQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.trajectory import TraceState
@@ -211,7 +212,7 @@ def test_what_an_earlier_version_judged_is_derived_where_it_was_left(
 
     def judged() -> list[bool]:
         found = stored_reader(store, AssemblerConfig()).traces(TraceQuery(ALL, 10))
-        return [row.judged for row in sorted(found, key=lambda row: row.trace_id)]
+        return [row.not_judged is not NotJudged.WAITING for row in sorted(found, key=lambda row: row.trace_id)]
 
     assert judged() == [False] * 5
     assert next(rederive(store)) == 2  # and the process dies
