@@ -88,8 +88,11 @@ _DECLINES: Final = 200
 def refusal_of(call: ToolCall, failure: StepFailure | None, turn: Turn, run: AgentRun) -> FailureKind | None:
     """The kind of refusal of a call of a turn, None where it was carried out or failed on the way.
 
-    Of a call without an outcome only structure tells.
+    Of a call without an outcome only structure tells; of one with which the run ends, nothing: it may be how the
+    framework hands over the answer.
     """
+    if failure is None and call.executed is None and turn.index == run.turns[-1].index:
+        return None
     has_outcome = (call.result is not None or call.executed is True) and not _made_whole(call, turn)
     if call.closing or call.sub_run_id or role_of(call.name) is not Role.ACCESS or (failure is None and has_outcome):
         return None

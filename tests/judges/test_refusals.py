@@ -98,6 +98,14 @@ def test_a_tool_that_was_not_given_and_never_ran_is_unknown() -> None:
     assert found(trace(waiting)) == []
 
 
+def test_a_call_with_which_a_run_ends_may_hand_over_its_answer() -> None:
+    """Frameworks hand answers over by tools that the model was not given; a run that goes on without them was refused."""
+    unseen = Did("hand_in", {"answer": "12 EUR"}, None, executed=None)
+    ended = trace(run("r1", Said("a1", "", [unseen], tools=(SEARCH,)), tools=(SEARCH,)))
+    assert [f.judge for f in found(ended) if f.judge in KINDS] == []
+    assert "unknown-tool" in {f.judge for f in found(one_call(unseen))}
+
+
 def test_a_tool_that_works_was_known() -> None:
     """Lists of tools may be incomplete; and names differ by their owner."""
     assert found(one_call(Did("sing", {"song": "a"}, "la", span_id="t1"))) == []
