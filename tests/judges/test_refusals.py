@@ -99,7 +99,7 @@ def test_a_tool_that_was_not_given_and_never_ran_is_unknown() -> None:
 
 
 def test_a_call_with_which_a_run_ends_may_hand_over_its_answer() -> None:
-    """Frameworks hand answers over by tools that the model was not given; a run that goes on without them was refused."""
+    """Frameworks hand answers over by tools that the model was not given; one that goes on was refused."""
     unseen = Did("hand_in", {"answer": "12 EUR"}, None, executed=None)
     ended = trace(run("r1", Said("a1", "", [unseen], tools=(SEARCH,)), tools=(SEARCH,)))
     assert [f.judge for f in found(ended) if f.judge in KINDS] == []
