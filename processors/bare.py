@@ -22,6 +22,7 @@ from .text_grammars import asked_part, requests_in
 
 _Key = tuple[str, str]  # what is known by it, and the id or text
 
+_FIRST: Final = frozenset({"system", "developer", "user"})
 _LEAST_REPLY: Final = 16  # characters; shorter replies identify nothing
 _RECENT: Final = 8  # conversations that a retold prompt is compared with
 _RECENT_TASKS: Final = 16  # that calls asked for, with which another conversation may begin
@@ -124,18 +125,26 @@ def _stated_or_retold(
 
 
 def _given_anew(span: NormalizedSpan, known: _Conversation, tasks: Iterable[tuple[_Conversation, str]]) -> bool:
-    """Whether a call that holds no reply begins with a task that another conversation asked for, and `known` has not.
+    """Whether a call that holds no history begins anew, though it states the session of `known`.
 
-    All agents of a program may state one session, and an agent may be asked more than once.
+    It does where `known` sends its history with its calls, or where another conversation asked for its task and `known`
+    has not: all agents and users of a program may state one session ("default"), and be asked more than once.
     """
-    if any(message.role == "assistant" for message in span.input_messages):
+    if not span.input_messages or _holds_history(span):
         return False
+    if any(_holds_history(call) for call in known.calls[-_RECENT:]):
+        return True
     asked, before = (
         next((m.text for m in reversed(call.input_messages) if m.role == "user"), "")
         for call in (span, known.calls[-1])
     )
     first = next((m.text for m in known.calls[-1].input_messages if m.role == "user"), "")
     return any(c is not known and text in asked and text not in before and text not in first for c, text in tasks)
+
+
+def _holds_history(call: NormalizedSpan) -> bool:
+    """Whether it was sent replies or results."""
+    return any(message.role not in _FIRST for message in call.input_messages)
 
 
 def _asks_in_text(calls: Sequence[NormalizedSpan]) -> bool:

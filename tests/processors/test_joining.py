@@ -81,6 +81,25 @@ def test_a_clients_session_is_one_run() -> None:
     assert len(groups_of(agents)) == 2
 
 
+def test_a_session_that_all_runs_of_a_program_state_makes_them_no_one_run() -> None:
+    """A call without history begins anew where calls before it were sent theirs; else only the session tells."""
+    sent = [call("a1", 1, [], "call_aaa1", "default"), call("a2", 5, ["call_aaa1"], session="default")]
+    sent += [call("b1", 9, [], "call_bbb1", "default"), call("b2", 13, ["call_bbb1"], session="default")]
+    for seed in range(4):
+        parts = [trace(f"t{at}", one) for at, one in enumerate(sent)]
+        random.Random(seed).shuffle(parts)  # noqa: S311  an order of arrival
+        (joined,) = rebuild_joined({name: spans for part in parts for name, spans in part.items()})
+        assert [[turn.llm.span_id for turn in run.turns if turn.llm] for run in joined.runs] == [
+            [s.span_id for s in (*parts_of(parts, "t0"), *parts_of(parts, "t1"))],
+            [s.span_id for s in (*parts_of(parts, "t2"), *parts_of(parts, "t3"))],
+        ]
+
+
+def parts_of(parts: Sequence[dict[str, list[NormalizedSpan]]], name: str) -> list[NormalizedSpan]:
+    """The spans of the trace with that name."""
+    return next(part[name] for part in parts if name in part)
+
+
 @pytest.mark.parametrize("call_id", ["call_1", "call_that_every_mock_gives"])
 def test_ids_that_are_not_unique_join_nothing(call_id: str) -> None:
     """Short ones, and those that several calls gave out."""
