@@ -33,7 +33,7 @@ from .raw_calls import RawCalls
 from .replies import keep_reply
 from .runtime import Runtime
 from .spring_ai import SpringAI
-from .stated import add_stated
+from .stated import SESSION, add_stated
 from .stored_bytes import with_log_texts, with_texts
 from .tool_hooks import ToolHooks
 from .vercel import Vercel
@@ -46,7 +46,6 @@ _RARE: Final[tuple[Convention, ...]] = (
     LiveKit(),
     Haystack(),
     Quarkus(),
-    ToolHooks(),
 )
 """Tried only on spans with the mark, scope or name of one."""
 
@@ -57,6 +56,7 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     Langfuse(),
     Adk(),
     ClaudeCode(),
+    ToolHooks(),
     PydanticAI(),
     Runtime(),
     *_RARE,
@@ -112,6 +112,8 @@ def _normalized(span: Span, logs: Sequence[LogRecord], convention: str, found: F
         found["log_text"] = unread_log_text(logs)
     if found["kind"] is Kind.LLM and any(message.text for message in found.get("input_messages", ())):
         found["input_text"] = ""  # the same once more, and as long
+    if convention and SESSION in span.attributes and not found.get("session_id"):
+        found["session_id"] = span.attributes[SESSION]  # without a convention it may be a browser's
     keep_reply(found)
     add_stated(found, span.attributes)
     return _make(raw=span, convention=convention, exceptions=exceptions(span, logs), **found)

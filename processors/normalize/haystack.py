@@ -56,6 +56,7 @@ class Haystack(Dialect):
         sent, written = _side(attributes, _INPUTS), _side(attributes, _OUTPUTS)
         request, response = parse_object(sent) or {}, parse_object(written) or {}
         found: Fields = {"kind": kind, "input_text": sent, "output_text": written}
+        found["session_id"] = attributes.get("gen_ai.conversation.id", "")
         if kind is Kind.LLM:
             return found | _call(request, response)
         if kind is Kind.TOOL:

@@ -13,13 +13,15 @@ from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import Task, Worker
 from tracejury.processors.assemble import SECOND
 from tracejury.processors.normalize import CONVENTIONS
+from tracejury.processors.normalize.pydantic_ai import PydanticAI
+from tracejury.processors.normalize.stated import SESSION
+from tracejury.processors.normalize.tool_hooks import ToolHooks
 from tracejury.processors.schedule import COST_SHARE
 
 _PROPERTIES: Final = "traceloop.association.properties."
 _METADATA: Final = "ai.telemetry.metadata."
 _SESSION_KEYS: Final[Mapping[str, Sequence[str]]] = {
-    "openinference": ("session.id",),
-    "genai": ("gen_ai.conversation.id", "session.id"),
+    "genai": ("gen_ai.conversation.id",),
     "langfuse": ("session.id", "langfuse.session.id"),
     "google-adk": ("gcp.vertex.agent.session_id",),
     "openllmetry": [_PROPERTIES + key for key in ("session_id", "thread_id", "conversation_id", "chat_id")],
@@ -27,7 +29,7 @@ _SESSION_KEYS: Final[Mapping[str, Sequence[str]]] = {
         _METADATA + key for key in ("sessionId", "session_id", "threadId", "thread_id", "conversationId", "chatId")
     ],
 }
-"""Attributes in which conventions name a session, as `processors.normalize` reads them.
+"""Attributes in which conventions name a session beside `session.id`, as `processors.normalize` reads them.
 
 They count on a span that is of the convention: others name sessions of browsers, for example.
 """
@@ -35,7 +37,8 @@ They count on a span that is of the convention: others name sessions of browsers
 _KEYS: Final = [
     (key, sorted(convention.marks), convention.name == "genai")
     for convention in CONVENTIONS
-    for key in _SESSION_KEYS.get(convention.name, ())
+    if convention.marks and not isinstance(convention, ToolHooks | PydanticAI)  # plain words by themselves
+    for key in dict.fromkeys((*_SESSION_KEYS.get(convention.name, ()), SESSION))
 ]
 SESSION_VALUES: Final[Mapping[str, Any]] = {
     "session_keys": [key for key, _, _ in _KEYS],

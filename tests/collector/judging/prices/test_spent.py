@@ -23,10 +23,11 @@ SENT, WRITTEN, MODEL = "llm.token_count.prompt", "llm.token_count.completion", "
 
 
 def trace(*entries: tuple[str, str, str, dict[str, Any]]) -> Trace:
-    """Of spans given as (id, parent, kind, attributes)."""
+    """Of spans given as (id, parent, kind, attributes), each within the one before it."""
     spans = [
-        {"id": i, "parent": parent, "attributes": {"openinference.span.kind": kind, **attributes}}
-        for i, parent, kind, attributes in entries
+        {"id": i, "parent": parent, "start": at, "end": 99 - at}
+        | {"attributes": {"openinference.span.kind": kind, **attributes}}
+        for at, (i, parent, kind, attributes) in enumerate(entries)
     ]
     return rebuild(normalise_all(fixture_spans({"spans": spans})[0]))
 
