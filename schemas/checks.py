@@ -24,7 +24,9 @@ class ItemAnswer:
     """The answer to one item, in a word of the check's scale.
 
     `best`: whether it is the scale's best; then `quote` may be "". Below the best, `label`, `trace_id` and `span_id`
-    say where it went wrong and `quote` stands there. `grounded`: False where no quote could be verified.
+    say where it went wrong and `quote` stands there. `grounded`: False where no quote could be verified. Of an item
+    that was asked about several times, `runs`: how many of the replies were of use, `yes`: how many of these gave the
+    best answer; 0 where it was asked about once.
     """
 
     item: str
@@ -36,3 +38,5 @@ class ItemAnswer:
     span_id: str = ""
     quote: str = ""
     grounded: bool = True
+    yes: int = 0
+    runs: int = 0

@@ -10,6 +10,7 @@ from .normalized import NormalizedSpan
 
 SIMULATED: Final = "tracejury.simulated"
 BEHAVIOUR: Final = "tracejury.behaviour"
+PERSONA: Final = "tracejury.persona"
 
 
 def is_simulated(spans: Mapping[str, NormalizedSpan]) -> bool:
@@ -24,6 +25,13 @@ def behaviour(spans: Mapping[str, NormalizedSpan]) -> str:
         for span in _stating(spans)
         if (found := _named(span.raw.attributes.get(BEHAVIOUR, "")))
     ]
+    return min(said)[-1] if said else ""
+
+
+def persona(spans: Mapping[str, NormalizedSpan]) -> str:
+    """The persona of a simulated user, by the first span that names one; "" without one."""
+    stating = (span.raw for span in _stating(spans) if PERSONA in span.raw.attributes)
+    said = [(span.start, span.span_id, span.attributes[PERSONA]) for span in stating]
     return min(said)[-1] if said else ""
 
 

@@ -60,7 +60,7 @@ def write_turns(
     from tracejury.collector.config import load_config
     from tracejury.collector.simulation.writing.cards_file import new_cards_file
     from tracejury.collector.simulation.writing.write_cards import write_cards
-    from tracejury.judges.packs.task_cards import load_cards
+    from tracejury.judges.packs.cards.task_cards import load_cards
     from tracejury.schemas.text.counting import counted
 
     from . import output

@@ -13,11 +13,11 @@ from tracejury.collector.store.measured_behaviours import BEHAVIOUR, oracle_outc
 from tracejury.collector.store.measures import measured_sessions, waiting_sessions
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
-from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.packs.loader import known_packs
 from tracejury.judges.packs.pack_types import Pack
 from tracejury.judges.packs.rut.figures import BehaviourFigures, by_behaviour, task_result
 from tracejury.judges.packs.rut.measures import ORACLE
+from tracejury.judges.packs.sources import STATES
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, PackMeasure
 from tracejury.schemas.rates import Estimate
@@ -110,7 +110,7 @@ def installed_packs() -> tuple[MeasuredPack, ...]:
 
 
 def _pack(pack: Pack) -> MeasuredPack:
-    states = next((check.name for check in pack.checks if check.items is ItemSource.STATES), "")
+    states = next((check.name for check in pack.checks if check.items is STATES), "")
     measures = (PackMeasure(check.measure, check.name, check.title, check.definition) for check in pack.checks)
     return MeasuredPack(pack.name, pack.title, tuple(measures), states)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.api.client_requests import UnknownNameError
-from tracejury.judges.packs.rut.user_turns import MOST_TURNS
+from tracejury.judges.packs.cards.user_turns import MOST_TURNS
 
 from .player import PlayedSession
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from uuid import uuid4
 
-from tracejury.judges.packs.task_cards import TaskCard
+from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.processors.normalize.stated import TASK_ID
 from tracejury.schemas.behaviours import Behaviour
 from tracejury.schemas.simulation import BEHAVIOUR, SIMULATED

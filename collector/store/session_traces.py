@@ -29,17 +29,17 @@ _SESSION: Final = f"""
 SELECT {LEDGER_SELECT} FROM judgements FINAL WHERE {TENANT} AND SubjectKind = '{SubjectKind.SESSION}'
 AND TraceId = '' AND SubjectId = {{subject:String}} {LATEST}
 """
-# Of all tenants: closing is the collector's own. A session whose exchanges nobody looked at is none of the judges'.
+# Of all tenants: closing is the collector's own.
 _CLOSED: Final = f"""
 SELECT tenant, SubjectId, max(toUnixTimestamp64Nano(ReceivedAt)) FROM judgements
 WHERE SubjectKind = '{SubjectKind.SESSION}' AND TraceId = '' AND Judge IN {{judges:Array(String)}}
 GROUP BY tenant, SubjectId
 """
-_JUDGED: Final = f"""
+_ANY: Final = f"""
 SELECT tenant, ServiceName, SessionId, max(toUnixTimestamp64Nano(ReceivedAt)) AS received,
     groupArrayIf(TraceId, State = 'open')
-FROM traces FINAL WHERE SessionId != '' AND JoinedTo = ''
-AND (tenant, TraceId) IN (SELECT tenant, TraceId FROM judgements WHERE SubjectKind = '{SubjectKind.EXCHANGE}')
+FROM traces FINAL WHERE SessionId != '' AND JoinedTo = '' AND (ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}})
+    OR (tenant, TraceId) IN (SELECT tenant, TraceId FROM judgements WHERE SubjectKind = '{SubjectKind.EXCHANGE}'))
 GROUP BY tenant, ServiceName, SessionId ORDER BY received DESC
 """
 
@@ -56,7 +56,7 @@ class SessionTrace:
 
 @dataclass(frozen=True, slots=True)
 class UnclosedSession:
-    """A session with judged exchanges and no entry since its latest arrival (unix nanos)."""
+    """A session with no entry of its judges since its latest arrival (unix nanos)."""
 
     tenant: str
     service: str
@@ -87,12 +87,15 @@ class StoredSessionTraces(TenantRows):
         subject = session_subject_id(service, session_id)
         return [ledger_from_row(row) for row in self._scope.select(_SESSION, subject=subject)]
 
-    def unclosed(self, judges: Collection[str], limit: int) -> Sequence[UnclosedSession]:
-        """Sessions of all tenants that these judges have not looked at since the latest arrival, latest first."""
+    def unclosed(self, judges: Collection[str], since: int, limit: int) -> Sequence[UnclosedSession]:
+        """Sessions of all tenants that these judges have not looked at since the latest arrival, latest first.
+
+        Those with exchanges that a judge looked at, and all with an arrival from `since` on, unix nanos.
+        """
         rows = self._store.rows(_CLOSED, {"judges": sorted(judges)})
         through = {(row[0], row[1]): row[2] for row in rows}
         found: list[UnclosedSession] = []
-        for tenant, service, session_id, received, open_traces in self._store.rows(_JUDGED, {}):
+        for tenant, service, session_id, received, open_traces in self._store.rows(_ANY, {"since": since}):
             if received > through.get((tenant, session_subject_id(service, session_id)), -1) and len(found) < limit:
                 found.append(UnclosedSession(tenant, service, session_id, received, tuple(open_traces)))
         return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.trajectory import Trace
@@ -18,7 +18,7 @@ class AskedCheck:
     """A check with its items; those of observations are () and listed by the judge from the answer.
 
     `pack`: its name, the taxonomy of what is found. `answers`: of a check that is answered by structure; `unanswered`:
-    why there are none, where that is known.
+    why there are none, where that is known. `shown`: what the task card says under the keys that the check shows.
     """
 
     check: Check
@@ -26,6 +26,7 @@ class AskedCheck:
     pack: str = ""
     answers: tuple[ItemAnswer, ...] = ()
     unanswered: str = ""
+    shown: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

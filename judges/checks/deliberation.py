@@ -16,28 +16,39 @@ from tracejury.judges.llm.ruling import NO_CONTENT, captured
 from tracejury.schemas.transcript import Chapter
 
 from .case import AskedCheck, CheckCase
-from .check_types import ItemSource
 from .grounding import Grounds
 from .how_asked import HowAsked
 from .prompt import check_prompt
 from .questions import Call, Reading, readings
 from .reply import CheckReply, read
-from .tally import NOTHING, CheckTally
+from .tally import CheckTally
+from .vote import least_runs, undecided, voted
 
 
-def judge_checks(case: CheckCase, how: HowAsked, chapters: Sequence[Chapter] = ()) -> Deliberating:
+def judge_checks(
+    case: CheckCase, how: HowAsked, chapters: Sequence[Chapter] = (), *, early_stop: bool = False
+) -> Deliberating:
     """Judge a subject by its checks. `chapters`: the parts in which the record is read, none for all at once.
 
     One verdict a check, and the findings that passed the gate (of `also`, too). A check without items, or without
     captured content, is not applicable without a call; one whose answers are of no use after a repair is unscored.
+    All is asked as often as the check with the most `runs` says; with `early_stop` the later half of them one at a
+    time, while an item is undecided.
 
     Raises:
         OverBudgetError, RetryableError, PromptTooLongError: as they came.
         KeyError: a check has no formula or no version.
     """
-    bench = _Bench(case, how, tuple(chapters))
-    yield from together(bench.conversations())
-    return bench.deliberation()
+    runs = max((asked.check.runs for asked in case.checks), default=1)
+    benches = [_Bench(case, replace(how, repeat=how.repeat * runs + number), tuple(chapters)) for number in range(runs)]
+    sure = least_runs(runs) if early_stop else runs
+    yield from together([asking for bench in benches[:sure] for asking in bench.conversations()])
+    while sure < runs and any(
+        undecided(a.check, [b.tallies[a.check.name] for b in benches[:sure]]) for a in case.checks
+    ):
+        yield from together(benches[sure].conversations())
+        sure += 1
+    return _deliberation(case, how, benches[:sure])
 
 
 @dataclass(slots=True)
@@ -66,10 +77,10 @@ class _Bench:
                 tally.found += [finding for finding in found if finding is not None]
             elif not recorded:
                 tally.unasked = NO_CONTENT
-            elif asked.items or (asked.check.items is ItemSource.OBSERVATIONS and self.case.answered):
+            elif asked.items or (asked.check.items.lists and self.case.answered):
                 checks.append(asked)
-            elif asked.check.items is ItemSource.OBSERVATIONS:
-                tally.unasked = NOTHING[ItemSource.ANSWERS]
+            else:
+                tally.unasked = asked.unanswered or ("no answer" if asked.check.items.lists else "")
         return [self._read(r) for r in readings(self.case, checks, self.how.mode, self.chapters)]
 
     def _read(self, reading: Reading) -> Asking[None]:
@@ -112,22 +123,25 @@ class _Bench:
             found = (self.grounds.also(asked, said) for said in reply.also.get(name, ()))
             tally.found += [finding for finding in found if finding is not None]
 
-    def deliberation(self) -> Deliberation:
-        """The answer to the case."""
-        dropped = Counter(self.grounds.dropped)
-        dropped["unsound"] += self.unsound
-        spans = {i: span for trace in self.case.traces.values() for i, span in trace.spans.items()}
-        findings = ordered(spans, (finding for tally in self.tallies.values() for finding in tally.findings))
-        unquoted = {*+self.grounds.unquoted} - {finding.judge for finding in findings}
-        verdicts = (tally.verdict(self.case, self.how) for tally in self.tallies.values())
-        return Deliberation(
-            verdicts=tuple(replace(v, quote_dropped=v.judge in unquoted) for v in verdicts),
-            findings=findings,
-            failures={name: tally.failure for name, tally in self.tallies.items() if tally.failure},
-            dropped=dict(+dropped),
-            known=bool(self.replies) and all(reply.known for reply in self.replies),
-            models=tuple(dict.fromkeys(reply.model for reply in self.replies)),
-        )
+
+def _deliberation(case: CheckCase, how: HowAsked, benches: Sequence[_Bench]) -> Deliberation:
+    """The answer to the case by all runs."""
+    tallies = [voted([bench.tallies[asked.check.name] for bench in benches]) for asked in case.checks]
+    dropped = sum((bench.grounds.dropped for bench in benches), Counter[str]())
+    dropped["unsound"] += sum(bench.unsound for bench in benches)
+    replies = [reply for bench in benches for reply in bench.replies]
+    spans = {i: span for trace in case.traces.values() for i, span in trace.spans.items()}
+    findings = ordered(spans, (finding for tally in tallies for finding in tally.findings))
+    unquoted = {name for bench in benches for name in +bench.grounds.unquoted} - {f.judge for f in findings}
+    verdicts = (tally.verdict(case, how) for tally in tallies)
+    return Deliberation(
+        verdicts=tuple(replace(v, quote_dropped=v.judge in unquoted) for v in verdicts),
+        findings=findings,
+        failures={tally.asked.check.name: tally.failure for tally in tallies if tally.failure},
+        dropped=dict(+dropped),
+        known=bool(replies) and all(reply.known for reply in replies),
+        models=tuple(dict.fromkeys(reply.model for reply in replies)),
+    )
 
 
 def has_content(case: CheckCase) -> bool:

@@ -20,7 +20,6 @@ from tracejury.schemas.shown import folded
 from tracejury.schemas.transcript import Step, StepKind
 
 from .case import AskedCheck, CheckCase
-from .check_types import ItemSource
 from .markup import Unmarked
 from .reply import AlsoSaid, Said
 
@@ -66,30 +65,36 @@ class Grounds:
         )
         if given.best:
             return given, None
+        check = asked.check
         said = replace(said, quote=self._recorded(said.quote, item.label or said.label))
         placed = self._place(item, said) if said.reason else None
+        undone = placed is None and not check.quoted
+        placed = self._at_answer() if undone else placed
         if placed is None:
             self._drop(asked)
             return replace(given, grounded=False), None
-        named = asked.check.items in (ItemSource.POLICIES, ItemSource.CRITERIA)
-        policy = item.text if named and not item.label and said.position is not None else ""
-        if not asked.check.reports:
+        if not check.reports:
             return at(given, placed), None
-        category = asked.check.category_of(said.answer)
-        return at(given, placed), self._finding(asked, placed, category, said.reason, policy)
+        category, severity, confidence = check.told(given, unquoted=undone)
+        rule = item.text if check.items.rules and not item.label and not undone else ""
+        found = self._finding(asked, placed, category, said.reason, rule)
+        return at(given, placed), replace(found, severity=severity, confidence=confidence)
 
     def by_structure(self, asked: AskedCheck, answer: ItemAnswer) -> Finding | None:
         """The finding of an answer that was read from the trace, None for the best, or where nothing can be quoted."""
-        step, oracle = self._labels.get(answer.label), asked.check.items is ItemSource.ORACLE
-        if step is None and oracle:  # a sub-agent's call stands in no record
+        if answer.best:
+            return None
+        step, anywhere = self._labels.get(answer.label), asked.check.items.anywhere
+        if step is None and anywhere:
             step = Step("", StepKind.TOOL, answer.span_id, 0, "", "", answer.trace_id)
-        placed = self._placer.at(step, answer.quote) if step and not answer.best else None
-        if placed is None and step and oracle and not answer.best and self._placer.known(step):
+        placed = self._placer.at(step, answer.quote) if step else None
+        if placed is None and step and anywhere and self._placer.known(step):
             placed = self._placer.told(step)
         if placed is None:
             return None
-        found = self._finding(asked, placed, asked.check.category_of(answer.answer), answer.reason)
-        return replace(found, confidence=asked.check.doubtful.get(answer.answer, found.confidence))
+        category, severity, confidence = asked.check.told(answer)
+        found = self._finding(asked, placed, category, answer.reason)
+        return replace(found, severity=severity, confidence=confidence)
 
     def also(self, asked: AskedCheck, said: AlsoSaid) -> Finding | None:
         """The finding of a report beside the items."""
@@ -146,6 +151,12 @@ class Grounds:
                 return found
         return quote
 
+    def _at_answer(self) -> ClaimLocation | None:
+        """Where something is at fault that was not done: at the last answer of the subject, else at its last step."""
+        exchange = self._case.judged or self._case.record.exchanges[-1]
+        step = self._labels.get(exchange.answered) or next(reversed(self._steps), None)
+        return self._placer.told(step) if step else None
+
     def _drop(self, asked: AskedCheck) -> None:
         self.dropped["no-evidence"] += 1
         self.unquoted[asked.check.name] += 1
@@ -172,9 +183,7 @@ class Grounds:
             found += [step for step in steps if step is not None and len(steps) == 1]
         return found
 
-    def _finding(
-        self, asked: AskedCheck, placed: ClaimLocation, category: str, reason: str, policy: str = ""
-    ) -> Finding:
+    def _finding(self, asked: AskedCheck, placed: ClaimLocation, category: str, reason: str, rule: str = "") -> Finding:
         check, stand = asked.check, replace(placed, run_id=placed.run_id or self._run(placed.label))
         return provisional_finding(
             stand,
@@ -185,8 +194,8 @@ class Grounds:
             severity=check.severity,
             confidence=check.confidence,
             explanation=reason,
-            tool_span_id=placed.span_id if check.items is ItemSource.CALLS else "",
-            title=_title(category, policy),
+            tool_span_id=placed.span_id if check.items.calls else "",
+            title=_title(category, rule),
         )
 
     def _run(self, label: str) -> str:
@@ -195,10 +204,10 @@ class Grounds:
         return next((e.exchange.run_id for e in self._case.record.exchanges if e.first <= at_label < e.last), "")
 
 
-def _title(category: str, policy: str) -> str:
-    """The category as people write it, with the policy that it is about."""
+def _title(category: str, rule: str) -> str:
+    """The category as people write it, with the policy or criterion that it is about."""
     told = category[:1].upper() + category[1:]
-    return leniency.title(f"{told}: {policy}") if policy else told
+    return leniency.title(f"{told}: {rule}") if rule else told
 
 
 def _shows(step: Step, quote: str) -> bool:

@@ -14,8 +14,10 @@ from .prompt_text import CHECK_PROMPT_VERSION
 from .questions import Mode
 from .reply import CHECK_ANSWER_VERSION
 
-_LATER: Final = ("doubtful", "criteria", "reports")
+_LATER: Final = ("criteria", "reports", "quoted", "runs", "of", "persona", "shows")
 """Keys that checks came to have: those that do without keep their versions."""
+_APART: Final = ("title", "definition", "explain", "settles", "averaged", "validates")
+"""Keys that change no answer: words for people, when a check is asked, and what its value is used for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def check_version(
     `pack`: its name, and whatever else of it decides, such as the text of its formulas.
     """
     unset = {name for name in _LATER if getattr(check, name) == Check.model_fields[name].default}
-    text = check.model_dump_json(exclude={"title", "definition", "explain"} | unset)
+    text = check.model_dump_json(exclude={*_APART} | unset)
     parts = [text, pack, str(CHECK_ANSWER_VERSION)]
     if check.asks:
         sent = json.dumps(dict(parameters), sort_keys=True, default=str)

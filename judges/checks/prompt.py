@@ -63,7 +63,9 @@ def _span(steps: Sequence[Step]) -> str:
 
 def items_text(call: Call, nonce: str) -> str:
     """The numbered items between their fence, which `nonce` names, "" where there are none."""
-    lines = "".join(line for question in call for line in _numbered(question))
+    shown = {key: told for question in call for key, told in question.asked.shown.items()}
+    lines = "".join(f"card: {key}\n{data(told)}" for key, told in shown.items())
+    lines += "".join(line for question in call for line in _numbered(question))
     return f"\n=== items {nonce} ===\n{lines}=== end of items {nonce} ===\n" if lines else ""
 
 
@@ -81,7 +83,16 @@ def _asked(case: CheckCase, question: CheckQuestion) -> str:
     check = question.asked.check
     words = check.answers
     lines = [f"# {check.name}", check.question or ""]
-    lines.append(text.SCALE.format(answers=", ".join(words), first=words[0], best=(check.best or "").rstrip(".")))
+    if check.meanings:
+        meanings = {word: answer.meaning for word, answer in check.meanings.items()}
+        meanings[words[0]] = check.best or meanings[words[0]]
+        lines.append(text.MEANINGS.format(answers="\n".join(f"- `{w}`: {told}" for w, told in meanings.items())))
+    else:
+        lines.append(text.SCALE.format(answers=", ".join(words), first=words[0], best=(check.best or "").rstrip(".")))
+    if not check.quoted:
+        lines.append(text.UNQUOTED)
+    if question.asked.shown:
+        lines.append(text.SHOWN.format(keys="`, `card: ".join(question.asked.shown)))
     numbers = [*question.numbered]
     if question.lists:
         lines.append(text.LIST.format(most=MOST_LISTED, label=case.answered))

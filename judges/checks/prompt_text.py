@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-CHECK_PROMPT_VERSION: Final = 5
+CHECK_PROMPT_VERSION: Final = 6
 """Counts changes of the prompts apart from the checks."""
 
 ROLE: Final = (
@@ -26,8 +26,8 @@ ours; an item that ends in `…` stands whole at its step. A long prompt of the 
 RULES: Final = """\
 # Rules
 - Answer each item for itself, by the meaning that its check gives to the best answer.
-- Decide by what the record shows. Where it leaves open whether an item is at fault, give the best answer.
-- What is marked as cut or as not recorded is not missing. What may still come is not missing either.
+- Decide by what the record shows.
+- What is marked as cut or as not recorded is not missing.
 - One item's fault is no reason against another item.
 - Length, style and assurance of a text decide nothing."""
 
@@ -59,6 +59,9 @@ NOTES: Final = (
     " In `summary`, note for the reader of the next part in at most 250 words what it needs: what the user wants, what "
     "was settled, what was found where (labels), what is open."
 )
+MEANINGS: Final = "Answers, best first:\n{answers}"
+UNQUOTED: Final = "Here `label` and `quote` are not needed: give them where a step shows the answer, else null."
+SHOWN: Final = "`card: {keys}` among the items says what the session's task is; it is no item."
 SCALE: Final = "Answers, best first: {answers}. `{first}` means: {best}."
 LIST: Final = (
     "List its items yourself, at most {most}, each once: `mention` is copied exactly from the answer at {label}. None, "

@@ -11,7 +11,6 @@ from tracejury.schemas.checks import CheckItem
 from tracejury.schemas.transcript import Chapter
 
 from .case import AskedCheck, CheckCase
-from .check_types import ItemSource
 
 MOST_A_CALL: Final = 60
 """Items of one call."""
@@ -39,7 +38,7 @@ class CheckQuestion:
     @property
     def lists(self) -> bool:
         """Whether the judge lists the items."""
-        return self.asked.check.items is ItemSource.OBSERVATIONS
+        return self.asked.check.items.lists
 
     @property
     def numbered(self) -> Mapping[int, CheckItem]:
@@ -81,7 +80,7 @@ def _dealt(
 ) -> Iterator[tuple[int, Sequence[int]]]:
     """A check's items by chapter."""
     first = {label: number for number, labels in reversed(list(enumerate(shown))) for label in labels}
-    if asked.check.items is ItemSource.OBSERVATIONS:
+    if asked.check.items.lists:
         yield max(number for number, labels in enumerate(shown) if number == 0 or case.answered in labels), ()
         return
     items = asked.items[: taken(asked)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from typing import Any, Final, TypeVar
 
@@ -21,23 +22,23 @@ MOST_PROBLEMS: Final = 3
 Read = TypeVar("Read", bound=BaseModel)
 
 
-def read_model(file: Traversable, kind: type[Read]) -> Read:
-    """The model that a file holds.
+def read_model(file: Traversable, kind: type[Read], context: Mapping[str, Any] | None = None) -> Read:
+    """The model that a file holds. `context`: of its validators.
 
     Raises:
         ConfigError: what is wrong in it, in one line.
     """
-    return model_of(read_data(file), kind, str(file))
+    return model_of(read_data(file), kind, str(file), context)
 
 
-def model_of(data: Any, kind: type[Read], place: str) -> Read:
-    """The model of `data`. `place`: begins the line on what is wrong.
+def model_of(data: Any, kind: type[Read], place: str, context: Mapping[str, Any] | None = None) -> Read:
+    """The model of `data`. `place`: begins the line on what is wrong; `context`: of its validators.
 
     Raises:
         ConfigError: what is wrong in it, in one line.
     """
     try:
-        return kind.model_validate(data)
+        return kind.model_validate(data, context=context)
     except ValidationError as error:
         raise ConfigError(f"{place}: {problems_of(error)}") from None
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import Verdict
 
-from .task_cards import Done, Terms
+from .cards.task_cards import Done, Terms
 
 _BEST_SCORE = 3
 
@@ -35,17 +35,17 @@ def completion(
     card: Terms | None = None,
     service: Terms | None = None,
     fulfilment: Verdict | None = None,
-    oracle: ItemAnswer | None = None,
+    outcomes: Mapping[str, ItemAnswer] | None = None,
 ) -> Completion | None:
     """The answer to `item`, which stands at the last answer of the session; None where no source decides.
 
-    Sources in order: the answer of the card's oracle, the attribute that the card names as `done`, that of the service,
-    the verdict of goal fulfilment on the last exchange. An attribute that no span of the session has decides nothing;
-    of several spans with it, the one that ended last does.
+    Sources in order: the first of `outcomes` (by source, what other checks say by the card), the attribute that the
+    card names as `done`, that of the service, the verdict of goal fulfilment on the last exchange. An attribute that no
+    span of the session has decides nothing; of several spans with it, the one that ended last does.
     """
-    if oracle is not None:
-        answer = "yes" if oracle.best else "no"
-        return Completion(replace(oracle, item=item.text, answer=answer), "oracle of the task card")
+    for source, outcome in (outcomes or {}).items():
+        answer = "yes" if outcome.best else "no"
+        return Completion(replace(outcome, item=item.text, answer=answer), f"{source} of the task card")
     ended = sorted(spans, key=lambda span: (span.end, span.span_id), reverse=True)
     for source, terms in (("task card", card), ("service settings", service)):
         if terms is not None and terms.done is not None:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module, resources
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any, Final
 
+from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.formula import Formula
+from tracejury.judges.checks.item_source import ItemSource
 from tracejury.judges.llm.data_files import model_of, read_model
 from tracejury.schemas.errors import ConfigError
 
-from .pack_types import Pack, PackFile
+from .pack_types import Configured, Pack, PackFile, PackSettings, sound_checks
+from .sources import BUILT_IN as BUILT_IN_SOURCES
+from .sources import POLICIES, sources_by_name
 
 BUILT_IN: Final = ("pipa", "rut")
 GROUP: Final = "tracejury.packs"
 """Entry point group: each entry is a package whose folder has pack.yaml and measures.py, under the pack's name."""
+_PARTS: Final = ("sources", "settings")
+"""Modules that a pack may have besides: SOURCES; `Settings`, and `configured(made, settings)`."""
 
 
 def load_packs(
@@ -36,10 +44,15 @@ def load_packs(
     if unknown := [name for name in chosen if name not in packages]:
         raise ConfigError(f"judges.pack_settings: {_no_pack(unknown[0], packages)}")
     packs: list[Pack] = []
+    brought: dict[str, str] = {}
     for name in dict.fromkeys(names):
         if name not in packages:
             raise ConfigError(f"judges.packs: {_no_pack(name, packages)}")
-        pack = _configured(name, packages[name], chosen.get(name, {}))
+        read = _read(name, packages[name])
+        for source in read.sources:
+            if brought.setdefault(source, name) != name:
+                raise ConfigError(f"judges.packs: {name} and {brought[source]} both bring the source {source!r}")
+        pack = _configured(read, chosen.get(name, {}))
         for check in pack.checks:
             if check.name in judges:
                 raise ConfigError(f"judges.packs: the check {check.name!r} of {name} is the name of a judge")
@@ -48,12 +61,13 @@ def load_packs(
 
 
 def known_packs(offered: Iterable[EntryPoint] | None = None) -> tuple[tuple[Pack, ...], tuple[tuple[str, str], ...]]:
-    """All packs there are, with default settings, and (name, one line why) for each that cannot be loaded."""
+    """All packs there are, as their files have them, and (name, one line why) for each that cannot be loaded."""
     packs: list[Pack] = []
     broken: list[tuple[str, str]] = []
     for name, package in _packages(offered).items():
         try:
-            packs.append(_configured(name, package, {}))
+            read = _read(name, package)
+            packs.append(_pack(read.file, read.file.checks, read.formulas, PackSettings()))
         except ConfigError as error:
             broken.append((name, str(error)))
     return tuple(packs), tuple(broken)
@@ -74,34 +88,79 @@ def _no_pack(name: str, packages: Iterable[str]) -> str:
     return f"there is no pack {name[:60]!r}: use {', '.join(sorted(packages))}"
 
 
-def _configured(name: str, package: str, settings: Mapping[str, Any]) -> Pack:
-    file, formulas = _read(name, package)
-    chosen = model_of(settings, file.settings_model(), f"judges.pack_settings.{name}")
-    checks = file.chosen({setting: getattr(chosen, setting) for setting in file.variants})
-    if unknown := {*chosen.checks} - {check.name for check in checks}:
-        names = ", ".join(check.name for check in checks)
-        raise ConfigError(f"judges.pack_settings.{name}.checks: there is no check {min(unknown)[:60]!r}: use {names}")
-    return Pack(
-        file.version,
-        file.name,
-        file.title,
-        file.description,
-        file.definitions,
-        tuple(check for check in checks if check.name in (chosen.checks or {check.name})),
-        formulas,
-        chosen,
-    )
+@dataclass(frozen=True, slots=True)
+class _PackCode:
+    """A pack as its package has it. `sources`: names of those that it brings; `settings`: a model of its own.
+
+    `configured`: what its settings make of its checks and formulas.
+    """
+
+    file: PackFile
+    formulas: Mapping[str, Formula]
+    sources: frozenset[str]
+    settings: type[PackSettings]
+    configured: Callable[[Configured, Any], Configured]
+
+
+def _configured(read: _PackCode, settings: Mapping[str, Any]) -> Pack:
+    place = f"judges.pack_settings.{read.file.name}"
+    chosen = model_of(settings, read.settings, place)
+    try:
+        made = read.configured(Configured(tuple(_set(c, chosen) for c in read.file.checks), read.formulas), chosen)
+        sound_checks(made.checks)
+    except ConfigError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever code of a package raises, the user is told of the pack
+        raise ConfigError(f"{place}: {_told(error)}") from None
+    if odd := sorted({check.name for check in made.checks} ^ set(made.formulas)):
+        raise ConfigError(f"{place}: {odd[0]!r} has no formula, or is no check")
+    if unknown := {*chosen.checks} - {check.name for check in made.checks}:
+        names = ", ".join(check.name for check in made.checks)
+        raise ConfigError(f"{place}.checks: there is no check {min(unknown)[:60]!r}: use {names}")
+    asked = tuple(check for check in made.checks if check.name in (chosen.checks or {check.name}))
+    for check in asked:
+        if left_out := [name for name in check.of if name not in {one.name for one in asked}]:
+            raise ConfigError(f"{place}.checks: {check.name} is a measure of {left_out[0]}: name it, too")
+    note = " ".join(filter(None, (made.note, "early stop" if chosen.early_stop else "")))
+    return _pack(read.file, asked, made.formulas, chosen, note)
+
+
+def _set(check: Check, settings: PackSettings) -> Check:
+    """The check as the settings of any pack have it."""
+    changes: dict[str, Any] = {}
+    if settings.runs is not None and check.asks:
+        changes["runs"] = settings.runs
+    if settings.policies_at == "exchange" and check.subject == "session" and check.items is POLICIES:
+        changes["settles"] = "worst"
+    return check.model_copy(update=changes)
+
+
+def _pack(
+    file: PackFile, checks: tuple[Check, ...], formulas: Mapping[str, Formula], settings: PackSettings, note: str = ""
+) -> Pack:
+    texts = (file.version, file.name, file.title, file.description, file.definitions)
+    return Pack(*texts, checks, formulas, settings, file.success, note)
+
+
+def _unchanged(made: Configured, _: PackSettings) -> Configured:
+    """The checks of a pack without settings of its own."""
+    return made
 
 
 @cache
-def _read(name: str, package: str) -> tuple[PackFile, Mapping[str, Formula]]:
+def _read(name: str, package: str) -> _PackCode:
     try:
         folder = resources.files(package)
         formulas = import_module(f"{package}.measures").FORMULAS
+        own = {part: import_module(f"{package}.{part}") for part in _PARTS if find_spec(f"{package}.{part}")}
+        sources: tuple[ItemSource, ...] = own["sources"].SOURCES if "sources" in own else ()
+        settings = own.get("settings")
+        model, configured = (settings.Settings, settings.configured) if settings else (PackSettings, _unchanged)
     except Exception as error:  # noqa: BLE001 - whatever code of a package raises, the user is told of the pack
-        why = f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]
-        raise ConfigError(f"judges.packs: the pack {name} cannot be loaded: {why}") from None
-    file = read_model(folder / "pack.yaml", PackFile)
+        raise ConfigError(f"judges.packs: the pack {name} cannot be loaded: {_told(error)}") from None
+    if taken := sorted({source.name for source in sources} & {source.name for source in BUILT_IN_SOURCES}):
+        raise ConfigError(f"judges.packs: the pack {name} brings a source {taken[0]!r}, which there is already")
+    file = read_model(folder / "pack.yaml", PackFile, {"sources": sources_by_name(sources)})
     if file.name != name:
         raise ConfigError(f"{folder / 'pack.yaml'}: name: must be {name!r}, as the pack is offered under it")
     if "-" in name:
@@ -112,4 +171,8 @@ def _read(name: str, package: str) -> tuple[PackFile, Mapping[str, Formula]]:
     if odd := sorted(names ^ set(formulas)):
         why = "has no formula" if odd[0] in names else "is no check of pack.yaml"
         raise ConfigError(f"{folder / 'measures.py'}: FORMULAS: {odd[0]!r} {why}")
-    return file, formulas
+    return _PackCode(file, formulas, frozenset(source.name for source in sources), model, configured)
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:200]

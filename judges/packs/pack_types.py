@@ -4,41 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, create_model, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.check_types import Check, odd_runs
 from tracejury.judges.checks.formula import Formula
 from tracejury.judges.llm.criteria_types import Data, Name, Text
-from tracejury.judges.llm.data_files import problems_of
 from tracejury.schemas.config_base import Section
 
-from .task_cards import ServiceTerms
+from .cards.task_cards import SHOWN_KEYS, ServiceTerms
 
-Variants = dict[str, dict[str, dict[str, dict[str, Any]]]]
-"""By setting, by choice (the first is the default), by check: the keys of the check that differ."""
-_FIXED = frozenset({"name", "measure", "subject"})
 _SUBJECTS = frozenset({"exchange", "session"})
 
 
 class PackSettings(Section):
-    """What users may set of any pack; the variants of a pack are further keys."""
+    """What users may set of any pack; a pack may add keys of its own."""
 
     mode: Literal["together", "separate"] = "together"
     """Checks of one subject in one call, or each item in a call of its own."""
     policies_at: Literal["session", "exchange"] = "session"
-    """When policies are judged: at the close of the session, or after each exchange, too."""
+    """When policies are judged: at the close of the session, or after each exchange."""
     checks: tuple[str, ...] = ()
     """Names of the checks that are asked; none named: all."""
+    runs: Annotated[int, AfterValidator(odd_runs)] | None = None
+    """How often each question is asked, an odd number; left out: as often as its check says."""
+    early_stop: bool = False
+    """Whether further runs are left out once they can change no answer; simulated sessions take all."""
     services: dict[str, ServiceTerms] = Field(default={})
     """Policies and `done` by `service.name`; `*` is each service that is not named."""
-
-    def asks_early(self, check: Check) -> bool:
-        """Whether a check of sessions is asked of each exchange, too."""
-        return check.items is ItemSource.ORACLE or (
-            check.items is ItemSource.POLICIES and self.policies_at == "exchange"
-        )
 
     def terms(self, service: str) -> ServiceTerms | None:
         """What holds for sessions of a service."""
@@ -46,61 +40,50 @@ class PackSettings(Section):
 
 
 class PackFile(Data):
-    """`pack.yaml`. `definitions`: words that its checks use, for people."""
+    """`pack.yaml`. `definitions`: words that its checks use, for people; `success`: the measure trials go by."""
 
     version: Annotated[int, Field(ge=1)]
     name: Name
     title: Text
     description: Text
     definitions: dict[Text, Text] = Field(default={})
+    success: str | None = None
     checks: Annotated[tuple[Check, ...], Field(min_length=1)]
-    variants: Variants = Field(default={})
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        for what, names in (("name", [c.name for c in self.checks]), ("measure", [c.measure for c in self.checks])):
-            if twice := sorted({n for n in names if names.count(n) > 1}):
-                raise ValueError(f"checks: two have the {what} {twice[0]!r}")
-        self.chosen({})
-        for setting, choices in self.variants.items():
-            if setting in PackSettings.model_fields or not setting.isidentifier() or not choices:
-                raise ValueError(f"variants.{setting}: a name that no other setting has, and at least one choice")
-            for choice in choices:
-                self.chosen({setting: choice})
+        sound_checks(self.checks)
+        measures = [check.measure for check in self.checks]
+        if self.success is not None and self.success not in measures:
+            raise ValueError(f"success: there is no measure {self.success[:40]!r}: use one of {', '.join(measures)}")
         return self
 
-    def chosen(self, choices: Mapping[str, str]) -> tuple[Check, ...]:
-        """The checks as the choices of variants (by setting) have them.
 
-        Raises:
-            ValueError: a variant is of no check, or makes one unsound; a check asks of what packs do not judge.
-        """
-        checks = {check.name: check for check in self.checks}
-        for setting, choice in choices.items():
-            for name, changes in self.variants[setting][choice].items():
-                place = f"variants.{setting}.{choice}.{name}"
-                if name not in checks or _FIXED & changes.keys():
-                    raise ValueError(f"{place}: there is no such check, or it changes {', '.join(sorted(_FIXED))}")
-                try:
-                    checks[name] = Check.model_validate(checks[name].model_dump() | changes)
-                except ValidationError as error:
-                    raise ValueError(f"{place}: {problems_of(error)}") from None
-        if ours := [c.name for c in checks.values() if c.subject not in _SUBJECTS or c.items is ItemSource.FINDINGS]:
-            raise ValueError(f"checks: {ours[0]!r} must ask of an exchange or a session, and not of findings")
-        return tuple(checks.values())
-
-    def settings_model(self) -> type[PackSettings]:
-        """The settings of this pack: those of any, and its variants."""
-        fields: dict[str, Any] = {
-            setting: (Literal.__getitem__(tuple(choices)), next(iter(choices)))
-            for setting, choices in self.variants.items()
-        }
-        return create_model("PackSettings", __base__=PackSettings, **fields)
+def sound_checks(checks: tuple[Check, ...]) -> None:
+    """Raises ValueError for checks of one pack that do not fit each other, or that packs cannot ask."""
+    by_name = {check.name: check for check in checks}
+    for what, names in (("name", [c.name for c in checks]), ("measure", [c.measure for c in checks])):
+        if twice := sorted({n for n in names if names.count(n) > 1}):
+            raise ValueError(f"checks: two have the {what} {twice[0]!r}")
+    for check in checks:
+        if check.subject not in _SUBJECTS:
+            raise ValueError(f"checks: {check.name!r} must ask of an exchange or a session, and not of findings")
+        if unknown := [key for key in check.shows if key not in SHOWN_KEYS]:
+            raise ValueError(f"checks: {check.name}: shows: no key {unknown[0]!r}: use {', '.join(sorted(SHOWN_KEYS))}")
+        if unknown := [name for name in check.of if name not in by_name]:
+            raise ValueError(f"checks: {check.name}: of: there is no check {unknown[0]!r}")
+        if measures := [name for name in check.of if by_name[name].of]:
+            raise ValueError(f"checks: {check.name}: of: {measures[0]!r} is a measure of checks itself: name these")
+        if len({by_name[name].subject == "exchange" or by_name[name].settles for name in check.of}) > 1:
+            raise ValueError(f"checks: {check.name}: of: answers of exchanges and of the session cannot be mixed")
 
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """A pack as it is set: its checks by the variants chosen, and the formula of each check, by name."""
+    """A pack as it is set: its checks, and the formula of each, by name.
+
+    `note`: whatever settings decide beside the texts of checks, for their versions.
+    """
 
     version: int
     name: str
@@ -110,6 +93,8 @@ class Pack:
     checks: tuple[Check, ...]
     formulas: Mapping[str, Formula]
     settings: PackSettings
+    success: str | None = None
+    note: str = ""
 
     def check(self, name: str) -> Check:
         """The check of that name.
@@ -121,4 +106,13 @@ class Pack:
 
     def version_text(self, check: str) -> str:
         """Whatever beside the check's own texts decides its value, for its version: formulas change with the pack's."""
-        return f"{self.name} {self.version} {check}"
+        return f"{self.name} {self.version} {check}{self.note and f' {self.note}'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What the settings of a pack make of its checks. `note`: see `Pack`."""
+
+    checks: tuple[Check, ...]
+    formulas: Mapping[str, Formula]
+    note: str = ""

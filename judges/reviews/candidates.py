@@ -11,7 +11,8 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.check_types import Check
+from tracejury.judges.checks.item_source import FINDINGS
 from tracejury.judges.checks.questions import CheckQuestion
 from tracejury.judges.checks.reply import SCHEMA
 from tracejury.judges.llm.case import AnsweredPrompt, Case, Deliberation, Outcomes
@@ -51,7 +52,7 @@ CHECK: Final = Check(
     title="Reports of detectors",
     definition="Whether errors that the detectors report are right.",
     subject="agent-run",
-    items=ItemSource.FINDINGS,
+    items=FINDINGS,
     scale=tuple(ANSWERS),
     question=QUESTION,
     best="the record shows it",

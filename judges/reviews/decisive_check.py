@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.check_types import Check
+from tracejury.judges.checks.item_source import FINDINGS
 from tracejury.schemas.decisive import DECISIVE
 
 DECISIVE_PROMPT_VERSION: Final = 2
@@ -25,7 +26,7 @@ DECISIVE_CHECK: Final = Check(
     title="Decisive error",
     definition="The earliest error that, had the step been done right, would have made a wrong outcome right.",
     subject="trace",
-    items=ItemSource.FINDINGS,
+    items=FINDINGS,
     scale=("no-part", "contributed", YES),
     question=(
         "For each item: what part had this error in the outcome? `no-part`: the outcome would be as wrong without it, "

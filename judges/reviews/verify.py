@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.check_types import Check
+from tracejury.judges.checks.item_source import FINDINGS
 from tracejury.judges.checks.questions import CheckQuestion
 from tracejury.judges.checks.reply import SCHEMA
 from tracejury.judges.llm.client import Prompt, PromptMessage
@@ -49,7 +50,7 @@ VERIFICATION: Final = Check(
     title="Verification",
     definition="Whether a finding of a judge stands, as another look at its quote and surroundings sees it.",
     subject="agent-run",
-    items=ItemSource.FINDINGS,
+    items=FINDINGS,
     scale=("stands", "refuted", "cannot-tell"),
     question="Each item is a claim that a reviewer made of the agent's work: the words it quotes, what is said to be "
     "wrong, the kind of error and its severity. Try to refute each. `refuted`: the record shows that it is not so, or "

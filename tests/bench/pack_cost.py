@@ -16,11 +16,12 @@ from prompt_tokens import tokens, uncached
 from sessions import Asked, Layout, session
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
-from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.how_asked import HowAsked
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient
+from tracejury.judges.packs import sources
 from tracejury.judges.packs.loader import load_packs
 from tracejury.judges.packs.pack_types import Pack
 from tracejury.processors.session_states import states
@@ -60,12 +61,12 @@ def prompts_of(packs: Sequence[Pack], exchanges: int) -> list[Prompt]:
         for pack, check in every:
             if check.asks and (check.subject == "session") == (number is None):
                 items: Iterable[CheckItem] = ()
-                if number is not None and check.items is ItemSource.STATES:
+                if number is not None and check.items is sources.STATES:
                     items = states(record, number, by_id[record.exchanges[number].trace_id])
-                elif check.items is ItemSource.POLICIES:
+                elif check.items is sources.POLICIES:
                     items = (CheckItem(f"Rule {n}: never state a price of part {n} unseen.") for n in range(POLICIES))
-                elif check.items is ItemSource.CRITERIA:
-                    items = (CheckItem(f"{name}: {text}") for name, text in check.criteria.items())
+                elif check.items is sources.CRITERIA:
+                    items = (CheckItem(f"{name}: {text}") for name, text in check.criteria_texts().items())
                 checks.append(AskedCheck(check, tuple(items), pack.name))
         case = CheckCase(subject, record, by_id, tuple(checks), "shop", number)
         rehearse(judge_checks(case, how), client)

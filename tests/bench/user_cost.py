@@ -19,8 +19,8 @@ from user_scripts import scripted, text_of
 from tracejury.judges.llm.case import Outcomes
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient
-from tracejury.judges.packs.rut.card import Oracle
-from tracejury.judges.packs.rut.user_turns import Behaviour
+from tracejury.judges.packs.cards.oracle import Oracle
+from tracejury.judges.packs.cards.user_turns import Behaviour
 from tracejury.judges.packs.rut.users.answers import Material
 from tracejury.judges.packs.rut.users.parts import default_turns
 from tracejury.judges.packs.rut.users.prompts import UserTask

@@ -10,13 +10,15 @@ from deliberations import rehearse
 from sessions import Asked, Layout, session
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
-from tracejury.judges.checks.check_types import Check, ItemSource
+from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.formula import Ratio
 from tracejury.judges.checks.how_asked import HowAsked
+from tracejury.judges.checks.item_source import ItemSource
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import Line, ScriptedClient
+from tracejury.judges.packs import sources
 from tracejury.processors.transcript import session_record, upto
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.transcript import Chapter, SessionRecord, StepKind
@@ -31,7 +33,7 @@ CHAT = (
 
 def check(items: ItemSource, name: str = "", **changes: Any) -> Check:
     """A check about items of that kind, named after it."""
-    wide = items in {ItemSource.POLICIES, ItemSource.COMPLETION}
+    wide = items in {sources.POLICIES, sources.COMPLETION}
     fields: dict[str, Any] = {
         "name": name or f"check-{items}",
         "measure": "S",
@@ -47,10 +49,8 @@ def check(items: ItemSource, name: str = "", **changes: Any) -> Check:
     return Check(**fields | changes)
 
 
-STATES, ANSWERS, POLICIES, CALLS = map(
-    check, (ItemSource.STATES, ItemSource.ANSWERS, ItemSource.POLICIES, ItemSource.CALLS)
-)
-OBSERVATIONS = check(ItemSource.OBSERVATIONS, also={"omitted observation": "what the answer had to say"})
+STATES, ANSWERS, POLICIES, CALLS = map(check, (sources.STATES, sources.ANSWERS, sources.POLICIES, sources.CALLS))
+OBSERVATIONS = check(sources.OBSERVATIONS, also={"omitted observation": "what the answer had to say"})
 
 
 def share(exchanges: Sequence[Sequence[ItemAnswer]]) -> Ratio:
@@ -87,7 +87,7 @@ def check_case(
     asked = [
         made
         if isinstance(made, AskedCheck)
-        else AskedCheck(made, states_of(record, exchange or 0) if made.items is ItemSource.STATES else (), "pack")
+        else AskedCheck(made, states_of(record, exchange or 0) if made.items is sources.STATES else (), "pack")
         for made in checks
     ]
     if exchange is None:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tracejury.judges.packs.cards.oracle import Oracle
 from tracejury.judges.packs.rut.calls import OracleCall
-from tracejury.judges.packs.rut.card import Oracle
 from tracejury.judges.packs.rut.oracle_case import OracleCase
 from tracejury.judges.packs.rut.state import UNOBSERVED, States
 

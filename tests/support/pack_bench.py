@@ -47,7 +47,8 @@ SECOND: Final = 1_000_000_000
 _BLOCK: Final = re.compile(r"^# (?P<check>[a-z0-9-]+)\n(?:(?!^# ).*\n?)*", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"^Items? (\d+)(?: to (\d+))?\.$", re.MULTILINE)
 _ITEM: Final = re.compile(r"^(\d+)(?: (E\d+\.S\d+))?\n ([^\n]*)$", re.MULTILINE)
-_ANSWERS: Final = re.compile(r"^Answers, best first: ([^,]+), .*?([a-z0-9-]+)\. `", re.MULTILINE)
+_ANSWERS: Final = re.compile(r"^Answers, best first:(?: ([^\n]*?)\. `|\n((?:- `[^\n]*\n)+))", re.MULTILINE)
+_MEANT: Final = re.compile(r"^- `([a-z0-9-]+)`: ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,9 @@ class FairChecker:
         items = {int(number): (label, said) for number, label, said in _ITEM.findall(text)}
         answers: list[dict[str, Any]] = []
         for block in _BLOCK.finditer(text.rpartition("===\n")[2]):
-            named, words = _NUMBERS.search(block[0]), _ANSWERS.search(block[0])
-            assert words is not None
+            named, scale = _NUMBERS.search(block[0]), _ANSWERS.search(block[0] + "\n")
+            assert scale is not None
+            words = scale[1].split(", ") if scale[1] else _MEANT.findall(scale[2])
             if named is None:
                 answers += [self._answer(block["check"], None, "", m, words) for m in self.mentions if m in text]
                 continue
@@ -88,14 +90,14 @@ class FairChecker:
                 answers.append(self._answer(block["check"], number, *items[number], words))
         return json.dumps({"answers": answers, "also": [], "summary": None})
 
-    def _answer(self, check: str, number: int | None, label: str, said: str, words: re.Match[str]) -> dict[str, Any]:
+    def _answer(self, check: str, number: int | None, label: str, said: str, words: Sequence[str]) -> dict[str, Any]:
         fault = next((f for f in self.faults if f.check == check and f.item in said), None)
         return {
             "check": check,
             "item": number,
             "mention": said if number is None else None,
             "reason": fault.reason if fault else "It is so.",
-            "answer": words[2] if fault else words[1],
+            "answer": words[-1] if fault else words[0],
             "label": (fault.label or label) if fault else None,
             "quote": fault.quote if fault else None,
         }

@@ -13,14 +13,17 @@ from typing import Any, Final
 from check_replies import entry, numbers
 from deliberations import rehearse
 
-from tracejury.collector.judging.llm.packs.pack_cases import RecordedSubject, asked_of, by_trace_id
-from tracejury.collector.judging.llm.packs.session_verdicts import session_verdict
+from tracejury.collector.judging.llm.packs.pack_judge import recorded_subject
 from tracejury.judges.checks.case import CheckCase
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.how_asked import HowAsked
+from tracejury.judges.checks.item_source import ItemCase
+from tracejury.judges.checks.verdict import verdict_of
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient
+from tracejury.judges.packs.asked import asked_check
+from tracejury.judges.packs.cards.task_cards import ServiceTerms, SessionTerms
 from tracejury.judges.packs.pack_types import Pack
 from tracejury.processors.transcript import session_record, split, upto
 from tracejury.schemas.trajectory import Trace
@@ -154,20 +157,22 @@ def sessions_of(traces: Iterable[Trace]) -> list[tuple[str, list[Trace]]]:
 
 def judged(name: str, traces: Sequence[Trace], pack: Pack, room: int = 10**9) -> JudgedRecord:
     """The session's exchanges one by one, then the session, as the collector judges them; `room`: of a chapter."""
-    by_id, whole = by_trace_id(traces), session_record(name, traces)
+    whole = session_record(name, traces)
+    terms = SessionTerms(service=ServiceTerms(policies=POLICIES))
     how = HowAsked(pack.formulas, {check.name: "v" for check in pack.checks}, mode=pack.settings.mode)
     said: list[tuple[FaultFinder, Deliberation]] = []
     exchanges: dict[str, list[Verdict]] = {}
     for number in [*range(len(whole.exchanges)), None]:
         record = whole if number is None else upto(whole, number)
-        recorded = RecordedSubject(record, by_id, number)
+        recorded = recorded_subject(record, traces, number)
+        by_id = recorded.traces
         kind = "session" if number is None else "exchange"
         checks = [check for check in pack.checks if check.subject == kind]
         one = recorded.last
         subject = Subject(SubjectKind.SESSION, name, "")
         if number is not None:
             subject = Subject(SubjectKind.EXCHANGE, one.exchange.id, one.trace_id)
-        asked = tuple(asked_of(pack, check, recorded, POLICIES) for check in checks)
+        asked = tuple(asked_check(pack, ItemCase(check, recorded, lambda: terms)) for check in checks)
         finder = FaultFinder(f"{name} {number}", record, number)
         case = CheckCase(subject, record, by_id, asked, by_id[one.trace_id].service, number)
         chapters = split(record.transcript, room, lambda text: len(text) // 4)
@@ -177,7 +182,9 @@ def judged(name: str, traces: Sequence[Trace], pack: Pack, room: int = 10**9) ->
             exchanges.setdefault(verdict.judge, []).append(verdict)
     session = Subject(SubjectKind.SESSION, name, "")
     measures = {
-        check.name: session_verdict(check, "v", pack.formulas[check.name], session, exchanges[check.name], 1.0)
+        check.name: verdict_of(
+            check, "v", pack.formulas[check.name], session, [verdict.items for verdict in exchanges[check.name]]
+        )
         for check in pack.checks
     }
     return JudgedRecord(whole, tuple(said), measures)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tracejury.judges.llm.client import Prompt
-from tracejury.judges.packs.rut.user_turns import Behaviour
+from tracejury.judges.packs.cards.user_turns import Behaviour
 from tracejury.judges.packs.rut.users.answers import Material
 from tracejury.judges.packs.rut.users.prompt_text import BEHAVIOURS
 

@@ -126,7 +126,7 @@ def _sessions(paths: tuple[str, ...], names: tuple[str, ...], trials: int) -> li
     """What is to be played. Raises ConfigError: nothing, or there is no such behaviour."""
     from tracejury.collector.cli import output
     from tracejury.collector.simulation.simulated_session import sessions_of
-    from tracejury.judges.packs.task_cards import load_cards
+    from tracejury.judges.packs.cards.task_cards import load_cards
     from tracejury.schemas.behaviours import Behaviour
 
     wanted = list(Behaviour) if ALL in names else [_behaviour(name) for name in names]

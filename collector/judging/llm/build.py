@@ -29,9 +29,9 @@ from tracejury.judges.llm.customised import customised, load_examples
 from tracejury.judges.llm.members import LlmJudges, llm_judges_of
 from tracejury.judges.llm.schedule import WindowRules
 from tracejury.judges.llm.selection import Policy, Rule
+from tracejury.judges.packs.cards.task_cards import load_cards
 from tracejury.judges.packs.loader import load_packs
 from tracejury.judges.packs.pack_types import Pack
-from tracejury.judges.packs.task_cards import load_cards
 from tracejury.processors.assemble import AssemblerConfig, TraceKey
 from tracejury.schemas.decisive import DECISIVE
 from tracejury.schemas.errors import ConfigError, RetryableError

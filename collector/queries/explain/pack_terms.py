@@ -23,7 +23,7 @@ def pack_terms(packs: Iterable[Pack]) -> Iterator[Term]:
         yield _pack(pack)
         for check in pack.checks:
             yield _check(pack, check)
-            for category, text in {check.category: check.explain, **check.also}.items():
+            for category, text in check.categories.items():
                 yield Term(_category_key(pack, category), CATEGORY, category, _sentence(text), (), (check.name,))
 
 
@@ -36,7 +36,7 @@ def pack_names(packs: Iterable[Pack], terms: Mapping[str, Term]) -> Iterator[tup
         for check in pack.checks:
             for name in (check.title, f"{pack.title} {check.title}", f"{pack.title} {check.measure}"):
                 yield name, terms[check.name]
-            for category in (check.category, *check.also):
+            for category in check.categories:
                 yield category, terms[_category_key(pack, category)]
 
 
@@ -50,7 +50,7 @@ def _pack(pack: Pack) -> Term:
 
 def _check(pack: Pack, check: Check) -> Term:
     asks = (check.question, check.best, f"Answers, best first: {', '.join(check.answers)}.")
-    reports = [f"category: {category}" for category in (check.category, *check.also)]
+    reports = [f"category: {category}" for category in check.categories]
     reports += [f"dimension: {check.dimension}"] if check.dimension else []
     reports += [f"severity: {check.severity}", f"confidence: {check.confidence:g}"]
     sections = (
@@ -58,7 +58,7 @@ def _check(pack: Pack, check: Check) -> Term:
         TermSection("Reports", (check.explain, *reports)),
     )
     title = f"{check.title} ({pack.title} {check.measure})"
-    see = (pack.name, *(_category_key(pack, category) for category in (check.category, *check.also)))
+    see = (pack.name, *(_category_key(pack, category) for category in check.categories))
     dimension = (slug(check.dimension.value),) if check.dimension else ()
     return Term(check.name, CHECK, title, check.definition, sections, (*see, *dimension))
 

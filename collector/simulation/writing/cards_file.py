@@ -11,7 +11,7 @@ from typing import Final, TextIO
 
 import yaml
 
-from tracejury.judges.packs.task_cards import TaskCard
+from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.schemas.errors import ConfigError
 
 

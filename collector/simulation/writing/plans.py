@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tracejury.judges.packs.rut.user_turns import Behaviour
+from tracejury.judges.packs.cards.task_cards import TaskCard
+from tracejury.judges.packs.cards.user_turns import Behaviour
 from tracejury.judges.packs.rut.users.parts import default_turns
 from tracejury.judges.packs.rut.users.prompts import UserTask
 from tracejury.judges.packs.rut.users.writing import Writing, draft, rewrite
-from tracejury.judges.packs.task_cards import TaskCard
 from tracejury.schemas.errors import PermanentError
 
 Plan = Callable[[TaskCard], Writing]

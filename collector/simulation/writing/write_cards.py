@@ -12,8 +12,8 @@ from tracejury.collector.judging.model.build import open_model
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.judging.model.ready import check_ready
 from tracejury.judges.llm.client import Client
+from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.judges.packs.rut.users.writing import WrittenTurns
-from tracejury.judges.packs.task_cards import TaskCard
 from tracejury.schemas.errors import ConfigError, TracejuryError
 
 from .plans import Plan

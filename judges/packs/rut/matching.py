@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from tracejury.judges.packs.cards.oracle import MatchRule, OracleStep, ToolPattern
+from tracejury.judges.packs.cards.values import blank, same
+
 from .calls import OracleCall
-from .card import MatchRule, OracleStep, ToolPattern
-from .values import blank, same
 
 FREE_TEXT: Final = frozenset({"note", "notes", "comment", "comments", "reason", "message", "changed_by"})
 """Arguments that are ignored, whatever they say."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from tracejury.judges.packs.cards.oracle import Oracle, OracleStep
+from tracejury.judges.packs.cards.writes import Writes
+
 from .calls import OracleCall
-from .card import Oracle, OracleStep
 from .matching import assign
 from .state import UNOBSERVED, States
-from .writes import Writes
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tracejury.judges.packs.cards.oracle import OracleStep
+
 from .calls import OracleCall
-from .card import OracleStep
 from .matching import differences
 from .oracle_case import OracleCase
 from .rules import Mode, broken

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
 
+from tracejury.judges.packs.cards.oracle import OracleStep
+from tracejury.judges.packs.cards.values import contains
+
 from .calls import OracleCall
-from .card import OracleStep
 from .matching import matches
 from .oracle_case import OracleCase
-from .values import contains
 
 
 class Mode(StrEnum):

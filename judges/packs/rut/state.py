@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tracejury.judges.packs.cards.oracle import StateAssertion
+from tracejury.judges.packs.cards.values import contains
 from tracejury.schemas.spans import Span
 
 from .calls import OracleCall
-from .card import StateAssertion
-from .values import contains
 
 BEFORE: Final = "tracejury.state.before"
 AFTER: Final = "tracejury.state.after"

@@ -9,7 +9,7 @@ from typing import Any
 from tracejury.collector.simulation.arrival import NOT_ARRIVED, WITHOUT_AGENT, with_arrival
 from tracejury.collector.simulation.player import PlayedSession
 from tracejury.collector.simulation.simulated_session import SimulatedSession
-from tracejury.judges.packs.rut.user_turns import Behaviour
+from tracejury.judges.packs.cards.user_turns import Behaviour
 
 
 class Stored:

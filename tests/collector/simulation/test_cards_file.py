@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from user_scripts import CARD
 
 from tracejury.collector.simulation.writing.cards_file import new_cards_file
-from tracejury.judges.packs.rut.user_turns import Behaviour
-from tracejury.judges.packs.task_cards import TaskCard, load_cards
+from tracejury.judges.packs.cards.task_cards import TaskCard, load_cards
+from tracejury.judges.packs.cards.user_turns import Behaviour
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip)
 

@@ -25,8 +25,8 @@ from tracejury.collector.simulation.chat_endpoint import ChatEndpoint
 from tracejury.collector.simulation.player import PlayedSession, play
 from tracejury.collector.simulation.simulated_session import SimulatedSession, sessions_of
 from tracejury.collector.simulation.talking_agent import MOST_ANSWERED, TalkingAgent
-from tracejury.judges.packs.rut.user_turns import Behaviour
-from tracejury.judges.packs.task_cards import TaskCard
+from tracejury.judges.packs.cards.task_cards import TaskCard
+from tracejury.judges.packs.cards.user_turns import Behaviour
 
 Messages = Sequence[Mapping[str, str]]
 CARD = TaskCard.model_validate({"id": "Ü, 7", "user_turns": {"ideal": ["A", "B"], "goal-switching": ["C", "D"]}})

@@ -18,8 +18,8 @@ from processes import COMMAND
 from user_scripts import CARD, checks, sound, user_of
 
 from tracejury.collector.cli.root import root
-from tracejury.judges.packs.rut.user_turns import Behaviour
-from tracejury.judges.packs.task_cards import load_cards
+from tracejury.judges.packs.cards.task_cards import load_cards
+from tracejury.judges.packs.cards.user_turns import Behaviour
 
 
 def plays(change: Callable[[Call], str | None] = lambda _: None) -> Callable[[Call], Play]:

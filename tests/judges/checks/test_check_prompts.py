@@ -14,10 +14,10 @@ from prompt_cases import ours, record_lines
 from sessions import Asked, Layout
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
-from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.checks.prompt_text import LIST
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.record import BLOCK
+from tracejury.judges.packs import sources
 from tracejury.schemas.checks import CheckItem
 
 
@@ -66,7 +66,7 @@ def test_a_prompt_holds_rules_record_items_and_question() -> None:
 
 def test_a_scale_of_numbers_is_told_best_first() -> None:
     """As words."""
-    said = question(prompt_of(check_case(1, check(ItemSource.STATES, scale=3))))
+    said = question(prompt_of(check_case(1, check(sources.STATES, scale=3))))
     assert "Answers, best first: 3, 2, 1, 0. `3` means: it is sound." in said
 
 

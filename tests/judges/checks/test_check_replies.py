@@ -11,10 +11,10 @@ from check_replies import entry, numbers, reply
 from sessions import Asked
 
 from tracejury.judges.checks.case import AskedCheck
-from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.checks.reply import MOST_LISTED, SCHEMA, scale_word
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.scripted import ScriptedClient
+from tracejury.judges.packs import sources
 from tracejury.schemas.checks import CheckItem
 
 CASE = check_case(1, STATES, OBSERVATIONS)
@@ -131,7 +131,7 @@ def test_a_stray_entry_is_asked_about_and_then_passed_over() -> None:
 
 def test_a_wrong_number_is_not_taken_for_another_checks() -> None:
     """The check that is named has to have it."""
-    more = check(ItemSource.STATES, "other", title="Another")
+    more = check(sources.STATES, "other", title="Another")
     case = check_case(1, STATES, AskedCheck(more, (CheckItem("x"),)))
     assert numbers(asked_of(case)[1].prompts[0]) == {S: [1, 2], "other": [3]}
     came, _ = asked_of(case, lambda p: reply(p, {3: {"check": S}}))
@@ -177,7 +177,7 @@ def test_a_repair_that_makes_it_worse_is_passed_over() -> None:
 )
 def test_an_answer_is_a_word_of_the_scale(scale: Any, written: object, word: str | None) -> None:
     """Or none."""
-    assert scale_word(written, check(ItemSource.STATES, scale=scale)) == word
+    assert scale_word(written, check(sources.STATES, scale=scale)) == word
 
 
 def test_mentions_must_stand_in_the_answer() -> None:

@@ -13,9 +13,9 @@ from sessions import Asked
 from small_traces import Did, Said, run, trace, without_content
 
 from tracejury.judges.checks.case import AskedCheck
-from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.llm.client import Prompt, Reply
+from tracejury.judges.packs import sources
 from tracejury.processors.exchanges import find_exchanges
 from tracejury.processors.transcript import session_record, split
 from tracejury.schemas.checks import CheckItem, ItemAnswer
@@ -60,7 +60,7 @@ def test_an_item_below_its_best_answer_is_a_finding_of_its_pack() -> None:
 
 def test_a_finding_has_the_dimension_of_its_check() -> None:
     """By which it may be part of an error of others."""
-    consistent = check(ItemSource.STATES, dimension=Dimension.LOGICAL_CONSISTENCY)
+    consistent = check(sources.STATES, dimension=Dimension.LOGICAL_CONSISTENCY)
     said, _ = asked_of(check_case(1, consistent), lambda p: reply(p, {2: WRONG}))
     assert [found.dimensions for found in said.findings] == [(Dimension.LOGICAL_CONSISTENCY,)]
 
@@ -95,9 +95,9 @@ def test_a_session_is_asked_as_a_whole() -> None:
     [
         (STATES, 2, CHAT, "no states"),
         (OBSERVATIONS, 0, (Asked("Hello?", ""),), "no answer"),
-        (AskedCheck(check(ItemSource.ANSWERS)), 0, CHAT, "no answer"),
+        (AskedCheck(check(sources.ANSWERS)), 0, CHAT, "no answer"),
         (AskedCheck(POLICIES), None, CHAT, "no policies"),
-        (AskedCheck(check(ItemSource.CALLS)), 0, CHAT, "no calls"),
+        (AskedCheck(check(sources.CALLS)), 0, CHAT, "no calls"),
     ],
 )
 def test_without_items_a_check_is_not_applicable(
@@ -116,7 +116,7 @@ def test_without_captured_content_nothing_is_asked() -> None:
     bare = without_content(trace(one))
     bare = replace(bare, exchanges=find_exchanges(bare.runs))
     record = session_record("s", [bare])
-    calls = AskedCheck(check(ItemSource.CALLS), answers=(ItemAnswer("look", "yes", best=True),))
+    calls = AskedCheck(check(sources.CALLS), answers=(ItemAnswer("look", "yes", best=True),))
     states = AskedCheck(STATES, (CheckItem("llm", "E1.S1", bare.trace_id, "a1"),))
     case = check_case(None, states, policies("Greet."), calls, record=record, traces={bare.trace_id: bare})
     said, client = asked_of(case)
@@ -140,9 +140,7 @@ def test_structure_answers_without_a_call() -> None:
     item = check_case(1, STATES).checks[0].items[1]
     failed = ItemAnswer("stock", "no", best=False, reason="It failed.", label=item.label, quote="I look at Rome now.")
     unseen = ItemAnswer("stock", "no", best=False, reason="It failed.")
-    calls = AskedCheck(
-        check(ItemSource.CALLS), answers=(ItemAnswer("stock", "yes", best=True), failed, unseen), pack="p"
-    )
+    calls = AskedCheck(check(sources.CALLS), answers=(ItemAnswer("stock", "yes", best=True), failed, unseen), pack="p")
     said, client = asked_of(check_case(1, calls))
     assert (only(said).value, only(said).items, client.prompts) == (1 / 3, calls.answers, [])
     assert [(f.span_id, f.tool_span_id, f.evidence, f.category) for f in said.findings] == [
@@ -152,7 +150,7 @@ def test_structure_answers_without_a_call() -> None:
 
 def test_a_failed_call_leaves_its_checks_unscored() -> None:
     """With one line why; a check that needed none is scored."""
-    calls = AskedCheck(check(ItemSource.CALLS), answers=(ItemAnswer("stock", "yes", best=True),))
+    calls = AskedCheck(check(sources.CALLS), answers=(ItemAnswer("stock", "yes", best=True),))
     said, _ = asked_of(check_case(1, STATES, calls), lambda _: LlmError("the model\nis away"))
     states, structural = said.verdicts
     assert (states.unscored_reason, states.value, states.not_applicable) == ("the model is away", None, False)

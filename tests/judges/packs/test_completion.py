@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tracejury.judges.packs.cards.task_cards import Done, Terms
 from tracejury.judges.packs.completion import completion
-from tracejury.judges.packs.task_cards import Done, Terms
 from tracejury.schemas.checks import CheckItem
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict

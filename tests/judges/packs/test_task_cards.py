@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tracejury.judges.packs.rut.user_turns import Behaviour
-from tracejury.judges.packs.task_cards import TaskCard, Terms, load_cards, policies_of
+from tracejury.judges.packs.cards.task_cards import ServiceTerms, SessionTerms, TaskCard, load_cards
+from tracejury.judges.packs.cards.user_turns import Behaviour
 from tracejury.schemas.errors import ConfigError
 
 CARD = """
@@ -101,9 +101,9 @@ def test_no_such_file_no_json_no_cards(tmp_path: Path) -> None:
 
 def test_policies_of_card_and_service_are_joined_once_each() -> None:
     card = TaskCard(id="a", policies=("Ask  for\nthe id.", "Be brief."))
-    joined = policies_of(card, Terms(policies=("Be brief.", "Be kind.")))
-    assert joined == ("Ask for the id.", "Be brief.", "Be kind.")
-    assert policies_of(None, None) == ()
+    joined = SessionTerms(card, ServiceTerms(policies=("Be brief.", "Be kind.")))
+    assert joined.policies == ("Ask for the id.", "Be brief.", "Be kind.")
+    assert SessionTerms().policies == ()
 
 
 def test_the_card_of_the_guide_is_one(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tracejury.judges.packs.task_cards import TaskCard
-from tracejury.judges.packs.task_match import match_task
+from tracejury.judges.packs.cards.task_cards import TaskCard
+from tracejury.judges.packs.cards.task_match import match_task
 from tracejury.schemas.spans import Span
 
 KEYS = ("tracejury.task.id", "task_id")

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.model.build import parameters
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.judges.checks.check_types import ItemSource
 from tracejury.judges.llm.selection import Policy
+from tracejury.judges.packs.cards.task_cards import load_cards
 from tracejury.judges.packs.pack_types import Pack
-from tracejury.judges.packs.task_cards import load_cards
 
 from .pack_panel import PackPanel
 from .pack_selector import LiveChecks, PackSelector
 from .session_closing import SessionClosing
 from .stored_sessions import StoredSessions
-
-_COMPLETION: Final = frozenset({ItemSource.COMPLETION, ItemSource.ORACLE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +33,7 @@ class PackJudging:
 def completions(judging: PackJudging | None) -> frozenset[str]:
     """Names of the checks that tell whether the task of a session was completed."""
     checks = (check for pack in judging.panel.packs for check in pack.checks) if judging else ()
-    return frozenset(check.name for check in checks if check.items in _COMPLETION)
+    return frozenset(check.name for check in checks if check.items.outcome)
 
 
 def build_packs(
@@ -59,7 +55,7 @@ def build_packs(
     cards = load_cards(config.tasks)
     panel = PackPanel(packs, cards, config.task_key, config.model, parameters(config), config.max_answer_tokens)
     sessions = StoredSessions(store, cases)
-    closing = SessionClosing(sessions, panel.versions, queue, config.session_quiet_seconds)
-    live = LiveChecks(panel.live, frozenset(panel.oracles))
+    closing = SessionClosing(sessions, panel.versions, policy, queue, config.session_quiet_seconds)
+    live = LiveChecks(panel.live, frozenset(panel.live_sources))
     selector = PackSelector(panel.of_exchanges, panel.versions, policy, queue, cases.recent, closing, clock, live)
     return PackJudging(panel, selector, closing, sessions)

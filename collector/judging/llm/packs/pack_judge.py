@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from tracejury.collector.judging.llm.judge_queue import JudgeTask
 from tracejury.collector.judging.llm.judging_steps import JudgingSteps, longest
@@ -19,25 +19,27 @@ from tracejury.collector.judging.llm.verification import Evidence
 from tracejury.collector.judging.pipeline import NotYetError
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.checks.case import AskedCheck, CheckCase
-from tracejury.judges.checks.check_types import Check, ItemSource
 from tracejury.judges.checks.deliberation import judge_checks
+from tracejury.judges.checks.item_source import ItemCase, RecordedSubject
 from tracejury.judges.checks.questions import Mode
+from tracejury.judges.checks.settling import settled_texts
 from tracejury.judges.llm.case import Deliberation
-from tracejury.judges.packs.pack_types import Pack
+from tracejury.judges.packs.asked import asked_check, without_detected
+from tracejury.judges.packs.session_sums import SessionSums, joined
+from tracejury.processors.doctor.examine import without_tool_spans
+from tracejury.processors.session_states import states
 from tracejury.processors.transcript import UNCUT, session_record, split
 from tracejury.processors.transcript.session_record import upto
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import PromptTooLongError
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.simulation import is_simulated
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
 from tracejury.schemas.transcript import Chapter, SessionRecord
-from tracejury.schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, Verdict, session_of
+from tracejury.schemas.verdicts import JudgedSubject, Outcome, Subject, SubjectKind, session_of
 
-from .oracle_cases import asked_failure, asked_oracle
-from .pack_cases import RecordedSubject, asked_of, by_trace_id, completed, without_detected
-from .pack_panel import PackPanel, SessionTerms
-from .session_verdicts import joined, session_verdict, violated, with_earlier
+from .pack_panel import PackPanel, SessionTask
 from .stored_sessions import SessionKey, StoredSessions
 
 GOAL: Final = "goal-fulfilment"
@@ -46,15 +48,25 @@ GOAL: Final = "goal-fulfilment"
 
 @dataclass(frozen=True, slots=True)
 class _Session:
-    """The traces of a session in order of time, and its record.
+    """The traces of a session in order of time, their record, and its task.
 
     `detected`: findings of detectors in the last trace; `left_out`: number of earlier traces that are not looked at.
     """
 
     traces: tuple[Trace, ...]
     record: SessionRecord
+    task: SessionTask
     detected: tuple[Finding, ...] = ()
     left_out: int = 0
+
+
+class _Way(NamedTuple):
+    """How checks are asked. `so_far`: of the session up to the end of an exchange, not of the exchange alone."""
+
+    mode: Mode
+    runs: int
+    early_stop: bool
+    so_far: bool
 
 
 class PackJudge:
@@ -98,22 +110,19 @@ class PackJudge:
         if (own := (trace.trace_id, task.subject_id)) not in places:
             return self._not_judged(task, Outcome.SUPERSEDED, "it became part of another exchange")
         number = places.index(own)
-        recorded = RecordedSubject(upto(session.record, number), by_trace_id(session.traces), number)
+        recorded = recorded_subject(upto(session.record, number), session.traces, number)
         subject = Subject(SubjectKind.EXCHANGE, task.subject_id, trace.trace_id, trace.tenant)
-        early = self._panel.early.intersection(task.judges)
-        terms = self._panel.terms(session.traces) if early else None  # it takes a look at all spans of the session
-        violated = self._violated(task, places[:number]) if early else frozenset()
-        asked: dict[Mode, list[AskedCheck]] = {}
-        for pack in self._panel.packs:
-            policies = [policy for policy in terms.policies(pack) if policy not in violated] if terms else []
-            for check in (one for one in pack.checks if one.name in task.judges):
-                if terms is not None and check.items is ItemSource.ORACLE:
-                    one = asked_oracle(pack, check, recorded, terms)
-                else:
-                    one = asked_of(pack, check, recorded, policies)
-                asked.setdefault(pack.settings.mode, []).append(one)
-        said = [self._asked(task, subject, recorded, mode, checks) for mode, checks in asked.items()]
-        told = without_detected(joined(said), session.detected, self._panel.packs)
+        settled = self._settled(task, session.record, number)
+        asked = []
+        for pack, check in (self._panel.checks[name] for name in self._panel.checks if name in task.judges):
+            case = ItemCase(check, recorded, partial(session.task.terms, pack))
+            most = case.terms.card.max_turns if check.settles and case.terms.card else None
+            if most and number >= most:
+                asked.append(AskedCheck(check, pack=pack.name, unanswered=f"beyond the {most} exchanges of its task"))
+            else:
+                asked.append(asked_check(pack, case, settled.get(check.name, frozenset())))
+        said = [self._asked(task, subject, recorded, how, checks) for how, checks in self._grouped(asked, trace)]
+        told = without_detected(joined(said), session.detected, self._panel.checks)
         stored = self._own_findings(task, trace)
         now = task.judged_at(self._clock())
         return checked(task, subject, trace.state, told, stored, session.detected, self._panel.versions, now)
@@ -124,43 +133,39 @@ class PackJudge:
         rows = self._sessions.outcomes(tenant, ids)
         if any(row.outcome is Outcome.PENDING and _leads_to(row, last.exchange.run_id) for row in rows):
             raise NotYetError("its exchanges are judged first")
-        terms = self._panel.terms(session.traces)
-        if terms.match.problem:
-            return self._not_judged(task, Outcome.FILTERED, terms.match.problem)
+        if session.task.match.problem:
+            return self._not_judged(task, Outcome.FILTERED, session.task.match.problem)
         subject = Subject(SubjectKind.SESSION, task.subject_id, task.key[1], tenant)
         verdicts = self._sessions.verdicts(tenant, ids)
         goal = next((v for v in verdicts if v.judge == GOAL and v.subject.id == last.exchange.run_id), None)
-        recorded = RecordedSubject(session.record, by_trace_id(session.traces))
-        exchanges = _in_order(verdicts, session.record)
-        said: list[Deliberation] = []
-        before: set[tuple[str, str, str]] = set()  # judge, span and quote of what was found in exchanges
-        oracles = {n: asked_oracle(p, p.check(n), recorded, terms) for n, p in self._panel.oracles.items()}
-        if session.left_out:  # what is missing may have been called there
-            why = f"{session.left_out} earlier traces left out"
-            oracles = {n: replace(one, answers=(), unanswered=why) for n, one in oracles.items()}
-        asked: dict[Mode, list[AskedCheck]] = {}
-        # An oracle is asked of the whole session again.
-        earlier = {n: () if n in oracles else violated(exchanges.get(n, ())) for n in self._panel.versions}
-        for pack in self._panel.packs:
-            mine = asked.setdefault(pack.settings.mode, [])
-            for check in pack.checks:
-                if check.subject == "exchange":
-                    said.append(Deliberation((self._sum(task, pack, check, subject, session, exchanges),)))
-                else:
-                    mine.append(_asked_of_session(pack, check, recorded, terms, goal, oracles, earlier[check.name]))
-        for mode, checks in asked.items():
-            told = self._asked(task, subject, recorded, mode, checks)
-            for one in checks:
-                name = one.check.name
-                told = with_earlier(told, one.check, self._panel.formulas[name], earlier[name])
-                before.update((name, answer.span_id, answer.quote) for answer in earlier[name])
-            said.append(told)
+        recorded = recorded_subject(session.record, session.traces, None, session.left_out)
+        sums = SessionSums(subject, session.record, verdicts, self._panel.versions, task.probability, session.left_out)
+        asked: list[AskedCheck] = []
+        outcomes: dict[str, ItemAnswer] = {}
+        of_session = [one for one in self._panel.checks.values() if one[1].subject == "session" and not one[1].of]
+        for pack, check in sorted(of_session, key=lambda one: not one[1].items.needs):  # those that others go by first
+            case = ItemCase(check, recorded, partial(session.task.terms, pack), goal, outcomes)
+            one = asked_check(pack, case)
+            if check.items.needs and check.items.outcome and one.answers:
+                outcomes.setdefault(check.items.name, one.answers[0])
+            asked.append(sums.settle(one) if check.settles else one)
+        said = [self._asked(task, subject, recorded, how, c) for how, c in self._grouped(asked, session.traces[-1])]
         found = self._sessions.findings(tenant, [*recorded.traces])
-        stored = [
-            f for f in found if f.judge in self._panel.of_sessions and (f.judge, f.span_id, f.evidence) not in before
-        ]
+        told = sums.complete(joined(said), self._panel.checks, session.task.match.card, found)
+        stored = [finding for finding in found if finding.judge in self._panel.of_sessions]
         now = task.judged_at(self._clock())
-        return checked(task, subject, TraceState.SETTLED, joined(said), stored, found, self._panel.versions, now)
+        return checked(task, subject, TraceState.SETTLED, told, stored, found, self._panel.versions, now)
+
+    def _grouped(self, asked: Iterable[AskedCheck], trace: Trace) -> list[tuple[_Way, list[AskedCheck]]]:
+        """The checks by how they are asked: those that are asked alike share calls."""
+        simulated = is_simulated(trace.spans)
+        groups: dict[_Way, list[AskedCheck]] = {}
+        for one in asked:
+            settings = self._panel.checks[one.check.name][0].settings
+            so_far = one.check.settles == "best"
+            way = _Way(settings.mode, one.check.runs, settings.early_stop and not simulated, so_far)
+            groups.setdefault(way, []).append(one)
+        return [*groups.items()]
 
     # What a case is made of.
 
@@ -172,7 +177,8 @@ class PackJudge:
             key = SessionKey(tenant, *found) if found else None
             traces = self._sessions.load(tenant, self._sessions.traces(key)) if key else []
             record = self._sessions.record(key.session_id if key else "", traces)
-            return _Session(tuple(traces), record, left_out=self._sessions.left_out(key) if key else 0)
+            left_out = self._sessions.left_out(key) if key else 0
+            return _Session(tuple(traces), record, SessionTask(self._panel, traces), left_out=left_out)
         loaded = self._cases.load(task.key, task.received_through)
         if loaded is None:
             return None
@@ -184,13 +190,18 @@ class PackJudge:
             earlier = [one for one in others if (one.start, one.trace_id) < (trace.start, trace.trace_id)]
             before = self._sessions.load(tenant, earlier)
         traces = [*before, trace]
-        return _Session(tuple(traces), self._sessions.record(trace.session_id or trace.trace_id, traces), detected)
+        record = self._sessions.record(trace.session_id or trace.trace_id, traces)
+        return _Session(tuple(traces), record, SessionTask(self._panel, traces), detected)
 
-    def _violated(self, task: JudgeTask, before: Sequence[tuple[str, str]]) -> frozenset[str]:
-        """Policies that were violated in earlier exchanges: they are not asked about again."""
+    def _settled(self, task: JudgeTask, record: SessionRecord, number: int) -> dict[str, frozenset[str]]:
+        """By check, the items that earlier exchanges settled: they are not asked about again."""
+        checks = [check for _, check in self._panel.checks.values() if check.settles and check.name in task.judges]
+        if not checks or not number:
+            return {}
+        before = [(one.trace_id, one.exchange.id) for one in record.exchanges[:number]]
         verdicts = self._sessions.verdicts(task.key[0], sorted({trace_id for trace_id, _ in before}))
-        earlier = [v for v in verdicts if (v.subject.trace_id, v.subject.id) in before and v.judge in self._panel.early]
-        return frozenset(answer.item for answer in violated(earlier))
+        earlier = [v for v in verdicts if (v.subject.trace_id, v.subject.id) in before]
+        return {c.name: settled_texts(c, (v for v in earlier if v.judge == c.name)) for c in checks}
 
     def _own_findings(self, task: JudgeTask, trace: Trace) -> list[Finding]:
         """Earlier findings of the task's judges in its exchange, or where no exchange is any more."""
@@ -205,7 +216,7 @@ class PackJudge:
     # Asking, and what is made of the answers.
 
     def _asked(
-        self, task: JudgeTask, subject: Subject, recorded: RecordedSubject, mode: Mode, checks: Sequence[AskedCheck]
+        self, task: JudgeTask, subject: Subject, recorded: RecordedSubject, way: _Way, checks: Sequence[AskedCheck]
     ) -> Deliberation:
         """The answer to checks of any packs, in smaller chapters where the model cannot read the record as it is."""
         last = recorded.last
@@ -217,7 +228,7 @@ class PackJudge:
             traces=recorded.traces,
             checks=tuple(checks),
             service=trace.service,
-            exchange=recorded.number,
+            exchange=None if way.so_far else recorded.number,
             architecture=self._describe(trace, run) if run is not None else "",
             probability=task.probability,
         )
@@ -227,7 +238,7 @@ class PackJudge:
         began = time.perf_counter()
         answer = ask_shortened(
             split(record, room, how.count),
-            lambda chapters: self._checked(task, case, mode, chapters, known),
+            lambda chapters: self._checked(task, case, way, chapters, known),
             partial(longest, how.count),
             lambda room: split(record, room, how.count),
         )
@@ -239,10 +250,10 @@ class PackJudge:
         return said
 
     async def _checked(
-        self, task: JudgeTask, case: CheckCase, mode: Mode, chapters: Sequence[Chapter], known: Sequence[Finding]
+        self, task: JudgeTask, case: CheckCase, way: _Way, chapters: Sequence[Chapter], known: Sequence[Finding]
     ) -> Deliberation:
         """One try of asking, and what was found verified, where findings of packs are. `known`: earlier findings."""
-        deliberating = judge_checks(case, self._panel.how(mode), chapters)
+        deliberating = judge_checks(case, self._panel.how(way.mode), chapters, early_stop=way.early_stop)
         said = await run_prompts(deliberating, self._steps.client, bypass_cache=task.bypass_cache)
         record, traces = case.record.transcript, {trace.trace_id: trace for trace in case.traces.values()}
         evidence = Evidence(
@@ -254,60 +265,26 @@ class PackJudge:
         findings = await self._steps.verifier.verify(said.findings, evidence, known, bypass_cache=task.bypass_cache)
         return replace(said, findings=findings)
 
-    def _sum(
-        self,
-        task: JudgeTask,
-        pack: Pack,
-        check: Check,
-        subject: Subject,
-        session: _Session,
-        exchanges: Mapping[str, Sequence[Verdict]],
-    ) -> Verdict:
-        """The session's verdict of a check that was asked of its exchanges."""
-        version, said = self._panel.versions[check.name], exchanges.get(check.name, ())
-        unjudged = len(session.record.exchanges) - len(said)
-        missing = {"exchanges not judged": unjudged, "earlier traces left out": session.left_out}
-        return session_verdict(check, version, pack.formulas[check.name], subject, said, task.probability, missing)
-
     def _not_judged(self, task: JudgeTask, outcome: Outcome, why: str) -> JudgedSubject:
         return unjudged(task, outcome, why, self._panel.versions, task.judged_at(self._clock()))
 
 
-def _asked_of_session(
-    pack: Pack,
-    check: Check,
-    recorded: RecordedSubject,
-    terms: SessionTerms,
-    goal: Verdict | None,
-    oracles: Mapping[str, AskedCheck],
-    earlier: Sequence[ItemAnswer],
-) -> AskedCheck:
-    """A check of sessions with its items. `earlier`: what exchanges told of them that is not asked about again."""
-    match check.items:
-        case ItemSource.ORACLE:
-            return oracles[check.name]
-        case ItemSource.COMPLETION:
-            outcome = next((one.answers[0] for one in oracles.values() if one.answers), None)
-            return completed(pack, check, recorded, terms, goal, outcome)
-        case ItemSource.FAILURE:
-            return asked_failure(pack, check, recorded, terms, goal)
-        case _:
-            known = {answer.item for answer in earlier}
-            left = [policy for policy in terms.policies(pack) if policy not in known]
-            return asked_of(pack, check, recorded, left, terms.note)
+def recorded_subject(
+    record: SessionRecord, traces: Sequence[Trace], number: int | None = None, left_out: int = 0
+) -> RecordedSubject:
+    """An exchange (`number`) of a session, or the session, for the sources of items; `left_out`: traces before it."""
+    by_id = {trace_id: trace for trace in traces for trace_id in trace.trace_ids}
+    last = len(record.exchanges) - 1
+    unseen = f"{left_out} earlier traces left out" if left_out and number is None else ""
+    return RecordedSubject(
+        record,
+        by_id,
+        states=lambda: states(record, last, by_id[record.exchanges[last].trace_id]),
+        unseen=lambda: unseen or without_tool_spans(traces),
+        number=number,
+    )
 
 
 def _leads_to(row: LedgerRow, last_run: str) -> bool:
     """Whether a session follows from this subject: its exchanges, and the goal of the last run."""
     return row.kind is SubjectKind.EXCHANGE or (row.judge == GOAL and row.subject_id == last_run)
-
-
-def _in_order(verdicts: Iterable[Verdict], record: SessionRecord) -> dict[str, list[Verdict]]:
-    """By judge, the verdicts on the record's exchanges in their order."""
-    place = {(one.trace_id, one.exchange.id): number for number, one in enumerate(record.exchanges)}
-    found: dict[str, list[tuple[int, Verdict]]] = {}
-    for verdict in verdicts:
-        number = place.get((verdict.subject.trace_id, verdict.subject.id))
-        if number is not None and verdict.subject.kind is SubjectKind.EXCHANGE:
-            found.setdefault(verdict.judge, []).append((number, verdict))
-    return {judge: [v for _, v in sorted(said, key=lambda one: one[0])] for judge, said in found.items()}

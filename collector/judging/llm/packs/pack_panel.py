@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
-from tracejury.judges.checks.check_types import ItemSource
+from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.formula import Formula
 from tracejury.judges.checks.how_asked import HowAsked, check_version
+from tracejury.judges.checks.item_source import ItemSource
 from tracejury.judges.checks.questions import Mode
+from tracejury.judges.packs.cards.task_cards import SessionTerms, TaskCard
+from tracejury.judges.packs.cards.task_match import TaskMatch, match_task
 from tracejury.judges.packs.pack_types import Pack
-from tracejury.judges.packs.task_cards import TaskCard, policies_of
-from tracejury.judges.packs.task_match import TaskMatch, match_task
+from tracejury.schemas.simulation import persona
 from tracejury.schemas.trajectory import Trace
-
-_NOTES: Final = {
-    "clarify_then_execute": " (this task is to ask before acting)",
-    "refuse_or_scope": " (this task is to refuse, or to say what is possible)",
-}
 
 
 @dataclass(frozen=True)
@@ -34,47 +31,42 @@ class PackPanel:
     max_answer_tokens: int
 
     @cached_property
-    def versions(self) -> Mapping[str, str]:
-        """The version of each check, by name."""
-        return {
-            check.name: check_version(
-                check,
-                pack.version_text(check.name),
-                self.model,
-                self.parameters,
-                pack.settings.mode,
-                self.max_answer_tokens,
-            )
-            for pack in self.packs
-            for check in pack.checks
-        }
+    def checks(self) -> Mapping[str, tuple[Pack, Check]]:
+        """Each check with its pack, by name."""
+        return {check.name: (pack, check) for pack in self.packs for check in pack.checks}
 
     @cached_property
-    def early(self) -> frozenset[str]:
-        """Names of checks of sessions that are asked of exchanges, too."""
-        return frozenset(c.name for p in self.packs for c in p.checks if p.settings.asks_early(c))
+    def versions(self) -> Mapping[str, str]:
+        """The version of each check, by name; a measure of other checks is of theirs, too."""
+        found: dict[str, str] = {}
+        for name, (pack, check) in sorted(self.checks.items(), key=lambda one: bool(one[1][1].of)):
+            text = " ".join([pack.version_text(name), *(found[of] for of in check.of)])
+            sent = (self.model, self.parameters, pack.settings.mode, self.max_answer_tokens)
+            found[name] = check_version(check, text, *sent)
+        return {name: found[name] for name in self.checks}
 
     @cached_property
     def of_sessions(self) -> frozenset[str]:
         """Names of checks of sessions."""
-        return frozenset(c.name for p in self.packs for c in p.checks if c.subject == "session")
+        return frozenset(name for name, (_, check) in self.checks.items() if check.subject == "session")
 
     @cached_property
     def of_exchanges(self) -> Mapping[str, str]:
         """The versions of the checks that are asked of exchanges, by name."""
-        names = {c.name for p in self.packs for c in p.checks if c.subject == "exchange"} | self.early
-        return {name: version for name, version in self.versions.items() if name in names}
+        return {name: self.versions[name] for name, (_, check) in self.checks.items() if check.at_exchanges}
 
     @cached_property
-    def oracles(self) -> Mapping[str, Pack]:
-        """The packs of the checks that ask the oracle of a task card, by check."""
-        return {c.name: p for p in self.packs for c in p.checks if c.items is ItemSource.ORACLE}
+    def live_sources(self) -> Mapping[str, ItemSource]:
+        """The sources of the checks that are asked while an exchange goes on, by check: they ask no model."""
+        return {name: c.items for name, (_, c) in self.checks.items() if c.items.early and not c.asks}
 
     def live(self, trace: Trace) -> Mapping[str, str]:
         """The versions of the checks that are asked while an exchange of this trace goes on, by name."""
-        asked = self.oracles and any(card.oracle for card in self.cards.values())
-        card = self.terms([trace]).match.card if asked else None
-        return {name: self.versions[name] for name in self.oracles} if card and card.oracle else {}
+        wanted = {source.needs for source in self.live_sources.values()} - {""}
+        stated = any(getattr(card, key, None) for card in self.cards.values() for key in wanted)
+        card = SessionTask(self, [trace]).match.card if stated else None
+        sources = self.live_sources.items()
+        return {name: self.versions[name] for name, one in sources if not one.needs or getattr(card, one.needs, None)}
 
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:
@@ -85,24 +77,25 @@ class PackPanel:
         """How checks are asked: those of packs with one mode share calls."""
         return HowAsked(self.formulas, self.versions, self.max_answer_tokens, mode)
 
-    def terms(self, traces: Sequence[Trace]) -> SessionTerms:
-        """What holds for the session of these traces, of which there is at least one."""
-        spans = (span.raw for trace in traces for span in trace.spans.values())
-        return SessionTerms(match_task(spans, self.cards, self.task_keys), traces[-1].service)
 
+@dataclass(frozen=True)
+class SessionTask:
+    """The task of a session of at least one trace, and what holds for it; all spans are looked at once, when asked."""
 
-@dataclass(frozen=True, slots=True)
-class SessionTerms:
-    """The task that a session names, and its service."""
+    panel: PackPanel
+    traces: Sequence[Trace]
 
-    match: TaskMatch
-    service: str
+    @cached_property
+    def match(self) -> TaskMatch:
+        """The task that the session names."""
+        spans = (span.raw for trace in self.traces for span in trace.spans.values())
+        return match_task(spans, self.panel.cards, self.panel.task_keys)
 
-    @property
-    def note(self) -> str:
-        """What the card says of how agents are to talk in this task, "" for nothing."""
-        return _NOTES.get(self.match.card.oracle.type, "") if self.match.card and self.match.card.oracle else ""
+    @cached_property
+    def persona(self) -> str:
+        """The persona of its simulated user, "" for none."""
+        return next((said for trace in self.traces if (said := persona(trace.spans))), "")
 
-    def policies(self, pack: Pack) -> tuple[str, ...]:
-        """The policies of the task and of the service."""
-        return policies_of(self.match.card, pack.settings.terms(self.service))
+    def terms(self, pack: Pack) -> SessionTerms:
+        """What holds for the session, by a pack's settings."""
+        return SessionTerms(self.match.card, pack.settings.terms(self.traces[-1].service), self.persona)

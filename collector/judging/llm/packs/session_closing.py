@@ -12,7 +12,8 @@ from typing import Final
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.judging.llm.ledger_entries import RETRIED, Revision, new_entries
 from tracejury.collector.judging.llm.pending_tasks import resume
-from tracejury.judges.llm.selection import Decision
+from tracejury.judges.llm.schedule import exchange_hash
+from tracejury.judges.llm.selection import Decision, Policy, decide_session
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.trajectory import Trace, TraceState
@@ -25,6 +26,12 @@ END_ATTRIBUTE: Final = "tracejury.session.end"
 
 WHILE_OPEN: Final = ":open"
 """Ends the content hash of an exchange in an open trace: what was found in it is provisional."""
+
+RECENT: Final = 24 * 3600 * SECOND
+"""After a restart, sessions that no check of exchanges was asked of are closed if they came so lately: older ones may
+be of a time before their pack was switched on."""
+
+_LEFT: Final = frozenset({Outcome.SAMPLED_OUT, Outcome.FILTERED})
 
 MOST_SESSIONS: Final = 100_000
 """Sessions that are watched; beyond it the longest quiet are forgotten until they are looked for in the store."""
@@ -41,8 +48,10 @@ class SessionClosing:
     both write the same entries.
     """
 
-    def __init__(self, sessions: StoredSessions, judges: Mapping[str, str], queue: JudgeQueue, quiet: float) -> None:
-        self._sessions, self._judges, self._queue = sessions, judges, queue
+    def __init__(
+        self, sessions: StoredSessions, judges: Mapping[str, str], policy: Policy, queue: JudgeQueue, quiet: float
+    ) -> None:
+        self._sessions, self._judges, self._policy, self._queue = sessions, judges, policy, queue
         self._quiet = round(quiet * SECOND)
         self._watched: OrderedDict[SessionKey, SessionState] = OrderedDict()
         self._complete = False  # whether every unclosed session of the store is watched
@@ -86,7 +95,8 @@ class SessionClosing:
             RetryableError: the store cannot just now; those left are closed at the next look.
         """
         if not self._complete:
-            found = [*self._sessions.unclosed(self._judges, MOST_SESSIONS // 2)]
+            since = now - self._quiet - RECENT
+            found = [*self._sessions.unclosed(self._judges, since, MOST_SESSIONS // 2)]
             with self._lock:
                 self._complete = True
                 for key, state in found:
@@ -100,41 +110,51 @@ class SessionClosing:
                     del self._watched[key]
 
     def _close(self, session: SessionKey, state: SessionState, now: int) -> None:
-        said = [row for row in self._sessions.exchange_rows(session) if row.outcome is not Outcome.SUPERSEDED]
-        if not said:
+        traces = self._sessions.load(session.tenant, self._sessions.traces(session))
+        decisions = [
+            decide_session(self._policy, trace, run)
+            for trace in traces
+            for exchange in trace.exchanges
+            if (run := trace.run(exchange.run_id)) is not None
+        ]
+        if not decisions:
             return
+        said = [row for row in self._sessions.exchange_rows(session) if row.outcome is not Outcome.SUPERSEDED]
         stored = self._sessions.session_rows(session)
         ledger: LedgerEntries = {(row.kind, row.subject_id, row.judge): row for row in stored}
-        received = max(state.received, *(row.received_through for row in said))
-        revision = Revision(session.subject, _content(said), received)
+        received = max(state.received, *(trace.received_through for trace in traces))
+        revision = Revision(session.subject, _content(traces, said), received)
         by_hand = True if state.by_hand else None
-        rows = tuple(new_entries(revision, self._judges, ledger, now, lambda: _decision(said), by_hand=by_hand))
+        rows = tuple(
+            new_entries(revision, self._judges, ledger, now, lambda: _decision(decisions, said), by_hand=by_hand)
+        )
         if rows:
             self._sessions.save([JudgedSubject(TraceState.SETTLED, rows)])
         resume(self._queue, self._sessions.session_rows(session), self._judges)
 
 
-def _content(rows: Iterable[LedgerRow]) -> str:
-    """Hash of the session's exchanges: of what each shows, by which version it is judged, and whether it could be."""
-    told = {
-        (
-            row.trace_id,
-            row.subject_id,
-            row.input_hash.removesuffix(WHILE_OPEN),
-            row.judge,
-            row.version,
-            row.outcome in RETRIED,
-        )
-        for row in rows
-    }
-    return hashlib.blake2b(repr(sorted(told)).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+def _content(traces: Sequence[Trace], said: Iterable[LedgerRow]) -> str:
+    """Hash of what the session's exchanges show.
+
+    Its verdicts also sum up those of exchanges, where checks ask of them: so by which versions these were judged, and
+    which could not be, are part of it.
+    """
+    shown = [
+        (trace.trace_id, exchange.id, exchange_hash(trace, trace.run(exchange.run_id), exchange))
+        for trace in traces
+        for exchange in trace.exchanges
+    ]
+    told = {(row.trace_id, row.subject_id, row.judge, row.version, row.outcome in RETRIED) for row in said}
+    text = repr((sorted(shown), sorted(told)))
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _decision(rows: Sequence[LedgerRow]) -> Decision:
-    """The session's by those of its exchanges: judged if one is, with the weight of the least likely."""
-    left = {Outcome.SAMPLED_OUT, Outcome.FILTERED}
-    chosen = [row for row in rows if row.outcome not in left]
+def _decision(decisions: Sequence[Decision], said: Iterable[LedgerRow]) -> Decision:
+    """The session's by those on its exchanges: judged if one is, with the weight of the least likely."""
+    chosen = [one for one in decisions if one.outcome is Outcome.PENDING]
     if chosen:
-        return Decision(Outcome.PENDING, "", min(row.probability for row in chosen))
-    first = next((row for row in rows if row.outcome is Outcome.SAMPLED_OUT), rows[0])
-    return Decision(first.outcome, first.reason, min(row.probability for row in rows))
+        return replace(chosen[0], probability=min(one.probability for one in chosen))
+    if any(row.outcome not in _LEFT for row in said):
+        return Decision(Outcome.PENDING, "asked for by hand", 0.0)
+    first = next((one for one in decisions if one.outcome is Outcome.SAMPLED_OUT), decisions[0])
+    return replace(first, probability=min(one.probability for one in decisions))

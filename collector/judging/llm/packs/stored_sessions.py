@@ -63,9 +63,9 @@ class StoredSessions:
         self._records: LRUCache[tuple[object, ...], SessionRecord] = LRUCache(MAX_BYTES, getsizeof=_length)
         self._recording = threading.Lock()
 
-    def unclosed(self, judges: Collection[str], limit: int) -> Iterator[tuple[SessionKey, SessionState]]:
-        """Sessions with judged exchanges that have no entries of these judges since their latest arrival."""
-        for one in StoredSessionTraces(self._store).unclosed(judges, limit):
+    def unclosed(self, judges: Collection[str], since: int, limit: int) -> Iterator[tuple[SessionKey, SessionState]]:
+        """See `StoredSessionTraces.unclosed`."""
+        for one in StoredSessionTraces(self._store).unclosed(judges, since, limit):
             key = SessionKey(one.tenant, one.service, one.session_id)
             yield key, SessionState(one.received, frozenset(one.open_traces))
 

@@ -12,7 +12,7 @@ from tracejury.judges.llm.answer import list_of, object_of
 from tracejury.judges.llm.answer_types import AnswerError
 from tracejury.judges.llm.data_files import problems_of
 from tracejury.judges.llm.json_object import json_object
-from tracejury.judges.packs.rut.user_turns import Turns
+from tracejury.judges.packs.cards.user_turns import Turns
 from tracejury.schemas.shown import folded, shown
 
 TEXT: Final = {"type": "string"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from tracejury.judges.names import find_name
-from tracejury.judges.packs.rut.card import Oracle, ToolPattern
+from tracejury.judges.packs.cards.oracle import Oracle, ToolPattern
 from tracejury.schemas.shown import folded
 
 _TECHNICAL: Final = re.compile(r"[^\W\d_]\S*[\W\d_]|_[^\W\d_]|[a-z][A-Z]")

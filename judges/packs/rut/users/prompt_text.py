@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracejury.judges.packs.rut.user_turns import Behaviour
+from tracejury.judges.packs.cards.user_turns import Behaviour
 
 _TASK: Final = """\
 # Data

@@ -10,10 +10,10 @@ from hashlib import blake2b
 
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.llm.record import data
-from tracejury.judges.packs.rut.card import Oracle, OracleStep, ToolPattern
+from tracejury.judges.packs.cards.oracle import Oracle, OracleStep, ToolPattern
+from tracejury.judges.packs.cards.user_turns import Behaviour
+from tracejury.judges.packs.cards.values import blank
 from tracejury.judges.packs.rut.matching import rule_of
-from tracejury.judges.packs.rut.user_turns import Behaviour
-from tracejury.judges.packs.rut.values import blank
 from tracejury.judges.phrases import count
 
 from . import prompt_text as text

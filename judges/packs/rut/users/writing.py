@@ -10,7 +10,7 @@ from typing import Final
 from tracejury.judges.llm.case import Outcomes
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.conversation import Asking, ask, together
-from tracejury.judges.packs.rut.user_turns import Behaviour
+from tracejury.judges.packs.cards.user_turns import Behaviour
 
 from . import prompt_text as text
 from .answers import Material, TurnChecks, TurnsAnswer, WritingAnswer, read_answer, read_turns

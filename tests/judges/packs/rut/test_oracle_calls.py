@@ -12,8 +12,8 @@ import pytest
 from small_traces import Did, Said, run, tool, trace
 from trajectories import FRAMEWORKS, load
 
+from tracejury.judges.packs.cards.oracle import Oracle
 from tracejury.judges.packs.rut.calls import OUTSIDE, OracleCall, calls_of
-from tracejury.judges.packs.rut.card import Oracle
 from tracejury.judges.packs.rut.oracle_case import OracleCase
 from tracejury.judges.packs.rut.outcome import judge
 from tracejury.judges.packs.rut.rules import broken

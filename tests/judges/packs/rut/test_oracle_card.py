@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tracejury.judges.packs.cards.task_cards import load_cards
 from tracejury.judges.packs.loader import load_packs
-from tracejury.judges.packs.task_cards import load_cards
 from tracejury.schemas.errors import ConfigError
 
 STEPS = [{"id": "a", "tool": "get"}, {"id": "b", "tool": "pay"}, {"id": "c", "tool": "mail"}]

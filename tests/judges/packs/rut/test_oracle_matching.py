@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import call, case
 
+from tracejury.judges.packs.cards.oracle import MOST_STEPS, OracleStep, ToolPattern
+from tracejury.judges.packs.cards.writes import guess
 from tracejury.judges.packs.rut.calls import OracleCall
-from tracejury.judges.packs.rut.card import MOST_STEPS, OracleStep, ToolPattern
 from tracejury.judges.packs.rut.matching import assign, matches
 from tracejury.judges.packs.rut.outcome import judge
 from tracejury.judges.packs.rut.rules import broken
-from tracejury.judges.packs.rut.writes import guess
 
 SCHEMA = {"type": "object", "properties": {"id": {}, "limit": {"default": 10}, "tags": {}}, "required": ["id"]}
 

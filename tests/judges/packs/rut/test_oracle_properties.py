@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import call, case
 
+from tracejury.judges.packs.cards.oracle import Oracle
 from tracejury.judges.packs.rut.calls import OracleCall
-from tracejury.judges.packs.rut.card import Oracle
 from tracejury.judges.packs.rut.oracle_case import OracleCase
 from tracejury.judges.packs.rut.outcome import judge
 from tracejury.judges.packs.rut.rules import broken

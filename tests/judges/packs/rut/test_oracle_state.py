@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from oracles import call, case
 
-from tracejury.judges.packs.rut.card import StateAssertion
+from tracejury.judges.packs.cards.oracle import StateAssertion
 from tracejury.judges.packs.rut.outcome import judge
 from tracejury.judges.packs.rut.rules import Mode
 from tracejury.judges.packs.rut.state import UNOBSERVED, States, emitted, holds

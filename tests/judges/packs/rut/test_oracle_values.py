@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracejury.judges.packs.cards.oracle import OracleStep, StateAssertion
+from tracejury.judges.packs.cards.values import contains, same
 from tracejury.judges.packs.rut.calls import OracleCall
-from tracejury.judges.packs.rut.card import OracleStep, StateAssertion
 from tracejury.judges.packs.rut.matching import matches
 from tracejury.judges.packs.rut.state import States, holds
-from tracejury.judges.packs.rut.values import contains, same
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.floats(-2, 2) | st.text("ab.0", max_size=3),

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.judges.packs.rut.card import Oracle
+from tracejury.judges.packs.cards.oracle import Oracle
 from tracejury.judges.packs.rut.users.leaks import leaks
 from tracejury.judges.packs.rut.users.parts import default_turns, in_parts
 

@@ -12,8 +12,8 @@ from user_scripts import CARD, IDEAL, checks, scripted, text_of, user_of
 
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import Line, ScriptedClient
-from tracejury.judges.packs.rut.card import Oracle
-from tracejury.judges.packs.rut.user_turns import Behaviour
+from tracejury.judges.packs.cards.oracle import Oracle
+from tracejury.judges.packs.cards.user_turns import Behaviour
 from tracejury.judges.packs.rut.users import prompt_text
 from tracejury.judges.packs.rut.users.prompts import UserTask, check_prompt, draft_prompt
 from tracejury.judges.packs.rut.users.writing import Writing, WrittenTurns, draft, rewrite

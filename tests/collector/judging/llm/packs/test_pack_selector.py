@@ -39,7 +39,7 @@ class NoSessions(StoredSessions):
 def selector(policy: Policy | None = None, queue: JudgeQueue | None = None) -> PackSelector:
     """A selector of two judges of exchanges and one of sessions."""
     waiting = JudgeQueue() if queue is None else queue
-    closing = SessionClosing(NoSessions(), OF_SESSIONS, waiting, 10)
+    closing = SessionClosing(NoSessions(), OF_SESSIONS, Policy(), waiting, 10)
     return PackSelector(OF_EXCHANGES, OF_SESSIONS, policy or Policy(), waiting, TracesToJudge(), closing)
 
 

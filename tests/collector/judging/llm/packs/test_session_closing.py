@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from pack_bench import exchange
 from store_parts import a_judged_subject, a_judged_trace, a_span
 
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
@@ -14,57 +15,59 @@ from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind, session_of
 
 JUDGES = {"pipa-policy": "v1"}
 CHAT = SessionKey("", "shop", 'chat "1"/2')
 QUIET = 10
+DAY = 24 * 3600 * SECOND
 
 
 class Scene:
     """A store with traces of one session, and what closes it."""
 
-    def __init__(self, store: SharedStore) -> None:
-        self.store, self.queue = store, JudgeQueue()
+    def __init__(self, store: SharedStore, policy: Policy | None = None) -> None:
+        self.store, self.queue, self.policy = store, JudgeQueue(), policy or Policy()
         self.closing = self.restarted()
 
     def restarted(self) -> SessionClosing:
         """What a new process has."""
         cases = StoredCases(self.store, AssemblerConfig(), lambda _: False)
-        return SessionClosing(StoredSessions(self.store, cases), JUDGES, self.queue, QUIET)
+        return SessionClosing(StoredSessions(self.store, cases), JUDGES, self.policy, self.queue, QUIET)
 
     def judged(
         self,
         name: str = "a",
         state: TraceState = TraceState.SETTLED,
         received: int = SECOND,
-        outcome: Outcome = Outcome.DONE,
-        probability: float = 1.0,
+        outcome: Outcome | None = Outcome.DONE,
         attributes: tuple[str, ...] = (),
     ) -> Trace:
-        """A trace of the session is stored with one exchange, and noted."""
+        """A trace of the session is stored with one exchange, and noted; `outcome`: of a check of exchanges, if any."""
         trace_id = name * 32
+        asked = exchange(name, "What is there?", [], "Lamps.", session=CHAT.session_id)
+        self.store.insert("spans", SPAN_COLUMNS, span_columns(asked, received))
         judged = a_judged_trace(
             trace_id=trace_id, session_id=CHAT.session_id, state=state, received=received, judged_at=received
         )
         StoredJudging(self.store).save([judged])
-        self.exchange(name, received, outcome, probability)
+        if outcome is not None:
+            self.exchange(name, received, outcome)
         spans = {"s": _Span(a_span(trace_id=trace_id, attributes=dict.fromkeys(attributes, "true")))}
         trace = replace(judged.trace, spans=spans, received_through=received)  # type: ignore[arg-type]
         self.closing.note(trace)
         return trace
 
-    def exchange(
-        self, name: str, received: int, outcome: Outcome = Outcome.DONE, probability: float = 1.0, content: str = "h"
-    ) -> None:
+    def exchange(self, name: str, received: int, outcome: Outcome = Outcome.DONE, content: str = "h") -> None:
         """What a judge said of its exchange."""
         subject = Subject(SubjectKind.EXCHANGE, "m:0-0", name * 32)
         said = a_judged_subject(
-            "pipa-state", outcome=outcome, subject=subject, received=received, judged_at=received, content=content,
-            probability=probability,
+            "pipa-state", outcome=outcome, subject=subject, received=received, judged_at=received, content=content
         )  # fmt: skip
         StoredLlmJudging(self.store).save([said])
 
@@ -157,14 +160,22 @@ def test_an_exchange_that_could_be_judged_after_all_has_the_session_judged_again
 
 
 def test_a_new_process_closes_what_the_last_one_left(scene: Scene) -> None:
-    """Sessions that nobody judged are none of its business."""
-    scene.judged("a")
-    StoredJudging(scene.store).save([a_judged_trace(trace_id="c" * 32, session_id="other")])
+    """Whether a check was asked of its exchanges or not; one that was quiet for days is of the time before the pack."""
+    scene.judged("a", received=3 * DAY, outcome=None)
+    scene.judged("b", received=DAY, outcome=None)
     scene.closing = scene.restarted()
-    (task,) = scene.closed(20 * SECOND)
+    assert scene.closed(5 * DAY) == []
     scene.closing = scene.restarted()
-    assert scene.closed(20 * SECOND) == []  # its entries are pending: the queue is filled from the ledger
+    (task,) = scene.closed(3 * DAY + 20 * SECOND)
+    scene.closing = scene.restarted()
+    assert scene.closed(3 * DAY + 20 * SECOND) == []  # its entries are pending: the queue is filled from the ledger
     scene.done(task)
+
+
+def test_a_new_process_closes_old_sessions_whose_exchanges_were_judged(scene: Scene) -> None:
+    scene.judged("a")
+    scene.closing = scene.restarted()
+    assert len(scene.closed(5 * DAY)) == 1
 
 
 def test_somebody_may_close_a_session_at_once(scene: Scene) -> None:
@@ -178,26 +189,28 @@ def test_somebody_may_close_a_session_at_once(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "closed", "probability"),
+    ("rate", "outcome", "closed", "decided", "probability"),
     [
-        ((Outcome.DONE, Outcome.DONE), 1, 0.25),
-        ((Outcome.DONE, Outcome.FAILED), 1, 0.25),
-        ((Outcome.SAMPLED_OUT, Outcome.SAMPLED_OUT), 0, 0.25),
-        ((Outcome.FILTERED, Outcome.FILTERED), 0, 0.25),
+        (1.0, Outcome.DONE, 1, Outcome.PENDING, 1.0),
+        (1.0, Outcome.FAILED, 1, Outcome.PENDING, 1.0),
+        (1.0, None, 1, Outcome.PENDING, 1.0),
+        (1e-9, Outcome.SAMPLED_OUT, 0, Outcome.SAMPLED_OUT, 1e-9),
+        (1e-9, None, 0, Outcome.SAMPLED_OUT, 1e-9),
+        (0.0, Outcome.FILTERED, 0, Outcome.FILTERED, 0.0),
+        (0.0, Outcome.DONE, 1, Outcome.PENDING, 0.0),
     ],
 )
-def test_a_session_is_judged_as_its_exchanges_are_with_the_weight_of_the_least_likely(
-    scene: Scene, outcomes: tuple[Outcome, Outcome], closed: int, probability: float
+def test_a_session_is_judged_as_its_exchanges_are(
+    store: SharedStore, rate: float, outcome: Outcome | None, closed: int, decided: Outcome, probability: float
 ) -> None:
-    """Its own entry says why it is not."""
-    scene.judged("a", outcome=outcomes[0], probability=0.5)
-    scene.judged("b", outcome=outcomes[1], probability=0.25)
+    """With their weight, 0 where somebody asked for one by hand; its own entry says why it is not."""
+    scene = Scene(store, Policy((Rule(rate=rate),)))
+    scene.judged("a", outcome=outcome)
     tasks = scene.closed(100 * SECOND)
     assert [task.probability for task in tasks] == [probability] * closed
     cases = StoredCases(scene.store, AssemblerConfig(), lambda _: False)
     (row,) = StoredSessions(scene.store, cases).session_rows(CHAT)
-    assert row.outcome is (Outcome.PENDING if closed else outcomes[0])
-    assert row.probability == probability
+    assert (row.outcome, row.probability) == (decided, probability)
 
 
 def test_exchanges_that_another_version_has_judged_have_the_session_judged_again(scene: Scene) -> None:

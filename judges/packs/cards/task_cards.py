@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -12,9 +13,9 @@ from tracejury.judges.llm.criteria_types import Text
 from tracejury.judges.llm.data_files import model_of, read_data
 from tracejury.schemas.errors import ConfigError
 
-from .rut.card import Oracle
-from .rut.user_turns import UserTurns
+from .oracle import Oracle
 from .task_data import TaskData
+from .user_turns import MOST_TURNS, UserTurns
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """A larger file holds no task cards."""
@@ -58,10 +59,44 @@ class TaskCard(Terms):
     """As sessions name it in an attribute."""
     instruction: Annotated[str, StringConstraints(max_length=20_000)] = ""
     """What the user was to get done."""
+    max_turns: Annotated[int, Field(ge=1, le=MOST_TURNS)] | None = None
+    """Exchanges that the task may take; later ones are not judged by how far it came."""
     oracle: Oracle | None = None
     """What calls and states show that the task was done (docs/rut.md)."""
     user_turns: UserTurns = Field(default={})
     """What a simulated user says, by behaviour (docs/rut.md)."""
+
+
+SHOWN_KEYS: Final = frozenset({"instruction", "policies"})
+"""Keys of a card that checks may show beside their items."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTerms:
+    """What holds for a session: the card of its task, and what is set for its service.
+
+    `persona`: of its simulated user, "" for none.
+    """
+
+    card: TaskCard | None = None
+    service: ServiceTerms | None = None
+    persona: str = ""
+
+    @property
+    def note(self) -> str:
+        """What the card says of how agents are to talk in this task, "" for nothing."""
+        return self.card.oracle.note if self.card and self.card.oracle else ""
+
+    @property
+    def policies(self) -> tuple[str, ...]:
+        """The policies of the card, then those of the service, each once and on one line."""
+        stated = (policy for terms in (self.card, self.service) if terms is not None for policy in terms.policies)
+        return tuple(dict.fromkeys(" ".join(policy.split()) for policy in stated))
+
+    def shown(self, key: str) -> str:
+        """What the card says under one of `SHOWN_KEYS`, "" for nothing."""
+        said = getattr(self.card, key, "") if self.card else ""
+        return said if isinstance(said, str) else "\n".join(said)
 
 
 def load_cards(paths: Iterable[str]) -> Mapping[str, TaskCard]:
@@ -77,12 +112,6 @@ def load_cards(paths: Iterable[str]) -> Mapping[str, TaskCard]:
                 raise ConfigError(f"{place}: id: {found[card.id][1]} has a card {card.id[:60]!r} already")
             found[card.id] = (card, str(file))
     return {name: card for name, (card, _) in found.items()}
-
-
-def policies_of(card: Terms | None, service: Terms | None) -> tuple[str, ...]:
-    """The policies of the card, then those of the service, each once and on one line."""
-    stated = (policy for terms in (card, service) if terms is not None for policy in terms.policies)
-    return tuple(dict.fromkeys(" ".join(policy.split()) for policy in stated))
 
 
 def _files(path: str) -> list[Path]:

@@ -10,14 +10,18 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tracejury.judges.llm.criteria_types import Text
-from tracejury.judges.packs.task_data import TaskData
 
+from .task_data import TaskData
 from .values import as_json, contains
 from .writes import Writes
 
 JsonData = Annotated[Any, AfterValidator(as_json)]
 MatchRule = Literal["equal", "present", "ignore"]
 MOST_STEPS: Final = 300
+_NOTES: Final = {
+    "clarify_then_execute": " (this task is to ask before acting)",
+    "refuse_or_scope": " (this task is to refuse, or to say what is possible)",
+}
 _ASSERTIONS: Final = frozenset({"equals", "changed", "added", "removed"})
 
 
@@ -139,6 +143,11 @@ class Oracle(TaskData):
         if not (self.steps or self.state) and self.type != "refuse_or_scope":
             raise ValueError(f"steps: {self.type} needs at least one step, or a state")
         return self
+
+    @property
+    def note(self) -> str:
+        """How agents are to talk in a task of this type, as a note on criteria; "" for nothing."""
+        return _NOTES.get(self.type, "")
 
     def writing(self, service: Iterable[str] = ()) -> Writes:
         """Which tools write; `service`: those that the settings of the session's service name."""

@@ -1,0 +1,160 @@
+"""What a session's verdicts are made of: verdicts on its exchanges, answers at its close, measures over both. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+
+from tracejury.judges.checks.case import AskedCheck
+from tracejury.judges.checks.check_types import Check
+from tracejury.judges.checks.settling import SettledItems, settled_items
+from tracejury.judges.checks.verdict import verdict_of
+from tracejury.judges.llm.case import Deliberation
+from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.findings import Finding
+from tracejury.schemas.transcript import SessionRecord
+from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
+
+from .cards.task_cards import TaskCard
+from .pack_types import Pack
+
+
+@dataclass(slots=True)
+class SessionSums:
+    """Sums up one session. `verdicts`: all in its traces; `left_out`: number of earlier traces that are not read."""
+
+    subject: Subject
+    record: SessionRecord
+    verdicts: Iterable[Verdict]
+    versions: Mapping[str, str]
+    probability: float
+    left_out: int
+    _said: dict[str, list[Verdict | None]] = field(init=False)
+    _settled: dict[str, SettledItems] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        places = {(one.trace_id, one.exchange.id): number for number, one in enumerate(self.record.exchanges)}
+        self._said = {}
+        for verdict in self.verdicts:
+            number = places.get((verdict.subject.trace_id, verdict.subject.id))
+            if number is not None and verdict.subject.kind is SubjectKind.EXCHANGE:
+                self._said.setdefault(verdict.judge, [None] * len(places))[number] = verdict
+
+    def settle(self, asked: AskedCheck) -> AskedCheck:
+        """A check whose items settle, with those that are still to be asked about at the close."""
+        check = asked.check
+        said = self._of(check)
+        self._settled[check.name] = settled = settled_items(check, asked.items, said)
+        return replace(asked, items=settled.left)
+
+    def complete(
+        self,
+        said: Deliberation,
+        checks: Mapping[str, tuple[Pack, Check]],
+        card: TaskCard | None,
+        found: Sequence[Finding],
+    ) -> Deliberation:
+        """The answers at the close with those of exchanges, a verdict a check. `found`: all findings in its traces."""
+        verdicts = {verdict.judge: verdict for verdict in said.verdicts}
+        findings = [*said.findings]
+        entries: dict[str, list[Sequence[ItemAnswer]]] = {}
+        for name, (pack, check) in checks.items():
+            if check.of:
+                continue
+            if check.subject == "exchange":
+                verdicts[name] = self._sum(pack, check)
+                entries[name] = [v.items if v and not v.unscored_reason else () for v in self._of(check)]
+            elif name in self._settled and name in verdicts:
+                verdicts[name] = self._with_settled(pack, check, verdicts[name])
+                final = verdicts[name].items
+                entries[name] = self._settled[name].entries(card.max_turns if card else None, final)
+                kept = {(answer.span_id, answer.quote) for answer in final}
+                known = {finding.id for finding in findings}
+                findings += [
+                    f for f in found if f.judge == name and (f.span_id, f.evidence) in kept and f.id not in known
+                ]
+            else:
+                entries[name] = [verdicts[name].items if name in verdicts else ()]
+        for name, (pack, check) in checks.items():
+            if check.of and not any(of in said.failures for of in check.of):
+                verdicts[name] = self._measure(pack, check, [entries[of] for of in check.of])
+        ordered = (verdicts[name] for name in checks if name in verdicts)
+        failures = {name: "its checks are unscored" for name, (_, c) in checks.items() if {*c.of} & {*said.failures}}
+        return replace(said, verdicts=tuple(ordered), findings=tuple(findings), failures={**said.failures, **failures})
+
+    def _of(self, check: Check) -> list[Verdict | None]:
+        """The verdict on each exchange, None where there is none."""
+        return self._said.get(check.name, [None] * len(self.record.exchanges))
+
+    def _sum(self, pack: Pack, check: Check) -> Verdict:
+        """The measure of a check of exchanges, whose items stay with these."""
+        said = [verdict for verdict in self._of(check) if verdict is not None]
+        scored = [verdict for verdict in said if not verdict.unscored_reason]
+        items = sum(len(verdict.items) for verdict in scored)
+        return verdict_of(
+            check,
+            self.versions[check.name],
+            pack.formulas[check.name],
+            self.subject,
+            [verdict.items for verdict in scored],
+            failure="no exchange could be scored" if said and not scored else "",
+            told=[f"{items} {check.items.name} of {len(scored)} exchanges"],
+            counts={
+                "exchanges unscored": len(said) - len(scored),
+                "exchanges not judged": len(self.record.exchanges) - len(said),
+                "earlier traces left out": self.left_out,
+            },
+            model=next((verdict.model for verdict in scored if verdict.model), ""),
+            probability=self.probability,
+        )
+
+    def _with_settled(self, pack: Pack, check: Check, closing: Verdict) -> Verdict:
+        """The verdict at the close with what exchanges told."""
+        before = self._settled[check.name].answers
+        if closing.unscored_reason or not before:
+            return closing
+        asked = {answer.item: answer for answer in closing.items}
+        items = (*(asked.pop(answer.item, answer) for answer in before), *asked.values())
+        told = f"{len(before)} found before"
+        return verdict_of(
+            check,
+            closing.version,
+            pack.formulas[check.name],
+            self.subject,
+            [items],
+            items=items,
+            told=[told, *([closing.reasons] if closing.items else [])],
+            model=closing.model,
+            probability=self.probability,
+        )
+
+    def _measure(self, pack: Pack, check: Check, entries: Sequence[Sequence[Sequence[ItemAnswer]]]) -> Verdict:
+        """A measure over other checks, of their entries side by side."""
+        joined_entries = [tuple(answer for one in row for answer in one) for row in zip_longest(*entries, fillvalue=())]
+        return verdict_of(
+            check,
+            self.versions[check.name],
+            pack.formulas[check.name],
+            self.subject,
+            joined_entries,
+            told=[f"of {', '.join(check.of)}"],
+            probability=self.probability,
+        )
+
+
+def joined(said: Sequence[Deliberation]) -> Deliberation:
+    """Several answers about one subject as one."""
+    dropped: Counter[str] = Counter()
+    for one in said:
+        dropped.update(one.dropped)
+    asked = [one for one in said if one.models]
+    return Deliberation(
+        verdicts=tuple(verdict for one in said for verdict in one.verdicts),
+        findings=tuple(finding for one in said for finding in one.findings),
+        failures={judge: why for one in said for judge, why in one.failures.items()},
+        dropped=dict(dropped),
+        known=bool(asked) and all(one.known for one in asked),
+        models=tuple(dict.fromkeys(model for one in said for model in one.models)),
+    )
