@@ -25,15 +25,12 @@ from .tally import CheckTally
 from .vote import least_runs, undecided, voted
 
 
-def judge_checks(
-    case: CheckCase, how: HowAsked, chapters: Sequence[Chapter] = (), *, early_stop: bool = False
-) -> Deliberating:
+def judge_checks(case: CheckCase, how: HowAsked, chapters: Sequence[Chapter] = ()) -> Deliberating:
     """Judge a subject by its checks. `chapters`: the parts in which the record is read, none for all at once.
 
     One verdict a check, and the findings that passed the gate (of `also`, too). A check without items, or without
     captured content, is not applicable without a call; one whose answers are of no use after a repair is unscored.
-    All is asked as often as the check with the most `runs` says; with `early_stop` the later half of them one at a
-    time, while an item is undecided.
+    All is asked as often as the check with the most `runs` says.
 
     Raises:
         OverBudgetError, RetryableError, PromptTooLongError: as they came.
@@ -41,7 +38,7 @@ def judge_checks(
     """
     runs = max((asked.check.runs for asked in case.checks), default=1)
     benches = [_Bench(case, replace(how, repeat=how.repeat * runs + number), tuple(chapters)) for number in range(runs)]
-    sure = least_runs(runs) if early_stop else runs
+    sure = least_runs(runs) if how.early_stop else runs
     yield from together([asking for bench in benches[:sure] for asking in bench.conversations()])
     while sure < runs and any(
         undecided(a.check, [b.tallies[a.check.name] for b in benches[:sure]]) for a in case.checks

@@ -25,7 +25,8 @@ class HowAsked:
     """`formulas` and `versions` by the check's name.
 
     `mode`: "together" puts the checks of a subject into one call, "separate" makes one call an item. `repeat`: number
-    of the asking, from 0, where one subject is judged several times by the same question.
+    of the asking, from 0, where one subject is judged several times by the same question. `early_stop`: of the runs of
+    a check, those after the first (runs + 1) / 2 are made one at a time, while an item is undecided.
     """
 
     formulas: Mapping[str, Formula]
@@ -33,6 +34,7 @@ class HowAsked:
     max_answer_tokens: int = 4096
     mode: Mode = "together"
     repeat: int = 0
+    early_stop: bool = False
 
 
 def check_version(

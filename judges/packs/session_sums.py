@@ -17,20 +17,23 @@ from tracejury.schemas.findings import Finding
 from tracejury.schemas.transcript import SessionRecord
 from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
 
-from .cards.task_cards import TaskCard
 from .pack_types import Pack
 
 
 @dataclass(slots=True)
 class SessionSums:
-    """Sums up one session. `verdicts`: all in its traces; `left_out`: number of earlier traces that are not read."""
+    """Sums up one session. `verdicts`: all in its traces; `left_out`: number of earlier traces that are not read.
+
+    `most`: exchanges of its task, None for any number; what comes later settles nothing.
+    """
 
     subject: Subject
     record: SessionRecord
     verdicts: Iterable[Verdict]
     versions: Mapping[str, str]
     probability: float
-    left_out: int
+    left_out: int = 0
+    most: int | None = None
     _said: dict[str, list[Verdict | None]] = field(init=False)
     _settled: dict[str, SettledItems] = field(default_factory=dict)
 
@@ -46,14 +49,14 @@ class SessionSums:
         """A check whose items settle, with those that are still to be asked about at the close."""
         check = asked.check
         said = self._of(check)
-        self._settled[check.name] = settled = settled_items(check, asked.items, said)
-        return replace(asked, items=settled.left)
+        self._settled[check.name] = settled = settled_items(check, asked.items, said[: self.most])
+        late = self.most is not None and len(said) > self.most  # the record of the close shows what came later
+        return replace(asked, items=() if late else settled.left)
 
     def complete(
         self,
         said: Deliberation,
         checks: Mapping[str, tuple[Pack, Check]],
-        card: TaskCard | None,
         found: Sequence[Finding],
     ) -> Deliberation:
         """The answers at the close with those of exchanges, a verdict a check. `found`: all findings in its traces."""
@@ -69,7 +72,7 @@ class SessionSums:
             elif name in self._settled and name in verdicts:
                 verdicts[name] = self._with_settled(pack, check, verdicts[name])
                 final = verdicts[name].items
-                entries[name] = self._settled[name].entries(card.max_turns if card else None, final)
+                entries[name] = self._settled[name].entries(self.most, final)
                 kept = {(answer.span_id, answer.quote) for answer in final}
                 known = {finding.id for finding in findings}
                 findings += [

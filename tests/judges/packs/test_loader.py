@@ -45,8 +45,10 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     folder = tmp_path / package
     monkeypatch.syspath_prepend(str(tmp_path))
 
-    def offered(data: object = PACK, measures: str = FORMULA, name: str = "acme") -> list[EntryPoint]:
+    def offered(data: object = PACK, measures: str = FORMULA, name: str = "acme", **modules: str) -> list[EntryPoint]:
         folder.mkdir()
+        for module, code in modules.items():
+            (folder / f"{module}.py").write_text(code, "utf-8")
         (folder / "__init__.py").touch()
         (folder / "measures.py").write_text(measures, "utf-8")
         text = data if isinstance(data, str) else yaml.safe_dump(data)
@@ -56,6 +58,10 @@ def offer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     yield offered
     for module in [m for m in sys.modules if m.startswith(package)]:
         del sys.modules[module]
+
+
+MEASURE = {"name": "acme-m", "measure": "M", "title": "M", "definition": "M.", "subject": "session", "explain": "M."}
+POLICY = {**CHECK, "name": "acme-p", "measure": "P", "subject": "session", "items": "policies"}
 
 
 def refusal(*args: Any, **kwargs: Any) -> str:
@@ -132,6 +138,89 @@ def test_an_unknown_pack_lists_those_there_are(offer: Offer) -> None:
     assert refusal(["pip"], offered=offer()) == "judges.packs: there is no pack 'pip': use acme, pipa, rut"
 
 
+SETTINGS = """
+from dataclasses import replace
+from typing import Literal
+from tracejury.judges.packs.pack_types import PackSettings
+
+class Settings(PackSettings):
+    strict: bool = False
+
+def configured(made, settings):
+    {body}
+"""
+
+
+def test_a_pack_has_settings_of_its_own(offer: Offer) -> None:
+    """What they make of its checks; without any, `measures` and `explain` know the checks of pack.yaml."""
+    body = 'return replace(made, note="strict" if settings.strict else "")'
+    offered = offer(settings=SETTINGS.replace("{body}", body))
+    usual, strict = (load_packs(["acme"], {"acme": {"strict": s}}, offered=offered)[0] for s in (False, True))
+    assert _version(usual, "acme-tone") != _version(strict, "acme-tone")
+    assert "acme" in {pack.name for pack in known_packs(offered)[0]}
+    told = "judges.pack_settings.acme: strikt: there is no such key here"
+    assert refusal(["acme"], {"acme": {"strikt": 1}}, offered=offered) == told
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("raise OSError('rubrics.yaml is gone')", "judges.pack_settings.acme: OSError: rubrics.yaml is gone"),
+        ("return replace(made, formulas={})", "judges.pack_settings.acme: 'acme-tone' has no formula, or is no check"),
+        ("return replace(made, checks=made.checks * 2)", "checks: two have the name 'acme-tone'"),
+    ],
+)
+def test_what_settings_of_a_pack_cannot_make(offer: Offer, body: str, told: str) -> None:
+    assert told in refusal(["acme"], offered=offer(settings=SETTINGS.replace("{body}", body)))
+
+
+SOURCES = """
+from tracejury.judges.checks.item_source import Items, ItemSource
+from tracejury.schemas.checks import CheckItem
+
+SOURCES = (ItemSource("{name}", "no jokes", lambda case: Items((CheckItem("a joke"),))),)
+"""
+
+
+def test_a_pack_brings_a_source_of_items(offer: Offer) -> None:
+    check = {**CHECK, "items": "jokes"}
+    offered = offer(PACK | {"checks": [check]}, sources=SOURCES.replace("{name}", "jokes"))
+    (acme,) = load_packs(["acme"], offered=offered)
+    assert acme.check("acme-tone").items.nothing == "no jokes"
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("states", "judges.packs: the pack acme brings a source 'states', which there is already"),
+        ("oracle", "judges.packs: acme and rut both bring the source 'oracle'"),
+    ],
+)
+def test_a_source_has_one_owner(offer: Offer, name: str, told: str) -> None:
+    assert refusal(["rut", "acme"], offered=offer(sources=SOURCES.replace("{name}", name))) == told
+
+
+def test_runs_and_policies_at_exchanges_are_settings_of_any_pack() -> None:
+    """Structure answers once; neither makes another version of a check that stays as it was."""
+    usual, more = (load_packs(["pipa"], {"pipa": s})[0] for s in ({}, {"runs": 3, "policies_at": "exchange"}))
+    assert [check.runs for check in more.checks] == [3, 1, 3, 3, 1]
+    assert more.check("pipa-policy").settles == "worst"
+    same = [_version(usual, check.name) == _version(more, check.name) for check in usual.checks]
+    assert same == [False, True, False, False, True]
+    at_exchanges = load_packs(["pipa"], {"pipa": {"policies_at": "exchange"}})[0]
+    assert _version(usual, "pipa-policy") == _version(at_exchanges, "pipa-policy")
+    assert "judges.pack_settings.pipa: runs: " in refusal(["pipa"], {"pipa": {"runs": 2}})
+
+
+def test_a_measure_needs_the_checks_that_it_is_of(offer: Offer) -> None:
+    measures = FORMULA + "FORMULAS['acme-m'] = FORMULAS['acme-tone']\n"
+    offered = offer(PACK | {"checks": [CHECK, {**MEASURE, "of": ["acme-tone"]}]}, measures)
+    (acme,) = load_packs(["acme"], offered=offered)
+    assert acme.check("acme-m").asks is False
+    told = "judges.pack_settings.acme.checks: acme-m is a measure of acme-tone: name it, too"
+    assert refusal(["acme"], {"acme": {"checks": ["acme-m"]}}, offered=offered) == told
+
+
 def test_a_package_offers_a_pack(offer: Offer) -> None:
     (acme, pipa) = load_packs(["acme", "pipa", "acme"], offered=offer())
     assert (acme.name, pipa.name) == ("acme", "pipa")
@@ -156,6 +245,27 @@ def test_a_package_offers_a_pack(offer: Offer) -> None:
         ({"checks": [{**CHECK, "items": "findings"}]}, "pack.yaml: checks.0.items: no source 'findings'"),
         ({"checks": [{**CHECK, "subject": "agent-run"}]}, "checks: 'acme-tone' must ask of an exchange or a session"),
         ({"name": "acne"}, "pack.yaml: name: must be 'acme'"),
+        ({"checks": [{**CHECK, "runs": 4}]}, "pack.yaml: checks.0.runs: runs: must be an odd number from 1 to 25"),
+        (
+            {"checks": [{**CHECK, "settles": "best"}]},
+            "pack.yaml: checks.0: settles: only items of a session that a model",
+        ),
+        (
+            {"checks": [{**CHECK, "shows": ["mood"]}]},
+            "checks: acme-tone: shows: no key 'mood': use instruction, policies",
+        ),
+        ({"checks": [CHECK, {**MEASURE, "of": ["acme-x"]}]}, "checks: acme-m: of: there is no check 'acme-x'"),
+        (
+            {"checks": [CHECK, {**MEASURE, "of": ["acme-m"]}]},
+            "checks: acme-m: of: 'acme-m' is a measure of checks itself",
+        ),
+        ({"checks": [CHECK, POLICY, {**MEASURE, "of": ["acme-tone", "acme-p"]}]}, "cannot be mixed"),
+        (
+            {"checks": [CHECK, {**MEASURE, "of": ["acme-tone"], "items": "answers"}]},
+            "checks.1: items: say where they are from, or `of`",
+        ),
+        ({"success": "Q"}, "success: there is no measure 'Q': use one of T"),
+        ({"variants": {}}, "pack.yaml: variants: there is no such key here"),
     ],
 )
 def test_what_is_wrong_in_a_pack_is_one_line(offer: Offer, changes: dict[str, Any], told: str) -> None:

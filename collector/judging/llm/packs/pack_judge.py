@@ -139,7 +139,9 @@ class PackJudge:
         verdicts = self._sessions.verdicts(tenant, ids)
         goal = next((v for v in verdicts if v.judge == GOAL and v.subject.id == last.exchange.run_id), None)
         recorded = recorded_subject(session.record, session.traces, None, session.left_out)
-        sums = SessionSums(subject, session.record, verdicts, self._panel.versions, task.probability, session.left_out)
+        most = session.task.match.card.max_turns if session.task.match.card else None
+        versions = self._panel.versions
+        sums = SessionSums(subject, session.record, verdicts, versions, task.probability, session.left_out, most)
         asked: list[AskedCheck] = []
         outcomes: dict[str, ItemAnswer] = {}
         of_session = [one for one in self._panel.checks.values() if one[1].subject == "session" and not one[1].of]
@@ -151,10 +153,10 @@ class PackJudge:
             asked.append(sums.settle(one) if check.settles else one)
         said = [self._asked(task, subject, recorded, how, c) for how, c in self._grouped(asked, session.traces[-1])]
         found = self._sessions.findings(tenant, [*recorded.traces])
-        told = sums.complete(joined(said), self._panel.checks, session.task.match.card, found)
+        told = sums.complete(joined(said), self._panel.checks, found)
         stored = [finding for finding in found if finding.judge in self._panel.of_sessions]
         now = task.judged_at(self._clock())
-        return checked(task, subject, TraceState.SETTLED, told, stored, found, self._panel.versions, now)
+        return checked(task, subject, TraceState.SETTLED, told, stored, found, versions, now)
 
     def _grouped(self, asked: Iterable[AskedCheck], trace: Trace) -> list[tuple[_Way, list[AskedCheck]]]:
         """The checks by how they are asked: those that are asked alike share calls."""
@@ -253,7 +255,7 @@ class PackJudge:
         self, task: JudgeTask, case: CheckCase, way: _Way, chapters: Sequence[Chapter], known: Sequence[Finding]
     ) -> Deliberation:
         """One try of asking, and what was found verified, where findings of packs are. `known`: earlier findings."""
-        deliberating = judge_checks(case, self._panel.how(way.mode), chapters, early_stop=way.early_stop)
+        deliberating = judge_checks(case, self._panel.how(way.mode, early_stop=way.early_stop), chapters)
         said = await run_prompts(deliberating, self._steps.client, bypass_cache=task.bypass_cache)
         record, traces = case.record.transcript, {trace.trace_id: trace for trace in case.traces.values()}
         evidence = Evidence(

@@ -73,9 +73,9 @@ class PackPanel:
         """The formula of each check, by name."""
         return {name: formula for pack in self.packs for name, formula in pack.formulas.items()}
 
-    def how(self, mode: Mode) -> HowAsked:
+    def how(self, mode: Mode, *, early_stop: bool = False) -> HowAsked:
         """How checks are asked: those of packs with one mode share calls."""
-        return HowAsked(self.formulas, self.versions, self.max_answer_tokens, mode)
+        return HowAsked(self.formulas, self.versions, self.max_answer_tokens, mode, early_stop=early_stop)
 
 
 @dataclass(frozen=True)
