@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .interrupts import heed_ctrl_c
+from .model_options import cassette_options, judges_settings, model_options
 from .options import Decorator, format_option
 
 if TYPE_CHECKING:
@@ -25,15 +26,14 @@ _OPTIONS: tuple[Decorator, ...] = (
         metavar="FILE",
         help="A new YAML file for the cards with their turns.",
     ),
-    click.option("--model", default="", help="A litellm model string (provider/name)."),
-    click.option("--api-base", default="", metavar="URL", help="An OpenAI-compatible server."),
     click.option(
         "--config",
         "config_file",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="A configuration file, for its section judges: model, key and budget.",
+        help="A configuration file, for its section judges: model, key and budget; options go before it.",
     ),
     click.option("--partial", is_flag=True, help="Keep tasks of which some turns were left out."),
+    model_options,
     format_option,
 )
 
@@ -50,11 +50,10 @@ def write_turns(
     *,
     paths: tuple[str, ...],
     out: Path,
-    model: str,
-    api_base: str,
     config_file: Path | None,
     partial: bool,
     style: str,
+    **asked: Any,
 ) -> None:
     """Write turns for all cards and report them. `plan_of`: the plan, given the most tokens of an answer."""
     from tracejury.collector.config import load_config
@@ -67,8 +66,7 @@ def write_turns(
     from .failures import Failure
     from .render.user_turns import user_turns_json, user_turns_table
 
-    given = {key: value for key, value in (("model", model), ("api_base", api_base)) if value}
-    config = load_config(config_file, {"judges": given} if given else {}).judges
+    config = load_config(config_file, {"judges": judges_settings(asked)}).judges
     cards = load_cards(paths)
     reported: list[WrittenCard] = []
     stopped = False
@@ -81,7 +79,8 @@ def write_turns(
 
         heed_ctrl_c()
         try:
-            asyncio.run(write_cards(cards.values(), plan_of(config.max_answer_tokens), config, finished))
+            plan = plan_of(config.max_answer_tokens)
+            asyncio.run(write_cards(cards.values(), plan, config, cassette_options(asked), finished))
         except KeyboardInterrupt:
             stopped = True
     output.show_report(style, reported, user_turns_json, user_turns_table)

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from tracejury.collector.judging.llm.run_prompts import run_prompts
 from tracejury.collector.judging.model.budgeted import budget_of
 from tracejury.collector.judging.model.build import open_model
+from tracejury.collector.judging.model.cassette import CassetteOptions, open_cassette
 from tracejury.collector.judging.model.config import LlmConfig
-from tracejury.collector.judging.model.ready import check_ready
 from tracejury.judges.llm.client import Client
 from tracejury.judges.packs.rut.users.writing import WrittenTurns
 from tracejury.judges.packs.task_cards import TaskCard
-from tracejury.schemas.errors import ConfigError, TracejuryError
+from tracejury.schemas.errors import TracejuryError
 
 from .plans import Plan
 
@@ -34,25 +34,30 @@ class WrittenCard:
 
 
 async def write_cards(
-    cards: Iterable[TaskCard], plan: Plan, config: LlmConfig, finished: Callable[[WrittenCard], None]
+    cards: Iterable[TaskCard],
+    plan: Plan,
+    config: LlmConfig,
+    cassette: CassetteOptions,
+    finished: Callable[[WrittenCard], None],
 ) -> None:
     """Have a model write what `plan` says for each card; what one costs another nothing.
 
     Raises:
         ConfigError: there is no model, or it cannot be had.
+        PromptsLeftError: prompts wait for replies in a folder.
     """
-    if not config.on:
-        raise ConfigError("no model is named: give --model PROVIDER/NAME, or judges.model in the file of --config")
-    check_ready(config)
     places = asyncio.Semaphore(config.concurrency)
 
     async def write(card: TaskCard, client: Client) -> None:
         async with places:
             finished(await _written(card, plan, client))
 
-    async with open_model(config, budget=budget_of(config.budget)) as model, asyncio.TaskGroup() as group:
-        for card in cards:
-            group.create_task(write(card, model.client))
+    budget = budget_of(config.budget)
+    with open_cassette(cassette, config) as recorded:
+        async with open_model(config, cassette=recorded, budget=budget) as model, asyncio.TaskGroup() as group:
+            for card in cards:
+                group.create_task(write(card, model.client))
+        recorded.all_answered()
 
 
 async def _written(card: TaskCard, plan: Plan, client: Client) -> WrittenCard:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from trail_folder import error, write
 
 from tracejury.collector.cli.root import root
-from tracejury.collector.evaluation.prompt_folder import PromptFolder
+from tracejury.collector.judging.model.prompt_folder import PromptFolder
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.llm.scripted import answer
 from tracejury.schemas.errors import RetryableError
