@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ from .model_options import cassette_options, judges_settings, model_options
 from .options import Decorator, format_option
 
 if TYPE_CHECKING:
-    from tracejury.collector.simulation.writing.plans import Plan
-    from tracejury.collector.simulation.writing.write_cards import WrittenCard
+    from tracejury.judges.packs.task_cards import TaskCard
+    from tracejury.judges.writing.units import WrittenUnit
 
 _OPTIONS: tuple[Decorator, ...] = (
     click.argument("paths", metavar="CARDS...", nargs=-1, required=True),
@@ -32,7 +33,7 @@ _OPTIONS: tuple[Decorator, ...] = (
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         help="A configuration file, for its section judges: model, key and budget; options go before it.",
     ),
-    click.option("--partial", is_flag=True, help="Keep tasks of which some turns were left out."),
+    click.option("--partial", "keep_partial", is_flag=True, help="Keep tasks of which some turns were left out."),
     model_options,
     format_option,
 )
@@ -46,19 +47,21 @@ def writing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def write_turns(
-    plan_of: Callable[[int], Plan],
+    writer: str,
+    options: Mapping[str, Any],
     *,
     paths: tuple[str, ...],
     out: Path,
     config_file: Path | None,
-    partial: bool,
+    keep_partial: bool,
     style: str,
     **asked: Any,
 ) -> None:
-    """Write turns for all cards and report them. `plan_of`: the plan, given the most tokens of an answer."""
+    """Write turns for all cards and report them. `writer`: its name in a pack; `options`: its own."""
     from tracejury.collector.config import load_config
     from tracejury.collector.simulation.writing.cards_file import new_cards_file
-    from tracejury.collector.simulation.writing.write_cards import write_cards
+    from tracejury.collector.simulation.writing.write_units import write_units
+    from tracejury.judges.packs.loader import load_writer
     from tracejury.judges.packs.task_cards import load_cards
     from tracejury.schemas.text.counting import counted
 
@@ -67,20 +70,20 @@ def write_turns(
     from .render.user_turns import user_turns_json, user_turns_table
 
     config = load_config(config_file, {"judges": judges_settings(asked)}).judges
+    write = partial(load_writer(writer), max_tokens=config.max_answer_tokens, **options)
     cards = load_cards(paths)
-    reported: list[WrittenCard] = []
+    reported: list[WrittenUnit[TaskCard]] = []
     stopped = False
     with new_cards_file(out) as file:
 
-        def finished(card: WrittenCard) -> None:
+        def finished(card: WrittenUnit[TaskCard]) -> None:
             reported.append(card)
-            if card.complete or partial:
-                file.add(card.card)
+            if card.complete or keep_partial:
+                file.add(card.unit)
 
         heed_ctrl_c()
         try:
-            plan = plan_of(config.max_answer_tokens)
-            asyncio.run(write_cards(cards.values(), plan, config, cassette_options(asked), finished))
+            asyncio.run(write_units(cards.values(), write, config, cassette_options(asked), finished))
         except KeyboardInterrupt:
             stopped = True
     output.show_report(style, reported, user_turns_json, user_turns_table)

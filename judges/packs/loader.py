@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from importlib import import_module, resources
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Any, Final
 
 from tracejury.judges.checks.formula import Formula
 from tracejury.judges.llm.data_files import model_of, read_model
+from tracejury.judges.writing.units import Writing
 from tracejury.schemas.errors import ConfigError
 
 from .pack_types import Pack, PackFile
@@ -62,6 +64,19 @@ def known_packs(offered: Iterable[EntryPoint] | None = None) -> tuple[tuple[Pack
 def pack_names(offered: Iterable[EntryPoint] | None = None) -> frozenset[str]:
     """The names of all packs there are, whether they can be loaded or not."""
     return frozenset(_packages(offered))
+
+
+def load_writer(name: str) -> Callable[..., Writing[Any]]:
+    """The writer of that name among `WRITERS` in the `writers.py` of built-in packs.
+
+    Raises:
+        KeyError: there is none.
+    """
+    modules = [f"{__package__}.{pack}.writers" for pack in BUILT_IN]
+    writers: dict[str, Callable[..., Writing[Any]]] = {}
+    for module in filter(find_spec, modules):
+        writers |= import_module(module).WRITERS
+    return writers[name]
 
 
 def _packages(offered: Iterable[EntryPoint] | None) -> dict[str, str]:

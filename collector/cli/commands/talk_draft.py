@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import click
@@ -20,6 +19,4 @@ from tracejury.collector.cli.talk_writing import write_turns, writing_options
 @writing_options
 def draft_command(*, turns: int | None, **given: Any) -> None:
     """Have a model write what an ideal user says, one turn for each part of the oracle's steps."""
-    from tracejury.collector.simulation.writing.plans import draft_plan
-
-    write_turns(partial(draft_plan, turns), **given)
+    write_turns("draft", {"turns": turns}, **given)

@@ -13,6 +13,4 @@ from tracejury.collector.cli.talk_writing import write_turns, writing_options
 @writing_options
 def rewrite_command(**given: Any) -> None:
     """Have a model write the turns of an ideal user in the words of the six other users."""
-    from tracejury.collector.simulation.writing.plans import rewrite_plan
-
-    write_turns(rewrite_plan, **given)
+    write_turns("rewrite", {}, **given)
