@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .model_options import cassette_options, judges_settings, model_options
-from .options import Decorator
+from .model_options import cassette_options, judges_section, model_options
+from .options import Decorator, combined
 
 if TYPE_CHECKING:
     from tracejury.collector.evaluation.judges_options import JudgesOptions
@@ -54,7 +54,7 @@ labels_option: Decorator = click.option(
 )
 
 
-OPTIONS: tuple[Decorator, ...] = (
+judges_options: Decorator = combined(
     click.option(
         "--judge", "judges", multiple=True, metavar="NAME", help="Only this judge; may be given several times."
     ),
@@ -67,7 +67,13 @@ OPTIONS: tuple[Decorator, ...] = (
         help="paper: the preprocessing of the paper, uncut.",
     ),
     click.option(
-        "--instruct", "instructions", type=Instruction(), multiple=True, metavar="JUDGE=TEXT", help="Words to a judge."
+        "--instruct",
+        "instructions",
+        type=Instruction(),
+        multiple=True,
+        metavar="JUDGE=TEXT",
+        help="Words to a judge.",
+        callback=lambda _context, _option, said: dict(said),
     ),
     click.option("--examples", default="", metavar="FILE", help="One or two few-shot examples for judges (YAML)."),
     click.option("--streaming/--no-streaming", default=False, help="Judge windows of turns, too, as of live runs."),
@@ -105,15 +111,9 @@ OPTIONS: tuple[Decorator, ...] = (
     click.option("--adjudicate", is_flag=True, help="Have an LLM say which findings describe which errors."),
     click.option("--adjudicator", default="", metavar="MODEL", help="Another model for that."),
     click.option("--limit", type=click.IntRange(min=0), default=0, help="Only the first so many traces."),
+    model_options,
 )
-
-
-def judges_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options, and those of the model, to a command, which passes their values to `options_from`."""
-    command = model_options(command)
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+"""Options of judges and of their model: a command passes the values to `options_from`."""
 
 
 def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any) -> JudgesOptions:
@@ -122,23 +122,12 @@ def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any
     Raises:
         ConfigError: the model's address or another value cannot be.
     """
-    from pydantic import ValidationError
-
     from tracejury.collector.evaluation.judges_options import JudgesOptions
-    from tracejury.collector.judging.model.config import LlmConfig
-    from tracejury.judges.llm.problems import told
-    from tracejury.schemas.errors import ConfigError
 
     own = {field.name for field in fields(JudgesOptions)}
-    given = judges_settings({name: asked[name] for name in asked.keys() - own})
-    # An evaluation has no cap unless one is given.
-    settings = {"streaming": asked["streaming"], "budget": dict.fromkeys(("usd_per_day", "unpriced_tokens_per_day"))}
-    settings |= given | {"instructions": dict(asked["instructions"])}
-    try:
-        llm = LlmConfig(criteria=criteria, **settings)
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise ConfigError(f"{problem['loc'][0]}: {told(problem)}") from None
+    uncapped = dict.fromkeys(("usd_per_day", "unpriced_tokens_per_day"))
+    settings = {name: asked[name] for name in asked.keys() - own}
+    llm = judges_section(settings, criteria=criteria, streaming=asked["streaming"], budget=uncapped)
     more |= {name: asked[name] for name in asked.keys() & own} | {"cassette": cassette_options(asked)}
     return JudgesOptions(folder, llm, **more)
 

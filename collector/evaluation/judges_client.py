@@ -43,10 +43,5 @@ async def open_models(options: JudgesOptions) -> AsyncIterator[EvaluationModels]
         if (own := llm.of_verifier) is not None and own.model != llm.model:
             verifier = await opened(own)
         if options.adjudicator not in {"", llm.model}:
-            adjudicator = await opened(replace_model(llm, options.adjudicator))
+            adjudicator = await opened(llm.model_copy(update={"model": options.adjudicator}))
         yield EvaluationModels(cassette, judges, verifier, adjudicator)
-
-
-def replace_model(config: LlmConfig, model: str) -> LlmConfig:
-    """The configuration with another model ("": unchanged)."""
-    return config.model_copy(update={"model": model}) if model else config

@@ -5,7 +5,6 @@ The decisive error of a trace that people know to have failed is asked as in pro
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from tracejury.collector.judging.llm.build import panel_from, windows_from
 from tracejury.collector.judging.llm.decisive.decisive_answer import decisive_answer
 from tracejury.collector.judging.llm.decisive.version import decisive_versions
 from tracejury.collector.judging.llm.prompt_budget import PromptBudget, prompt_budget
+from tracejury.collector.judging.llm.run_prompts import run_jobs
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.members import LlmJudges
@@ -33,7 +33,7 @@ from .adjudicate import Adjudicated, ReportedError, adjudicate
 from .architecture import ServiceDescriptions
 from .baseline import judge_baseline
 from .folder import AnnotatedError
-from .judges_client import EvaluationModels, open_models, replace_model
+from .judges_client import EvaluationModels, open_models
 from .judges_options import NO_ARCHITECTURE, JudgesOptions
 from .judges_result import RunResult, TraceResult
 from .judges_trace import Judging, judge_trace
@@ -83,7 +83,7 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
     panel_from(options.llm)  # what is wrong with the criteria should not cost a look at the model
     async with open_models(options) as models:
         model = models.judges.llm
-        llm = replace_model(options.llm, model.model)
+        llm = options.llm.model_copy(update={"model": model.model})
         panel, troubles = panel_from(llm)
         room = prompt_budget(panel, model.max_input_tokens, model.count_tokens, hints=llm.hints)
         how = Judging(room, windows_from(llm) if llm.streaming else None, llm.verify)
@@ -181,22 +181,19 @@ class _JudgingRun:
         Raises:
             PromptsLeftError: prompts of theirs wait for replies in a folder.
         """
-        free = asyncio.Semaphore(self.options.llm.concurrency)
         done = 0
 
         async def work(job: Job) -> Made:
             nonlocal done
-            async with free:
-                made = await do(job)
+            made = await do(job)
             done += 1
             self.progress(stage, done, len(jobs))
             return made
 
         self.progress(stage, 0, len(jobs))
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(work(job)) for job in jobs]
+        results = await run_jobs(jobs, work, self.options.llm.concurrency)
         self.models.cassette.all_answered()
-        return [task.result() for task in tasks]
+        return results
 
 
 async def judge_decisive(

@@ -18,7 +18,6 @@ from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.text.terminal import one_line
 
 from .confusion_tables import every_judge
-from .judges_client import replace_model
 from .judges_options import JudgesOptions
 from .judges_report import Answered, JudgesReport, evaluate_judges
 from .judges_run import Progress
@@ -72,7 +71,7 @@ def compare_models(options: JudgesOptions, cassettes: Sequence[Path], progress: 
         with Cassette(path, record=False) as cassette:
             models = list(dict.fromkeys(about.model for about in cassette.about))
         for model in models:
-            llm = replace_model(options.llm, model)
+            llm = options.llm.model_copy(update={"model": model})
             asked = replace(options, llm=llm, cassette=CassetteOptions(path, "replay"), detectors=False)
             row = _row(evaluate_judges(asked, progress, rebuilt), rebuilt, path)
             if row.answered.scored:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from importlib import import_module, resources
@@ -72,11 +73,9 @@ def load_writer(name: str) -> Callable[..., Writing[Any]]:
     Raises:
         KeyError: there is none.
     """
-    modules = [f"{__package__}.{pack}.writers" for pack in BUILT_IN]
-    writers: dict[str, Callable[..., Writing[Any]]] = {}
-    for module in filter(find_spec, modules):
-        writers |= import_module(module).WRITERS
-    return writers[name]
+    modules = filter(find_spec, (f"{__package__}.{pack}.writers" for pack in BUILT_IN))
+    writer: Callable[..., Writing[Any]] = ChainMap(*(import_module(module).WRITERS for module in modules))[name]
+    return writer
 
 
 def _packages(offered: Iterable[EntryPoint] | None) -> dict[str, str]:

@@ -24,16 +24,12 @@ from .cache import CachedClient
 from .cassette import About, Cassette, CassetteClient, unasked
 from .config import LlmConfig
 from .library import LIBRARY, Library
-from .litellm_client import LiteLlmClient
+from .litellm_client import UNKNOWN_LIMIT, LiteLlmClient
 from .traced import TracedClient, close_provider, open_provider
 
 
-class NoModel:
+class NoModel(About):
     """Implements `Client`, and what is known of a model: nothing."""
-
-    model = ""
-    missing_keys = ""
-    max_input_tokens = 128_000
 
     def count_tokens(self, text: str) -> int:
         """A guess: nobody reads it."""
@@ -53,7 +49,7 @@ class Model:
     """A model that is ready. `client` is what judges are given, `llm` knows its limits and counts tokens."""
 
     client: Client
-    llm: LiteLlmClient | NoModel | About
+    llm: LiteLlmClient | About
 
 
 def parameters(config: LlmConfig) -> dict[str, Any]:
@@ -108,7 +104,7 @@ async def open_model(
         yield Model(replaying, about)
         return
     if not config.on:
-        yield Model(none := NoModel(), none)
+        yield Model(none := NoModel("", UNKNOWN_LIMIT), none)
         return
     llm = LiteLlmClient(config, library)
     await llm.prepare()

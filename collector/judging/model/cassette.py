@@ -13,9 +13,10 @@ import fcntl
 import gzip
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, Literal, Self
+from typing import Any, BinaryIO, ClassVar, Literal
 
 from tracejury.judges.llm.client import Client, Prompt, Reply
 from tracejury.schemas.errors import ConfigError, LlmError
@@ -51,7 +52,7 @@ class About:
         return int(LIBRARY.module.token_counter(model=self.model, text=text))
 
 
-class Cassette:
+class Cassette(AbstractContextManager["Cassette"]):
     """The file, open for reading or for recording as well; for one process at a time. Without a path: memory only.
 
     Only replies are held in memory. A last line that a killed process left half written is taken off. `replay`: no
@@ -88,7 +89,18 @@ class Cassette:
     def add(self, key: str, model: str, prompt: Prompt, reply: Reply) -> None:
         """Keep a reply, on disk before this returns (a killed process loses none)."""
         self.replies[key] = reply
-        self._write(_call(key, model, prompt, reply))
+        entry = {
+            "key": key,
+            "run": prompt.repeat,
+            "model": model,
+            "purpose": prompt.purpose,
+            "trace_id": prompt.trace_id,
+            "run_id": prompt.run_id,
+            "schema_name": prompt.schema_name,
+            "messages": [{"role": message.role, "text": message.text} for message in prompt.messages],
+            "reply": asdict(reply),
+        }
+        self._write(entry)
 
     def all_answered(self) -> None:
         """Stop unless every prompt in the folder has its reply.
@@ -108,9 +120,6 @@ class Cassette:
         if self._file is not None:
             self._file.close()
             self._file = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -203,36 +212,18 @@ def unasked(cassette: Cassette, config: LlmConfig) -> tuple[About, Client]:
     Raises:
         ConfigError: the cassette has no call of the model, or no model is named at all.
     """
+    inner: Client | None = None
     if cassette.prompts is not None:
         about = About(config.model, config.max_input_tokens or UNKNOWN_LIMIT)
         cassette.describe(about)
-        folder = PromptFolder(cassette.prompts, about.model, about.count_tokens, cassette.left)
-        return about, CassetteClient(cassette, folder, about.model)
-    known = [about for about in cassette.about if config.model in {"", about.model}]
-    if not known:
-        raise ConfigError(
-            f"the cassette has no call of {config.model}"
-            if cassette.about
-            else "no model is named: give --model PROVIDER/NAME, or a --cassette to replay"
-        )
-    about = known[0]
-    if config.max_input_tokens:
-        about = replace(about, max_input_tokens=config.max_input_tokens)
-    return about, CassetteClient(cassette, None, about.model)
-
-
-def _call(key: str, model: str, prompt: Prompt, reply: Reply) -> dict[str, Any]:
-    return {
-        "key": key,
-        "run": prompt.repeat,
-        "model": model,
-        "purpose": prompt.purpose,
-        "trace_id": prompt.trace_id,
-        "run_id": prompt.run_id,
-        "schema_name": prompt.schema_name,
-        "messages": [{"role": m.role, "text": m.text} for m in prompt.messages],
-        "reply": asdict(reply),
-    }
+        inner = PromptFolder(cassette.prompts, about.model, about.count_tokens, cassette.left)
+    elif known := [about for about in cassette.about if config.model in {"", about.model}]:
+        about = replace(known[0], max_input_tokens=config.max_input_tokens or known[0].max_input_tokens)
+    elif cassette.about:
+        raise ConfigError(f"the cassette has no call of {config.model}")
+    else:
+        raise ConfigError("no model is named: give --model PROVIDER/NAME, or a --cassette to replay")
+    return about, CassetteClient(cassette, inner, about.model)
 
 
 def _open_to_record(path: Path) -> BinaryIO:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable
 
-from tracejury.collector.judging.llm.run_prompts import run_prompts
+from tracejury.collector.judging.llm.run_prompts import run_jobs, run_prompts
 from tracejury.collector.judging.model.budgeted import budget_of
 from tracejury.collector.judging.model.build import open_model
 from tracejury.collector.judging.model.cassette import CassetteOptions, open_cassette
 from tracejury.collector.judging.model.config import LlmConfig
-from tracejury.judges.llm.client import Client
 from tracejury.judges.writing.units import Unit, Writer, WrittenUnit
 from tracejury.schemas.errors import TracejuryError
 
@@ -28,19 +26,15 @@ async def write_units(
         ConfigError: there is no model, or it cannot be had.
         PromptsLeftError: prompts wait for replies in a folder.
     """
-    places = asyncio.Semaphore(config.concurrency)
-
-    async def write(unit: Unit, client: Client) -> None:
-        async with places:
-            try:
-                written = await run_prompts(writer(unit), client)
-            except TracejuryError as error:
-                written = WrittenUnit(unit, failure=" ".join(str(error).split()))
-            finished(written)
-
-    budget = budget_of(config.budget)
     with open_cassette(cassette, config) as recorded:
-        async with open_model(config, cassette=recorded, budget=budget) as model, asyncio.TaskGroup() as group:
-            for unit in units:
-                group.create_task(write(unit, model.client))
+        async with open_model(config, cassette=recorded, budget=budget_of(config.budget)) as model:
+
+            async def write(unit: Unit) -> None:
+                try:
+                    written = await run_prompts(writer(unit), model.client)
+                except TracejuryError as error:
+                    written = WrittenUnit(unit, failure=" ".join(str(error).split()))
+                finished(written)
+
+            await run_jobs(units, write, config.concurrency)
         recorded.all_answered()
