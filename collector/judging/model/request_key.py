@@ -37,7 +37,7 @@ def earlier_key(prompt: Prompt, model: str) -> str:
     """The key that cassettes and folders of prompts had before `request_key`; "" for a prompt that had none then."""
     if prompt.temperature is not None or prompt.top_p is not None:
         return ""
-    sent = [prompt.repeat, model, prompt.max_tokens, prompt.schema, [(m.role, m.text) for m in prompt.messages]]
+    sent = [prompt.repeat, model, prompt.max_tokens, dict(prompt.schema), [(m.role, m.text) for m in prompt.messages]]
     return _digest(json.dumps(sent, sort_keys=True, separators=(",", ":")).encode())
 
 
