@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -10,26 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .model_options import cassette_options, judges_section, model_options
+from .options import Decorator, combined
+
 if TYPE_CHECKING:
     from tracejury.collector.evaluation.judges_options import JudgesOptions
     from tracejury.collector.evaluation.judges_run import Progress
 
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
-
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-
-
-class Temperature(click.ParamType["float | None"]):
-    """A number from 0 to 2, or none for models that refuse any."""
-
-    name = "number|none"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | None:
-        """None for "none"."""
-        if str(value).lower() == "none":
-            return None
-        number: float = click.FloatRange(0, 2).convert(value, param, ctx)
-        return number
 
 
 class LabelsFrom(click.ParamType["Path | str"]):
@@ -66,10 +54,7 @@ labels_option: Decorator = click.option(
 )
 
 
-OPTIONS: tuple[Decorator, ...] = (
-    click.option("--model", default="", help="A litellm model string (provider/name)."),
-    click.option("--api-base", default="", metavar="URL", help="An OpenAI-compatible server."),
-    click.option("--api-key-env", default="", metavar="NAME", help="The environment variable that holds the key."),
+judges_options: Decorator = combined(
     click.option(
         "--judge", "judges", multiple=True, metavar="NAME", help="Only this judge; may be given several times."
     ),
@@ -82,15 +67,15 @@ OPTIONS: tuple[Decorator, ...] = (
         help="paper: the preprocessing of the paper, uncut.",
     ),
     click.option(
-        "--instruct", "instructions", type=Instruction(), multiple=True, metavar="JUDGE=TEXT", help="Words to a judge."
+        "--instruct",
+        "instructions",
+        type=Instruction(),
+        multiple=True,
+        metavar="JUDGE=TEXT",
+        help="Words to a judge.",
+        callback=lambda _context, _option, said: dict(said),
     ),
     click.option("--examples", default="", metavar="FILE", help="One or two few-shot examples for judges (YAML)."),
-    click.option(
-        "--reasoning-effort",
-        type=click.Choice(["none", "minimal", "low", "medium", "high"]),
-        default=None,
-        help="How long the model may think.",
-    ),
     click.option("--streaming/--no-streaming", default=False, help="Judge windows of turns, too, as of live runs."),
     click.option(
         "--architecture",
@@ -125,44 +110,10 @@ OPTIONS: tuple[Decorator, ...] = (
     ),
     click.option("--adjudicate", is_flag=True, help="Have an LLM say which findings describe which errors."),
     click.option("--adjudicator", default="", metavar="MODEL", help="Another model for that."),
-    click.option(
-        "--cassette", type=click.Path(dir_okay=False, path_type=Path), help="Keep all prompts and replies here."
-    ),
-    click.option(
-        "--cassette-mode",
-        type=click.Choice(["auto", "record", "replay", "ask"]),
-        default="auto",
-        show_default=True,
-        help="auto: answer from it and record the rest; record: a new one; replay: ask nobody; ask: see --prompts.",
-    ),
-    click.option(
-        "--prompts",
-        type=click.Path(file_okay=False, path_type=Path),
-        metavar="DIR",
-        help="With --cassette-mode ask: write prompts without a reply to DIR/KEY.md, read replies from DIR/KEY.json.",
-    ),
-    click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Calls in flight."),
     click.option("--limit", type=click.IntRange(min=0), default=0, help="Only the first so many traces."),
-    click.option("--temperature", type=Temperature(), default="0", show_default=True, help="none: send none."),
-    click.option(
-        "--timeout",
-        "timeout_seconds",
-        type=click.FloatRange(min=1),
-        default=600.0,
-        show_default=True,
-        help="Seconds a call.",
-    ),
-    click.option("--retries", type=click.IntRange(0, 10), default=2, show_default=True),
-    click.option("--max-answer-tokens", type=click.IntRange(min=256), default=8192, show_default=True),
-    click.option("--max-input-tokens", type=click.IntRange(min=0), default=0, help="The default is the model's limit."),
+    model_options,
 )
-
-
-def judges_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command, which passes their values to `options_from`."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+"""Options of judges and of their model: a command passes the values to `options_from`."""
 
 
 def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any) -> JudgesOptions:
@@ -171,21 +122,14 @@ def options_from(folder: Path, criteria: str, asked: dict[str, Any], **more: Any
     Raises:
         ConfigError: the model's address or another value cannot be.
     """
-    from pydantic import ValidationError
-
     from tracejury.collector.evaluation.judges_options import JudgesOptions
-    from tracejury.collector.judging.model.config import LlmConfig
-    from tracejury.judges.llm.problems import told
-    from tracejury.schemas.errors import ConfigError
 
     own = {field.name for field in fields(JudgesOptions)}
-    asked = asked | {"instructions": dict(asked["instructions"]), "reasoning_effort": asked["reasoning_effort"] or ""}
-    try:
-        llm = LlmConfig(criteria=criteria, **{name: asked[name] for name in asked.keys() - own})
-    except ValidationError as error:
-        problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        raise ConfigError(f"{problem['loc'][0]}: {told(problem)}") from None
-    return JudgesOptions(folder, llm, **{name: asked[name] for name in asked.keys() & own}, **more)
+    uncapped = dict.fromkeys(("usd_per_day", "unpriced_tokens_per_day"))
+    settings = {name: asked[name] for name in asked.keys() - own}
+    llm = judges_section(settings, criteria=criteria, streaming=asked["streaming"], budget=uncapped)
+    more |= {name: asked[name] for name in asked.keys() & own} | {"cassette": cassette_options(asked)}
+    return JudgesOptions(folder, llm, **more)
 
 
 @contextmanager

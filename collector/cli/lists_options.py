@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import click
@@ -10,31 +10,22 @@ import click
 from tracejury.schemas.filters import TRACE_FILTERS, named
 from tracejury.schemas.queries.listing import Sort
 
-from .options import Decorator, Moment, filter_options, profile_option, since_option
+from .options import Decorator, Moment, combined, filter_options, profile_option, since_option
 
 SESSION: Final = filter_options(*named(TRACE_FILTERS, "session"))
 
-_FILTERS: Final[tuple[Decorator, ...]] = (
+list_options: Final[Decorator] = combined(
     filter_options(*(one for one in TRACE_FILTERS if one.name != "session")),
     click.option("--min-duration", default="", metavar="LENGTH", help="Only lasting so long or longer: 500ms, 30s."),
     click.option("--text", default="", help="Only where this stands in what was said or found, or begins an id."),
     since_option,
     click.option("--until", type=Moment(), default="", help="Only before this point in time, as in --since."),
     profile_option,
-)  # fmt: skip
-
-_ORDER: Final[tuple[Decorator, ...]] = (
     click.option("--sort", type=click.Choice([s.value for s in Sort]), default=Sort.RECEIVED.value, show_default=True,
                  help="The order: by last arrival, start, duration, cost, tokens, worst errors, or their number."),
     click.option("--ascending", is_flag=True, help="The least first."),
 )  # fmt: skip
-
-
-def list_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The filters and the order."""
-    for option in reversed(_FILTERS + _ORDER):
-        command = option(command)
-    return command
+"""The filters and the order."""
 
 
 def asked(filters: dict[str, Any]) -> dict[str, str | Sequence[str]]:

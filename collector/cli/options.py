@@ -20,6 +20,17 @@ DEFAULT_URL = "http://127.0.0.1:8321"
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
+def combined(*options: Decorator) -> Decorator:
+    """A decorator that adds all these options, in their order."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
+
 def _hand_on(_ctx: click.Context, option: click.Parameter, path: str) -> None:
     """Put the path where the clients of this process look for it."""
     if path:
@@ -85,13 +96,11 @@ limit_option: Decorator = click.option(
 def filter_options(*filters: Filter) -> Decorator:
     """A decorator that adds an option for each filter."""
 
-    def add(command: Callable[..., Any]) -> Callable[..., Any]:
-        for one in reversed(filters):
-            name = f"--{one.name.replace('_', '-')}"
-            command = click.option(name, **_settings(one), metavar=one.metavar or None, help=one.help)(command)
-        return command
+    def option(one: Filter) -> Decorator:
+        name = f"--{one.name.replace('_', '-')}"
+        return click.option(name, **_settings(one), metavar=one.metavar or None, help=one.help)
 
-    return add
+    return combined(*map(option, filters))
 
 
 def _settings(one: Filter) -> dict[str, Any]:

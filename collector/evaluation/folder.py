@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from tracejury.collector.judging.detect.direct import DecodedSpans, stored
 from tracejury.collector.otlp.codec.groups import Request, rows, schema_of
 from tracejury.collector.otlp.codec.signals import SPANS
 from tracejury.collector.otlp.files import BrokenFileError, read
@@ -34,16 +35,18 @@ class AnnotatedError:
 class TrailFolder:
     """The contents of a folder.
 
-    `names` maps each trace id to the name of its file: the unit that is scored. `annotations` by that name, for the
-    traces at hand that have any file of annotations, an empty one included. `spare` counts annotation files without
-    a trace. `reviewed`: by name, the agent runs that people have looked at; None: all of what is annotated.
-    `outcomes`: by name, how well a trace came out, where its annotations tell.
+    `received`: what a receiver makes of the requests. `names` maps each trace id to the name of its file: the unit that
+    is scored. `annotations` by that name, for the traces at hand that have any file of annotations, an empty one
+    included. `spare` counts annotation files without a trace. `reviewed`: by name, the agent runs that people have
+    looked at; None: all of what is annotated. `outcomes`: by name, how well a trace came out, where its annotations
+    tell.
     """
 
     requests: tuple[Request, ...]
+    received: DecodedSpans
     names: Mapping[str, str]
-    annotations: Mapping[str, tuple[AnnotatedError, ...]]
-    spare: int
+    annotations: Mapping[str, tuple[AnnotatedError, ...]] = field(default_factory=dict)
+    spare: int = 0
     reviewed: Reviewed | None = None
     outcomes: Mapping[str, float] = field(default_factory=dict)
 
@@ -83,20 +86,20 @@ def load(
             if schema_of(source.request) is SPANS:
                 names.update((span.trace_id.hex(), name) for _, _, span in rows(source.request))
     progress(len(files), len(files))
+    read_folder = TrailFolder(tuple(requests), stored(requests), names)
     if people is not None and people.reviewed is not None:
-        return _labelled(requests, names, people.marked, people.reviewed)
+        return _labelled(read_folder, people.marked, people.reviewed)
     labels = _dimensions(folder / DIMENSIONS)
     marked = named_files(folder / "annotations")
     annotations = {name: _annotations(name, path, labels) for name, path in marked.items() if name in files}
     spare = 0 if limit else len(marked) - len(annotations)
     outcomes = {name: out for name in annotations if (out := _outcome(marked[name])) is not None}
-    return TrailFolder(tuple(requests), names, annotations, spare, outcomes=outcomes)
+    return replace(read_folder, annotations=annotations, spare=spare, outcomes=outcomes)
 
 
-def _labelled(
-    requests: Iterable[Request], names: Mapping[str, str], marked: Iterable[MarkedError], reviewed: Reviewed
-) -> TrailFolder:
+def _labelled(folder: TrailFolder, marked: Iterable[MarkedError], reviewed: Reviewed) -> TrailFolder:
     """With the labels of the traces at hand, by name."""
+    names = folder.names
     runs: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
     for trace_id, own in reviewed.items():
         if trace_id in names:
@@ -109,7 +112,7 @@ def _labelled(
             annotations[name].append(AnnotatedError(error, m.text))
     spare = len(reviewed.keys() - names.keys())
     found = {name: tuple(own) for name, own in annotations.items()}
-    return TrailFolder(tuple(requests), names, found, spare, dict(runs))
+    return replace(folder, annotations=found, spare=spare, reviewed=dict(runs))
 
 
 def named_files(folder: Path) -> dict[str, Path]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final
 
+from tracejury.collector.judging.model.cassette import CassetteOptions
 from tracejury.collector.judging.model.config import LlmConfig
-
-CassetteMode = Literal["auto", "record", "replay", "ask"]
 
 NO_ARCHITECTURE: Final = "none"
 DERIVED: Final = "derived"
@@ -22,8 +21,7 @@ class JudgesOptions:
     `architecture`: "none", "derived", or a file with a description. `detectors`: score them, too, alone and together
     with the judges. `runs`: how often each trace is judged. `adjudicator`: a model for the matcher, "" for the judges'
     own. `human`: matches by people; `labels`: what people said, a file or a collector's address (see
-    `people.read_people`). `prompts`: where prompts are written and replies read in the cassette mode "ask". `limit`:
-    traces, 0 for all.
+    `people.read_people`). `limit`: traces, 0 for all.
     """
 
     folder: Path
@@ -36,8 +34,6 @@ class JudgesOptions:
     adjudicator: str = ""
     human: Path | None = None
     labels: Path | str | None = None
-    cassette: Path | None = None
-    cassette_mode: CassetteMode = "auto"
-    prompts: Path | None = None
+    cassette: CassetteOptions = field(default_factory=CassetteOptions)
     profile: str = "balanced"
     limit: int = 0

@@ -5,7 +5,6 @@ The decisive error of a trace that people know to have failed is asked as in pro
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from tracejury.collector.judging.llm.build import panel_from, windows_from
 from tracejury.collector.judging.llm.decisive.decisive_answer import decisive_answer
 from tracejury.collector.judging.llm.decisive.version import decisive_versions
 from tracejury.collector.judging.llm.prompt_budget import PromptBudget, prompt_budget
+from tracejury.collector.judging.llm.run_prompts import run_jobs
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.members import LlmJudges
@@ -33,12 +33,12 @@ from .adjudicate import Adjudicated, ReportedError, adjudicate
 from .architecture import ServiceDescriptions
 from .baseline import judge_baseline
 from .folder import AnnotatedError
-from .judges_client import EvaluatedModel, Ledger, open_models, replace_model
+from .judges_client import EvaluationModels, open_models
 from .judges_options import NO_ARCHITECTURE, JudgesOptions
 from .judges_result import RunResult, TraceResult
 from .judges_trace import Judging, judge_trace
 from .rebuilt import RebuiltFolder
-from .spend import Usage
+from .spend import Ledger, MeteredClient, Usage
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")
@@ -81,17 +81,17 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
     """
     architecture = ServiceDescriptions.of(options.architecture, rebuilt.traces)
     panel_from(options.llm)  # what is wrong with the criteria should not cost a look at the model
-    async with open_models(options) as (judges, verifier, adjudicator):
-        model = judges.about
-        llm = replace_model(options.llm, model.model)
+    async with open_models(options) as models:
+        model = models.judges.llm
+        llm = options.llm.model_copy(update={"model": model.model})
         panel, troubles = panel_from(llm)
-        room = prompt_budget(panel, model.max_input_tokens, judges.count, hints=llm.hints)
+        room = prompt_budget(panel, model.max_input_tokens, model.count_tokens, hints=llm.hints)
         how = Judging(room, windows_from(llm) if llm.streaming else None, llm.verify)
-        run = _JudgingRun(options, rebuilt, judges, verifier, adjudicator, progress)
+        run = _JudgingRun(options, rebuilt, models, progress)
         results = await run.decide(how, await run.judge(how, architecture))
         adjudicated, cost = await run.match(results) if options.adjudicate else ({}, Usage())
         baseline = await run.judge_baseline(architecture) if options.baseline else {}
-        names = model.model, adjudicator.about.model
+        names = model.model, models.adjudicator.llm.model
         return JudgingResults(panel, troubles, names, results, baseline, adjudicated, cost)
 
 
@@ -99,9 +99,7 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
 class _JudgingRun:
     options: JudgesOptions
     rebuilt: RebuiltFolder
-    judges: EvaluatedModel
-    verifier: EvaluatedModel
-    adjudicator: EvaluatedModel
+    models: EvaluationModels
     progress: Progress
 
     async def judge(self, how: Judging, architecture: ServiceDescriptions) -> tuple[TraceResult, ...]:
@@ -124,7 +122,7 @@ class _JudgingRun:
 
         async def one(result: TraceResult) -> TraceResult:
             ledger: Ledger = defaultdict(Usage, result.spend)
-            client = self.judges.of_run(result.repetition, ledger)
+            client = MeteredClient(self.models.judges.client, ledger, result.repetition)
             detected = self.rebuilt.detected.get(result.trace_id, ())
             trace = traces[result.trace_id]
             said = await judge_decisive(trace, result, detected, how.preparation, version, client)
@@ -151,8 +149,8 @@ class _JudgingRun:
         async def one(job: tuple[int, Trace]) -> TraceResult:
             repetition, trace = job
             ledger: Ledger = defaultdict(Usage)
-            clients = (model.of_run(repetition, ledger) for model in (self.judges, self.verifier))
-            runs = await judge(trace, *clients)
+            asked = (self.models.judges, self.models.verifier)
+            runs = await judge(trace, *(MeteredClient(model.client, ledger, repetition) for model in asked))
             return TraceResult(self.rebuilt.name(trace), trace.trace_id, repetition, runs, dict(ledger))
 
         jobs = [(repetition, trace) for repetition in range(repetitions) for trace in self.rebuilt.traces]
@@ -164,7 +162,7 @@ class _JudgingRun:
             if result.repetition == 0:
                 findings[result.name] += result.findings
         ledger: Ledger = defaultdict(Usage)
-        client = self.adjudicator.of_run(0, ledger)
+        client = MeteredClient(self.models.adjudicator.client, ledger)
         sides = adjudication_sides(self.rebuilt, findings)
 
         async def one(name: str) -> Adjudicated:
@@ -183,23 +181,19 @@ class _JudgingRun:
         Raises:
             PromptsLeftError: prompts of theirs wait for replies in a folder.
         """
-        free = asyncio.Semaphore(self.options.llm.concurrency)
         done = 0
 
         async def work(job: Job) -> Made:
             nonlocal done
-            async with free:
-                made = await do(job)
+            made = await do(job)
             done += 1
             self.progress(stage, done, len(jobs))
             return made
 
         self.progress(stage, 0, len(jobs))
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(work(job)) for job in jobs]
-        for model in (self.judges, self.verifier, self.adjudicator):
-            model.all_answered()
-        return [task.result() for task in tasks]
+        results = await run_jobs(jobs, work, self.options.llm.concurrency)
+        self.models.cassette.all_answered()
+        return results
 
 
 async def judge_decisive(

@@ -104,8 +104,8 @@ def by_source(
 
 def over_spans(rebuilt: RebuiltFolder, findings: Iterable[Finding], profile: str) -> DetectorEvaluation:
     """The figures over spans of any findings."""
-    found = Predictions(tuple(map(predicted, findings)), rebuilt.failures, rebuilt.received.refused)
-    return evaluate(rebuilt.folder, found, profile=profile, protocol="direct", received=rebuilt.received)
+    found = Predictions(tuple(map(predicted, findings)), rebuilt.failures, rebuilt.folder.received.refused)
+    return evaluate(rebuilt.folder, found, profile=profile, protocol="direct")
 
 
 def against_people(results: Iterable[TraceResult], labels: Sequence[ScaleRating]) -> tuple[ScaleAgreement, ...]:

@@ -10,15 +10,14 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tracejury.collector.judging.model.cassette import Cassette, CassetteOptions
 from tracejury.judges.measures.confusion import Confusion
 from tracejury.judges.measures.judge_agreement import ALL, CoverageRow
 from tracejury.judges.measures.outcome_correlation import OutcomeCorrelation
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.text.terminal import one_line
 
-from .cassette import Cassette
 from .confusion_tables import every_judge
-from .judges_client import replace_model
 from .judges_options import JudgesOptions
 from .judges_report import Answered, JudgesReport, evaluate_judges
 from .judges_run import Progress
@@ -72,8 +71,8 @@ def compare_models(options: JudgesOptions, cassettes: Sequence[Path], progress: 
         with Cassette(path, record=False) as cassette:
             models = list(dict.fromkeys(about.model for about in cassette.about))
         for model in models:
-            llm = replace_model(options.llm, model)
-            asked = replace(options, llm=llm, cassette=path, cassette_mode="replay", detectors=False)
+            llm = options.llm.model_copy(update={"model": model})
+            asked = replace(options, llm=llm, cassette=CassetteOptions(path, "replay"), detectors=False)
             row = _row(evaluate_judges(asked, progress, rebuilt), rebuilt, path)
             if row.answered.scored:
                 rows.append(row)

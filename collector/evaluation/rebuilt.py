@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracejury.collector.judging.detect.direct import DecodedSpans, normalized, stored, traces
 from tracejury.collector.otlp.files.files import read_json
 from tracejury.judges.agreement import Annotated
 from tracejury.judges.measures.dimension_labels import LabelledErrors, parse_labels, with_dimensions
@@ -29,7 +28,6 @@ class RebuiltFolder:
     """
 
     folder: TrailFolder
-    received: DecodedSpans
     gold: LabelledErrors
     traces: tuple[Trace, ...]
     detected: Mapping[str, tuple[Finding, ...]]
@@ -56,18 +54,16 @@ def rebuild_folder(path: Path, *, limit: int = 0, people: People | None = None) 
         PermanentError: `dimensions.json` does not fit the annotations; names the trace.
     """
     folder = load(path, limit=limit, people=people)
-    received = stored(folder.requests)
-    built = sorted(traces(normalized(received.spans, received.logs)), key=lambda t: folder.names.get(t.trace_id, ""))
+    built = sorted(folder.received.traces(), key=lambda t: folder.names.get(t.trace_id, ""))
     people_marked = folder.reviewed is not None
     told = not people_marked and (path / DIMENSIONS).exists()
     labels = parse_labels(read_json(path / DIMENSIONS)) if told else {}
-    labelled = step_labels(path, folder, received.spans).traces if folder.annotations and not people_marked else {}
+    labelled = step_labels(path, folder).traces if folder.annotations and not people_marked else {}
     suite = default_suite()
     results = {trace.trace_id: suite.judge(trace) for trace in built}
     return RebuiltFolder(
         folder=folder,
-        received=received,
-        gold=with_dimensions(annotated(folder, received.spans), labels),
+        gold=with_dimensions(annotated(folder), labels),
         traces=tuple(built),
         detected={trace_id: result.findings for trace_id, result in results.items()},
         failures={name: why for result in results.values() for name, why in result.failures},

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.otlp.client import shuffled
 from tracejury.collector.otlp.codec.groups import Request
 from tracejury.judges.grouping import standing_errors
@@ -63,7 +63,7 @@ def evaluate_trail(
 def judge_directly(requests: Iterable[Request], suite: Suite) -> Predictions:
     """All findings of a suite in the traces of the requests."""
     received = stored(requests)
-    built = list(traces(normalized(received.spans, received.logs)))
+    built = received.traces()
     results = [suite.judge(trace) for trace in built]
     judged = zip(built, results, strict=True)
     errors = (e for trace, result in judged for e in standing_errors(result.findings, trace.runs))

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 
-from tracejury.collector.judging.detect.direct import DecodedSpans, normalized, stored
+from tracejury.collector.judging.detect.direct import normalized
 from tracejury.judges.agreement import Agreement, Annotated, Figures, Predicted, agreement
 from tracejury.judges.agreement_tables import BREAKDOWNS, Row
 from tracejury.judges.annotations import missing_stop_sequence
@@ -66,11 +66,8 @@ def evaluate(
     profile: str,
     protocol: str,
     shuffle: int | None = None,
-    received: DecodedSpans | None = None,
 ) -> DetectorEvaluation:
     """Score what was found in a folder's traces at the threshold of `profile`.
-
-    `received`: what a receiver makes of the folder's requests, where that is known already.
 
     Raises:
         ConfigError: no such profile.
@@ -78,8 +75,7 @@ def evaluate(
     least = threshold(profile)
     shown = [f for f in judged.findings if f.confidence >= least]
     names = sorted(folder.annotations)
-    received = received or stored(folder.requests)
-    gold = annotated(folder, received.spans)
+    gold = annotated(folder)
     predicted = _scored(folder, shown)
     errors = [error for error in judged.errors if error.confidence >= least]
     return DetectorEvaluation(
@@ -92,7 +88,7 @@ def evaluate(
         agreement=agreement(names, gold, predicted),
         breakdowns={name: rows_by(gold, predicted) for name, rows_by in BREAKDOWNS.items()},
         invalid=tuple(a for a in gold if a.invalid),
-        grounding=grounding(judged.findings, received.spans, received.logs),
+        grounding=grounding(judged.findings, folder.received.spans, folder.received.logs),
         failures=judged.failures,
         items_refused=judged.refused,
         as_errors=_of_errors(names, gold, _scored(folder, errors), len(errors)) if judged.errors else None,
@@ -113,9 +109,9 @@ def _of_errors(
     return ErrorFigures(shown, scored.all, scored.valid, scored.intervals, scored.valid_intervals)
 
 
-def annotated(folder: TrailFolder, stored_spans: Iterable[Span]) -> list[Annotated]:
+def annotated(folder: TrailFolder) -> list[Annotated]:
     """All annotated errors, those marked as invalid that blame a missing tag which their call had to stop at."""
-    spans = _annotated_spans(folder, stored_spans)
+    spans = _annotated_spans(folder)
     gold = []
     for annotation in (a for name in sorted(folder.annotations) for a in folder.annotations[name]):
         error = annotation.error
@@ -126,10 +122,10 @@ def annotated(folder: TrailFolder, stored_spans: Iterable[Span]) -> list[Annotat
     return gold
 
 
-def _annotated_spans(folder: TrailFolder, spans: Iterable[Span]) -> dict[tuple[str, str], NormalizedSpan]:
+def _annotated_spans(folder: TrailFolder) -> dict[tuple[str, str], NormalizedSpan]:
     """By (trace name, span id)."""
     wanted = {(a.error.trace_id, a.error.span_id) for entries in folder.annotations.values() for a in entries}
-    places = ((folder.names.get(span.trace_id, ""), span) for span in spans)
+    places = ((folder.names.get(span.trace_id, ""), span) for span in folder.received.spans)
     return {
         (name, one.span_id): one
         for name, span in places

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, replace
 from operator import add
 
 from tracejury.judges.llm.client import Client, Prompt, Reply
@@ -32,6 +32,8 @@ class Usage:
 
 
 FAILED = Usage(failed=1)
+Ledger = defaultdict[str, Usage]
+"""By purpose."""
 
 
 def _of_reply(reply: Reply) -> Usage:
@@ -49,10 +51,11 @@ def _of_reply(reply: Reply) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class MeteredClient:
-    """Adds up, by purpose, what passes through; share one `ledger` to add up over several clients."""
+    """Asks for one run of an evaluation, whose answers are its own, and adds up, by purpose, what that took."""
 
     inner: Client
-    ledger: defaultdict[str, Usage] = field(default_factory=lambda: defaultdict(Usage))
+    ledger: Ledger
+    run: int = 0
 
     @property
     def model(self) -> str:
@@ -62,7 +65,7 @@ class MeteredClient:
     async def complete(self, prompt: Prompt) -> Reply:
         """The inner client's reply, counted; so is its failure."""
         try:
-            reply = await self.inner.complete(prompt)
+            reply = await self.inner.complete(replace(prompt, repeat=self.run))
         except TracejuryError:
             self.ledger[prompt.purpose] += FAILED
             raise

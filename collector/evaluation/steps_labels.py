@@ -7,14 +7,13 @@ the span that made it], and `label`, {"agent", "step"}, the answer of Who&When.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.collector.otlp.files.files import read_json
 from tracejury.judges.measures.step_figures import LabelledTrace
-from tracejury.schemas.spans import Span
 
 from .folder import TrailFolder, named_files
 from .score import annotated
@@ -33,8 +32,8 @@ class StepLabels:
     unknown_spans: tuple[tuple[str, str], ...]
 
 
-def step_labels(path: Path, folder: TrailFolder, spans: Sequence[Span]) -> StepLabels:
-    """The labels of a folder that was read from `path`; `spans`: what a receiver makes of its traces.
+def step_labels(path: Path, folder: TrailFolder) -> StepLabels:
+    """The labels of a folder that was read from `path`.
 
     Raises:
         BrokenFileError: no trace has annotations, or a file of them is not what it should be; names the file.
@@ -42,12 +41,12 @@ def step_labels(path: Path, folder: TrailFolder, spans: Sequence[Span]) -> StepL
     if not folder.annotations:
         raise BrokenFileError(f"no annotations in {path}: expected {path}/annotations/NAME.json for traces/NAME.json")
     files = named_files(path / "annotations")
-    gold = annotated(folder, spans)
+    gold = annotated(folder)
     errors: defaultdict[str, list[str]] = defaultdict(list)
     for error in gold:
         if not error.invalid:
             errors[error.trace_id].append(error.span_id)
-    known = {(folder.names.get(s.trace_id, ""), s.span_id) for s in spans}
+    known = {(folder.names.get(s.trace_id, ""), s.span_id) for s in folder.received.spans}
     labelled = {
         name: _labelled(name, files[name], tuple(errors[name]), error_free=not folder.annotations[name])
         for name in sorted(folder.annotations)

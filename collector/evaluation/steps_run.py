@@ -10,7 +10,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import TypeVar
 
-from tracejury.collector.judging.detect.direct import normalized, stored, traces
 from tracejury.judges.measures.located_claim import LocatedClaim, error_claims
 from tracejury.judges.measures.rule_cases import RuleCase, rule_cases
 from tracejury.judges.measures.rule_records import RuleRecords, leave_one_out, rule_records
@@ -107,13 +106,12 @@ def evaluate_steps(
 def judge_data_set(name: str, path: Path, suite: Suite, least: float, progress: Progress) -> JudgedDataSet:
     """Judge one folder, for readers who ask for a confidence of at least `least`."""
     folder = load(path, lambda done, of: progress(f"reading {name}", done, of))
-    received = stored(folder.requests)
-    labels = step_labels(path, folder, received.spans)
+    labels = step_labels(path, folder)
     cases: defaultdict[str, list[RuleCase]] = defaultdict(list)
     claims = {what: defaultdict[str, list[LocatedClaim]](list) for what in (CLAIMS, FIRST_FAILURE, EVERY_CALL)}
     failures: dict[str, str] = {}
     recordings: defaultdict[str, frozenset[str]] = defaultdict(frozenset)
-    rebuilt = traces(normalized(received.spans, received.logs))
+    rebuilt = folder.received.traces()
     for done, trace in enumerate(rebuilt):
         progress(f"judging {name}", done, len(rebuilt))
         result = suite.judge(trace)
@@ -129,7 +127,7 @@ def judge_data_set(name: str, path: Path, suite: Suite, least: float, progress: 
         ):
             for claim in found:
                 into[folder.names[claim.trace_id]].append(claim)
-    return JudgedDataSet(labels, claims, cases, recordings, folder.unannotated, received.refused, failures)
+    return JudgedDataSet(labels, claims, cases, recordings, folder.unannotated, folder.received.refused, failures)
 
 
 def score_steps(judged: Mapping[str, JudgedDataSet], profile: str) -> StepsEvaluation:

@@ -23,7 +23,7 @@ from tracejury.schemas.taxonomy import Severity, with_group
 from tracejury.schemas.text.terminal import one_line
 from tracejury.schemas.trajectory import Trace
 
-from .detect.direct import normalized, stored, traces
+from .detect.direct import stored
 
 _LINE = 300  # characters of a quote or a reason that a failing test shows
 MOST_SPANS = 8
@@ -95,8 +95,7 @@ def _told_finding(finding: Finding) -> str:
 
 def judge(spans: Sequence[ReadableSpan]) -> InProcessResult:
     """Judge spans as a collector would."""
-    received = stored([encode_spans(spans)])
-    built = sorted(traces(normalized(received.spans, received.logs)), key=lambda t: (t.start, t.trace_id))
+    built = sorted(stored([encode_spans(spans)]).traces(), key=lambda t: (t.start, t.trace_id))
     return InProcessResult(tuple(built), tuple(_suite().judge(trace) for trace in built))
 
 

@@ -9,13 +9,14 @@ from typing import Final
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.api.client_requests import UnknownNameError
-from tracejury.judges.packs.cards.user_turns import MOST_TURNS
 
 from .player import PlayedSession
 
 PATIENCE: Final = 10.0
 """Seconds; exporters wait for 5 s by default."""
 PAUSE: Final = 0.5
+MOST_TRACES: Final = 100
+"""Traces of a session that are looked at: one an exchange, and those of agents that do not continue it."""
 NOT_ARRIVED: Final = "no span of the session arrived at the collector"
 WITHOUT_AGENT: Final = (
     "no span of the agent arrived below the session's own: a callable must be instrumented in this process, "
@@ -40,7 +41,7 @@ def with_arrival(
     for left in range(round(patience / PAUSE), -1, -1):
         for session_id in list(missing):
             try:
-                rows, _ = client.traces({"session": session_id}, MOST_TURNS)
+                rows, _ = client.traces({"session": session_id}, MOST_TRACES)
             except UnknownNameError:  # lists name a session a moment after its first spans came
                 rows = []
             spans = sum(row.spans for row in rows)

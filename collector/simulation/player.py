@@ -9,6 +9,8 @@ from typing import Final
 
 from opentelemetry.trace import Tracer
 
+from tracejury.collector.judging.llm.run_prompts import run_jobs
+
 from .exchange_spans import exchange_span
 from .simulated_session import SimulatedSession
 from .talking_agent import TalkingAgent, UnansweredError, sendable
@@ -38,15 +40,7 @@ async def play(
 
     `timeout`: seconds for each answer. A session without an answer ends there; nothing is tried again.
     """
-    limiter = asyncio.Semaphore(at_once)
-
-    async def one(session: SimulatedSession) -> None:
-        async with limiter:
-            await _play(session, agent, tracer, timeout, on_played)
-
-    async with asyncio.TaskGroup() as group:
-        for session in sessions:
-            group.create_task(one(session))
+    await run_jobs(sessions, lambda session: _play(session, agent, tracer, timeout, on_played), at_once)
 
 
 async def _play(

@@ -24,7 +24,7 @@ class Prompt:
 
     `service`, `trace_id`, `run_id`, `tenant`: whom the spend is for; they are not part of what is sent. `bypass_cache`:
     ask the model again, since a known answer was of no use. `repeat`: number of the asking, where one question is asked
-    several times; each has an answer of its own.
+    several times; each has an answer of its own. `temperature`, `top_p`: of this call; None is the model's setting.
     """
 
     messages: tuple[PromptMessage, ...]
@@ -38,6 +38,8 @@ class Prompt:
     bypass_cache: bool = False
     repeat: int = 0
     tenant: str = ""
+    temperature: float | None = None
+    top_p: float | None = None
 
     @property
     def characters(self) -> int:

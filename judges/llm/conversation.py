@@ -48,7 +48,7 @@ class AskResult(Generic[A]):
     error: TracejuryError | None = None
 
 
-def ask(prompt: Prompt, read: Callable[[str], A], lacks: Callable[[A], str]) -> Asking[AskResult[A]]:
+def ask(prompt: Prompt, read: Callable[[str], A], lacks: Callable[[A], str] = lambda _: "") -> Asking[AskResult[A]]:
     """One answer. Where `read` refuses it, or `lacks` names what is missing in it, it may be repaired once.
 
     Of two answers the second counts, unless it cannot be read or leaves more judges unscored.

@@ -57,7 +57,7 @@ def fenced(
     """
     nonce = mark(transcript)
     common, own = _header(transcript, part)
-    full: list[str] = [_agent(common)] if common else []
+    full: list[str] = [fence("agent", common, _lined(common))] if common else []
     block, size = [f"=== record {nonce} ===\n"], 0
     for piece in _pieces(transcript, own, architecture, part):
         if size >= BLOCK:
@@ -75,9 +75,10 @@ def _header(transcript: Transcript, part: Part | None) -> tuple[str, str]:
     return (common, header[len(common) :]) if len(common) >= _SHARED and header.startswith(common) else ("", header)
 
 
-def _agent(common: str) -> str:
-    known = blake2b(common.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"{AGENT} {known} ===\n{_lined(common)}=== end of agent {known} ===\n"
+def fence(name: str, value: str, lines: str) -> str:
+    """The lines of `value`, all indented, between a fence that is named by it."""
+    known = blake2b(value.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"=== {name} {known} ===\n{lines}=== end of {name} {known} ===\n"
 
 
 def _cuts(transcript: Transcript, part: Part | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +15,7 @@ from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.formula import Formula
 from tracejury.judges.checks.item_source import ItemSource
 from tracejury.judges.llm.data_files import model_of, read_model
+from tracejury.judges.writing.units import Writing
 from tracejury.schemas.errors import ConfigError
 
 from .pack_types import Configured, Pack, PackFile, PackSettings, sound_checks
@@ -76,6 +78,17 @@ def known_packs(offered: Iterable[EntryPoint] | None = None) -> tuple[tuple[Pack
 def pack_names(offered: Iterable[EntryPoint] | None = None) -> frozenset[str]:
     """The names of all packs there are, whether they can be loaded or not."""
     return frozenset(_packages(offered))
+
+
+def load_writer(name: str) -> Callable[..., Writing[Any]]:
+    """The writer of that name among `WRITERS` in the `writers.py` of built-in packs.
+
+    Raises:
+        KeyError: there is none.
+    """
+    modules = filter(find_spec, (f"{__package__}.{pack}.writers" for pack in BUILT_IN))
+    writer: Callable[..., Writing[Any]] = ChainMap(*(import_module(module).WRITERS for module in modules))[name]
+    return writer
 
 
 def _packages(offered: Iterable[EntryPoint] | None) -> dict[str, str]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from tracejury.collector.judging.detect.direct import normalized, traces
+from tracejury.collector.judging.detect.direct import DecodedSpans
 from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.groups import schema_of
 from tracejury.collector.otlp.codec.signals import SPANS, Encoding, Signal
@@ -98,7 +98,7 @@ def facts(spans: Iterable[Span]) -> tuple[tuple[int, int, int], Counter[tuple[st
     """Numbers of runs, turns and calls; findings by trace, span, judge and category."""
     suite, found = default_suite(), Counter[tuple[str, str, str, str]]()
     runs = turns = calls = 0
-    for trace in traces(normalized(list(spans), ())):
+    for trace in DecodedSpans(list(spans), [], 0).traces():
         runs += len(trace.runs)
         turns += sum(len(run.turns) for run in trace.runs)
         calls += sum(len(turn.tool_calls) for run in trace.runs for turn in run.turns)

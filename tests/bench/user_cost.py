@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from deliberations import rehearse
 from prompt_tokens import tokens, uncached
 from user_scripts import scripted, text_of
 
-from tracejury.judges.llm.case import Outcomes
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.judges.packs.cards.oracle import Oracle
@@ -24,7 +23,8 @@ from tracejury.judges.packs.cards.user_turns import Behaviour
 from tracejury.judges.packs.rut.users.answers import Material
 from tracejury.judges.packs.rut.users.parts import default_turns
 from tracejury.judges.packs.rut.users.prompts import UserTask
-from tracejury.judges.packs.rut.users.writing import WrittenTurns, draft, rewrite
+from tracejury.judges.packs.rut.users.writing import TurnsWriting, draft, rewrite
+from tracejury.judges.writing.units import WrittenText
 
 TURN = "Hello, I bought six pumps with order {n} last week, and I need two of them sent to Ulm by Friday, please. "
 REASON = "Each argument is stated in turn 1 or can be looked up with the order, as turn 2 says which pumps are meant."
@@ -57,7 +57,7 @@ def answer(prompt: Prompt, user: Behaviour) -> str:
     return json.dumps({kind: [TURN.format(n=n) for n in range(3)] for kind in Material.model_fields})
 
 
-def cost(writing: Generator[Sequence[Prompt], Outcomes, list[WrittenTurns]]) -> tuple[list[WrittenTurns], str]:
+def cost(writing: TurnsWriting) -> tuple[list[WrittenText], str]:
     """What was written, and calls, tokens read (without those of a prefix cache) and tokens written."""
     replies: list[str] = []
     play: Callable[[Prompt], str] = scripted(answer)
@@ -81,7 +81,7 @@ def main() -> None:
     for steps in parser.parse_args().steps:
         made, drafted = cost(draft(task(steps), default_turns(steps)))
         _, rewritten = cost(
-            rewrite(task(steps), made[0].turns, [one for one in Behaviour if one is not Behaviour.IDEAL])
+            rewrite(task(steps), made[0].texts, [one for one in Behaviour if one is not Behaviour.IDEAL])
         )
         print(f"{steps:5}  draft  {drafted}\n{steps:5}  rewrite{rewritten}")
 

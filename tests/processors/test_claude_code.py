@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from trajectories import SHARED, span
 
-from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.otlp.files import read
 from tracejury.processors.normalize import normalize
 from tracejury.processors.rebuild import rebuild
@@ -106,7 +106,7 @@ def test_a_session_below_a_program_is_its_own_run() -> None:
 def test_shapes_of_its_spans(path: Any) -> None:
     """A failed command, a sub-agent with two requests and a file read, in each variant as far as it is told."""
     received = stored(source.request for source in read([path]))
-    (trace,) = traces(normalized(received.spans, received.logs))
+    (trace,) = received.traces()
     variant = NAMES[SPANS.index(path)]
     assert not trace.remainder
     manager = trace.runs[0]
@@ -129,7 +129,7 @@ def test_shapes_of_its_spans(path: Any) -> None:
 def test_spans_and_log_records_without_ids() -> None:
     """One run of the prompt; the records stand at the spans that they tell of, the failed request's, too."""
     received = stored(source.request for source in read(sorted(SHAPES.glob("04-coding-agent.*"))))
-    (trace,) = traces(normalized(received.spans, received.logs))
+    (trace,) = received.traces()
     (run,) = trace.runs
     assert (run.goal, len(run.turns)) == ("run the tests and fix the failing one", 2)
     ((call,), ()) = (turn.tool_calls for turn in run.turns)
@@ -147,7 +147,7 @@ def test_log_records_alone(number: str) -> None:
     """Without ids, or with ids of spans that never come, a session's events are its run."""
     path = SHAPES / "reports" / "only-log-events" / f"{number}.logs.json"
     received = stored(source.request for source in read([path]))
-    (trace,) = traces(normalized(received.spans, received.logs))
+    (trace,) = received.traces()
     (run,) = trace.runs
     assert (run.name, run.goal, trace.session_id) == ("claude-code", "Rename the function in util.py", "sess-25")
     assert [[(c.name, c.error) for c in turn.tool_calls] for turn in run.turns] == [

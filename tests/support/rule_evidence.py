@@ -22,7 +22,7 @@ from trajectories import FRAMEWORKS, SHARED, load
 from tracejury.collector.evaluation.frameworks import capture
 from tracejury.collector.evaluation.frameworks.rebuilt import spans_of
 from tracejury.collector.evaluation.steps_run import evaluate_steps
-from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.collector.judging.detect.direct import stored
 from tracejury.judges.measures.rule_cases import cases as error_cases
 from tracejury.judges.registry import suite_of
 from tracejury.schemas.findings import Finding
@@ -60,7 +60,7 @@ def _captures() -> Iterator[Case]:
     for one in capture.load(capture.paths(FRAMEWORKS, "")):
         label = one.id.split("/")[0]
         received = stored(one.requests)
-        for trace in traces(normalized(received.spans, received.logs)):
+        for trace in received.traces():
             wrong = {i for failure in one.truth.failures for i in failure.span_ids}
             wrong |= {i for run in trace.runs for t in run.turns if wrong & set(spans_of(t)) for i in spans_of(t)}
             for found in _cases([trace]):

@@ -117,7 +117,7 @@ def models(*, folder: Path, cassettes: tuple[Path, ...], profile: str, criteria:
     output.show_report(style, report, models_json, models_tables)
 
 
-REPLAYED = {"model", "api_base", "api_key_env", "cassette", "cassette_mode", "prompts"}
+REPLAYED = {"model", "api_base", "api_key_env", "budget", "cassette", "cassette_mode", "prompts"}
 """Options that say whom to ask: a replay asks nobody."""
 
 

@@ -25,7 +25,7 @@ SUBCOMMANDS: Final = {
     "draft": "Have a model write what ideal users say.",
     "rewrite": "Have a model write what six difficult users say.",
 }
-"""Each with its help; module `talk_<name>.py` holds it as `<name>_command`."""
+"""Each with its help; `talk_writing.py` holds it as `<name>_command`."""
 
 
 class _Talk(click.Command):
@@ -33,7 +33,7 @@ class _Talk(click.Command):
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
         if args[:1] and args[0] in SUBCOMMANDS:
-            module = importlib.import_module(f".talk_{args[0]}", __package__)
+            module = importlib.import_module(".talk_writing", __package__)
             command: click.Command = getattr(module, f"{args[0]}_command")
             return command.make_context(f"{info_name} {args[0]}", args[1:], *rest, **extra)
         return super().make_context(info_name, args, *rest, **extra)

@@ -32,6 +32,13 @@ class DecodedSpans:
     logs: list[LogRecord]
     refused: int
 
+    def traces(self) -> list[Trace]:
+        """The traces that they belong to, each rebuilt, those that are one as one; by trace id."""
+        grouped: defaultdict[str, list[NormalizedSpan]] = defaultdict(list)
+        for span in normalized(self.spans, self.logs):
+            grouped[span.raw.trace_id].append(span)
+        return sorted(rebuild_joined(grouped), key=lambda trace: trace.trace_id)
+
 
 def stored(requests: Iterable[Request]) -> DecodedSpans:
     """Decode requests as a receiver does."""
@@ -53,11 +60,3 @@ def normalized(spans: Iterable[Span], logs: Iterable[LogRecord]) -> list[Normali
     for log in logs:
         by_span[log.trace_id, log.span_id].append(log)
     return [normalize(span, by_span.get((span.trace_id, span.span_id), ())) for span in spans]
-
-
-def traces(spans: Iterable[NormalizedSpan]) -> list[Trace]:
-    """The traces that the spans belong to, each rebuilt, those that are one as one; by trace id."""
-    grouped: defaultdict[str, list[NormalizedSpan]] = defaultdict(list)
-    for span in spans:
-        grouped[span.raw.trace_id].append(span)
-    return sorted(rebuild_joined(grouped), key=lambda trace: trace.trace_id)

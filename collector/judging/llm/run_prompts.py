@@ -1,10 +1,11 @@
-"""A deliberation with a client: sends its prompts, and hands the outcomes back to it."""
+"""A deliberation with a client: sends its prompts, and hands the outcomes back to it; many of them at a time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from tracejury.judges.llm.case import Outcomes
@@ -12,6 +13,7 @@ from tracejury.judges.llm.client import Client, Prompt, Reply
 from tracejury.schemas.errors import TracejuryError
 
 T = TypeVar("T")
+Job = TypeVar("Job")
 
 
 async def run_prompts(
@@ -37,10 +39,21 @@ async def run_prompts(
         deliberating.close()
 
 
-async def _outcomes(prompts: Sequence[Prompt], client: Client) -> list[Reply | TracejuryError]:
+async def run_jobs(jobs: Iterable[Job], do: Callable[[Job], Awaitable[T]], most: int) -> list[T]:
+    """The results of all jobs, in their order; `most` are done at a time."""
+    places = asyncio.Semaphore(most)
+
+    async def one(job: Job) -> T:
+        async with places:
+            return await do(job)
+
     async with asyncio.TaskGroup() as group:
-        calls = [group.create_task(_outcome(prompt, client)) for prompt in prompts]
-    return [call.result() for call in calls]
+        tasks = [group.create_task(one(job)) for job in jobs]
+    return [task.result() for task in tasks]
+
+
+async def _outcomes(prompts: Sequence[Prompt], client: Client) -> list[Reply | TracejuryError]:
+    return await run_jobs(prompts, partial(_outcome, client=client), len(prompts))
 
 
 async def _outcome(prompt: Prompt, client: Client) -> Reply | TracejuryError:

@@ -1,4 +1,4 @@
-"""The judges' client put together: answer cache, around the budget, around spans, around litellm.
+"""A model put together: cassette, around answer cache, around the budget, around spans, around litellm.
 
 In this order because a known answer costs nothing: it is given even at a cap, and it is no call, so it has no span.
 What is over budget is not sent and has no span either. The span is next to litellm and covers its retries.
@@ -21,18 +21,15 @@ from tracejury.schemas.errors import LlmError
 
 from .budgeted import BudgetedClient
 from .cache import CachedClient
+from .cassette import About, Cassette, CassetteClient, unasked
 from .config import LlmConfig
 from .library import LIBRARY, Library
-from .litellm_client import LiteLlmClient
+from .litellm_client import UNKNOWN_LIMIT, LiteLlmClient
 from .traced import TracedClient, close_provider, open_provider
 
 
-class NoModel:
+class NoModel(About):
     """Implements `Client`, and what is known of a model: nothing."""
-
-    model = ""
-    missing_keys = ""
-    max_input_tokens = 128_000
 
     def count_tokens(self, text: str) -> int:
         """A guess: nobody reads it."""
@@ -52,7 +49,7 @@ class Model:
     """A model that is ready. `client` is what judges are given, `llm` knows its limits and counts tokens."""
 
     client: Client
-    llm: LiteLlmClient | NoModel
+    llm: LiteLlmClient | About
 
 
 def parameters(config: LlmConfig) -> dict[str, Any]:
@@ -87,6 +84,7 @@ async def open_model(
     config: LlmConfig,
     *,
     answers: StoredLlmJudging | None = None,
+    cassette: Cassette | None = None,
     budget: Budget | None = None,
     secret: bytes = b"",
     clock: Callable[[], int] = time.time_ns,
@@ -94,11 +92,19 @@ async def open_model(
 ) -> AsyncIterator[Model]:
     """The model of the configuration, ready, in the running event loop; closed at the end.
 
+    `cassette`: what is on it is not asked for, and all else is recorded; without a model it must answer alone.
+
     Raises:
-        ConfigError: what the user must mend: no litellm, no such provider, a key's variable that is not set.
+        ConfigError: what the user must mend: no litellm, no such provider, a key's variable that is not set, no model
+            and no cassette with one.
     """
+    if cassette is not None and (cassette.replay or cassette.prompts or not config.on):
+        await library.ready()
+        about, replaying = unasked(cassette, config)
+        yield Model(replaying, about)
+        return
     if not config.on:
-        yield Model(none := NoModel(), none)
+        yield Model(none := NoModel("", UNKNOWN_LIMIT), none)
         return
     llm = LiteLlmClient(config, library)
     await llm.prepare()
@@ -106,7 +112,11 @@ async def open_model(
     tracer = provider.get_tracer("tracejury") if provider else None
     client = build_client(config, llm, answers=answers, budget=budget, tracer=tracer, secret=secret, clock=clock)
     try:
-        yield Model(client, llm)
+        if cassette is None:
+            yield Model(client, llm)
+        else:
+            cassette.describe(about := About(llm.model, llm.max_input_tokens))
+            yield Model(CassetteClient(cassette, client, llm.model), about)
     finally:
         if isinstance(client, CachedClient):
             await client.flush()

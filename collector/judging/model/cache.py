@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import time
 from collections import deque
@@ -11,14 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import orjson
-
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.judges.llm.answer_types import AnswerError
 from tracejury.judges.llm.client import Client, NoAnswerError, Prompt, Reply
 from tracejury.judges.llm.json_object import MAX_CHARACTERS, json_object
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.llm_rows import AnswerRow
+
+from .request_key import request_key
 
 log = logging.getLogger(__name__)
 
@@ -30,22 +29,6 @@ MOST_KEPT_BACK: Final = 1000
 
 UNSOUND_CHARACTERS: Final = 20_000
 """The fields that remain of an answer that is not given again."""
-
-
-def key_of(prompt: Prompt, model: str, parameters: Mapping[str, Any]) -> str:
-    """32 hex digits of all that is asked: model, parameters, schema, length, messages, which time and project."""
-    asked: tuple[Any, ...] = (
-        model,
-        dict(parameters),
-        dict(prompt.schema),
-        prompt.max_tokens,
-        [(message.role, _digest(message.text.encode("utf-8", "surrogatepass"))) for message in prompt.messages],
-    )
-    if prompt.repeat:
-        asked = (*asked, prompt.repeat)
-    if prompt.tenant:
-        asked = (*asked, {"project": prompt.tenant})
-    return _digest(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))
 
 
 def sound(prompt: Prompt, reply: Reply) -> bool:
@@ -93,7 +76,7 @@ class CachedClient:
 
     async def complete(self, prompt: Prompt) -> Reply:
         """The kept answer, `known` and at no cost, or the inner client's reply; see `Client`."""
-        key = key_of(prompt, self.model, self._parameters)
+        key = request_key(prompt, self.model, self._parameters)
         shared = self._calls.get(key)
         joined = shared is not None
         if shared is None:
@@ -168,10 +151,6 @@ class CachedClient:
                 await asyncio.to_thread(self._answers.keep, [row])
             except (RetryableError, StoreError) as single:
                 log.warning("an answer cannot be kept: %s", single)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def answer_row(prompt: Prompt, reply: Reply, key: str, at: int) -> AnswerRow:

@@ -134,7 +134,8 @@ class LiteLlmClient:
             "messages": messages(prompt, form, marked=self._marked),
             "response_format": response_format(prompt, form),
             "max_tokens": self._longest(prompt),
-            "temperature": config.temperature,
+            "temperature": config.temperature if prompt.temperature is None else prompt.temperature,
+            "top_p": prompt.top_p,
             "reasoning_effort": config.reasoning_effort or None,
             "disable_fallbacks": alone or None,
         }

@@ -1,1 +1,1 @@
-"""Turns of simulated users, written onto task cards by a model."""
+"""What models write for units, such as turns of simulated users onto task cards; the conversations are of `judges`."""

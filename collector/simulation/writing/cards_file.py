@@ -11,6 +11,7 @@ from typing import Final, TextIO
 
 import yaml
 
+from tracejury.collector.judging.model.prompt_folder import PromptsLeftError
 from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.schemas.errors import ConfigError
 
@@ -48,7 +49,7 @@ class CardsFile:
 
 @contextmanager
 def new_cards_file(path: Path) -> Iterator[CardsFile]:
-    """A YAML file that was not there; without any card it is removed at the end.
+    """A YAML file that was not there; without any card, or where prompts wait for replies, it is removed at the end.
 
     Raises:
         ConfigError: it is there, is no YAML file by its name, or cannot be made.
@@ -65,6 +66,9 @@ def new_cards_file(path: Path) -> Iterator[CardsFile]:
         made = CardsFile(path, file)
         try:
             yield made
+        except PromptsLeftError:
+            made.cards = 0  # all that is written comes again, from the cassette, once they are answered
+            raise
         finally:
             if not made.cards:
                 path.unlink(missing_ok=True)

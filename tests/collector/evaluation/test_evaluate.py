@@ -19,7 +19,6 @@ from tracejury.collector.evaluation.predictions import Predictions
 from tracejury.collector.evaluation.report import as_json, as_tables
 from tracejury.collector.evaluation.run import evaluate_trail
 from tracejury.collector.evaluation.score import evaluate
-from tracejury.collector.judging.detect.direct import stored
 from tracejury.judges.agreement import Predicted
 from tracejury.schemas.errors import ConfigError
 
@@ -235,7 +234,7 @@ def test_the_order_of_arrival_does_not_change_the_figures(report: dict[str, Any]
 def test_naming_every_span_is_what_location_accuracy_cannot_see() -> None:
     """The figures of TRAIL that ignore precision come out perfect but for the two traces without errors (0 there)."""
     folder = load(GAIA)
-    spans = stored(folder.requests).spans
+    spans = folder.received.spans
     everything = Predictions(tuple(Predicted(s.trace_id, s.span_id, "", "all", 1.0, evidence=s.name) for s in spans))
     report = as_json(evaluate(folder, everything, profile="0", protocol="direct"))
     assert report["localised"] == 1.0

@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from tracejury.collector.cli.judges_options import Temperature
+from tracejury.collector.cli.model_options import Temperature
 from tracejury.collector.cli.root import root
 from tracejury.collector.evaluation.plain import plain
 from tracejury.judges.measures.confusion import Confusion

@@ -134,7 +134,7 @@ def test_tables_for_people(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--judges", "production"], "name a --model"),
+        (["--judges", "production"], "give --model"),
         (["--judges", "nowhere", "--model", "openai/x"], "no criteria set"),
         (["--model", "openai/x", "--judge", "nobody"], "no judge named 'nobody'"),
         (["--model", "openai/x", "--cassette-mode", "replay"], "name the --cassette"),
@@ -170,9 +170,16 @@ def test_an_option_that_would_not_be_looked_at_is_refused(folder: Path, options:
     assert told in done.stderr
 
 
-def test_an_evaluation_without_a_single_score_fails(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--model", "openai/x"], "openai/x cannot be reached at http://127.0.0.1:9/v1"),
+        (["--model", "openai/gpt-4o", "--budget", "0"], "judges.budget usd_per_day"),
+    ],
+)
+def test_an_evaluation_without_a_single_score_fails(folder: Path, options: list[str], told: str) -> None:
     """The report is all zeros then; the exit code and a line on stderr say that nothing was judged."""
-    asked = ["--model", "openai/x", "--api-base", "http://127.0.0.1:9/v1", "--retries", "0", "--only-judges"]
+    asked = [*options, "--api-base", "http://127.0.0.1:9/v1", "--retries", "0", "--only-judges"]
     done = CliRunner().invoke(root, ["evaluate", "trail", str(folder), *asked])
     assert done.exit_code == 1
-    assert "no agent run has a score: openai/x cannot be reached at http://127.0.0.1:9/v1" in done.stderr
+    assert f"no agent run has a score: {told}" in done.stderr

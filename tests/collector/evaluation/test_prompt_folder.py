@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner, Result
 from trail_folder import error, write
 
 from tracejury.collector.cli.root import root
-from tracejury.collector.evaluation.prompt_folder import PromptFolder
+from tracejury.collector.judging.model.prompt_folder import PromptFolder
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.llm.scripted import answer
 from tracejury.schemas.errors import RetryableError
@@ -93,3 +94,11 @@ def test_a_reply_that_is_begun_is_not_taken(tmp_path: Path) -> None:
     written.with_suffix(".json").write_text("\ufeffFine.")
     reply = asyncio.run(client.complete(prompt))
     assert (reply.text, reply.input_tokens, reply.output_tokens) == ("Fine.", len("\ud800 <b>"), len("Fine."))
+
+
+def test_every_repetition_has_one_reply_also_of_an_earlier_version(tmp_path: Path) -> None:
+    """Whose name is another key."""
+    client = PromptFolder(tmp_path, "canned", len)
+    (tmp_path / "69523aa801e27cbc05b0345c06f80ec1.json").write_text("Fine.")
+    asked = Prompt((PromptMessage("system", "rules"), PromptMessage("user", "one")))
+    assert {asyncio.run(client.complete(replace(asked, repeat=run))).text for run in (0, 1)} == {"Fine."}

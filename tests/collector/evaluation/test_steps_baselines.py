@@ -11,7 +11,7 @@ import trail_folder
 from terminal_traces import terminal_trace
 
 from tracejury.collector.evaluation.steps_baselines import every_call, first_failure
-from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.otlp.files import read
 from tracejury.schemas.trajectory import Trace
 
@@ -33,7 +33,7 @@ def rebuild(tmp_path: Path) -> Any:
         path = tmp_path / "trace.json"
         path.write_text(json.dumps(document))
         received = stored(source.request for source in read([path]))
-        (trace,) = traces(normalized(received.spans, received.logs))
+        (trace,) = received.traces()
         return trace
 
     return one

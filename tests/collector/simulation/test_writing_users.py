@@ -29,7 +29,7 @@ def plays(change: Callable[[Call], str | None] = lambda _: None) -> Callable[[Ca
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    with llm_server(plays()) as server:
+    with llm_server(plays(), keep=True) as server:
         yield server
 
 
@@ -142,6 +142,42 @@ def test_a_cap_on_spend_leaves_tasks_out(model: LlmServer, tmp_path: Path) -> No
     assert result.exit_code == 1
     assert model.counts.calls == 0
     assert "tokens_per_day" in result.stdout or "budget" in result.stdout
+
+
+def test_a_cassette_writes_the_same_turns_without_a_model(model: LlmServer, tmp_path: Path) -> None:
+    cards, cassette = written(tmp_path, CARD), tmp_path / "c.jsonl"
+    assert run(model, "draft", cards, "--out", tmp_path / "one.yaml", "--cassette", cassette).exit_code == 0
+    again = ["talk", "draft", str(cards), "--out", str(tmp_path / "two.yaml")]
+    result = CliRunner().invoke(root, [*again, "--cassette", str(cassette), "--cassette-mode", "replay"])
+    assert (result.exit_code, model.counts.calls) == (0, 2)
+    assert (tmp_path / "one.yaml").read_text() == (tmp_path / "two.yaml").read_text()
+
+
+def test_turns_are_written_by_people_in_rounds(tmp_path: Path) -> None:
+    """Each round ends with the prompts that wait, and leaves no file of cards."""
+    cards, out, prompts = written(tmp_path, CARD), tmp_path / "out.yaml", tmp_path / "prompts"
+    asked = ["talk", "draft", cards, "--out", out, "--model", "people", "--cassette", tmp_path / "c.jsonl"]
+    for _ in ("the turns", "their checks"):
+        result = CliRunner().invoke(root, [*map(str, asked), "--cassette-mode", "ask", "--prompts", str(prompts)])
+        assert (result.exit_code, out.exists()) == (1, False)
+        assert "1 prompt waits for its reply" in result.stderr
+        (waiting,) = [path for path in prompts.glob("*.md") if not path.with_suffix(".json").exists()]
+        text, _, schema = waiting.read_text().rpartition("# JSON schema of the answer\n")
+        waiting.with_suffix(".json").write_text(sound(json.loads(schema), text))
+    result = CliRunner().invoke(root, [*map(str, asked), "--cassette-mode", "ask", "--prompts", str(prompts)])
+    assert (result.exit_code, [*load_cards([str(out)])]) == (0, ["refund-7"])
+
+
+@pytest.mark.parametrize(("options", "usd"), [([], 0.5), (["--budget", "0"], 0.0)])
+def test_options_go_before_the_file_of_the_configuration(
+    model: LlmServer, tmp_path: Path, options: list[str], usd: float
+) -> None:
+    """Options that are not given, and have a default, do not."""
+    config = tmp_path / "config.yaml"
+    config.write_text("judges: {temperature: 0.5, input_usd_per_million: 1, budget: {usd_per_day: 0.5}}")
+    result = run(model, "draft", written(tmp_path, CARD), "--out", tmp_path / "out.yaml", "--config", config, *options)
+    assert (result.exit_code, "usd_per_day" in result.stdout) == (0 if usd else 1, not usd)
+    assert {body["temperature"] for body in model.bodies} == ({0.5} if usd else set())
 
 
 def test_ctrl_c_keeps_the_cards_that_are_finished(model: LlmServer, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from panel_cases import panel
 from tracejury.collector.evaluation.folder import load
 from tracejury.collector.evaluation.predictions import predicted
 from tracejury.collector.evaluation.score import grounding
-from tracejury.collector.judging.detect.direct import DecodedSpans, normalized, stored, traces
+from tracejury.collector.judging.detect.direct import DecodedSpans, stored
 from tracejury.judges.llm.answer_types import Claim
 from tracejury.judges.llm.gate import Gate
 from tracejury.processors.transcript import transcribe
@@ -36,7 +36,7 @@ ASKED = tuple(judge.name for judge in PANEL.judges)
 @cache
 def _received() -> tuple[DecodedSpans, list[Trace]]:
     received = stored(load(FOLDER, limit=12).requests)
-    return received, traces(normalized(received.spans, received.logs))
+    return received, received.traces()
 
 
 def _lines(step: Step) -> list[str]:

@@ -6,18 +6,18 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 
-from tracejury.judges.llm.client import Prompt, PromptMessage
-from tracejury.judges.llm.record import data
+from tracejury.judges.llm.client import Prompt
 from tracejury.judges.packs.cards.oracle import Oracle, OracleStep, ToolPattern
 from tracejury.judges.packs.cards.user_turns import Behaviour
 from tracejury.judges.packs.cards.values import blank
 from tracejury.judges.packs.rut.matching import rule_of
 from tracejury.judges.phrases import count
+from tracejury.judges.writing.answers import WritingAnswer
+from tracejury.judges.writing.prompts import entry, fenced, writing_prompt
 
 from . import prompt_text as text
-from .answers import SCHEMAS, Material, TurnChecks, TurnsAnswer, WritingAnswer
+from .answers import Material, TurnChecks, TurnsAnswer
 from .parts import in_parts
 
 
@@ -36,7 +36,7 @@ class UserTask:
     @cached_property
     def shown(self) -> str:
         """The task as a prompt has it."""
-        return _fence("task", "\n".join(_task_lines(self.instruction, self.oracle)))
+        return fenced("task", "\n".join(_task_lines(self.instruction, self.oracle)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ def rewrite_prompt(
         missing=f" {text.MAY_MISS}" if task.may_miss(behaviour) else "",
         number=len(ideal),
     )
-    woven = [_fence("material", "\n".join(f"- {entry}" for entry in material))] if material else []
+    woven = [fenced("material", "\n".join(f"- {one}" for one in material))] if material else []
     return _prompt(
-        task, text.WRITER, TurnsAnswer, _fence("ideal turns", _turns(ideal)), *woven, *_rejected(rejected), asked
+        task, text.WRITER, TurnsAnswer, fenced("ideal turns", _turns(ideal)), *woven, *_rejected(rejected), asked
     )
 
 
@@ -88,38 +88,22 @@ def check_prompt(task: UserTask, behaviour: Behaviour, turns: Sequence[str]) -> 
     """Asks for the three checks of what a user says."""
     missing = text.MAY_MISS if task.may_miss(behaviour) else text.NONE_MISSES
     asked = text.CHECK.format(behaviour=text.BEHAVIOURS[behaviour], missing=missing)
-    return _prompt(task, text.CHECKER, TurnChecks, _fence("turns", _turns(turns)), asked)
+    return _prompt(task, text.CHECKER, TurnChecks, fenced("turns", _turns(turns)), asked)
 
 
-def _prompt(task: UserTask, system: str, answer: type[WritingAnswer], *parts: str) -> Prompt:
-    messages = (
-        PromptMessage("system", system, cache=True),
-        PromptMessage("user", task.shown, cache=True),
-        PromptMessage("user", "\n".join(parts)),
-    )
-    return Prompt(messages, SCHEMAS[answer], max_tokens=task.max_tokens, purpose="talk")
+def _prompt(task: UserTask, rules: str, answer: type[WritingAnswer], *parts: str) -> Prompt:
+    return writing_prompt(rules, task.shown, "\n".join(parts), answer, max_tokens=task.max_tokens, purpose="talk")
 
 
 def _rejected(rejected: Rejected | None) -> Iterator[str]:
     if rejected is not None:
-        yield _fence("earlier turns", _turns(rejected.turns))
-        yield _fence("complaints", rejected.complaints)
+        yield fenced("earlier turns", _turns(rejected.turns))
+        yield fenced("complaints", rejected.complaints)
         yield f"{text.AGAIN}\n"
 
 
 def _turns(turns: Sequence[str]) -> str:
-    return "\n".join(f"turn {number}: {_within(turn)}" for number, turn in enumerate(turns, 1))
-
-
-def _within(value: str) -> str:
-    """A text of several lines as one entry: none of its lines begins as an entry does."""
-    return value.strip().replace("\n", "\n  ")
-
-
-def _fence(name: str, value: str) -> str:
-    """Data between its fence, which the data cannot hold: its lines are indented."""
-    known = blake2b(value.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"=== {name} {known} ===\n{data(value)}=== end of {name} {known} ===\n"
+    return "\n".join(f"turn {number}: {entry(turn)}" for number, turn in enumerate(turns, 1))
 
 
 def _parts(steps: int, turns: int) -> str:
@@ -136,7 +120,7 @@ def _calls(first: int, last: int) -> str:
 
 
 def _task_lines(instruction: str, oracle: Oracle) -> Iterator[str]:
-    yield f"instruction: {_within(instruction) or 'none'}"
+    yield f"instruction: {entry(instruction) or 'none'}"
     yield f"kind: {oracle.type}"
     yield "calls:" if oracle.steps else "calls: none"
     writes = oracle.writing()

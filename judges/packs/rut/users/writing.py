@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -11,41 +10,29 @@ from tracejury.judges.llm.case import Outcomes
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.conversation import Asking, ask, together
 from tracejury.judges.packs.cards.user_turns import Behaviour
+from tracejury.judges.writing.units import WrittenText
 
 from . import prompt_text as text
-from .answers import Material, TurnChecks, TurnsAnswer, WritingAnswer, read_answer, read_turns
+from .answers import Material, TurnChecks, TurnsAnswer, read_turns
 from .leaks import leaks
 from .prompts import Rejected, UserTask, check_prompt, draft_prompt, material_prompt, rewrite_prompt
 
 MOST_REWRITES: Final = 3
 """How often turns that failed are written again."""
 
-Writing = Generator[Sequence[Prompt], Outcomes, "list[WrittenTurns]"]
+TurnsWriting = Generator[Sequence[Prompt], Outcomes, list[WrittenText]]
+"""The turns of each user, as its name."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenTurns:
-    """What one user says. `turns`: empty where they are left out, for `failure`, in one line.
-
-    `written`: how often they were written. `checks`: of the last turns that were checked.
-    """
-
-    behaviour: Behaviour
-    turns: tuple[str, ...] = ()
-    written: int = 0
-    checks: TurnChecks | None = None
-    failure: str = ""
-
-
-def draft(task: UserTask, turns: int) -> Writing:
+def draft(task: UserTask, turns: int) -> TurnsWriting:
     """The turns of an ideal user, verified."""
     asked, read = partial(draft_prompt, task, turns), partial(read_turns, count=turns)
     return (yield from together([_write(task, Behaviour.IDEAL, asked, read)]))
 
 
-def rewrite(task: UserTask, ideal: Sequence[str], behaviours: Sequence[Behaviour]) -> Writing:
+def rewrite(task: UserTask, ideal: Sequence[str], behaviours: Sequence[Behaviour]) -> TurnsWriting:
     """The ideal turns, verified, and in the words of these users; where the ideal ones fail, only they are told."""
-    (first,) = yield from together([_checked(task, WrittenTurns(Behaviour.IDEAL, tuple(ideal)))])
+    (first,) = yield from together([_checked(task, Behaviour.IDEAL, tuple(ideal))])
     if first.failure:
         return [first]
     material, failure = yield from _material(task, behaviours)
@@ -56,7 +43,7 @@ def rewrite(task: UserTask, ideal: Sequence[str], behaviours: Sequence[Behaviour
         woven = material.get(text.MATERIAL_OF.get(one, ""), ())
         going.append(_write(task, one, partial(rewrite_prompt, task, one, ideal, woven), read))
     written = yield from together(going)
-    return [first, *(WrittenTurns(b, failure=failure) for b in without), *written]
+    return [first, *(WrittenText(b, failure=failure) for b in without), *written]
 
 
 def _material(
@@ -65,7 +52,7 @@ def _material(
     """What these users weave in, by kind, or why there is none."""
     if text.MATERIAL_OF.keys().isdisjoint(behaviours):
         return {}, ""
-    (said,) = yield from together([ask(material_prompt(task), partial(read_answer, kind=Material), _complete)])
+    (said,) = yield from together([ask(material_prompt(task), Material.read)])
     return (said.answer.model_dump() if said.answer else {}), said.failure
 
 
@@ -74,32 +61,25 @@ def _write(
     behaviour: Behaviour,
     asked: Callable[[Rejected | None], Prompt],
     read: Callable[[str], TurnsAnswer],
-) -> Asking[WrittenTurns]:
+) -> Asking[WrittenText]:
     """Written, and written again while the checks fail."""
-    made, rejected = WrittenTurns(behaviour), None
+    made, rejected = WrittenText(behaviour), None
     for number in range(1, MOST_REWRITES + 2):
-        said = yield from ask(asked(rejected), read, _complete)
+        said = yield from ask(asked(rejected), read)
         if said.answer is None:
-            return WrittenTurns(behaviour, (), number, made.checks, said.failure)
-        made = yield from _checked(task, WrittenTurns(behaviour, said.answer.turns, number))
+            return WrittenText(behaviour, (), number, made.checks, said.failure)
+        made = yield from _checked(task, behaviour, said.answer.turns, number)
         if not made.failure or made.checks is None:
             break
         rejected = Rejected(said.answer.turns, made.checks.complaints)
     return made
 
 
-def _checked(task: UserTask, made: WrittenTurns) -> Asking[WrittenTurns]:
-    """The same turns with their checks, or without turns where a check fails."""
-    said = yield from ask(
-        check_prompt(task, made.behaviour, made.turns), partial(read_answer, kind=TurnChecks), _complete
-    )
+def _checked(task: UserTask, behaviour: Behaviour, turns: tuple[str, ...], written: int = 0) -> Asking[WrittenText]:
+    """The turns with their checks, or without turns where a check fails."""
+    said = yield from ask(check_prompt(task, behaviour, turns), TurnChecks.read)
     if said.answer is None:
-        return WrittenTurns(made.behaviour, (), made.written, None, said.failure)
-    checks = said.answer.with_leak(leaks(task.oracle, task.instruction, made.turns))
+        return WrittenText(behaviour, (), written, None, said.failure)
+    checks = said.answer.with_leak(leaks(task.oracle, task.instruction, turns))
     failure = checks.complaints.replace("\n", " ")
-    return WrittenTurns(made.behaviour, () if failure else made.turns, made.written, checks, failure)
-
-
-def _complete(_: WritingAnswer) -> str:
-    """Nothing is missing in an answer that was read."""
-    return ""
+    return WrittenText(behaviour, () if failure else turns, written, checks, failure)

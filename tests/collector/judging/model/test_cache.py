@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from tracejury.collector.judging.model.cache import CachedClient, key_of
+from tracejury.collector.judging.model.cache import CachedClient
+from tracejury.collector.judging.model.request_key import request_key
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import NoAnswerError, Prompt, PromptMessage, Reply
@@ -77,38 +78,6 @@ async def test_the_second_time_nothing_is_asked() -> None:
     [row] = answers.rows
     assert (row.service, row.trace_id, row.run_id, row.cost, row.at) == ("shop", "t", "r", 0.01, 7)
     assert (row.input_tokens, row.cached_tokens, row.output_tokens) == (10, 4, 5)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        replace(ASKED, messages=ASKED.messages[:1]),
-        replace(ASKED, messages=tuple(replace(m, role="user") for m in ASKED.messages)),
-        replace(ASKED, messages=(PromptMessage("system", "Be fair.S1"), PromptMessage("user", " tool\n it failed"))),
-        replace(ASKED, schema={"type": "array"}),
-        replace(ASKED, max_tokens=1),
-    ],
-)
-def test_whatever_is_sent_is_part_of_the_key(other: Prompt) -> None:
-    """And so are the model and its parameters."""
-    keys = {key_of(ASKED, "m", {}), key_of(other, "m", {}), key_of(ASKED, "n", {}), key_of(ASKED, "m", {"t": 1})}
-    assert len(keys) == 4
-    assert all(len(key) == 32 for key in keys)
-
-
-def test_a_question_that_is_asked_again_has_a_key_of_its_own() -> None:
-    """Asked once, it has the key that it has always had: what is kept stays known."""
-    asked = Prompt(
-        (PromptMessage("system", "rules"), PromptMessage("user", "question")), {"type": "object"}, max_tokens=100
-    )
-    assert key_of(asked, "m", {"t": 1}) == "a548eb536be3a5a0fdd752ed071a6e02"
-    assert len({key_of(replace(asked, repeat=number), "m", {"t": 1}) for number in range(3)}) == 3
-
-
-def test_a_lone_surrogate_has_a_key() -> None:
-    """Recorded text may hold anything."""
-    odd = replace(ASKED, messages=(PromptMessage("user", "\ud800"),))
-    assert key_of(odd, "m", {}) != key_of(replace(odd, messages=(PromptMessage("user", "?"),)), "m", {})
 
 
 @pytest.mark.parametrize(
@@ -262,7 +231,7 @@ async def test_what_is_asked_anew_replaces_the_known_answer() -> None:
     assert (await client.complete(ASKED)).known
     bypass_cache = await client.complete(replace(ASKED, bypass_cache=True))
     assert (bypass_cache.text, bypass_cache.known) == ('{"score": 3}', False)
-    assert [row.key for row in answers.rows] == [key_of(ASKED, inner.model, {})] * 2
+    assert [row.key for row in answers.rows] == [request_key(ASKED, inner.model)] * 2
 
 
 async def test_an_answer_that_says_nothing_is_kept_for_the_spend() -> None:

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -74,6 +75,14 @@ async def test_the_settings_of_the_configuration_are_sent(server: LlmServer) -> 
     assert "temperature" not in body
     assert "response_format" not in body
     assert "JSON schema" in body["messages"][-1]["content"]
+
+
+async def test_a_prompt_may_have_its_own_sampling(server: LlmServer) -> None:
+    """It goes before the configuration's."""
+    async with asking(server, temperature=0.5) as client:
+        await client.complete(replace(ASKED, temperature=1.0, top_p=0.9))
+        await client.complete(ASKED)
+    assert [(body["temperature"], body.get("top_p")) for body in server.bodies] == [(1.0, 0.9), (0.5, None)]
 
 
 @pytest.mark.parametrize(("model", "sent"), [("my-model", "low"), ("openai/o3", "low"), ("openai/gpt-4o", None)])

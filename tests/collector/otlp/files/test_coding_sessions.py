@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from trajectories import SHARED
 
-from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.otlp.files import read
 from tracejury.processors.cached_tokens import token_kinds
 from tracejury.processors.tokens import sum_tokens, usage
@@ -29,7 +29,7 @@ def replayed(path: Path) -> Trace:
     """The one trace of a session file."""
     received = stored(source.request for source in read([path]))
     assert received.refused == 0
-    (trace,) = traces(normalized(received.spans, received.logs))
+    (trace,) = received.traces()
     return trace
 
 

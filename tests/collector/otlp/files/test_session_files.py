@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tracejury.collector.judging.detect.direct import normalized, stored, traces
+from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.otlp.files import BrokenFileError, read
 from tracejury.schemas.trajectory import Trace
 
@@ -50,7 +50,7 @@ def read_lines(folder: Path, lines: list[Entry], end: str = "\n") -> tuple[Trace
     path.write_text("\n".join(json.dumps(line) for line in lines) + end)
     sources = list(read([path]))
     received = stored(source.request for source in sources)
-    (trace,) = traces(normalized(received.spans, received.logs))
+    (trace,) = received.traces()
     return trace, [source.warning for source in sources if source.warning]
 
 

@@ -16,7 +16,8 @@ from tracejury.judges.packs.cards.oracle import Oracle
 from tracejury.judges.packs.cards.user_turns import Behaviour
 from tracejury.judges.packs.rut.users import prompt_text
 from tracejury.judges.packs.rut.users.prompts import UserTask, check_prompt, draft_prompt
-from tracejury.judges.packs.rut.users.writing import Writing, WrittenTurns, draft, rewrite
+from tracejury.judges.packs.rut.users.writing import TurnsWriting, draft, rewrite
+from tracejury.judges.writing.units import WrittenText
 from tracejury.schemas.errors import LlmError
 
 DIFFICULT = tuple(one for one in Behaviour if one is not Behaviour.IDEAL)
@@ -27,9 +28,9 @@ def task(**oracle: object) -> UserTask:
     return UserTask(str(CARD["instruction"]), Oracle.model_validate({**CARD["oracle"], **oracle}))  # type: ignore[dict-item]
 
 
-def played(writing: Writing, script: Callable[[Prompt], Line]) -> tuple[dict[Behaviour, WrittenTurns], ScriptedClient]:
+def played(writing: TurnsWriting, script: Callable[[Prompt], Line]) -> tuple[dict[str, WrittenText], ScriptedClient]:
     client = ScriptedClient(script)
-    return {one.behaviour: one for one in rehearse(writing, client)}, client
+    return {one.name: one for one in rehearse(writing, client)}, client
 
 
 def is_check(prompt: Prompt) -> bool:
@@ -39,7 +40,7 @@ def is_check(prompt: Prompt) -> bool:
 def test_a_draft_is_written_and_verified_in_two_calls() -> None:
     came, client = played(draft(task(), 2), scripted(lambda *_: None))
     made = came[Behaviour.IDEAL]
-    assert len(made.turns) == 2
+    assert len(made.texts) == 2
     assert (made.written, made.failure) == (1, "")
     assert len(client.prompts) == 2
     asked = text_of(client.prompts[0])
@@ -93,8 +94,8 @@ def test_four_failures_leave_a_user_out_and_warnings_do_not() -> None:
         return checks(intent="no\x1b[2J task") if user is INTENT else doubtful
 
     came, client = played(rewrite(task(), IDEAL, DIFFICULT), scripted(change))
-    assert (came[INTENT].turns, came[INTENT].written, came[INTENT].failure) == ((), 4, "INTENT: no[2J task")
-    assert all(one.turns and not one.failure for user, one in came.items() if user is not INTENT)
+    assert (came[INTENT].texts, came[INTENT].written, came[INTENT].failure) == ((), 4, "INTENT: no[2J task")
+    assert all(one.texts and not one.failure for user, one in came.items() if user is not INTENT)
     assert len(client.prompts) == 2 + 2 * 5 + 2 * 4
 
 
@@ -139,7 +140,7 @@ def test_without_material_the_other_users_are_written() -> None:
 )
 def test_an_answer_is_read_strictly_and_repaired_once(reply: str, told: str) -> None:
     came, client = played(draft(task(), 1), scripted(lambda *_: reply))
-    assert came[Behaviour.IDEAL].turns == ()
+    assert came[Behaviour.IDEAL].texts == ()
     assert told in came[Behaviour.IDEAL].failure
     assert len(client.prompts) == 2
     assert told in client.prompts[1].messages[-1].text
@@ -160,7 +161,7 @@ def test_ideal_turns_are_no_words_of_another_user() -> None:
 )
 def test_checks_that_cannot_be_read_pass_nothing(reply: str) -> None:
     came, _ = played(draft(task(), 1), scripted(lambda prompt, _: reply if is_check(prompt) else None))
-    assert came[Behaviour.IDEAL].turns == ()
+    assert came[Behaviour.IDEAL].texts == ()
     assert came[Behaviour.IDEAL].failure.startswith("no usable answer: ")
 
 
@@ -169,7 +170,7 @@ def test_a_model_that_fails_leaves_the_user_out() -> None:
         return LlmError("the model is away") if is_check(prompt) else json.dumps({"turns": ["Hi."]})
 
     came, _ = played(draft(task(), 1), play)
-    assert (came[Behaviour.IDEAL].turns, came[Behaviour.IDEAL].failure) == ((), "the model is away")
+    assert (came[Behaviour.IDEAL].texts, came[Behaviour.IDEAL].failure) == ((), "the model is away")
 
 
 @pytest.mark.parametrize(

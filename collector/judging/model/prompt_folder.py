@@ -1,6 +1,6 @@
 """A folder in the place of a model: prompts are written to it, and replies read from it.
 
-Whoever can read files can so answer an evaluation: KEY.md holds a prompt, KEY.json the reply to it, as it is. Replies
+Whoever can read files can so answer a command: KEY.md holds a prompt, KEY.json the reply to it, as it is. Replies
 lead to further prompts, so it takes several rounds.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.json_object import MAX_CHARACTERS
 from tracejury.schemas.errors import RetryableError, TracejuryError
 
-from .cassette import call_key
+from .request_key import earlier_key, request_key
 
 
 class PromptsLeftError(TracejuryError):
@@ -25,9 +25,9 @@ class PromptsLeftError(TracejuryError):
 
 @dataclass(frozen=True, slots=True)
 class PromptFolder:
-    """A client whose model is whoever writes the replies. `left`: keys of prompts that have none yet.
+    """A client whose model is whoever writes the replies; a prompt that is asked repeatedly has one reply.
 
-    `count` gives the tokens of a text.
+    `count` gives the tokens of a text. `left`: keys of prompts that have no reply yet.
     """
 
     folder: Path
@@ -41,9 +41,10 @@ class PromptFolder:
         Raises:
             RetryableError: there is none; the prompt is written. What depends on the reply is not asked.
         """
-        key = call_key(self.model, prompt, 0)
-        text = self._reply(key)
-        if text is None:
+        once = replace(prompt, repeat=0)
+        key = request_key(once, self.model)
+        text = self._reply(key) or self._reply(earlier_key(once, self.model))
+        if not text:
             self._write(key, prompt)
             self.left.add(key)
             raise RetryableError(f"a {prompt.purpose} prompt waits for its reply: {key}.md")
@@ -54,26 +55,13 @@ class PromptFolder:
             output_tokens=self.count(text),
         )
 
-    def all_answered(self) -> None:
-        """Stop unless every prompt has its reply.
-
-        Raises:
-            PromptsLeftError: some have none; tells how many.
-        """
-        if self.left:
-            count = len(self.left)
-            waiting = "prompt waits for its reply" if count == 1 else "prompts wait for their replies"
-            raise PromptsLeftError(
-                f"{count} {waiting} in {self.folder}: write the answer to each KEY.md to KEY.json, then run this again"
-            )
-
-    def _reply(self, key: str) -> str | None:
+    def _reply(self, key: str) -> str:
         path = self.folder / f"{key}.json"
         if not path.is_file():
-            return None
+            return ""
         with path.open(encoding="utf-8-sig", errors="replace") as file:
             text = file.read(MAX_CHARACTERS + 1)
-        return text if text.strip() else None  # begun, but not written yet
+        return text if text.strip() else ""  # begun, but not written yet
 
     def _write(self, key: str, prompt: Prompt) -> None:
         path = self.folder / f"{key}.md"

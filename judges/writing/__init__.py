@@ -1,0 +1,1 @@
+"""Texts that models write and verify: prompts, answers, and the conversations about one unit each. Pure."""
