@@ -6,10 +6,10 @@ Rows are built, selected and read from the one declaration.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from operator import attrgetter, itemgetter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, get_type_hints
 
 Row = tuple[Any, ...]
 Stored = TypeVar("Stored")
@@ -108,3 +108,16 @@ class ColumnTable(Generic[Stored]):
     def by_column(self, items: Sequence[Stored]) -> list[list[Any]]:
         """One list of values a column."""
         return [column.values(items) for column in self._columns]
+
+
+def columns_of(kind: type[Stored]) -> ColumnTable[Stored]:
+    """The table of a dataclass each field of which is a column of its name, as in `plain_columns`."""
+    hints = get_type_hints(kind)
+    return ColumnTable(
+        kind,
+        *(
+            replace(column, write=_VALUE, read=hint) if isinstance(hint, type) and issubclass(hint, StrEnum) else column
+            for column in plain_columns(*(field.name for field in fields(kind)))  # type: ignore[arg-type]
+            for hint in [hints[column.attribute]]
+        ),
+    )

@@ -13,8 +13,18 @@ from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.schemas.annotations import Review
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.labels import QueueItem
 from tracejury.schemas.verdicts import Subject, SubjectKind
+
+
+def drawn_review(item: QueueItem, annotator: str, *, changed_at: int) -> Review:
+    """The review of a run as the queue drew it."""
+    return Review(
+        trace_id=item.trace_id, agent_run_id=item.agent_run_id, annotator=annotator,
+        stratum=item.stratum, probability=item.probability, changed_at=changed_at,
+    )  # fmt: skip
 
 
 @dataclass
