@@ -6,7 +6,7 @@ Rows are built, selected and read from the one declaration.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from operator import attrgetter, itemgetter
 from typing import Any, Final, Generic, TypeVar, get_type_hints
@@ -110,14 +110,19 @@ class ColumnTable(Generic[Stored]):
         return [column.values(items) for column in self._columns]
 
 
+_TABLES: Final[dict[type, ColumnTable[Any]]] = {}
+
+
 def columns_of(kind: type[Stored]) -> ColumnTable[Stored]:
     """The table of a dataclass each field of which is a column of its name, as in `plain_columns`."""
-    hints = get_type_hints(kind)
-    return ColumnTable(
-        kind,
-        *(
-            replace(column, write=_VALUE, read=hint) if isinstance(hint, type) and issubclass(hint, StrEnum) else column
-            for column in plain_columns(*(field.name for field in fields(kind)))  # type: ignore[arg-type]
-            for hint in [hints[column.attribute]]
-        ),
-    )
+    if kind not in _TABLES:
+        hints = get_type_hints(kind)
+        plain = plain_columns(*(field.name for field in fields(kind)))  # type: ignore[arg-type]
+        columns = {column.attribute: column for column in plain}
+        of_enums = {
+            name: enum_column(columns[name].name, name, hint)
+            for name, hint in hints.items()
+            if isinstance(hint, type) and issubclass(hint, StrEnum)
+        }
+        _TABLES[kind] = ColumnTable(kind, *(columns | of_enums).values())
+    return _TABLES[kind]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Response
 from fastapi.responses import StreamingResponse
-from pydantic import create_model
+from pydantic import Field, create_model
 
 from tracejury.collector.labels.labelling import Labelling
 from tracejury.collector.queries.reader import Labels
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.annotations import LABELS, AnnotationDraft, Label
 from tracejury.schemas.errors import ConfigError, NotFoundError
-from tracejury.schemas.filters import ANNOTATION_FILTERS
+from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.text.jsontext import bytes_of
@@ -34,9 +34,10 @@ from tracejury.schemas.wire.labels import (
 )
 
 from .answers import documented, json_answer
-from .params import with_filters, write_cursor
+from .params import Params, with_filters, write_cursor
 from .params_labels import (
     ITEMS,
+    MAX_ITEMS,
     ForgetBody,
     ImportBody,
     LabelExportParams,
@@ -45,7 +46,6 @@ from .params_labels import (
     QualityParams,
     QueueParams,
     WithdrawParams,
-    body_model,
     item_of,
     times,
 )
@@ -53,10 +53,6 @@ from .prefixes import ERROR_DIGITS, whole_error_id
 
 JSON_LINES = "application/x-ndjson"
 EXPORT_PAGE = 1000
-PAGE: Final = """A page of labels, latest change first; `next` goes into `cursor`, null on the last page.
-
-`unknown` as in a page of traces."""
-TAKEN: Final = "The labels as they are now, in the order of the request; `changed`: how many were news."
 
 
 def add_labels(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
@@ -84,10 +80,11 @@ def add_kind(
     app: FastAPI, reader: StoredReader, clock: Callable[[], int], kind: type[Label], item: type[LabelItem], model: Any
 ) -> None:
     """The endpoints that list and take one kind of label; `model`: its JSON."""
-    filters = tuple(one for one in ANNOTATION_FILTERS if one.target in {field.name for field in fields(kind)})
+    names = {field.name for field in fields(kind)}
+    filters = (*LABEL_FILTERS, *(one for one in ANNOTATION_FILTERS if one.target in names))
 
     def list_labels(params: Any) -> Response:
-        query = params.query(clock(), *filters)
+        query = params.query(clock(), filters)
         found = reader.labels.find(kind, replace(query, limit=query.limit + 1))
         shown = found[: query.limit]
         last = Position(shown[-1].changed_at, shown[-1].place) if len(found) > len(shown) else None
@@ -103,13 +100,17 @@ def add_kind(
         labelling.save()
         return json_answer({"items": [fill(model, label) for label in taken], "changed": changed})
 
-    # Endpoints say their models by annotations, and these are made of the kind.
+    plural = kind.plural.title()
+    items: Any = Annotated[list[item], Field(min_length=1, max_length=MAX_ITEMS)]  # type: ignore[valid-type]
+    doc = f"{plural}: all are taken, or none."
+    body = create_model(f"{plural}Body", __base__=Params, __doc__=doc, items=(items, ...))
+    page = create_model(f"{model.__name__.removesuffix('Json')}Page", __base__=Page[model], __doc__=Page.__doc__)
+    doc = "The labels as they are now, in the order of the request; `changed`: how many were news."
+    shape: Any = {"items": (list[model], ...), "changed": (int, ...)}
+    taken = create_model(f"Taken{plural}", __base__=WireModel, __doc__=doc, **shape)
+    # FastAPI takes the models of parameters and bodies from annotations.
     list_labels.__annotations__["params"] = Annotated[with_filters(*filters)(LabelsParams), Query()]
-    take_labels.__annotations__["body"] = body_model(item)
-    page = create_model(f"{model.__name__.removesuffix('Json')}Page", __base__=Page[model], __doc__=PAGE)
-    taken = create_model(
-        f"Taken{kind.plural.title()}", __base__=WireModel, __doc__=TAKEN, items=(list[model], ...), changed=(int, ...)
-    )
+    take_labels.__annotations__["body"] = body
     path = f"/api/{kind.plural}"
     app.get(path, name=kind.plural, description=kind.listing, responses=documented(page))(list_labels)
     app.post(path, name=kind.verb, description=kind.taking, responses=documented(taken, 404))(take_labels)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args, get_type_hints
 
@@ -67,14 +68,6 @@ def item_model(label: type[Label]) -> type[LabelItem]:
     return model
 
 
-def body_model(item: type[LabelItem]) -> type[Params]:
-    """The model of a request that takes these labels."""
-    plural = item.label.plural
-    items = Annotated[list[item], Field(min_length=1, max_length=MAX_ITEMS)]  # type: ignore[valid-type]
-    doc = f"{plural.title()}: all are taken, or none."
-    return create_model(f"{plural.title()}Body", __base__=Params, __doc__=doc, items=(items, ...))
-
-
 class ImportBody(Params):
     """Labels of any kind: each is taken or refused for itself."""
 
@@ -112,24 +105,19 @@ class ForgetBody(Params):
         return LabelQuery(0, id=self.id.strip(), trace_id=an_id(self.trace), agent_run_id=run, annotator=annotator)
 
 
-@with_filters(*LABEL_FILTERS)
-class _LabelFilters(Params):
-    pass
-
-
-class LabelsParams(_LabelFilters):
-    """Of a list of labels."""
+class LabelsParams(Params):
+    """Of a list of labels, without its filters."""
 
     since: Since = ""
     withdrawn: Annotated[bool, Field(description="Also those that were taken back")] = False
     limit: Limit = 100
     cursor: Cursor = ""
 
-    def query(self, now: int, *filters: Filter) -> LabelQuery:
-        """As the question, with further filters. Raises ConfigError on a value that means nothing."""
+    def query(self, now: int, filters: Sequence[Filter]) -> LabelQuery:
+        """As the question, with the list's filters. Raises ConfigError on a value that means nothing."""
         return LabelQuery(
             limit=self.limit,
-            **field_values((*LABEL_FILTERS, *filters), self),
+            **field_values(filters, self),
             since=moment("since", self.since, now),
             withdrawn=self.withdrawn,
             before=read_cursor("cursor", self.cursor),
@@ -140,11 +128,7 @@ _EXPORT_FILTERS: Final = named(LABEL_FILTERS, "trace", "annotator", "service")
 
 
 @with_filters(*_EXPORT_FILTERS)
-class _LabelExportFilters(Params):
-    pass
-
-
-class LabelExportParams(_LabelExportFilters):
+class LabelExportParams(Params):
     """Of an export: of everything, withdrawn ones too, unless narrowed."""
 
     since: Since = ""

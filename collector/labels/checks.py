@@ -54,9 +54,9 @@ def a_category(taxonomy: str, text: str) -> str:
 
 def checked(said: LabelT) -> LabelT:
     """A label with its texts as they are stored. Raises ConfigError for what it cannot say."""
-    names = [field.name for field in fields(said) if field.name in _TEXTS]
-    texts: dict[str, Any] = {what: _TEXTS[what](what, getattr(said, what)) for what in names}
-    said = replace(said, **texts)
+    given: dict[str, Any] = {field.name: getattr(said, field.name) for field in fields(said)}
+    texts = {what: _TEXTS.get(what, _optional)(what, text) for what, text in given.items() if type(text) is str}
+    said = replace(said, **given | texts)
     if said.problem:
         raise ConfigError(said.problem)
     return said
@@ -83,15 +83,13 @@ _TEXTS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "span_id": an_id,
     "finding_id": an_id,
     "id": _own_id,
-    "agent_run_id": _optional,
-    "judge": _optional,
-    "fingerprint": _optional,
     "taxonomy": lambda what, text: name(what, text or TRAIL),
+    "category": lambda what, text: _optional(what, text, MAX_CATEGORY),
     "evidence": free_text,
     "explanation": free_text,
     "stratum": lambda what, text: _optional(what, text, MAX_STRATUM),
 }
-"""How a field of this name is checked, whatever kind of label has it."""
+"""How a text of this name is checked, whatever kind of label has it; any other one may be missing, or is a name."""
 
 
 def _fold(text: str) -> str:

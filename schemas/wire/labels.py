@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Final
 
 from pydantic import BeforeValidator
@@ -66,7 +65,7 @@ class ReviewJson(WireModel):
     changed_at: Time
 
 
-LABEL_MODELS: Final[Mapping[str, type[WireModel]]] = {
+LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "annotations": AnnotationJson,
     "scores": HumanScoreJson,
     "reviews": ReviewJson,
