@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from labels_world import StoredWorld, drawn_review
+from labels_world import ONE, REVIEW, SCORE, TRACE, StoredWorld, drawn_review
 from naive_label_queue import NaiveLabelQueue, QueuedRun
 from store_parts import a_finding
 
@@ -21,16 +21,7 @@ from tracejury.schemas.queries.labels import Labelled, LabelQuery, Purpose, Queu
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.taxonomy import Dimension, Severity
 
-TRACE = "a" * 32
 FOREVER = 2**63 - 1
-ONE = Annotation(
-    id="1", trace_id=TRACE, span_id="b" * 16, annotator="ann", category="Tool-related", severity=Severity.HIGH,
-    evidence="quote", explanation="why", changed_at=5,
-    opinion=Opinion.DISAGREE, finding_id="f" * 32, judge="loops", agent_run_id="run-1", fingerprint="e" * 32,
-)  # fmt: skip
-RUN: dict[str, Any] = {"trace_id": TRACE, "agent_run_id": "run-1", "annotator": "ann"}
-SCORE = HumanScore(**RUN, dimension=Dimension.GOAL_FULFILMENT, score=2, explanation="why", changed_at=6)
-REVIEW = Review(**RUN, stratum="clean/-/shop", probability=0.25, changed_at=7)
 
 
 @pytest.fixture
@@ -140,15 +131,9 @@ def test_lists_have_an_order_and_places(world: StoredWorld) -> None:
 def test_filters(world: StoredWorld, filters: dict[str, Any]) -> None:
     """Each lets one through and holds the other back."""
     world.put([QueuedRun(TRACE, "run-1", "shop"), QueuedRun("c" * 32, "run-2", "other")])
-    other = Annotation(
-        id="2",
-        trace_id="c" * 32,
-        span_id="0" * 16,
-        annotator="bob",
-        category="Goal Deviation",
-        severity=Severity.LOW,
-        changed_at=4,
-    )
+    about: dict[str, Any] = {"id": "2", "trace_id": "c" * 32, "span_id": "0" * 16, "annotator": "bob"}
+    empty: dict[str, Any] = dict.fromkeys(("finding_id", "judge", "agent_run_id", "fingerprint"), "")
+    other = replace(ONE, **about, **empty, category="Goal Deviation", opinion=Opinion.MISSED, changed_at=4)
     world.labels.save(Labelled([ONE, other]))
     assert world.labels.find(Annotation, LabelQuery(9, **filters)) == [ONE]
     world.labels.save(Labelled(scores=[SCORE], reviews=[REVIEW]))
@@ -247,9 +232,7 @@ def test_what_one_has_reviewed_leaves_the_queue(world: StoredWorld) -> None:
         again = keys & {(i.trace_id, i.agent_run_id) for i in ask(world.labels, 200, "bob", overlap=overlap)}
         assert least <= len(again) <= most
     first = mine[0]
-    gone = Review(
-        trace_id=first.trace_id, agent_run_id=first.agent_run_id, annotator="ann", withdrawn=True, changed_at=10
-    )
+    gone = replace(drawn_review(first, "ann", changed_at=10), withdrawn=True)
     world.labels.save(Labelled(reviews=[gone]))
     assert (ask(world.labels, 1, "ann")[0].trace_id, len(ask(world.labels, 200, "ann"))) == (first.trace_id, 151)
 
@@ -273,9 +256,7 @@ def test_a_review_that_nobody_drew_changes_nothing_in_the_sample(world: StoredWo
     """Its run is drawn all the same, and counts once it is reviewed as drawn."""
     world.put(some_runs(40))
     before = ask(world.labels, 30, "ann")
-    hands = [
-        Review(trace_id=i.trace_id, agent_run_id=i.agent_run_id, annotator="ann", changed_at=1) for i in before[::3]
-    ]
+    hands = [replace(drawn_review(i, "ann", changed_at=1), stratum="", probability=0.0) for i in before[::3]]
     world.labels.save(Labelled(reviews=hands))
     for annotator in ("ann", "bob", ""):
         assert [replace(i, why="") for i in ask(world.labels, 30, annotator)] == [replace(i, why="") for i in before]

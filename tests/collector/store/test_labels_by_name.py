@@ -6,29 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from labels_world import StoredWorld
+from labels_world import ONE, REVIEW, SCORE, TRACE, StoredWorld
 
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.schemas.annotations import LABELS, Annotation, HumanScore, Review
+from tracejury.schemas.annotations import LABELS, Annotation
 from tracejury.schemas.queries.labels import Labelled, LabelQuery
 from tracejury.schemas.queries.reader import Position
-from tracejury.schemas.taxonomy import Dimension, Severity
 
-TRACE, OTHER = "a" * 32, "c" * 32
-ONE = Annotation(
-    id="1",
-    trace_id=TRACE,
-    span_id="b" * 16,
-    annotator="ann",
-    category="Tool-related",
-    severity=Severity.HIGH,
-    evidence="quote",
-    changed_at=5,
-    agent_run_id="run-1",
-)
-RUN: dict[str, Any] = {"trace_id": TRACE, "agent_run_id": "run-1", "annotator": "ann"}
-SCORE = HumanScore(**RUN, dimension=Dimension.GOAL_FULFILMENT, score=2, explanation="why", changed_at=6)
-REVIEW = Review(**RUN, changed_at=7)
+OTHER = "c" * 32
 
 
 @pytest.fixture
