@@ -1,12 +1,15 @@
-"""Human annotations in the vocabulary of findings: the labels that judges are measured against."""
+"""Human labels: the kinds that there are, in the vocabulary of findings."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Annotated, ClassVar, Final, Self
 
 from .findings import digest
 from .taxonomy import TRAIL, Dimension, Severity
+
+BEST_SCORE: Final = 3
 
 
 class Opinion(StrEnum):
@@ -26,81 +29,162 @@ class ErrorLabel(StrEnum):
     CONTESTED = "contested"  # some say that it is one, some that it is none: neither right nor wrong
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """What a person says. Each kind of label is one subclass, which API, command line, files and tables are made of.
+
+    Its fields are those of the JSON of the API and, by name, the columns of its table; a text in `Annotated` describes
+    one to users of the API. A field without a default must be given, any other one may be left out. `key`: the
+    fields that tell the labels of a tenant apart; of those with one key the latest change replaces the others. `verb`,
+    `listing` and `taking` name and describe the endpoints.
+    `withdrawn`: the annotator took it back; it is kept, and counts nowhere. `changed_at`: unix nanos.
+    """
+
+    kind: ClassVar[str]
+    plural: ClassVar[str]
+    table: ClassVar[str]
+    key: ClassVar[tuple[str, ...]]
+    verb: ClassVar[str]
+    listing: ClassVar[str]
+    taking: ClassVar[str]
+
+    annotator: str
+    trace_id: str = ""
+    withdrawn: bool = False
+    changed_at: int = 0
+    tenant: str = ""
+
+    @property
+    def place(self) -> str:
+        """The values of the key."""
+        return "/".join(getattr(self, name) for name in self.key)
+
+    @property
+    def problem(self) -> str:
+        """Why a label cannot say this, in one line; "" where it can."""
+        return ""
+
+    def after(self, old: Self | None) -> Self:  # noqa: ARG002  some kinds need it
+        """The label as it replaces an earlier one of its key."""
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationDraft(Label):
+    """A person's opinion on a finding, from which all that is left out follows; or a missed error.
+
+    The id of an error stands for its lead, whose label covers the error; earlier ids of it do, too.
+    """
+
+    kind = "annotation"
+    plural = "annotations"
+    table = "annotations"
+    key = ("trace_id", "id")  # an imported id may occur in several traces
+    verb = "annotate"
+    listing = "People's opinions on findings, and errors that no finding names; latest change first."
+    taking = "Take opinions and missed errors; one replaces what its annotator said of the same before."
+
+    opinion: Opinion
+    finding_id: Annotated[str, "The finding or error that it is about, unless opinion is missed"] = ""
+    span_id: Annotated[str, "Where the error was made: of other-span and missed"] = ""
+    taxonomy: str = ""
+    category: Annotated[str, "Of missed; one of TRAIL's unless taxonomy names another"] = ""
+    severity: Annotated[Severity | None, "Of missed; MEDIUM unless given"] = None
+    evidence: str = ""
+    explanation: str = ""
+    judge: str = ""
+    agent_run_id: str = ""
+    fingerprint: str = ""
+    id: Annotated[str, "Of missed, where it has one; else it follows from what it says"] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation(AnnotationDraft):
     """One error that a person sees at one span, or sees not where a finding does.
 
-    `id`: see `opinion_id` and `missed_id`; `changed_at` in unix nanos. `opinion` other than MISSED is about the finding
-    `finding_id` of `judge`, whose fingerprint, category and severity are repeated here as they were, so that the
-    opinion outlives the finding (see `opinions_on`). `withdrawn`: the annotator took it back; it is kept, and counts
-    nowhere.
+    `id`: see `opinion_id` and `missed_id`. `opinion` other than MISSED is about the finding `finding_id` of `judge`,
+    whose fingerprint, category and severity are repeated here as they were, so that the opinion outlives the finding
+    (see `opinions_on`).
     """
 
     id: str
     trace_id: str
     span_id: str
-    annotator: str
     category: str
     severity: Severity
-    evidence: str = ""
-    explanation: str = ""
     taxonomy: str = TRAIL
-    withdrawn: bool = False
-    changed_at: int = 0
-    tenant: str = ""
     opinion: Opinion = Opinion.MISSED
-    finding_id: str = ""
-    judge: str = ""
-    agent_run_id: str = ""
-    fingerprint: str = ""
-
-    @property
-    def place(self) -> str:
-        """Key of the annotation: trace and id, since an imported id may occur in several traces."""
-        return f"{self.trace_id}/{self.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class HumanScore:
-    """A person's score of one agent run in one dimension: 0 to 3, 3 best; None: not applicable."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLabel(Label):
+    """A label of an agent run as a whole."""
+
+    key: ClassVar[tuple[str, ...]] = ("trace_id", "agent_run_id", "annotator")
 
     trace_id: str
-    agent_run_id: str
-    annotator: str
+    agent_run_id: Annotated[str, "Without it: that of the trace's one manager"] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HumanScore(RunLabel):
+    """A person's score of an agent run in one dimension."""
+
+    kind = "score"
+    plural = "scores"
+    table = "human_scores"
+    key = (*RunLabel.key, "dimension")
+    verb = "score"
+    listing = "How good people find agent runs, latest change first."
+    taking = "Take scores; one replaces its annotator's score of the same run and dimension."
+
     dimension: Dimension
-    score: int | None
+    score: Annotated[int | None, "0 to 3, 3 best; null: not applicable"]
     explanation: str = ""
-    withdrawn: bool = False
-    changed_at: int = 0
-    tenant: str = ""
 
     @property
-    def place(self) -> str:
-        """Key: subject and annotator. A later one with the same key replaces it."""
-        return f"{self.trace_id}/{self.agent_run_id}/{self.annotator}/{self.dimension}"
+    def problem(self) -> str:
+        """A score out of range."""
+        fits = self.score is None or 0 <= self.score <= BEST_SCORE
+        return "" if fits else f"score {self.score} is not one of 0 to {BEST_SCORE} ({BEST_SCORE} best), or none"
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review(RunLabel):
     """A person has looked at the whole of an agent run: what is not marked as an error there, is none.
 
     `stratum` and `probability`: how the queue drew it, "" and 0 where somebody chose it; such a one calibrates nothing.
     Weights of an estimate come from the sizes of strata at that time, not from `probability`: see `Labels.strata`.
     """
 
-    trace_id: str
-    agent_run_id: str
-    annotator: str
-    stratum: str = ""
-    probability: float = 0.0
-    withdrawn: bool = False
-    changed_at: int = 0
-    tenant: str = ""
+    kind = "review"
+    plural = "reviews"
+    table = "reviews"
+    verb = "review"
+    listing = "Which agent runs people have looked at as a whole, latest change first."
+    taking = "Say that somebody has looked at the whole of agent runs: what they did not mark there, is no error."
+
+    stratum: Annotated[str, "As the queue gave it; without it, it calibrates nothing"] = ""
+    probability: Annotated[float, "Likewise"] = 0.0
 
     @property
-    def place(self) -> str:
-        """Key: subject and annotator. A later one with the same key replaces it."""
-        return f"{self.trace_id}/{self.agent_run_id}/{self.annotator}"
+    def problem(self) -> str:
+        """Half of a draw, or no probability."""
+        if bool(self.stratum) != (self.probability > 0):
+            return "a review that the queue drew has both a stratum and a probability, others have neither"
+        return "" if 0 <= self.probability <= 1 else f"probability {self.probability} is not one of 0 to 1"
+
+    def after(self, old: Self | None) -> Self:
+        """Whoever looks again at a run that the queue drew has not chosen it; second thoughts keep the sample whole."""
+        if old is None or not old.probability or old.withdrawn or self.probability or self.withdrawn:
+            return self
+        return replace(self, stratum=old.stratum, probability=old.probability)
+
+
+LABELS: Final[tuple[type[Label], ...]] = (Annotation, HumanScore, Review)
+"""All kinds of labels, as they are stored."""
+DRAFTS: Final[tuple[type[Label], ...]] = (AnnotationDraft, HumanScore, Review)
+"""The same, as people say them."""
 
 
 def opinion_id(tenant: str, annotator: str, finding_id: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from operator import attrgetter, itemgetter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar, get_type_hints
 
 Row = tuple[Any, ...]
 Stored = TypeVar("Stored")
@@ -108,3 +108,21 @@ class ColumnTable(Generic[Stored]):
     def by_column(self, items: Sequence[Stored]) -> list[list[Any]]:
         """One list of values a column."""
         return [column.values(items) for column in self._columns]
+
+
+_TABLES: Final[dict[type, ColumnTable[Any]]] = {}
+
+
+def columns_of(kind: type[Stored]) -> ColumnTable[Stored]:
+    """The table of a dataclass each field of which is a column of its name, as in `plain_columns`."""
+    if kind not in _TABLES:
+        hints = get_type_hints(kind)
+        plain = plain_columns(*(field.name for field in fields(kind)))  # type: ignore[arg-type]
+        columns = {column.attribute: column for column in plain}
+        of_enums = {
+            name: enum_column(columns[name].name, name, hint)
+            for name, hint in hints.items()
+            if isinstance(hint, type) and issubclass(hint, StrEnum)
+        }
+        _TABLES[kind] = ColumnTable(kind, *(columns | of_enums).values())
+    return _TABLES[kind]

@@ -17,6 +17,7 @@ from tracejury.collector.auth.key import AccessKey, KeyScope
 from tracejury.collector.auth.keyring import MISSING, Keyring
 from tracejury.collector.auth.sign_in import COOKIE, SignIns
 from tracejury.collector.auth.tokens_sent import token_sent
+from tracejury.schemas.annotations import LABELS
 from tracejury.schemas.errors import ForbiddenError, OverloadedError, TracejuryError, UnauthorizedError
 
 from .answers import refusal_of, refuse, wants_page
@@ -34,7 +35,7 @@ STATIC: Final = "/static/"
 PROXY: Final = "proxy"
 """The id of people whom a proxy has signed in."""
 
-LABELLING: Final = ("/api/annotations", "/api/scores", "/api/reviews", "/api/labels/import", "/feedback/")
+LABELLING: Final = (*(f"/api/{kind.plural}" for kind in LABELS), "/api/labels/import", "/feedback/")
 """Addresses that change labels alone; whatever else changes something needs the scope admin."""
 
 AppOf = Callable[[str], Awaitable[ASGIApp]]

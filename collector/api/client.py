@@ -19,14 +19,13 @@ from tracejury.schemas.wire.doctor import DiagnosisJson, DoctorPage
 from tracejury.schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson
 from tracejury.schemas.wire.explain import TermJson
 from tracejury.schemas.wire.labels import (
+    LABEL_MODELS,
     AnnotationJson,
     DeletedLabelsJson,
-    HumanScoreJson,
     ImportedJson,
     QualityPage,
     QueueItemJson,
     QueuePage,
-    ReviewJson,
 )
 from tracejury.schemas.wire.lists import SessionJson, SessionRowJson
 from tracejury.schemas.wire.measures import MeasuresJson
@@ -50,9 +49,6 @@ from .client_requests import PAGE, Parameters, in_path, of_errors, of_page, refu
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
 MAX_QUEUE = 500  # runs of the label queue that can be asked for at once
 MAX_FILTER = 1_000  # characters of a value that the API filters by
-_LABELS: Mapping[str, type[WireModel]] = {
-    "annotations": AnnotationJson, "scores": HumanScoreJson, "reviews": ReviewJson,
-}  # fmt: skip
 _NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
 _NO_ANSWER = "without sending a response"  # httpcore's, of a connection that was closed at once
 _NOT_FOUND, _BUSY, _BAD, _REFUSED = 404, frozenset({429, 503}), frozenset({400, 422}), frozenset({401, 403})
@@ -224,11 +220,11 @@ class ApiClient:
             cursor = page.next
 
     def labels(self, kind: str, filters: Mapping[str, str], limit: int) -> tuple[list[WireModel], bool]:
-        """Annotations, scores or reviews, latest change first, and whether there are more than `limit`."""
-        return self._list(_LABELS[kind], f"/api/{kind}", filters, limit)
+        """Labels of a kind (by its plural), latest change first, and whether there are more than `limit`."""
+        return self._list(LABEL_MODELS[kind], f"/api/{kind}", filters, limit)
 
     def add_labels(self, kind: str, items: Sequence[Mapping[str, Any]]) -> list[WireModel]:
-        """Store annotations, scores or reviews, all or none; what holds then.
+        """Store labels of a kind (by its plural), all or none; what holds then.
 
         Raises:
             ConfigError: one cannot be said. NotFoundError: what one is about is not stored.
@@ -237,7 +233,7 @@ class ApiClient:
             for key, value in item.items():
                 _encodable(key, value)
         answer = self._ask("POST", f"/api/{kind}", json={"items": list(items)})
-        return [self._parsed(_LABELS[kind], item) for item in answer["items"]]
+        return [self._parsed(LABEL_MODELS[kind], item) for item in answer["items"]]
 
     def import_labels(self, items: Sequence[Mapping[str, Any]], *, only_new: bool) -> ImportedJson:
         """Take labels from elsewhere, each for itself; at most 100, of at most 60 KB in all, or one."""

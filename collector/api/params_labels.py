@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args, get_type_hints
 
-from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, create_model, model_validator
 
-from tracejury.collector.labels.labelling import AnnotationDraft
-from tracejury.schemas.annotations import HumanScore, Opinion, Review
+from tracejury.schemas.annotations import DRAFTS, AnnotationDraft, Label
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, Filter, an_id, field_values, named
+from tracejury.schemas.filters import LABEL_FILTERS, Filter, an_id, field_values, named
 from tracejury.schemas.queries.labels import OVERLAP, LabelQuery, Purpose, QueueQuery
 from tracejury.schemas.queries.reader import Position
-from tracejury.schemas.taxonomy import Dimension, Severity
 
 from .params import Cursor, Limit, Params, Simulated, Since, Text, late_moment, moment, read_cursor, with_filters
 
@@ -32,89 +32,40 @@ Given = Annotated[str, BeforeValidator(lambda value: "" if value is None else va
 Changed = Annotated[Given, Field(max_length=100, description="When it was said, ISO 8601; without it: now")]
 
 
-class AnnotationItem(Params):
-    """A person's opinion on a finding, from which all that is left out follows; or a missed error."""
+class LabelItem(Params):
+    """A label as a request or a line of an import says it."""
 
-    kind: Literal["annotation"] = "annotation"
-    annotator: str
-    opinion: Opinion
-    finding_id: Annotated[
-        Given, Field(description="The finding or error that it is about, unless opinion is missed")
-    ] = ""
-    trace_id: Given = ""
-    span_id: Annotated[Given, Field(description="Where the error was made: of other-span and missed")] = ""
-    taxonomy: Given = ""
-    category: Annotated[Given, Field(description="Of missed; one of TRAIL's unless taxonomy names another")] = ""
-    severity: Annotated[Severity | None, Field(description="Of missed; MEDIUM unless given")] = None
-    evidence: Given = ""
-    explanation: Given = ""
-    judge: Given = ""
-    agent_run_id: Given = ""
-    fingerprint: Given = ""
-    id: Annotated[Given, Field(description="Of missed, where it has one; else it follows from what it says")] = ""
-    withdrawn: bool = False
-    changed_at: Changed = ""
+    label: ClassVar[type[Label]]
 
-    def draft(self, now: int) -> AnnotationDraft:
+    def said(self, now: int) -> Label:
         """As it is taken. Raises ConfigError for a time that means nothing."""
-        given = self.model_dump(exclude={"kind", "changed_at"})
-        return AnnotationDraft(**given, changed_at=late_moment("changed_at", self.changed_at, now))
+        needed = {name for name, field in type(self).model_fields.items() if field.is_required()}
+        given = {name: value for name, value in self if value is not None or name in needed}
+        changed_at = late_moment("changed_at", given.pop("changed_at"), now)
+        del given["kind"]
+        return self.label(**given, changed_at=changed_at)
 
 
-class ScoreItem(Params):
-    """How good a person finds an agent run in one dimension; without a run: that of the trace's one manager."""
-
-    kind: Literal["score"] = "score"
-    annotator: str
-    trace_id: str
-    agent_run_id: Given = ""
-    dimension: Dimension
-    score: Annotated[int | None, BeforeValidator(_no_truth), Field(description="0 to 3, 3 best; null: not applicable")]
-    explanation: Given = ""
-    withdrawn: bool = False
-    changed_at: Changed = ""
-
-    def label(self, now: int) -> HumanScore:
-        """As it is taken. Raises ConfigError for a time that means nothing."""
-        given = self.model_dump(exclude={"kind", "changed_at"})
-        return HumanScore(**given, changed_at=late_moment("changed_at", self.changed_at, now))
-
-
-class ReviewItem(Params):
-    """A person has looked at the whole of an agent run; without a run: as for scores."""
-
-    kind: Literal["review"] = "review"
-    annotator: str
-    trace_id: str
-    agent_run_id: Given = ""
-    stratum: Annotated[Given, Field(description="As the queue gave it; without it, it calibrates nothing")] = ""
-    probability: Annotated[float | None, BeforeValidator(_no_truth), Field(description="Likewise")] = None
-    withdrawn: bool = False
-    changed_at: Changed = ""
-
-    def label(self, now: int) -> Review:
-        """As it is taken. Raises ConfigError for a time that means nothing."""
-        given = self.model_dump(exclude={"kind", "changed_at", "probability"})
-        changed_at = late_moment("changed_at", self.changed_at, now)
-        return Review(**given, probability=self.probability or 0.0, changed_at=changed_at)
-
-
-class AnnotationsBody(Params):
-    """Opinions and missed errors: all are taken, or none."""
-
-    items: Annotated[list[AnnotationItem], Field(min_length=1, max_length=MAX_ITEMS)]
-
-
-class ScoresBody(Params):
-    """Scores: all are taken, or none."""
-
-    items: Annotated[list[ScoreItem], Field(min_length=1, max_length=MAX_ITEMS)]
-
-
-class ReviewsBody(Params):
-    """Reviews: all are taken, or none."""
-
-    items: Annotated[list[ReviewItem], Field(min_length=1, max_length=MAX_ITEMS)]
+def item_model(label: type[Label]) -> type[LabelItem]:
+    """The model of a kind of label in requests, in which fields with a default may be left out or null."""
+    hints, described = get_type_hints(label), get_type_hints(label, include_extras=True)
+    shapes: dict[str, Any] = {}
+    for field in fields(label):
+        shape = hints[field.name]
+        if {int, float} & {shape, *get_args(shape)}:
+            shape = Annotated[shape, BeforeValidator(_no_truth)]
+        default = ... if field.default is MISSING else field.default if shape in (str, bool) else None
+        shape = Given if shape is str and default == "" else shape | None if default is None else shape
+        for text in getattr(described[field.name], "__metadata__", ()):
+            shape = Annotated[shape, Field(description=text)]
+        shapes[field.name] = (shape, default)
+    del shapes["tenant"]
+    kind: Any = Literal[label.kind]
+    shapes |= {"kind": (kind, label.kind), "changed_at": (Changed, "")}
+    doc = (label.__doc__ or "").partition("\n\n")[0]
+    model = create_model(f"{label.kind.title()}Item", __base__=LabelItem, __doc__=doc, **shapes)
+    model.label = label
+    return model
 
 
 class ImportBody(Params):
@@ -154,53 +105,37 @@ class ForgetBody(Params):
         return LabelQuery(0, id=self.id.strip(), trace_id=an_id(self.trace), agent_run_id=run, annotator=annotator)
 
 
-@with_filters(*LABEL_FILTERS)
-class _LabelFilters(Params):
-    pass
-
-
-class LabelsParams(_LabelFilters):
-    """Of a list of labels."""
+class LabelsParams(Params):
+    """Of a list of labels, without its filters."""
 
     since: Since = ""
     withdrawn: Annotated[bool, Field(description="Also those that were taken back")] = False
     limit: Limit = 100
     cursor: Cursor = ""
 
-    def query(self, now: int, *filters: Filter) -> LabelQuery:
-        """As the question, with further filters. Raises ConfigError on a value that means nothing."""
+    def query(self, now: int, filters: Sequence[Filter]) -> LabelQuery:
+        """As the question, with the list's filters. Raises ConfigError on a value that means nothing."""
         return LabelQuery(
             limit=self.limit,
-            **field_values((*LABEL_FILTERS, *filters), self),
+            **field_values(filters, self),
             since=moment("since", self.since, now),
             withdrawn=self.withdrawn,
             before=read_cursor("cursor", self.cursor),
         )
 
 
-@with_filters(*ANNOTATION_FILTERS)
-class AnnotationsParams(LabelsParams):
-    """Of a list of annotations."""
-
-    def query(self, now: int, *filters: Filter) -> LabelQuery:
-        """As of any labels."""
-        return super().query(now, *ANNOTATION_FILTERS, *filters)
+_EXPORT_FILTERS: Final = named(LABEL_FILTERS, "trace", "annotator", "service")
 
 
-@with_filters(*named(LABEL_FILTERS, "trace", "annotator", "service"))
-class _LabelExportFilters(Params):
-    pass
-
-
-class LabelExportParams(_LabelExportFilters):
+@with_filters(*_EXPORT_FILTERS)
+class LabelExportParams(Params):
     """Of an export: of everything, withdrawn ones too, unless narrowed."""
 
     since: Since = ""
 
     def query(self, now: int, limit: int) -> LabelQuery:
         """As the question for the earliest changes. Raises ConfigError on a value that means nothing."""
-        given = field_values(named(LABEL_FILTERS, "trace", "annotator", "service"), self)
-        since = moment("since", self.since, now)
+        given, since = field_values(_EXPORT_FILTERS, self), moment("since", self.since, now)
         return LabelQuery(limit, **given, since=since, withdrawn=True, after=Position(0))
 
 
@@ -221,15 +156,9 @@ class QueueParams(Params):
     def query(self, now: int) -> QueueQuery:
         """As the question. Raises ConfigError on a value that means nothing."""
         since, until = times(self.since, self.until, now)
+        who = self.annotator.strip()
         return QueueQuery(
-            self.purpose,
-            since,
-            until,
-            self.limit,
-            self.service,
-            self.annotator.strip(),
-            overlap=self.overlap,
-            simulated=self.simulated,
+            self.purpose, since, until, self.limit, self.service, who, overlap=self.overlap, simulated=self.simulated
         )
 
 
@@ -249,16 +178,19 @@ def times(since: str, until: str, now: int) -> tuple[int, int]:
     return begin, end
 
 
-def item_of(line: dict[str, Any]) -> AnnotationItem | ScoreItem | ReviewItem:
+def item_of(line: dict[str, Any]) -> LabelItem:
     """A line of an import; without a kind it is an annotation. Raises ConfigError with one line on what is wrong."""
+    kind = line.get("kind", AnnotationDraft.kind)
+    item = next((item for item in ITEMS if item.label.kind == kind), None)
+    if item is None:
+        raise ConfigError(f"kind {str(kind)[:40]!r} is none of {', '.join(item.label.kind for item in ITEMS)}")
     try:
-        return _ITEM.validate_python({"kind": "annotation"} | line)
+        return item.model_validate(line)
     except ValidationError as error:
         first = error.errors()[0]
-        place, why = ".".join(str(part) for part in first["loc"][1:]), first["msg"].removeprefix("Value error, ")
+        place, why = ".".join(str(part) for part in first["loc"]), first["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{place}: {why}" if place else why) from None
 
 
-_ITEM: TypeAdapter[AnnotationItem | ScoreItem | ReviewItem] = TypeAdapter(
-    Annotated[AnnotationItem | ScoreItem | ReviewItem, Field(discriminator="kind")]
-)
+ITEMS: Final = tuple(item_model(label) for label in DRAFTS)
+"""Of all kinds of labels, in their order."""

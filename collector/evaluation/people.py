@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from tracejury.collector.otlp.files.files import read_json
 from tracejury.judges.measures.dimension_labels import JUDGES
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.scales import SCALE, ScaleRating
-from tracejury.schemas.annotations import Annotation, ErrorLabel, Opinion
+from tracejury.schemas.annotations import LABELS, Annotation, ErrorLabel, Opinion
 from tracejury.schemas.taxonomy import TRAIL, Severity
 from tracejury.schemas.text.moments import parse_since
 
@@ -111,19 +111,15 @@ def _good(lines: Iterable[LabelLine]) -> Iterator[Mapping[str, Any]]:
         yield line.item
 
 
-_NEEDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "annotation": ("kind", "id", "annotator", "trace_id", "span_id", "category"),
-    "score": ("kind", "annotator", "trace_id", "agent_run_id", "dimension"),
-    "review": ("kind", "annotator", "trace_id", "agent_run_id"),
-}
+_KEYS: Final = {kind.kind: kind.key for kind in LABELS}
+_NEEDED: Final = _KEYS | {Annotation.kind: (*Annotation.key, "annotator", "span_id", "category")}
 
 
 def _standing(rows: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
     """The last change of each label, unless that withdrew it."""
     last: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for row in sorted(rows, key=_at):
-        own = [row["id"]] if row["kind"] == "annotation" else [row["agent_run_id"], row["annotator"]]
-        last[row["kind"], row["trace_id"], *own, str(row.get("dimension") or "")] = row
+        last[row["kind"], *(row[name] for name in _KEYS[row["kind"]])] = row
     yield from (row for row in last.values() if not row.get("withdrawn"))
 
 
@@ -141,21 +137,13 @@ def _of(rows: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Mapping[str, A
 def _annotation(row: Mapping[str, Any]) -> Annotation:
     try:
         return Annotation(
-            id=row["id"],
-            trace_id=row["trace_id"],
-            span_id=row["span_id"],
-            annotator=row["annotator"],
-            category=row["category"],
-            severity=Severity(row.get("severity") or Severity.MEDIUM),
-            evidence=str(row.get("evidence") or ""),
-            explanation=str(row.get("explanation") or ""),
-            taxonomy=str(row.get("taxonomy") or TRAIL),
-            changed_at=_at(row),
-            opinion=Opinion(row.get("opinion") or Opinion.MISSED),
-            finding_id=str(row.get("finding_id") or ""),
-            judge=str(row.get("judge") or ""),
-            fingerprint=str(row.get("fingerprint") or ""),
-            agent_run_id=str(row.get("agent_run_id") or ""),
+            **{field.name: row[field.name] for field in fields(Annotation) if isinstance(row.get(field.name), str)}
+            | {
+                "taxonomy": row.get("taxonomy") or TRAIL,
+                "severity": Severity(row.get("severity") or Severity.MEDIUM),
+                "opinion": Opinion(row.get("opinion") or Opinion.MISSED),
+                "changed_at": _at(row),
+            }
         )
     except ValueError as error:
         raise BrokenFileError(f"a label of trace {row['trace_id']}: {error}") from None

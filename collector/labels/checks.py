@@ -1,9 +1,12 @@
-"""Checks of labels: known categories, scores in range, texts of bounded length. Pure."""
+"""Checks of labels: known categories, texts of bounded length. Pure."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any, Final
 
+from tracejury.collector.queries.reader import LabelT
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
 
@@ -13,7 +16,6 @@ MAX_NAME: Final = 100
 """Characters of an annotator's name, an id or a taxonomy."""
 MAX_CATEGORY: Final = 200
 MAX_STRATUM: Final = 1_200
-BEST_SCORE: Final = 3
 
 
 def name(what: str, text: str, limit: int = MAX_NAME) -> str:
@@ -50,11 +52,44 @@ def a_category(taxonomy: str, text: str) -> str:
     return found
 
 
-def a_score(score: int | None) -> int | None:
-    """0 to 3, None: not applicable. Raises ConfigError."""
-    if score is not None and not 0 <= score <= BEST_SCORE:
-        raise ConfigError(f"score {score} is not one of 0 to {BEST_SCORE} ({BEST_SCORE} best), or none")
-    return score
+def checked(said: LabelT) -> LabelT:
+    """A label with its texts as they are stored. Raises ConfigError for what it cannot say."""
+    given: dict[str, Any] = {field.name: getattr(said, field.name) for field in fields(said)}
+    texts = {what: _TEXTS.get(what, _optional)(what, text) for what, text in given.items() if type(text) is str}
+    said = replace(said, **given | texts)
+    if said.problem:
+        raise ConfigError(said.problem)
+    return said
+
+
+def _optional(what: str, text: str, limit: int = MAX_NAME) -> str:
+    return name(what, text, limit) if text.strip() else ""
+
+
+def an_id(what: str, text: str) -> str:
+    """An id in lower case, which may be missing. Raises ConfigError."""
+    return _optional(what, text).lower()
+
+
+def _own_id(what: str, text: str) -> str:
+    if text.strip() in {".", ".."}:
+        raise ConfigError(f"{what} {text.strip()!r} cannot stand in an address")
+    return _optional(what, text)
+
+
+_TEXTS: Final[Mapping[str, Callable[[str, str], str]]] = {
+    "annotator": name,
+    "trace_id": an_id,
+    "span_id": an_id,
+    "finding_id": an_id,
+    "id": _own_id,
+    "taxonomy": lambda what, text: name(what, text or TRAIL),
+    "category": lambda what, text: _optional(what, text, MAX_CATEGORY),
+    "evidence": free_text,
+    "explanation": free_text,
+    "stratum": lambda what, text: _optional(what, text, MAX_STRATUM),
+}
+"""How a text of this name is checked, whatever kind of label has it; any other one may be missing, or is a name."""
 
 
 def _fold(text: str) -> str:

@@ -6,20 +6,29 @@ says something new. A label with a time of change (one from elsewhere) counts on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import Any, Final, TypeVar
+from dataclasses import fields, replace
+from typing import Any, Final
 
+from tracejury.collector.queries.reader import LabelT
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.judges.measures.error_labels import label_of, labels_on
 from tracejury.schemas.agent_errors import ErrorSummary
-from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review, missed_id, opinion_id
+from tracejury.schemas.annotations import (
+    Annotation,
+    AnnotationDraft,
+    Label,
+    Opinion,
+    RunLabel,
+    missed_id,
+    opinion_id,
+)
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.findings import Finding, fingerprint
-from tracejury.schemas.queries.labels import Labelled, LabelQuery
+from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.reader import Confidence
-from tracejury.schemas.taxonomy import TRAIL, Severity
+from tracejury.schemas.taxonomy import Severity
 
-from .checks import MAX_STRATUM, MAX_TEXT, a_category, a_score, free_text, name
+from .checks import MAX_TEXT, a_category, an_id, checked
 from .surroundings import Surroundings
 
 MICROSECOND: Final = 1_000
@@ -27,41 +36,12 @@ MICROSECOND: Final = 1_000
 SKEW: Final = 300_000_000_000
 """Nanos by which another machine's clock may be ahead."""
 
-Label = TypeVar("Label", Annotation, HumanScore, Review)
-
-
-@dataclass(frozen=True, slots=True)
-class AnnotationDraft:
-    """A person's opinion of the finding `finding_id`, or, without one, of an error at a span (MISSED).
-
-    The id of an error stands for its lead, whose label covers the error; earlier ids of it do, too.
-
-    Whatever follows from the finding may be left out. `changed_at` 0: now. `id`: of a missed error, where it has one.
-    """
-
-    annotator: str
-    opinion: Opinion
-    finding_id: str = ""
-    trace_id: str = ""
-    span_id: str = ""
-    category: str = ""
-    severity: Severity | None = None
-    evidence: str = ""
-    explanation: str = ""
-    taxonomy: str = ""
-    judge: str = ""
-    agent_run_id: str = ""
-    fingerprint: str = ""
-    id: str = ""
-    withdrawn: bool = False
-    changed_at: int = 0
-
 
 class Labelling:
     """One request's labels: take them one by one, then `save`. Reads block; a label that is refused leaves no trace.
 
     `now`: unix nanos. `only_new`: leave alone what anybody has said under that identity, withdrawn or not.
-    Every `take_*` gives what stands then, and raises ConfigError for what a label cannot say, NotFoundError where what
+    `take` gives what stands then, and raises ConfigError for what a label cannot say, NotFoundError where what
     it is about is not stored, and what the store raises.
     """
 
@@ -70,7 +50,7 @@ class Labelling:
         self._errors = reader.error
         self._only_new, self._tenant = only_new, reader.tenant
         self._about = Surroundings(reader)
-        self._changed: list[Annotation | HumanScore | Review] = []
+        self._changed: list[Label] = []
 
     @property
     def changed(self) -> int:
@@ -80,63 +60,41 @@ class Labelling:
     def save(self) -> None:
         """Keep what is new. Raises RetryableError, StoreError."""
         changed, self._changed = self._changed, []
-        self._labels.save(
-            Labelled(
-                [c for c in changed if isinstance(c, Annotation)],
-                [c for c in changed if isinstance(c, HumanScore)],
-                [c for c in changed if isinstance(c, Review)],
-            )
-        )
+        self._labels.save(changed)
+
+    def take(self, said: LabelT) -> LabelT:
+        """A label of any kind."""
+        if isinstance(said, AnnotationDraft):
+            return self.take_opinion(said)  # type: ignore[return-value]  # an annotation is a draft, too
+        said = replace(checked(said), tenant=self._tenant)
+        kept = self._about.kept(type(said), said.trace_id)
+        old = kept.get(said.place)
+        if old is not None and self._stays(old, said.changed_at):
+            return old
+        if isinstance(said, RunLabel):
+            trace_id, run_id = self._about.run(said.trace_id, said.agent_run_id)
+            said = replace(said, trace_id=trace_id, agent_run_id=run_id)
+            kept = self._about.kept(type(said), trace_id)
+        return self._take(said.after(kept.get(said.place)), kept)
 
     def take_opinion(self, said: AnnotationDraft) -> Annotation:
         """An opinion on a finding, or a missed error."""
-        said = _clean(said)
-        old = self._about.kept(said.trace_id).annotations.get(self._id(said)) if said.trace_id else None
-        if old is not None and self._stays(old, said.changed_at):
-            return old
+        said = checked(said)
+        if said.category or said.opinion is Opinion.MISSED:
+            said = replace(said, category=a_category(said.taxonomy, said.category))
+        if said.trace_id:
+            old = self._about.kept(Annotation, said.trace_id).get(replace(said, id=self._id(said)).place)
+            if old is not None and self._stays(old, said.changed_at):
+                return old
         error = None
         if said.opinion is not Opinion.MISSED and (error := self._error(said)):
             said = replace(said, finding_id=error.findings[0])
         new = self._missed(said) if said.opinion is Opinion.MISSED else self._opinion(said)
-        kept = self._about.kept(new.trace_id).annotations
-        taken = self._take(new, kept, new.id)
+        kept = self._about.kept(Annotation, new.trace_id)
+        taken = self._take(new, kept)
         if error is not None and not taken.withdrawn and not said.changed_at:
             self._withdraw_contrary(taken, error, kept)
         return taken
-
-    def take_score(self, score: HumanScore) -> HumanScore:
-        """A score of an agent run in one dimension; without a run: of the trace's manager, where it has one."""
-        score = replace(
-            score,
-            annotator=name("annotator", score.annotator),
-            score=a_score(score.score),
-            explanation=free_text("explanation", score.explanation),
-        )
-        kept = self._about.kept(_an_id(score.trace_id)).scores
-        old = kept.get(replace(score, trace_id=_an_id(score.trace_id)).place)
-        if old is not None and self._stays(old, score.changed_at):
-            return old
-        trace_id, run_id = self._about.run(_an_id(score.trace_id), score.agent_run_id)
-        score = replace(score, trace_id=trace_id, agent_run_id=run_id, tenant=self._tenant)
-        return self._take(score, self._about.kept(trace_id).scores, score.place)
-
-    def take_review(self, review: Review) -> Review:
-        """That somebody has looked at the whole of an agent run; without a run: as for scores."""
-        review = replace(review, annotator=name("annotator", review.annotator))
-        if bool(review.stratum) != (review.probability > 0):
-            raise ConfigError("a review that the queue drew has both a stratum and a probability, others have neither")
-        if not 0 <= review.probability <= 1:
-            raise ConfigError(f"probability {review.probability} is not one of 0 to 1")
-        if review.stratum:
-            name("stratum", review.stratum, MAX_STRATUM)
-        kept = self._about.kept(_an_id(review.trace_id)).reviews
-        old = kept.get(replace(review, trace_id=_an_id(review.trace_id)).place)
-        if old is not None and self._stays(old, review.changed_at):
-            return old
-        trace_id, run_id = self._about.run(_an_id(review.trace_id), review.agent_run_id)
-        review = replace(review, trace_id=trace_id, agent_run_id=run_id, tenant=self._tenant)
-        kept = self._about.kept(trace_id).reviews
-        return self._take(_still_drawn(review, kept.get(review.place)), kept, review.place)
 
     def withdraw(self, annotation_id: str, annotator: str = "", trace_id: str = "") -> Annotation:
         """Take an annotation back, where one is named, of that annotator only, and of that trace.
@@ -144,22 +102,16 @@ class Labelling:
         Raises:
             NotFoundError: there is none. ConfigError: several traces have one of that id.
         """
-        query = LabelQuery(
-            2,
-            id=annotation_id.strip(),
-            annotator=annotator,
-            trace_id=_an_id(trace_id),
-            withdrawn=True,
-        )
-        found = self._labels.annotations(query) if query.id else ()
+        some_id, trace_id = annotation_id.strip(), an_id("trace_id", trace_id)
+        query = LabelQuery(2, id=some_id, annotator=annotator, trace_id=trace_id, withdrawn=True)
+        found = self._labels.find(Annotation, query) if query.id else ()
         if not found:
             of = f" of {annotator[:64]!r}" if annotator else ""
             raise NotFoundError(f"no annotation {annotation_id[:64]!r}{of} is stored")
         if len(found) > 1:
             raise ConfigError(f"several traces have an annotation {annotation_id[:64]!r}: name the trace")
         old = found[0]
-        gone = replace(old, withdrawn=True, changed_at=0)
-        return self._take(gone, self._about.kept(old.trace_id).annotations, old.id)
+        return self._take(replace(old, withdrawn=True, changed_at=0), self._about.kept(Annotation, old.trace_id))
 
     def _error(self, said: AnnotationDraft) -> ErrorSummary | None:
         """The error that an id names which is of no finding; an earlier id of an error names the one it is by now.
@@ -177,7 +129,7 @@ class Labelling:
         own = [a for a in kept.values() if a.annotator == taken.annotator and a.finding_id in error.findings]
         for a in labels_on([error], [a for a in own if not a.withdrawn]).get(error.id, ()):
             if label_of([a]) is not label_of([taken]):
-                self._take(replace(a, withdrawn=True, changed_at=0), kept, a.id)
+                self._take(replace(a, withdrawn=True, changed_at=0), kept)
 
     def _id(self, said: AnnotationDraft) -> str:
         if said.opinion is not Opinion.MISSED:
@@ -223,55 +175,30 @@ class Labelling:
         return self._annotation(said, said.agent_run_id or self._about.run_of_span(said.trace_id, said.span_id))
 
     def _annotation(self, said: AnnotationDraft, agent_run_id: str) -> Annotation:
+        said = replace(said, id=self._id(said), agent_run_id=agent_run_id, tenant=self._tenant)
         given: dict[str, Any] = {field.name: getattr(said, field.name) for field in fields(said)}
-        given |= {"id": self._id(said), "severity": said.severity or Severity.MEDIUM, "agent_run_id": agent_run_id}
-        return Annotation(**given, tenant=self._tenant)
+        return Annotation(**given | {"severity": said.severity or Severity.MEDIUM})
 
-    def _take(self, label: Label, kept: dict[str, Label], place: str) -> Label:
+    def _take(self, label: LabelT, kept: dict[str, LabelT]) -> LabelT:
         """`label` as it is to be kept from now on, or what stands in its place."""
-        old, given = kept.get(place), label.changed_at
+        old, given = kept.get(label.place), label.changed_at
         if old is not None:
             if old.annotator != label.annotator:
+                own_id = getattr(label, label.key[-1])
                 raise ConfigError(
-                    f"{place[:64]!r} is what {old.annotator!r} said; {label.annotator!r} cannot change it"
+                    f"{own_id[:64]!r} is what {old.annotator!r} said; {label.annotator!r} cannot change it"
                 )
             if self._stays(old, given) or (not given and replace(label, changed_at=old.changed_at) == old):
                 return old
         if given > self._now + SKEW:
             raise ConfigError("changed_at lies in the future")
         label = replace(label, changed_at=given or max(self._now, old.changed_at + MICROSECOND if old else 0))
-        kept[place] = label
+        kept[label.place] = label
         self._changed.append(label)
         return label
 
-    def _stays(self, old: Annotation | HumanScore | Review, given: int) -> bool:
+    def _stays(self, old: Label, given: int) -> bool:
         return self._only_new or bool(given and old.changed_at >= given)
-
-
-def _still_drawn(review: Review, old: Review | None) -> Review:
-    """Whoever looks again at a run that the queue drew has not chosen it; second thoughts do not thin the sample."""
-    if old is None or not old.probability or old.withdrawn or review.probability or review.withdrawn:
-        return review
-    return replace(review, stratum=old.stratum, probability=old.probability)
-
-
-def _clean(said: AnnotationDraft) -> AnnotationDraft:
-    taxonomy = name("taxonomy", said.taxonomy or TRAIL)
-    return replace(
-        said,
-        annotator=name("annotator", said.annotator),
-        finding_id=_optional("finding_id", said.finding_id).lower(),
-        trace_id=_an_id(said.trace_id),
-        span_id=_an_id(said.span_id),
-        taxonomy=taxonomy,
-        category=a_category(taxonomy, said.category) if said.category or said.opinion is Opinion.MISSED else "",
-        evidence=free_text("evidence", said.evidence),
-        explanation=free_text("explanation", said.explanation),
-        judge=_optional("judge", said.judge),
-        agent_run_id=_optional("agent_run_id", said.agent_run_id),
-        fingerprint=_optional("fingerprint", said.fingerprint),
-        id=_an_own_id(said.id),
-    )
 
 
 def _completed(said: AnnotationDraft, finding: Finding) -> AnnotationDraft:
@@ -287,17 +214,3 @@ def _completed(said: AnnotationDraft, finding: Finding) -> AnnotationDraft:
         judge=finding.judge,
         fingerprint=finding.fingerprint,
     )
-
-
-def _optional(what: str, text: str) -> str:
-    return name(what, text) if text.strip() else ""
-
-
-def _an_own_id(text: str) -> str:
-    if text.strip() in {".", ".."}:
-        raise ConfigError(f"id {text.strip()!r} cannot stand in an address")
-    return _optional("id", text)
-
-
-def _an_id(text: str) -> str:
-    return _optional("an id", text).lower()

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from tracejury.collector.queries.reader import LabelT
 from tracejury.collector.queries.span_runs import span_runs
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.annotations import Label
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.reader import Confidence
 
 _ALL: Final = 1_000_000
 """More labels than people give to one trace."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """All that was ever said of one trace, withdrawn or not: by id, and by place."""
-
-    annotations: dict[str, Annotation]
-    scores: dict[str, HumanScore]
-    reviews: dict[str, Review]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +31,15 @@ class Surroundings:
 
     def __init__(self, reader: StoredReader) -> None:
         self._reader = reader
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[tuple[type[Label], str], dict[str, Any]] = {}
         self._views: dict[str, _View] = {}
 
-    def kept(self, trace_id: str) -> Kept:
-        """The labels of a trace; the caller adds the new ones."""
-        if trace_id not in self._kept:
-            query = LabelQuery(_ALL, trace_id=trace_id, withdrawn=True)
-            labels = self._reader.labels
-            self._kept[trace_id] = Kept(
-                {a.id: a for a in labels.annotations(query)},
-                {s.place: s for s in labels.scores(query)},
-                {r.place: r for r in labels.reviews(query)},
-            )
-        return self._kept[trace_id]
+    def kept(self, kind: type[LabelT], trace_id: str) -> dict[str, LabelT]:
+        """All that was ever said of a trace in labels of one kind, withdrawn or not; the caller adds the new ones."""
+        if (kind, trace_id) not in self._kept:
+            found = self._reader.labels.find(kind, LabelQuery(_ALL, trace_id=trace_id, withdrawn=True))
+            self._kept[kind, trace_id] = {label.place: label for label in found}
+        return self._kept[kind, trace_id]
 
     def must_know(self, trace_id: str, span_id: str) -> None:
         """Raises NotFoundError where there is no such span in that trace."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
 
-from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.annotations import Annotation, Label
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
 from tracejury.schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
@@ -24,10 +24,13 @@ class Rates(Protocol):
         """Whether `b` differs from `a`; of one population where neither names one. Raises as `ask`."""
 
 
+LabelT = TypeVar("LabelT", bound=Label)
+
+
 class Labels(Protocol):
     """Labels in the store. Every method may block: call it on a thread. Times in unix nanos."""
 
-    def save(self, labelled: Labelled) -> None:
+    def save(self, labels: Iterable[Label]) -> None:
         """Keep new or changed labels; the same again changes nothing.
 
         Raises:
@@ -40,14 +43,8 @@ class Labels(Protocol):
     def annotations_of(self, trace_ids: Sequence[str]) -> Sequence[Annotation]:
         """The annotations that hold of these traces."""
 
-    def annotations(self, query: LabelQuery) -> Sequence[Annotation]:
-        """Up to `limit` of them; their place is (changed_at, place)."""
-
-    def scores(self, query: LabelQuery) -> Sequence[HumanScore]:
-        """Up to `limit` of them; their place is (changed_at, place)."""
-
-    def reviews(self, query: LabelQuery) -> Sequence[Review]:
-        """Up to `limit` of them; their place is (changed_at, place)."""
+    def find(self, kind: type[LabelT], query: LabelQuery) -> Sequence[LabelT]:
+        """Up to `limit` labels of one kind; their place is (changed_at, place)."""
 
     def delete(self, query: LabelQuery) -> int:
         """Delete for good what it names by id, trace, run and annotator, withdrawn or not; returns how many labels.

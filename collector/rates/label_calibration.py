@@ -11,6 +11,7 @@ from tracejury.collector.store.derived.facts import ErrorScope, Fact, FactError,
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.judges.measures.people import said_of_run, seen_errors
+from tracejury.schemas.annotations import Review
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.rates import Population
 from tracejury.schemas.taxonomy import Dimension
@@ -42,7 +43,7 @@ class LabelCalibration:
         if refusal(question):
             return calibration(question, ())
         # Strata are made of all runs of that time; where hardly anybody has reviewed anything, that is no use.
-        reviewed = len(self._labels.reviews(LabelQuery(ENOUGH)))
+        reviewed = len(self._labels.find(Review, LabelQuery(ENOUGH)))
         if reviewed < ENOUGH:
             return too_few(reviewed)
         strata = frame(self._store, question)

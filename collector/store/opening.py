@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 from typing import Final
 
+from tracejury.schemas.annotations import LABELS
 from tracejury.schemas.errors import TracejuryError
 
 from .client import Store
@@ -36,9 +37,7 @@ RETAINED: Final = (
 """Tables whose rows expire by `ReceivedAt`."""
 
 KEPT: Final = (
-    "annotations",
-    "human_scores",
-    "reviews",
+    *(kind.table for kind in LABELS),
     "rule_calibrations",
     "architectures",
     "install",

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
+from tracejury.schemas.annotations import LABELS
+
 from .lists.pending import list_pending
 from .scope import TENANT, Scope
 from .session_deletion import SessionName, delete_sessions, empty_answers
@@ -35,7 +37,7 @@ _MADE: Final = (
 `deliveries` and `exports` go after the findings: without them the next process would send the findings once more.
 """
 
-_LABELS: Final = ("annotations", "human_scores", "reviews")
+_LABELS: Final = tuple(kind.table for kind in LABELS)
 """The tables of human labels."""
 
 _ANYTHING: Final = ("spans", "logs", "traces")

@@ -28,12 +28,11 @@ YEAR: Final = 365 * 86_400
 
 Label = Annotation | HumanScore | Review
 
-
 TAKING: Final[Mapping[str, Callable[[Labelling, Form, str], Label]]] = {
     "opinion": lambda labelling, form, who: labelling.take_opinion(an_opinion(form, who)),
     "missed": lambda labelling, form, who: labelling.take_opinion(a_missed_error(form, who)),
-    "score": lambda labelling, form, who: labelling.take_score(a_score(form, who)),
-    "review": lambda labelling, form, who: labelling.take_review(a_review(form, who)),
+    "score": lambda labelling, form, who: labelling.take(a_score(form, who)),
+    "review": lambda labelling, form, who: labelling.take(a_review(form, who)),
     "withdraw": lambda labelling, form, who: labelling.withdraw(form.get("annotation", ""), who, form.get("trace", "")),
 }
 """Saves the form of each kind as a label; `who` is the annotator."""

@@ -15,6 +15,7 @@ from tracejury.collector.queries.doctor.ask import DAY, glance
 from tracejury.collector.queries.present_doctor import present_diagnosis
 from tracejury.collector.queries.reader import Rates
 from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.schemas.annotations import Review
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import STATED, field_values
 from tracejury.schemas.queries.labels import LabelQuery
@@ -64,7 +65,7 @@ def add_overview(app: FastAPI, site: Site) -> None:
             beside=of_llm_judges(site.reader.rates, query),
             simulated=query.simulated,
             # Without reviews a missing calibration needs no explanation.
-            uncalibrated=answer.uncalibrated if site.reader.labels.reviews(LabelQuery(1)) else "",
+            uncalibrated=answer.uncalibrated if site.reader.labels.find(Review, LabelQuery(1)) else "",
         )
 
     @page(app, "/overview/by/{by}", *PARAMS)

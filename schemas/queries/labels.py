@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from typing import Any
 
-from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review
+from tracejury.schemas.annotations import Annotation, HumanScore, Label, Opinion, Review
 from tracejury.schemas.rates import Estimate
 
 from .reader import Position
@@ -102,11 +103,23 @@ class LabelQuery:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """All that stands of some traces."""
+    """All that stands of some traces, each kind of label under its plural."""
 
     annotations: Sequence[Annotation] = ()
     scores: Sequence[HumanScore] = ()
     reviews: Sequence[Review] = ()
+
+    def __iter__(self) -> Iterator[Label]:
+        for field in fields(self):
+            yield from getattr(self, field.name)
+
+    @classmethod
+    def of(cls, labels: Iterable[Label]) -> Labelled:
+        """These labels, in their order."""
+        found = dict[str, Any]()
+        for label in labels:
+            found[label.plural] = (*found.get(label.plural, ()), label)
+        return cls(**found)
 
 
 @dataclass(frozen=True, slots=True)

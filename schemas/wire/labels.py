@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Final
+
+from pydantic import BeforeValidator
+
 from .base import Number, OptionalText, Page, Time, WireModel
 from .rates import EstimateJson
+
+Probability = Annotated[Number | None, BeforeValidator(lambda value: value or None)]
+"""Null where there is none."""
 
 
 class AnnotationJson(WireModel):
@@ -53,45 +60,17 @@ class ReviewJson(WireModel):
     trace_id: str
     agent_run_id: str
     stratum: OptionalText
-    probability: Number | None
+    probability: Probability
     withdrawn: bool
     changed_at: Time
 
 
-class AnnotationPage(Page[AnnotationJson]):
-    """A page of annotations, latest change first; `next` goes into `cursor`, null on the last page.
-
-    `unknown`, here and in the other pages of labels, as in a page of traces.
-    """
-
-
-class HumanScorePage(Page[HumanScoreJson]):
-    """A page of scores, latest change first."""
-
-
-class ReviewPage(Page[ReviewJson]):
-    """A page of reviews, latest change first."""
-
-
-class TakenAnnotations(WireModel):
-    """The labels as they are now, in the order of the request; `changed`: how many were news."""
-
-    items: list[AnnotationJson]
-    changed: int
-
-
-class TakenScores(WireModel):
-    """Likewise of scores."""
-
-    items: list[HumanScoreJson]
-    changed: int
-
-
-class TakenReviews(WireModel):
-    """Likewise of reviews."""
-
-    items: list[ReviewJson]
-    changed: int
+LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
+    "annotations": AnnotationJson,
+    "scores": HumanScoreJson,
+    "reviews": ReviewJson,
+}
+"""By the plural of their kind of label."""
 
 
 class QueueItemJson(WireModel):
@@ -103,7 +82,7 @@ class QueueItemJson(WireModel):
     agent: str
     why: str
     stratum: OptionalText
-    probability: Number | None
+    probability: Probability
 
 
 class QueuePage(Page[QueueItemJson]):

@@ -28,6 +28,14 @@ def missed(**changes: Any) -> dict[str, Any]:
     return item | changes
 
 
+def score(**changes: Any) -> dict[str, Any]:
+    return {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": 2} | changes
+
+
+def review(**changes: Any) -> dict[str, Any]:
+    return {"annotator": "ann", "trace_id": KNOWN} | changes
+
+
 def put_labelled(api: Api, *findings: Finding) -> None:
     """A trace with these findings and two agent runs, of which one is the manager; and one without any."""
     api.put(*findings)

@@ -13,8 +13,33 @@ from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.queries.labels import QueueItem
+from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.verdicts import Subject, SubjectKind
+
+TRACE = "a" * 32
+ONE = Annotation(
+    id="1", trace_id=TRACE, span_id="b" * 16, annotator="ann", category="Tool-related", severity=Severity.HIGH,
+    evidence="quote", explanation="why", changed_at=5, opinion=Opinion.DISAGREE, finding_id="f" * 32, judge="loops",
+    agent_run_id="run-1", fingerprint="e" * 32,
+)  # fmt: skip
+SCORE = HumanScore(
+    trace_id=TRACE, agent_run_id="run-1", annotator="ann", dimension=Dimension.GOAL_FULFILMENT, score=2,
+    explanation="why", changed_at=6,
+)  # fmt: skip
+REVIEW = Review(
+    trace_id=TRACE, agent_run_id="run-1", annotator="ann", stratum="clean/-/shop", probability=0.25, changed_at=7
+)
+
+
+def drawn_review(item: QueueItem, annotator: str, *, changed_at: int) -> Review:
+    """The review of a run as the queue drew it."""
+    return Review(
+        trace_id=item.trace_id, agent_run_id=item.agent_run_id, annotator=annotator,
+        stratum=item.stratum, probability=item.probability, changed_at=changed_at,
+    )  # fmt: skip
 
 
 @dataclass

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO
 
 import click
 
@@ -20,16 +19,14 @@ from tracejury.collector.cli.options import (
     since_option,
     url_option,
 )
+from tracejury.schemas.annotations import LABELS, Annotation
 from tracejury.schemas.filters import LABEL_FILTERS, named
 from tracejury.schemas.text.counting import counted
 
 from .labels_import import import_labels
 from .labels_say import add, delete_labels, review, score, take_back
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-
+by_option: Decorator = click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
 until_option: Decorator = click.option("--until", type=Moment(), default="", help="Only before this point in time.")
 service_option: Decorator = filter_options(*named(LABEL_FILTERS, "service"))
 
@@ -72,13 +69,13 @@ def show_queue(*, limit: int, overlap: float | None, simulated: bool, style: str
 @labels_command.command("list")
 @click.option(
     "--kind",
-    type=click.Choice(["annotations", "scores", "reviews"]),
-    default="annotations",
+    type=click.Choice([kind.plural for kind in LABELS]),
+    default=Annotation.plural,
     show_default=True,
     help="What to list.",
 )
 @filter_options(*named(LABEL_FILTERS, "trace", "run"))
-@click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
+@by_option
 @service_option
 @since_option
 @click.option("--withdrawn", is_flag=True, help="Also those that were taken back.")
@@ -87,16 +84,11 @@ def show_queue(*, limit: int, overlap: float | None, simulated: bool, style: str
 def list_labels(*, kind: str, withdrawn: bool, limit: int, style: str, url: str, **given: str) -> None:
     """List what people said, latest first."""
     from tracejury.collector.api.client import ApiClient
-    from tracejury.collector.cli.render import labels as label_tables
+    from tracejury.collector.cli.render.labels import labels_table
 
-    tables: dict[str, Callable[[Any], RenderableType]] = {
-        "annotations": label_tables.annotations_table,
-        "scores": label_tables.scores_table,
-        "reviews": label_tables.reviews_table,
-    }
     with ApiClient(url) as client:
         rows, more = client.labels(kind, given | {"withdrawn": "true" if withdrawn else ""}, limit)
-    show_rows(rows, tables[kind], style, more_than=limit if more else None)
+    show_rows(rows, labels_table(kind), style, more_than=limit if more else None)
 
 
 @labels_command.command("quality")
@@ -117,7 +109,7 @@ def show_quality(*, style: str, url: str, **given: str) -> None:
 @labels_command.command("export")
 @click.argument("file", type=click.File("wb"), default="-")
 @filter_options(*named(LABEL_FILTERS, "trace"))
-@click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
+@by_option
 @service_option
 @since_option
 @click.option(
@@ -136,7 +128,7 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
 
     with ApiClient(url) as client:
         if given["service"]:  # the list of the same service refuses an unknown one; a stream could only be empty
-            client.labels("annotations", {"service": given["service"]}, 1)
+            client.labels(Annotation.plural, {"service": given["service"]}, 1)
         reviewed = Reviewed()
         pieces = client.export_labels(given)
         for piece in output.for_terminal(pieces) if file.isatty() else pieces:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -32,31 +33,24 @@ def import_labels(*, paths: tuple[str, ...], reviewed: bool, annotator: str, url
     from tracejury.collector.api.client import ApiClient
     from tracejury.collector.labels.lines import pages
 
-    changed = unchanged = refused = 0
+    counts: Counter[str] = Counter()
     with ApiClient(url) as client:
-        for page in pages(_good(_lines(client, paths, annotator, reviewed=reviewed), bad := list[str]())):
-            answer = _bring(client, page)
-            changed, unchanged = changed + answer[0], unchanged + answer[1]
-            refused += answer[2]
-    refused += len(bad)
-    click.echo(f"{changed} taken, {unchanged} known already" + (f", {refused} refused" if refused else ""))
+        for page in pages(_good(_lines(client, paths, annotator, reviewed=reviewed), counts)):
+            answer = client.import_labels([line.item for line in page], only_new=not page[0].settled)
+            counts.update(taken=answer.changed, known=answer.unchanged, refused=len(answer.refused))
+            for refusal in answer.refused:
+                _complain(page[refusal.index].place, refusal.detail)
+    refused = f", {counts['refused']} refused" if counts["refused"] else ""
+    click.echo(f"{counts['taken']} taken, {counts['known']} known already{refused}")
     if refused:
         raise click.exceptions.Exit(EXIT_ERROR)
 
 
-def _bring(client: ApiClient, page: list[LabelLine]) -> tuple[int, int, int]:
-    """Lines of one request that were taken, known already, and refused."""
-    answer = client.import_labels([line.item for line in page], only_new=not page[0].settled)
-    for refusal in answer.refused:
-        _complain(page[refusal.index].place, refusal.detail)
-    return answer.changed, answer.unchanged, len(answer.refused)
-
-
-def _good(lines: Iterable[LabelLine], bad: list[str]) -> Iterator[LabelLine]:
+def _good(lines: Iterable[LabelLine], counts: Counter[str]) -> Iterator[LabelLine]:
     for line in lines:
         if line.problem:
             _complain(line.place, line.problem)
-            bad.append(line.place)
+            counts["refused"] += 1
         else:
             yield line
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from tracejury.collector.cli.labels_options import as_option
 from tracejury.collector.cli.options import Decorator, Moment, api_options, show_rows
-from tracejury.schemas.annotations import Opinion
+from tracejury.schemas.annotations import Annotation, HumanScore, Label, Opinion, Review
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.text.counting import counted
 
@@ -38,17 +39,12 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
 
     Another opinion of yours on the same replaces it. An opinion on an error covers its findings at its primary span.
     """
-    from tracejury.collector.api.client import ApiClient
-    from tracejury.collector.cli.render.labels import annotations_table
-
     if opinion is None:
         raise click.UsageError("say one of --agree, --disagree, --other-span and --missed")
     if (opinion == Opinion.MISSED) == bool(finding):
         raise click.UsageError("name the FINDING, or say --missed with --trace, --span and --category")
     item = {**given, "finding_id": finding, "opinion": opinion, "explanation": why}
-    with ApiClient(url) as client:
-        rows = client.add_labels("annotations", [item])
-    show_rows(rows, annotations_table, style)
+    _add(Annotation, [item], style, url)
 
 
 @click.command("withdraw")
@@ -58,11 +54,11 @@ def add(*, finding: str, opinion: str | None, why: str, style: str, url: str, **
 def take_back(*, ids: tuple[str, ...], trace: str, style: str, url: str) -> None:
     """Take annotations back: they are kept, and count nowhere."""
     from tracejury.collector.api.client import ApiClient
-    from tracejury.collector.cli.render.labels import annotations_table
+    from tracejury.collector.cli.render.labels import labels_table
 
     with ApiClient(url) as client:
         rows = [client.withdraw_annotation(annotation_id, trace) for annotation_id in ids]
-    show_rows(rows, annotations_table, style)
+    show_rows(rows, labels_table(Annotation.plural), style)
 
 
 @click.command("score")
@@ -81,14 +77,8 @@ def score(
     The dimensions are PQ (plan quality), PA (plan adherence), GF (goal fulfilment), LC (logical consistency), EE
     (execution efficiency), TS (tool selection) and TC (tool calling).
     """
-    from tracejury.collector.api.client import ApiClient
-    from tracejury.collector.cli.render.labels import scores_table
-
     about = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "explanation": why}
-    items = [{**about, **_score(text, withdrawn=withdrawn)} for text in scores]
-    with ApiClient(url) as client:
-        rows = client.add_labels("scores", items)
-    show_rows(rows, scores_table, style)
+    _add(HumanScore, [{**about, **_score(text, withdrawn=withdrawn)} for text in scores], style, url)
 
 
 @click.command("review")
@@ -108,15 +98,22 @@ def review(
     Only what was --drawn calibrates rates: runs that somebody picked are not like the others.
     """
     from tracejury.collector.api.client import ApiClient
-    from tracejury.collector.cli.render.labels import reviews_table
 
     item: dict[str, Any] = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "withdrawn": withdrawn}
-    with ApiClient(url) as client:
-        if drawn:
+    if drawn:
+        with ApiClient(url) as client:
             found = client.drawn_run(trace, run, {"annotator": annotator, **times})
-            item |= found.model_dump(include={"agent_run_id", "stratum", "probability"})
-        rows = client.add_labels("reviews", [item])
-    show_rows(rows, reviews_table, style)
+        item |= found.model_dump(include={"agent_run_id", "stratum", "probability"})
+    _add(Review, [item], style, url)
+
+
+def _add(kind: type[Label], items: Sequence[Mapping[str, Any]], style: str, url: str) -> None:
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.labels import labels_table
+
+    with ApiClient(url) as client:
+        rows = client.add_labels(kind.plural, items)
+    show_rows(rows, labels_table(kind.plural), style)
 
 
 def _score(text: str, *, withdrawn: bool) -> dict[str, Any]:

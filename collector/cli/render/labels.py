@@ -2,81 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from tracejury.schemas.taxonomy import DIMENSION_NAMES
 from tracejury.schemas.text.naming import agent_name
-from tracejury.schemas.wire.labels import (
-    AnnotationJson,
-    HumanScoreJson,
-    QualityPage,
-    QueueItemJson,
-    ReviewJson,
-)
+from tracejury.schemas.wire.base import WireModel
+from tracejury.schemas.wire.labels import QualityPage, QueueItemJson
 from tracejury.schemas.wire.rates import EstimateJson
 
-from .tables import SEVERITY_STYLE, content, moment, plain_table, rows_table
+from .tables import SEVERITY_STYLE, content, moment, rows_table
 
 WHY = 120
 
 
-def annotations_table(rows: Sequence[AnnotationJson]) -> RenderableType:
-    """A line an annotation."""
-    return rows_table(
-        rows,
-        "no annotations",
-        {
-            "annotation": lambda r: content(r.id, 40),
-            "at": lambda r: moment(r.changed_at),
-            "annotator": lambda r: content(r.annotator, 30),
-            "opinion": lambda r: _opinion(r.opinion, withdrawn=r.withdrawn),
-            "severity": lambda r: Text(r.severity, style=SEVERITY_STYLE.get(r.severity, "")),
-            "category": lambda r: content(r.category, 40),
-            "span": lambda r: content(r.span_id),
-            "judge": lambda r: content(r.judge or "-", 40),
-            "why": lambda r: content(r.explanation or r.evidence, WHY),
-        },
-    )
+_OF_RUN: Final[Mapping[str, Callable[[Any], Text | str]]] = {
+    "trace": lambda r: content(r.trace_id),
+    "run": lambda r: content(r.agent_run_id),
+    "at": lambda r: moment(r.changed_at),
+    "annotator": lambda r: content(r.annotator, 30),
+}
+LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = {
+    "annotations": {
+        "annotation": lambda r: content(r.id, 40),
+        "at": lambda r: moment(r.changed_at),
+        "annotator": lambda r: content(r.annotator, 30),
+        "opinion": lambda r: _opinion(r.opinion, withdrawn=r.withdrawn),
+        "severity": lambda r: Text(r.severity, style=SEVERITY_STYLE.get(r.severity, "")),
+        "category": lambda r: content(r.category, 40),
+        "span": lambda r: content(r.span_id),
+        "judge": lambda r: content(r.judge or "-", 40),
+        "why": lambda r: content(r.explanation or r.evidence, WHY),
+    },
+    "scores": {
+        **_OF_RUN,
+        "dimension": lambda r: Text(DIMENSION_NAMES.get(r.dimension, r.dimension)),
+        "score": lambda r: _opinion("not applicable" if r.score is None else str(r.score), withdrawn=r.withdrawn),
+        "why": lambda r: content(r.explanation, WHY),
+    },
+    "reviews": {
+        **_OF_RUN,
+        "drawn from": lambda r: (
+            content(r.stratum or "chosen by hand", 60) + Text(" (withdrawn)" if r.withdrawn else "")
+        ),
+    },
+}
+"""By the plural of a kind of label, the columns of its table."""
 
 
-def scores_table(rows: Sequence[HumanScoreJson]) -> RenderableType:
-    """A line a score."""
-    return rows_table(
-        rows,
-        "no scores",
-        {
-            "trace": lambda r: content(r.trace_id),
-            "run": lambda r: content(r.agent_run_id),
-            "at": lambda r: moment(r.changed_at),
-            "annotator": lambda r: content(r.annotator, 30),
-            "dimension": lambda r: Text(DIMENSION_NAMES.get(r.dimension, r.dimension)),
-            "score": lambda r: _opinion("not applicable" if r.score is None else str(r.score), withdrawn=r.withdrawn),
-            "why": lambda r: content(r.explanation, WHY),
-        },
-    )
-
-
-def reviews_table(rows: Sequence[ReviewJson]) -> RenderableType:
-    """A line a review."""
-    if not rows:
-        return Text("no reviews")
-    table = plain_table("trace", "run", "at", "annotator", "drawn from")
-    for row in rows:
-        drawn = content(row.stratum or "chosen by hand", 60)
-        if row.withdrawn:
-            drawn.append(" (withdrawn)")
-        table.add_row(
-            content(row.trace_id),
-            content(row.agent_run_id),
-            moment(row.changed_at),
-            content(row.annotator, 30),
-            drawn,
-        )
-    return table
+def labels_table(plural: str) -> Callable[[Sequence[WireModel]], RenderableType]:
+    """The table of a kind of label: a line a label."""
+    return lambda rows: rows_table(rows, f"no {plural}", LABEL_COLUMNS[plural])
 
 
 def queue_table(rows: Sequence[QueueItemJson]) -> RenderableType:
@@ -98,29 +77,32 @@ def quality_tables(page: QualityPage) -> RenderableType:
     return Group(_judges(page), Text(), _strata(page))
 
 
-def _judges(page: QualityPage) -> Table | Text:
-    if not page.items:
-        return Text("no labels of findings, and no reviews")
-    table = plain_table("judge", "findings labelled", "precision", "localised", "errors seen by people", "recall")
-    for row in page.items:
-        table.add_row(
-            content(row.judge, 60),
-            str(row.findings),
-            _estimate(row.precision),
-            str(row.localised),
-            str(row.errors),
-            _estimate(row.recall),
-        )
-    return table
+def _judges(page: QualityPage) -> RenderableType:
+    return rows_table(
+        page.items,
+        "no labels of findings, and no reviews",
+        {
+            "judge": lambda r: content(r.judge, 60),
+            "findings labelled": lambda r: str(r.findings),
+            "precision": lambda r: _estimate(r.precision),
+            "localised": lambda r: str(r.localised),
+            "errors seen by people": lambda r: str(r.errors),
+            "recall": lambda r: _estimate(r.recall),
+        },
+    )
 
 
-def _strata(page: QualityPage) -> Table | Text:
-    if not page.strata:
-        return Text("no judged runs")
-    table = plain_table("found/score/service", "runs", "reviewed at random", "came since")
-    for row in page.strata:
-        table.add_row(content(row.name, 60), str(row.size), str(row.reviewed), str(row.waiting))
-    return table
+def _strata(page: QualityPage) -> RenderableType:
+    return rows_table(
+        page.strata,
+        "no judged runs",
+        {
+            "found/score/service": lambda r: content(r.name, 60),
+            "runs": lambda r: str(r.size),
+            "reviewed at random": lambda r: str(r.reviewed),
+            "came since": lambda r: str(r.waiting),
+        },
+    )
 
 
 def _opinion(text: str, *, withdrawn: bool) -> Text:

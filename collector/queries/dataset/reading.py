@@ -79,7 +79,7 @@ class Exporter:
             ids = view.trace.trace_ids
             others = [i for i in ids if i not in told and i not in trace_ids]  # it is joined with them
             every = told | (dict(self.reader.labels.of_traces(others)) if others else {})
-            yield trace_id, view, _together([every[i] for i in ids if i in every])
+            yield trace_id, view, Labelled.of(label for i in ids if i in every for label in every[i])
 
     def _by_trace(
         self, page: Sequence[Located], trace_of: Callable[[Located], str], query: ErrorQuery
@@ -117,11 +117,3 @@ def _pages(
         if len(page) < size or (limit and left <= 0):
             return
         query = replace(query, before=page[-1].position)
-
-
-def _together(labelled: Sequence[Labelled]) -> Labelled:
-    return Labelled(
-        [a for one in labelled for a in one.annotations],
-        [s for one in labelled for s in one.scores],
-        [r for one in labelled for r in one.reviews],
-    )

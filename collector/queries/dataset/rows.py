@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from tracejury.collector.queries.present_errors import present_error, present_listed_finding
-from tracejury.collector.queries.present_labels import present_annotation, present_review, present_score
 from tracejury.processors.transcript import transcribe
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.annotations import Annotation
@@ -81,8 +80,8 @@ class TraceRows:
             findings=[fill(LabelledFinding, f, label=label_of(said, f)) for f in found],
             verdicts=[v for v in self._view.verdicts if v.subject.id == run.id],
             labels=self._annotations(found, run.id),
-            scores=[present_score(s) for s in labelled.scores if s.agent_run_id == run.id],
-            reviews=[present_review(r) for r in labelled.reviews if r.agent_run_id == run.id],
+            scores=[s for s in labelled.scores if s.agent_run_id == run.id],
+            reviews=[r for r in labelled.reviews if r.agent_run_id == run.id],
         )
 
     def _around(self, one: Finding | ErrorSummary) -> dict[str, Any]:
@@ -103,7 +102,7 @@ class TraceRows:
     def _annotations(self, found: Iterable[Finding], run_id: str | None = None) -> list[AnnotationJson]:
         """What people say of any of these findings, or of the run."""
         return [
-            present_annotation(a)
+            fill(AnnotationJson, a)
             for a in self._labelled.annotations
             if a.agent_run_id == run_id or any(_is_about(a, finding) for finding in found)
         ]

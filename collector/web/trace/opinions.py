@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from tracejury.collector.labels.checks import name
-from tracejury.collector.labels.labelling import AnnotationDraft
-from tracejury.schemas.annotations import HumanScore, Opinion, Review
+from tracejury.schemas.annotations import AnnotationDraft, HumanScore, Opinion, Review
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
 
@@ -34,8 +33,8 @@ def an_opinion(form: Form, annotator: str) -> AnnotationDraft:
         raise ConfigError("an opinion on a finding is agree, disagree or other-span")
     # The same form holds the field for another span, which may be filled in beside the other buttons.
     return AnnotationDraft(
-        annotator,
-        Opinion(opinion),
+        annotator=annotator,
+        opinion=Opinion(opinion),
         finding_id=_needed(form, "finding"),
         trace_id=form.get("trace", ""),
         span_id=form.get("span", "") if opinion == Opinion.OTHER_SPAN else "",
@@ -46,8 +45,8 @@ def an_opinion(form: Form, annotator: str) -> AnnotationDraft:
 def a_missed_error(form: Form, annotator: str) -> AnnotationDraft:
     """A missed error. Raises ConfigError for an unknown severity."""
     return AnnotationDraft(
-        annotator,
-        Opinion.MISSED,
+        annotator=annotator,
+        opinion=Opinion.MISSED,
         trace_id=_needed(form, "trace"),
         span_id=_needed(form, "span"),
         category=form.get("category", ""),

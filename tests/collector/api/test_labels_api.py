@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from label_items import FINDING, agree, missed, post
+from label_items import FINDING, agree, missed, post, review, score
 from served_api import KNOWN, NOW, PLAIN, QUIET, SECOND, SPAN, Api
 from store_parts import a_judged_trace, a_run
 
@@ -82,6 +82,7 @@ def test_an_id_belongs_to_its_annotator(labelled: Api) -> None:
     assert (status, detail) == (422, "'mine-1' is what 'ann' said; 'bob' cannot change it")
 
 
+GOOD = {"annotations": missed(), "scores": score(), "reviews": review()}
 BAD = [
     (agree(finding_id="f" * 32), 404, "no finding 'ffffffffffffffffffffffffffffffff' is stored"),
     (agree(finding_id=""), 422, "an opinion other than missed needs finding_id"),
@@ -105,16 +106,33 @@ BAD = [
     (missed(severity="high"), 422, "items.severity: Input should be 'LOW', 'MEDIUM' or 'HIGH'"),
     (missed(changed_at="soon"), 422, "changed_at: 'soon' is no point in time"),
     (missed(changed_at="2100-01-01"), 422, "changed_at lies in the future"),
+    (missed(trace_id="f" * 101), 422, "trace_id has 101 characters; at most 100 are taken"),
+    (score(score=4), 422, "score 4 is not one of 0 to 3 (3 best), or none"),
+    (score(score=-1), 422, "score -1 is not one of 0 to 3 (3 best), or none"),
+    (score(score=1.5), 422, "items.score: "),
+    (score(score=True), 422, "items.score: true and false are no numbers"),
+    (score(dimension="XX"), 422, "items.dimension: "),
+    (score(agent_run_id="other"), 404, f"trace {KNOWN} has no agent run 'other'"),
+    (score(trace_id="f" * 32), 404, f"no trace '{'f' * 32}' is stored"),
+    (score(trace_id=PLAIN), 422, f"trace {PLAIN} has 0 managers: name the agent run"),
+    (
+        review(stratum="x"),
+        422,
+        "a review that the queue drew has both a stratum and a probability, others have neither",
+    ),
+    (review(stratum="x", probability=1.5), 422, "probability 1.5 is not one of 0 to 1"),
+    (review(probability=-0.5), 422, "probability -0.5 is not one of 0 to 1"),
 ]
 
 
 @pytest.mark.parametrize(("item", "status", "detail"), BAD)
 def test_what_a_label_cannot_say(labelled: Api, item: dict[str, Any], status: int, detail: str) -> None:
     """Each with one clear line, and nothing of the request is kept."""
-    found = post(labelled, "/api/annotations", missed(), item)
+    kind = "annotations" if "opinion" in item else "scores" if "dimension" in item else "reviews"
+    found = post(labelled, f"/api/{kind}", GOOD[kind], item)
     assert (found[0], found[1][: len(detail)]) == (status, detail)
     assert "\n" not in found[1]
-    assert labelled.get("/api/annotations")["items"] == []
+    assert labelled.get(f"/api/{kind}")["items"] == []
 
 
 def test_other_taxonomies_have_categories_of_their_own(labelled: Api) -> None:
@@ -152,51 +170,25 @@ def test_half_a_character_is_refused(labelled: Api) -> None:
 
 def test_scores(labelled: Api) -> None:
     """Of a run, by default of the trace's manager; another one replaces it."""
-    score = {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": 2}
-    (item,) = post(labelled, "/api/scores", score)["items"]
+    (item,) = post(labelled, "/api/scores", score())["items"]
     assert item == {
         "kind": "score", "annotator": "ann", "trace_id": KNOWN, "agent_run_id": "run-1", "dimension": "GF", "score": 2,
         "explanation": "", "withdrawn": False, "changed_at": "2026-11-20T10:09:46.000000Z",
     }  # fmt: skip
-    post(labelled, "/api/scores", score | {"score": None}, score | {"agent_run_id": "run-2"})
+    post(labelled, "/api/scores", score(score=None), score(agent_run_id="run-2"))
     found = {(i["agent_run_id"], i["score"]) for i in labelled.get("/api/scores")["items"]}
     assert found == {("run-1", None), ("run-2", 2)}
 
 
-@pytest.mark.parametrize(
-    ("changes", "status", "detail"),
-    [
-        ({"score": 4}, 422, "score 4 is not one of 0 to 3 (3 best), or none"),
-        ({"score": -1}, 422, "score -1 is not one of 0 to 3 (3 best), or none"),
-        ({"score": 1.5}, 422, "items.score: "),
-        ({"score": True}, 422, "items.score: true and false are no numbers"),
-        ({"dimension": "XX"}, 422, "items.dimension: "),
-        ({"agent_run_id": "other"}, 404, f"trace {KNOWN} has no agent run 'other'"),
-        ({"trace_id": "f" * 32}, 404, f"no trace '{'f' * 32}' is stored"),
-        ({"trace_id": PLAIN}, 422, f"trace {PLAIN} has 0 managers: name the agent run"),
-    ],
-)
-def test_what_a_score_cannot_say(labelled: Api, changes: dict[str, Any], status: int, detail: str) -> None:
-    """One line, nothing kept."""
-    score = {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": 2}
-    found = post(labelled, "/api/scores", score | changes)
-    assert (found[0], found[1][: len(detail)]) == (status, detail)
-    assert labelled.get("/api/scores")["items"] == []
-
-
 def test_reviews(labelled: Api) -> None:
-    """With what the queue gave, or with neither."""
-    review = {"annotator": "ann", "trace_id": KNOWN, "agent_run_id": "run-2"}
+    """With what the queue gave."""
     drawn = {"stratum": "clean/-/svc", "probability": 0.5}
-    (item,) = post(labelled, "/api/reviews", review | drawn)["items"]
+    (item,) = post(labelled, "/api/reviews", review(agent_run_id="run-2", **drawn))["items"]
     assert item == {
         "kind": "review", "annotator": "ann", "trace_id": KNOWN, "agent_run_id": "run-2", "withdrawn": False,
         "changed_at": "2026-11-20T10:09:46.000000Z", **drawn,
     }  # fmt: skip
     assert labelled.get("/api/reviews")["items"] == [item]
-    half = post(labelled, "/api/reviews", review | {"stratum": "x"})
-    assert half[1] == "a review that the queue drew has both a stratum and a probability, others have neither"
-    assert post(labelled, "/api/reviews", review | {"stratum": "x", "probability": 1.5})[0] == 422
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 5])

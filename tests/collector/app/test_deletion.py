@@ -25,8 +25,9 @@ from tracejury.schemas.verdicts import Subject, SubjectKind
 OTHER = "b" * 32
 EVER = RateQuery(0, T0 + 10**15, population=Population.DETECTORS)
 LABEL = Annotation(
-    "label", TRACE, "1".rjust(16, "0"), "ann", "Tool-related", Severity.HIGH, "boom", "it did", changed_at=1
-)
+    id="label", trace_id=TRACE, span_id="1".rjust(16, "0"), annotator="ann", category="Tool-related",
+    severity=Severity.HIGH, evidence="boom", explanation="it did", changed_at=1,
+)  # fmt: skip
 
 
 def begins_anew(store: SharedStore) -> None:

@@ -201,7 +201,7 @@ def test_of_many_runs_the_newest_and_those_with_opinions(store: SharedStore) -> 
     assert [i.trace_id for i in newest_disputed(scope, query, newest=2)] == [old.trace_id, new.trace_id]
 
 
-REVIEWED = Review(TRACE_ID, "run-1", "ann", changed_at=1)
+REVIEWED = Review(trace_id=TRACE_ID, agent_run_id="run-1", annotator="ann", changed_at=1)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ def test_what_somebody_else_has_reviewed_meanwhile_was_drawn_all_the_same(api: A
     """Two people may look at one run at once; what oneself has reviewed as drawn is done."""
     with ApiClient(api.url) as client:
         served(api)
-        review = Review(KNOWN, "run-1", "bob", "found/-/rare", 0.5, changed_at=1)
+        review = Review(
+            trace_id=KNOWN, agent_run_id="run-1", annotator="bob", stratum="found/-/rare", probability=0.5, changed_at=1
+        )
         api.reader.labels.save(Labelled(reviews=[review]))
         assert client.drawn_run(KNOWN, "", ANN).agent_run_id == "run-1"
         api.reader.labels.save(Labelled(reviews=[replace(review, annotator="ann")]))

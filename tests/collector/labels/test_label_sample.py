@@ -7,6 +7,7 @@ from collections.abc import Callable
 from statistics import mean, stdev
 
 import pytest
+from labels_world import drawn_review
 from naive_label_queue import NaiveLabelQueue, QueuedRun
 
 from tracejury.judges.measures.ppi import Pair, calibrated_share
@@ -37,7 +38,7 @@ def some_runs(chance: random.Random, count: int, wrong: float) -> tuple[list[Que
 def look(labels: NaiveLabelQueue, count: int, service: str = "") -> None:
     """Somebody works through `count` runs of a longer queue."""
     for item in labels.queue(QueueQuery(Purpose.CALIBRATION, 0, FOREVER, 200, service, "ann"))[:count]:
-        seen = Review(item.trace_id, item.agent_run_id, "ann", item.stratum, item.probability, changed_at=2)
+        seen = drawn_review(item, "ann", changed_at=2)
         labels.save(Labelled(reviews=[seen]))
 
 
@@ -82,7 +83,9 @@ def looks_at_what_is_bad_first(labels: NaiveLabelQueue, chance: random.Random) -
     labels.runs += runs
     for (trace_id, run_id), error in truth.items():
         if chance.random() < (0.7 if error else 0.05):
-            labels.save(Labelled(reviews=[Review(trace_id, run_id, "ann", changed_at=1)]))
+            labels.save(
+                Labelled(reviews=[Review(trace_id=trace_id, agent_run_id=run_id, annotator="ann", changed_at=1)])
+            )
     look(labels, 150)
     return truth
 

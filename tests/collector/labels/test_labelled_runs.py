@@ -17,7 +17,7 @@ from tracejury.schemas.verdicts import Subject, SubjectKind
 
 RUNS = ("run-1", "run-2")
 ELSEWHERE = "e" * 16
-REVIEWS = [Review(TRACE_ID, run, "ann", changed_at=1) for run in RUNS]
+REVIEWS = [Review(trace_id=TRACE_ID, agent_run_id=run, annotator="ann", changed_at=1) for run in RUNS]
 
 
 def judged(store: SharedStore, *findings: Finding) -> None:
@@ -40,7 +40,8 @@ def label(run: str, span: str, opinion: Opinion = Opinion.MISSED, of: Finding | 
     """What ann says."""
     about = of or a_finding(judge="")
     return Annotation(
-        f"{run}-{span}", TRACE_ID, span, "ann", about.category, about.severity, opinion=opinion, agent_run_id=run,
+        id=f"{run}-{span}", trace_id=TRACE_ID, span_id=span, annotator="ann", category=about.category,
+        severity=about.severity, opinion=opinion, agent_run_id=run,
         finding_id=of.id if of else "", judge=about.judge, fingerprint=of.fingerprint if of else "", changed_at=1,
     )  # fmt: skip
 

@@ -8,13 +8,13 @@ import pytest
 from store_parts import TRACE_ID, a_finding, a_judged_trace, a_run
 from stored_readers import stored_reader
 
-from tracejury.collector.labels.labelling import AnnotationDraft, Labelling
+from tracejury.collector.labels.labelling import Labelling
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.causes import led_by
 from tracejury.processors.assemble import AssemblerConfig
-from tracejury.schemas.annotations import Annotation, ErrorLabel, Opinion
+from tracejury.schemas.annotations import Annotation, AnnotationDraft, ErrorLabel, Opinion
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.queries.labels import LabelQuery
@@ -52,7 +52,7 @@ class World:
     def say(self, some_id: str, opinion: Opinion, who: str = "ann") -> Annotation:
         self._at += 1
         labelling = Labelling(self.reader, self._at * 1_000_000)
-        taken = labelling.take_opinion(AnnotationDraft(who, opinion, finding_id=some_id))
+        taken = labelling.take_opinion(AnnotationDraft(annotator=who, opinion=opinion, finding_id=some_id))
         labelling.save()
         return taken
 
@@ -69,7 +69,7 @@ class World:
     @property
     def said(self) -> set[tuple[str, Opinion]]:
         """The opinions that hold, with their judges."""
-        return {(a.judge, a.opinion) for a in self.reader.labels.annotations(LabelQuery(99))}
+        return {(a.judge, a.opinion) for a in self.reader.labels.find(Annotation, LabelQuery(99))}
 
 
 @pytest.fixture

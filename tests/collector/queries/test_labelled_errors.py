@@ -6,11 +6,11 @@ from listed_traces import Listed, Mark, store_all
 from store_parts import a_span
 from stored_readers import stored_reader
 
-from tracejury.collector.labels.labelling import AnnotationDraft, Labelling
+from tracejury.collector.labels.labelling import Labelling
 from tracejury.collector.queries.trace.parts import part_of, present_part
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
-from tracejury.schemas.annotations import ErrorLabel, Opinion
+from tracejury.schemas.annotations import AnnotationDraft, ErrorLabel, Opinion
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
@@ -27,7 +27,7 @@ def test_lists_traces_parts_and_sessions_agree(store: SharedStore) -> None:
     assert error.label is None
     labelling = Labelling(reader, 10**9)
     for who, opinion in (("ann", Opinion.AGREE), ("bob", Opinion.DISAGREE)):
-        labelling.take_opinion(AnnotationDraft(who, opinion, finding_id=error.error.id))
+        labelling.take_opinion(AnnotationDraft(annotator=who, opinion=opinion, finding_id=error.error.id))
     labelling.save()
     of_trace = {e.error.trace_id: e.label for e in reader.errors(ErrorQuery(ALL, 9))}
     assert of_trace == {first.trace_id: ErrorLabel.CONTESTED, second.trace_id: None}

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from labels_world import StoredWorld
+from labels_world import StoredWorld, drawn_review
 from naive_label_queue import QueuedRun
 from store_parts import a_finding
 
@@ -30,7 +30,7 @@ from tracejury.judges.grouping import group
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.ppi import Pair
 from tracejury.schemas.agent_errors import NEVER, summary
-from tracejury.schemas.annotations import Annotation, Opinion, Review
+from tracejury.schemas.annotations import Annotation, Opinion
 from tracejury.schemas.queries.labels import Labelled, Purpose, QueueQuery
 from tracejury.schemas.rates import By, Population, RateQuery, Sums, Unit
 from tracejury.schemas.taxonomy import TRAIL, Dimension, Severity
@@ -63,7 +63,9 @@ def a_fact(*errors: FactError, weight: float = 1.0, **changes: Any) -> Fact:
 def marked(category: str = "Resource Abuse", opinion: Opinion = Opinion.MISSED, **changes: Any) -> Annotation:
     """An error that somebody marked."""
     fields: dict[str, Any] = {"annotator": "ann", "severity": Severity.HIGH, "changed_at": 1} | changes
-    return Annotation(f"{fields['annotator']}-{category}", "t", "s", category=category, opinion=opinion, **fields)
+    return Annotation(
+        id=f"{fields['annotator']}-{category}", trace_id="t", span_id="s", category=category, opinion=opinion, **fields
+    )
 
 
 def looked(fact: Fact, *annotations: Annotation, weight: float = 1.0) -> list[ReviewedRun]:
@@ -251,7 +253,7 @@ def test_strata_that_nobody_looked_at_are_not_guessed() -> None:
 def review_drawn(world: StoredWorld, truth: dict[str, bool], limit: int, **query: Any) -> None:
     """Somebody goes through the queue and marks what is wrong."""
     items = world.labels.queue(QueueQuery(Purpose.CALIBRATION, 0, 10_000, limit, **query))
-    reviews = [Review(i.trace_id, i.agent_run_id, "ann", i.stratum, i.probability, changed_at=5) for i in items]
+    reviews = [drawn_review(i, "ann", changed_at=5) for i in items]
     errors = [
         replace(marked(), id=i.trace_id, trace_id=i.trace_id, agent_run_id=i.agent_run_id)
         for i in items
@@ -314,7 +316,7 @@ def test_only_strata_that_the_population_judged_are_needed(store: SharedStore) -
     rates = StoredRates(store, calibrate=LabelCalibration(store, world.labels))
     items = world.labels.queue(QueueQuery(Purpose.CALIBRATION, 0, 10_000, 100))
     scored = [i for i in items if i.stratum == "clean/0/shop"]
-    reviews = [Review(i.trace_id, i.agent_run_id, "ann", i.stratum, i.probability, changed_at=5) for i in scored]
+    reviews = [drawn_review(i, "ann", changed_at=5) for i in scored]
     world.labels.save(Labelled((), (), reviews))
     judged = rates.ask(RateQuery(0, 10_000, calibrated=True, population=Population.BOTH))
     assert (judged.total.judged, judged.uncalibrated) == (100, "")

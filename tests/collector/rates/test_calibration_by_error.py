@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from labels_world import StoredWorld
+from labels_world import StoredWorld, drawn_review
 from store_parts import a_finding, a_judged_trace, a_run
 
 from tracejury.collector.rates import StoredRates
@@ -13,7 +13,7 @@ from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.rates.question import exact
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.schemas.annotations import Annotation, Opinion, Review
+from tracejury.schemas.annotations import Annotation, Opinion
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.queries.labels import Labelled, Purpose, QueueQuery
 from tracejury.schemas.rates import By, Population, RateQuery
@@ -38,10 +38,11 @@ def test_an_error_of_three_labelled_findings_counts_once(store: SharedStore) -> 
         ]  # fmt: skip
         judging.save([a_judged_trace(*found[trace_id], received=100, trace_id=trace_id, runs=(a_run(),))])
     items = world.labels.queue(QueueQuery(Purpose.CALIBRATION, 0, 10_000, 2 * ENOUGH))
-    reviews = [Review(i.trace_id, i.agent_run_id, "ann", i.stratum, i.probability, changed_at=5) for i in items]
+    reviews = [drawn_review(i, "ann", changed_at=5) for i in items]
     agreed = [
         Annotation(
-            f.id, f.trace_id, f.span_id, "ann", f.category, f.severity, changed_at=1, opinion=Opinion.AGREE,
+            id=f.id, trace_id=f.trace_id, span_id=f.span_id, annotator="ann", category=f.category,
+            severity=f.severity, changed_at=1, opinion=Opinion.AGREE,
             finding_id=f.id, judge=f.judge, fingerprint=f.fingerprint, agent_run_id="run-1",
         )
         for own in found.values() for f in own

@@ -99,7 +99,8 @@ class Process:
     def say(self, trace_id: str, opinion: Opinion, who: str = "ann", *, withdrawn: bool = False) -> None:
         f = self.found(trace_id)
         said = Annotation(
-            f"{who}-{f.id}", f.trace_id, f.span_id, who, f.category, f.severity, changed_at=self.clock(),
+            id=f"{who}-{f.id}", trace_id=f.trace_id, span_id=f.span_id, annotator=who, category=f.category,
+            severity=f.severity, changed_at=self.clock(),
             opinion=opinion, finding_id=f.id, judge=f.judge, fingerprint=f.fingerprint, withdrawn=withdrawn,
         )  # fmt: skip
         self.labels.save(Labelled([said]))
@@ -208,7 +209,8 @@ def test_labels_on_several_findings_of_one_error_count_once_for_their_rule(store
     StoredJudging(store).save([a_judged_trace(*found, received=100, runs=(a_run(),))])
     said = [
         Annotation(
-            f"ann-{f.id}", f.trace_id, f.span_id, "ann", f.category, f.severity, changed_at=one.clock(),
+            id=f"ann-{f.id}", trace_id=f.trace_id, span_id=f.span_id, annotator="ann", category=f.category,
+            severity=f.severity, changed_at=one.clock(),
             opinion=Opinion.AGREE, finding_id=f.id, judge=f.judge, fingerprint=f.fingerprint,
         )
         for f in found

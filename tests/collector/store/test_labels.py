@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from labels_world import StoredWorld
+from labels_world import ONE, REVIEW, SCORE, TRACE, StoredWorld, drawn_review
 from naive_label_queue import NaiveLabelQueue, QueuedRun
 from store_parts import a_finding
 
@@ -21,14 +21,7 @@ from tracejury.schemas.queries.labels import Labelled, LabelQuery, Purpose, Queu
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.taxonomy import Dimension, Severity
 
-TRACE = "a" * 32
 FOREVER = 2**63 - 1
-ONE = Annotation(
-    "1", TRACE, "b" * 16, "ann", "Tool-related", Severity.HIGH, "quote", "why", changed_at=5,
-    opinion=Opinion.DISAGREE, finding_id="f" * 32, judge="loops", agent_run_id="run-1", fingerprint="e" * 32,
-)  # fmt: skip
-SCORE = HumanScore(TRACE, "run-1", "ann", Dimension.GOAL_FULFILMENT, 2, "why", changed_at=6)
-REVIEW = Review(TRACE, "run-1", "ann", "clean/-/shop", 0.25, changed_at=7)
 
 
 @pytest.fixture
@@ -60,8 +53,8 @@ def test_the_latest_change_wins(world: StoredWorld, late_first: bool) -> None:  
         world.labels.save(labelled)
     assert world.labels.of_traces([TRACE]) == {TRACE: Labelled((moved,), (better,))}
     world.labels.save(Labelled([replace(moved, withdrawn=True, changed_at=7)], [replace(better, withdrawn=True)]))
-    assert world.labels.annotations(LabelQuery(9)) == []
-    assert [a.withdrawn for a in world.labels.annotations(LabelQuery(9, withdrawn=True))] == [True]
+    assert world.labels.find(Annotation, LabelQuery(9)) == []
+    assert [a.withdrawn for a in world.labels.find(Annotation, LabelQuery(9, withdrawn=True))] == [True]
 
 
 HOSTILE = ["<b>&amp;", "\x1b[2J", "\u202e\u2066", "\x00", "'; DROP TABLE annotations; --", "x" * 2**20]
@@ -75,14 +68,14 @@ def test_hostile_text_comes_back_as_it_was(world: StoredWorld, text: str) -> Non
     world.labels.save(Labelled((told,), (scored,), (seen,)))
     assert world.labels.of_traces([TRACE]) == {TRACE: Labelled((told,), (scored,), (seen,))}
     if len(text) < 100:
-        assert world.labels.annotations(LabelQuery(9, annotator=text, category=text)) == [told]
+        assert world.labels.find(Annotation, LabelQuery(9, annotator=text, category=text)) == [told]
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udcff"])
 def test_no_text_at_all_finds_nothing(world: StoredWorld, text: str) -> None:
     """Half a surrogate pair is in no label, and no reason to fail."""
     world.labels.save(Labelled([ONE]))
-    assert world.labels.annotations(LabelQuery(9, annotator=text)) == []
+    assert world.labels.find(Annotation, LabelQuery(9, annotator=text)) == []
 
 
 def test_tenants_do_not_mix(store: SharedStore) -> None:
@@ -92,7 +85,7 @@ def test_tenants_do_not_mix(store: SharedStore) -> None:
     ours.save(theirs)
     assert ours.of_traces([TRACE]) == {}
     assert labels.of_traces([TRACE]) == {TRACE: theirs}
-    assert ours.scores(LabelQuery(9)) == []
+    assert ours.find(HumanScore, LabelQuery(9)) == []
     assert ours.delete(LabelQuery(9, trace_id=TRACE)) == 0
     StoredWorld(store).put_finding(a_finding())
     assert labels.finding(a_finding().id) is None
@@ -107,13 +100,13 @@ def test_lists_have_an_order_and_places(world: StoredWorld) -> None:
     backwards = [a.id for a in reversed(many)]
     seen: list[str] = []
     before = None
-    while page := world.labels.annotations(LabelQuery(4, before=before)):
+    while page := world.labels.find(Annotation, LabelQuery(4, before=before)):
         seen += [a.id for a in page]
         before = Position(page[-1].changed_at, page[-1].place)
     assert seen == backwards
     forwards: list[str] = []
     after = Position(0)
-    while page := world.labels.annotations(LabelQuery(4, after=after)):
+    while page := world.labels.find(Annotation, LabelQuery(4, after=after)):
         forwards += [a.id for a in page]
         after = Position(page[-1].changed_at, page[-1].place)
     assert forwards == backwards[::-1]
@@ -138,12 +131,14 @@ def test_lists_have_an_order_and_places(world: StoredWorld) -> None:
 def test_filters(world: StoredWorld, filters: dict[str, Any]) -> None:
     """Each lets one through and holds the other back."""
     world.put([QueuedRun(TRACE, "run-1", "shop"), QueuedRun("c" * 32, "run-2", "other")])
-    other = Annotation("2", "c" * 32, "0" * 16, "bob", "Goal Deviation", Severity.LOW, changed_at=4)
+    about: dict[str, Any] = {"id": "2", "trace_id": "c" * 32, "span_id": "0" * 16, "annotator": "bob"}
+    empty: dict[str, Any] = dict.fromkeys(("finding_id", "judge", "agent_run_id", "fingerprint"), "")
+    other = replace(ONE, **about, **empty, category="Goal Deviation", opinion=Opinion.MISSED, changed_at=4)
     world.labels.save(Labelled([ONE, other]))
-    assert world.labels.annotations(LabelQuery(9, **filters)) == [ONE]
+    assert world.labels.find(Annotation, LabelQuery(9, **filters)) == [ONE]
     world.labels.save(Labelled(scores=[SCORE], reviews=[REVIEW]))
-    assert world.labels.scores(LabelQuery(9, **filters)) == [SCORE]
-    assert world.labels.reviews(LabelQuery(9, **filters)) == [REVIEW]
+    assert world.labels.find(HumanScore, LabelQuery(9, **filters)) == [SCORE]
+    assert world.labels.find(Review, LabelQuery(9, **filters)) == [REVIEW]
 
 
 def test_a_finding_by_its_id(world: StoredWorld) -> None:
@@ -181,7 +176,7 @@ def ask(labels: NaiveLabelQueue | StoredLabels, limit: int, annotator: str = "",
 
 def review(labels: NaiveLabelQueue | StoredLabels, items: list[QueueItem], annotator: str) -> None:
     """Somebody looks at these."""
-    reviews = [Review(i.trace_id, i.agent_run_id, annotator, i.stratum, i.probability, changed_at=9) for i in items]
+    reviews = [drawn_review(i, annotator, changed_at=9) for i in items]
     labels.save(Labelled(reviews=reviews))
 
 
@@ -237,7 +232,7 @@ def test_what_one_has_reviewed_leaves_the_queue(world: StoredWorld) -> None:
         again = keys & {(i.trace_id, i.agent_run_id) for i in ask(world.labels, 200, "bob", overlap=overlap)}
         assert least <= len(again) <= most
     first = mine[0]
-    gone = Review(first.trace_id, first.agent_run_id, "ann", withdrawn=True, changed_at=10)
+    gone = replace(drawn_review(first, "ann", changed_at=10), withdrawn=True)
     world.labels.save(Labelled(reviews=[gone]))
     assert (ask(world.labels, 1, "ann")[0].trace_id, len(ask(world.labels, 200, "ann"))) == (first.trace_id, 151)
 
@@ -261,7 +256,7 @@ def test_a_review_that_nobody_drew_changes_nothing_in_the_sample(world: StoredWo
     """Its run is drawn all the same, and counts once it is reviewed as drawn."""
     world.put(some_runs(40))
     before = ask(world.labels, 30, "ann")
-    hands = [Review(i.trace_id, i.agent_run_id, "ann", changed_at=1) for i in before[::3]]
+    hands = [replace(drawn_review(i, "ann", changed_at=1), stratum="", probability=0.0) for i in before[::3]]
     world.labels.save(Labelled(reviews=hands))
     for annotator in ("ann", "bob", ""):
         assert [replace(i, why="") for i in ask(world.labels, 30, annotator)] == [replace(i, why="") for i in before]

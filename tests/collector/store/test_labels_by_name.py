@@ -6,20 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from labels_world import StoredWorld
+from labels_world import ONE, REVIEW, SCORE, TRACE, StoredWorld
 
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.annotations import LABELS, Annotation
 from tracejury.schemas.queries.labels import Labelled, LabelQuery
 from tracejury.schemas.queries.reader import Position
-from tracejury.schemas.taxonomy import Dimension, Severity
 
-TRACE, OTHER = "a" * 32, "c" * 32
-ONE = Annotation(
-    "1", TRACE, "b" * 16, "ann", "Tool-related", Severity.HIGH, "quote", changed_at=5, agent_run_id="run-1"
-)
-SCORE = HumanScore(TRACE, "run-1", "ann", Dimension.GOAL_FULFILMENT, 2, "why", changed_at=6)
-REVIEW = Review(TRACE, "run-1", "ann", changed_at=7)
+OTHER = "c" * 32
 
 
 @pytest.fixture
@@ -50,9 +44,7 @@ def test_named_labels_are_deleted(world: StoredWorld, named: dict[str, Any], gon
     )
     assert world.labels.delete(LabelQuery(0, **named)) == gone
     assert world.labels.delete(LabelQuery(0, **named)) == 0
-    everything = LabelQuery(100, withdrawn=True)
-    kept = (world.labels.annotations, world.labels.scores, world.labels.reviews)
-    assert sum(len(ask(everything)) for ask in kept) == left
+    assert sum(len(world.labels.find(kind, LabelQuery(100, withdrawn=True))) for kind in LABELS) == left
 
 
 def test_one_id_in_several_traces_is_several_labels(world: StoredWorld) -> None:
@@ -61,7 +53,7 @@ def test_one_id_in_several_traces_is_several_labels(world: StoredWorld) -> None:
     world.labels.save(Labelled(all_of_them))
     for way in ("before", "after"):
         at, found = (Position(9, "") if way == "before" else Position(0)), list[Annotation]()
-        while page := world.labels.annotations(LabelQuery(2, **{way: at})):  # type: ignore[arg-type]
+        while page := world.labels.find(Annotation, LabelQuery(2, **{way: at})):  # type: ignore[arg-type]
             found += page
             at = Position(page[-1].changed_at, page[-1].place)
         assert sorted(a.trace_id for a in found) == [a.trace_id for a in all_of_them]

@@ -201,7 +201,8 @@ def test_words_explain_themselves_on_focus(open_overview: Watched) -> None:
 def test_the_other_pages_are_quiet_and_accessible(told: Api, site: Watched, path: str) -> None:
     """Light and dark, with hostile names on them."""
     denied = Annotation(
-        "1", KNOWN, SPAN, HOSTILE, HOSTILE, Severity.HIGH, HOSTILE, HOSTILE, changed_at=NOW, judge="rule",
+        id="1", trace_id=KNOWN, span_id=SPAN, annotator=HOSTILE, category=HOSTILE, severity=Severity.HIGH,
+        evidence=HOSTILE, explanation=HOSTILE, changed_at=NOW, judge="rule",
         opinion=Opinion.DISAGREE, finding_id="1", agent_run_id="run", fingerprint="fp",
     )  # fmt: skip
     told.reader.labels.save(Labelled([denied]))
@@ -319,7 +320,9 @@ def test_why_labels_correct_nothing(api: Api) -> None:
     told = RateAnswer(Population.DETECTORS, replace(RATE, calibrated=None), (), Unjudged({}), uncalibrated="3 <")
     api.reader.rates.given["compare"] = RateComparison(told, told, None, None, None, None)
     assert "Calibrated by labels" not in api.client.get("/").text
-    api.reader.labels.save(Labelled(reviews=[Review("a" * 32, "run", "ann", changed_at=1)]))
+    api.reader.labels.save(
+        Labelled(reviews=[Review(trace_id="a" * 32, agent_run_id="run", annotator="ann", changed_at=1)])
+    )
     text = api.client.get("/").text
     assert "<small>3 &lt;</small>" in text
     assert 'href="/explain/calibrated"' in text

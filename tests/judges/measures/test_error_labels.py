@@ -45,8 +45,9 @@ def said(opinion: Opinion, of: Finding, by: str = "ann", at: int = 1, span: str 
     """What somebody says of a finding; MISSED: of an error of its category at its span, before it was found."""
     missed = opinion is MISSED
     return Annotation(
-        f"missed-{by}-{of.id}" if missed else opinion_id("", by, of.id), TRACE_ID,
-        span if opinion is MOVED and span else of.span_id, by, of.category, of.severity, taxonomy=of.taxonomy,
+        id=f"missed-{by}-{of.id}" if missed else opinion_id("", by, of.id), trace_id=TRACE_ID,
+        span_id=span if opinion is MOVED and span else of.span_id, annotator=by, category=of.category,
+        severity=of.severity, taxonomy=of.taxonomy,
         changed_at=at, opinion=opinion, agent_run_id=of.agent_run_id, finding_id="" if missed else of.id,
         judge="" if missed else of.judge, fingerprint="" if missed else of.fingerprint,
     )  # fmt: skip

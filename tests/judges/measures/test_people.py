@@ -18,7 +18,8 @@ RIGHT, CONTESTED = ErrorLabel.RIGHT, ErrorLabel.CONTESTED
 def said(opinion: Opinion, by: str, *, at: int = 1, span: str = "s1", withdrawn: bool = False) -> Annotation:
     """What somebody says of Goal Deviation at a span."""
     return Annotation(
-        f"{by}-{at}-{span}", "t", span, by, "Goal Deviation", Severity.HIGH, changed_at=at, opinion=opinion,
+        id=f"{by}-{at}-{span}", trace_id="t", span_id=span, annotator=by, category="Goal Deviation",
+        severity=Severity.HIGH, changed_at=at, opinion=opinion,
         withdrawn=withdrawn,
     )  # fmt: skip
 

@@ -26,8 +26,10 @@ def said(opinion: Opinion, of: Finding = FOUND, by: str = "ann", span: str = "")
     """An opinion on a finding, or, MISSED, an error of its category at another span."""
     missed = opinion is MISSED
     return Annotation(
-        f"{by}/{of.id}/{opinion}", of.trace_id, span or (OTHER if missed or opinion is MOVED else of.span_id), by,
-        of.category, of.severity, taxonomy=of.taxonomy, opinion=opinion, finding_id="" if missed else of.id,
+        id=f"{by}/{of.id}/{opinion}", trace_id=of.trace_id,
+        span_id=span or (OTHER if missed or opinion is MOVED else of.span_id), annotator=by,
+        category=of.category, severity=of.severity, taxonomy=of.taxonomy, opinion=opinion,
+        finding_id="" if missed else of.id,
         judge="" if missed else of.judge, changed_at=1,
     )  # fmt: skip
 

@@ -103,7 +103,14 @@ def table(client: httpx.Client, **params: Any) -> pa.Table:
 def test_a_finding_with_the_run_around_it(store: SharedStore, reader: StoredReader, api: httpx.Client) -> None:
     """Its fields as in /api/findings, the run's goal, answer and transcript, the label of its step, what people say."""
     (finding,) = fill(store, "1" * 32)
-    other = Annotation("l2", finding.trace_id, finding.span_id, "ann", "Timeout Issues", Severity.HIGH)
+    other = Annotation(
+        id="l2",
+        trace_id=finding.trace_id,
+        span_id=finding.span_id,
+        annotator="ann",
+        category="Timeout Issues",
+        severity=Severity.HIGH,
+    )
     about = replace(other, id="l1", category=finding.category, opinion=Opinion.AGREE, finding_id=finding.id)
     reader.labels.save(Labelled([about, other]))
     (row,) = lines(api)
@@ -121,7 +128,14 @@ def test_an_error_with_the_run_around_it(store: SharedStore, reader: StoredReade
     """One mistake: its fields as in /api/errors, its run, its findings, and what people say of any of them."""
     first, second = fill(store, "1" * 32, findings=2)
     fill(store, "2" * 32, category="Timeout Issues", severity=Severity.LOW)
-    said = Annotation("l1", second.trace_id, second.span_id, "ann", second.category, Severity.HIGH)
+    said = Annotation(
+        id="l1",
+        trace_id=second.trace_id,
+        span_id=second.span_id,
+        annotator="ann",
+        category=second.category,
+        severity=Severity.HIGH,
+    )
     reader.labels.save(Labelled([replace(said, opinion=Opinion.DISAGREE, finding_id=second.id)]))
     row, other = sorted(lines(api, rows="errors"), key=lambda row: row["trace_id"])
     (found,) = api.get("/api/errors", params={"trace": "1" * 32}).json()["items"]
@@ -140,7 +154,7 @@ def test_a_run_with_everything_in_it(store: SharedStore, reader: StoredReader, a
     """Transcript, steps, findings with labels, labels and reviews; a run without findings is a row, too."""
     fill(store, "1" * 32, findings=2)
     fill(store, "2" * 32, findings=0)
-    reader.labels.save(Labelled(reviews=[Review("1" * 32, "a" * 16, "ann")]))
+    reader.labels.save(Labelled(reviews=[Review(trace_id="1" * 32, agent_run_id="a" * 16, annotator="ann")]))
     rows = {row["trace_id"]: row for row in lines(api, rows="runs")}
     row = rows["1" * 32]
     assert set(row) == set(get_type_hints(RunRow))

@@ -211,4 +211,4 @@ def test_names_and_texts_are_bounded(pages: Pages) -> None:
 
 
 def _all(pages: Pages) -> list[Annotation]:
-    return list(pages.reader.labels.annotations(LabelQuery(10, trace_id=TRACE_ID, withdrawn=True)))
+    return list(pages.reader.labels.find(Annotation, LabelQuery(10, trace_id=TRACE_ID, withdrawn=True)))
