@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final
@@ -28,7 +28,7 @@ from tracejury.judges.packs.pack_types import Pack
 from tracejury.processors.transcript import session_record, split, upto
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import SessionRecord, Step
-from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict, session_subject_id
+from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
 
 OMITTED: Final = "omitted observation"
 INVENTED: Final = "this was written down by nobody, 5b1f"
@@ -143,16 +143,6 @@ class JudgedRecord:
     record: SessionRecord
     subjects: tuple[tuple[FaultFinder, Deliberation], ...]
     measures: Mapping[str, Verdict]
-
-
-def sessions_of(traces: Iterable[Trace]) -> list[tuple[str, list[Trace]]]:
-    """Traces by their session; those of none by themselves."""
-    found: dict[str, list[Trace]] = {}
-    for trace in sorted(traces, key=lambda t: (t.start, t.trace_id)):
-        if not trace.joined_to:
-            key = session_subject_id(trace.service, trace.session_id) if trace.session_id else trace.trace_id
-            found.setdefault(key, []).append(trace)
-    return list(found.items())
 
 
 def judged(name: str, traces: Sequence[Trace], pack: Pack, room: int = 10**9) -> JudgedRecord:

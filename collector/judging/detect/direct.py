@@ -17,6 +17,7 @@ from tracejury.processors.normalize import normalize
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import Trace
+from tracejury.schemas.verdicts import session_subject_id
 
 ARRIVAL = 1
 """Arrival time of spans read from files, in unix nanos: nothing that is judged depends on it."""
@@ -38,6 +39,16 @@ class DecodedSpans:
         for span in normalized(self.spans, self.logs):
             grouped[span.raw.trace_id].append(span)
         return sorted(rebuild_joined(grouped), key=lambda trace: trace.trace_id)
+
+
+def by_session(traces: Iterable[Trace]) -> dict[str, list[Trace]]:
+    """Traces in order of time by their session (service and id, or of a trace without one its own id)."""
+    found: dict[str, list[Trace]] = {}
+    for trace in sorted(traces, key=lambda trace: (trace.start, trace.trace_id)):
+        if not trace.joined_to:
+            key = session_subject_id(trace.service, trace.session_id) if trace.session_id else trace.trace_id
+            found.setdefault(key, []).append(trace)
+    return found
 
 
 def stored(requests: Iterable[Request]) -> DecodedSpans:

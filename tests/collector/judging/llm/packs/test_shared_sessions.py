@@ -10,10 +10,11 @@ from math import ceil, fsum, isclose
 from pathlib import Path
 
 import pytest
-from recorded_faults import OMITTED, FaultFinder, JudgedRecord, judged, sessions_of
+from recorded_faults import OMITTED, FaultFinder, JudgedRecord, judged
 from sizes import sized
 from trajectories import FRAMEWORKS, SHARED, TRAIL, load
 
+from tracejury.collector.judging.detect.direct import by_session
 from tracejury.judges.checks.questions import MOST_A_CALL
 from tracejury.judges.evidence import message_texts
 from tracejury.judges.llm.case import Deliberation
@@ -43,7 +44,7 @@ def sessions(source: str) -> tuple[Session, ...]:
 
 
 def _of(file: Path) -> Iterator[Session]:
-    for name, traces in sessions_of(rebuild_joined(load(file))):
+    for name, traces in by_session(rebuild_joined(load(file))).items():
         if any(trace.exchanges for trace in traces):
             yield name, traces, judged(name, traces, PACK)
 
