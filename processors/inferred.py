@@ -18,7 +18,7 @@ from .span_tree import SpanTree, time_key
 
 CALLS: Final = frozenset({Kind.LLM, Kind.TOOL, Kind.RETRIEVER})
 ASIDE: Final = frozenset({Kind.EVALUATOR, Kind.GUARDRAIL})
-_RECEIVING: Final = frozenset({2, 5})  # SERVER, CONSUMER
+RECEIVING: Final = frozenset({2, 5})  # SERVER, CONSUMER
 
 
 def unclaimed(tree: SpanTree, ownership: Ownership) -> list[NormalizedSpan]:
@@ -95,7 +95,7 @@ def _tops(tree: SpanTree) -> dict[str, str]:
     for span in tree.order:
         span_id = span.raw.span_id
         top = tops.get(tree.parent.get(span_id, ""), span_id)
-        if span.raw.kind in _RECEIVING and top not in received:
+        if span.raw.kind in RECEIVING and top not in received:
             top = span_id
             received.add(top)
         tops[span_id] = top

@@ -1,9 +1,10 @@
 """Joining traces: some programs write one run into many traces, tied by an id or a link alone.
 
 A trace's keys name what it may share with others. Traces that share one belong together, unless they say that they
-are of different tasks. Log events that came without ids belong to the traces of their session (`log_spans.py`), and
-the trace of a tool's or an agent's span alone to the one of its session that it fits (`session_joins.py`). Nothing else
-joins traces: neither time, nor texts, nor one service, nor a session's id by itself.
+are of different tasks. Log events that came without ids belong to the traces of their session (`log_spans.py`), a trace
+whose parents stand in another one to that one (`parents_elsewhere.py`), and the trace of a tool's or an agent's span
+alone to the one of its session that it fits (`session_joins.py`). Nothing else joins traces: neither time, nor texts,
+nor one service, nor a session's id by itself.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 from tracejury.schemas.trajectory import Trace, TraceState
 
 from .log_spans import MARK, PREFIXES, session_trace
+from .parents_elsewhere import joined_by_parents, parents_elsewhere
 from .rebuild import rebuild
 from .session_joins import joined_by_session
 
@@ -94,6 +96,8 @@ def groups_of(traces: Traces) -> list[tuple[str, ...]]:
         keys = join_keys(traces[trace]) | told.get(trace, set()) | of_session
         for key in sorted(keys - ambiguous):
             groups.join(holder.setdefault(key, trace), trace, by_task=key.startswith("task:"))
+    for part, home in joined_by_parents(traces):
+        groups.join(home, part)
     for alone, home in joined_by_session(traces, groups.find):
         groups.join(home, alone)
     found: dict[str, list[str]] = {}
@@ -150,7 +154,15 @@ def _told(traces: Traces) -> dict[str, set[str]]:
 
 def rebuild_joined(traces: Traces, *, state: TraceState = TraceState.SETTLED) -> list[Trace]:
     """One `Trace` a group; it bears the id of the trace that began first."""
-    return [rebuild((s for t in group for s in traces[t]), state=state) for group in groups_of(traces)]
+    elsewhere = parents_elsewhere(traces)
+    return [
+        rebuild(
+            (s for t in group for s in traces[t]),
+            state=state,
+            elsewhere={parent for t in group for parent in elsewhere.get(t, ())},
+        )
+        for group in groups_of(traces)
+    ]
 
 
 def _start(spans: Sequence[NormalizedSpan]) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from tracejury.schemas.trajectory import KnownRuns, TraceState
 
 from .normalize import normalize
 from .normalize.message_logs import is_stand_in
+from .parents_elsewhere import parents_elsewhere
 from .shared_texts import SharedTexts
 from .trace_rows import TraceRows, held_size, log_identity, log_size
 
@@ -20,6 +21,8 @@ EXPENSIVE: Final = 100_000_000
 """Nanoseconds of CPU time of judging for which others should not wait."""
 LARGE_SPANS: Final = 500
 """Spans that may take as long."""
+MOST_MISSING: Final = 64
+"""Parents that a trace may lack, beyond which they are not looked for in other traces."""
 
 
 @dataclass(slots=True)
@@ -32,6 +35,7 @@ class OpenTrace:
     `stored`: its findings as they stand in the store, by id (None: not known), `ledger`, `joined_to` and `memo`
     likewise: what its judges know of it. `arrivals` counts changes, `judged_arrivals` those that were judged.
     `collisions`: spans that came under the id of another one in memory, since it was last told: one an id is stored.
+    `elsewhere`: ids of its parents that stand in other traces, `sought` those that were looked for there.
     `forced`: somebody asked for it. `state`, `cost`: of the last judging (CPU nanos). `paid_until`, `due`, `taken`: see
     `Schedule`. Times are unix nanos.
     """
@@ -60,7 +64,10 @@ class OpenTrace:
     ledger: Any = None
     joined_to: str | None = None
     memo: KnownRuns | None = None
+    elsewhere: frozenset[str] = frozenset()
+    sought: frozenset[str] = frozenset()
     _ended: bool | None = None
+    _missing: frozenset[str] = frozenset()
     _normalized: dict[str, NormalizedSpan] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)  # ids, in order
     _texts: SharedTexts = field(default_factory=SharedTexts)
@@ -121,15 +128,28 @@ class OpenTrace:
         return bool(touched)
 
     def root_ended(self) -> bool:
-        """Whether every topmost span has ended and is a root: without parent, or below a remote one that is absent.
+        """Whether every topmost span has ended and is a root, or has its parent in another trace.
 
-        Spans that only log records tell of, whose parents are not known, do not count.
+        A root has no parent, or a remote one that is absent. Spans that only log records tell of, whose parents are
+        not known, do not count.
         """
         if self._ended is None:
             rows = (span for span in self.raw.values() if not is_stand_in(span))
             tops = [span for span in rows if span.parent_span_id not in self.raw]
-            self._ended = bool(tops) and all(not s.pending and s.is_root for s in tops)
+            self._missing = frozenset(s.parent_span_id for s in tops if not s.is_root)
+            self._ended = bool(tops) and self._missing <= self.elsewhere and not any(s.pending for s in tops)
         return self._ended
+
+    def lacks(self) -> frozenset[str]:
+        """Ids of parents that did not come; nothing where so many are missing that spans were lost."""
+        self.root_ended()
+        return self._missing if len(self._missing) <= MOST_MISSING else frozenset()
+
+    def note_elsewhere(self, parents: Iterable[str]) -> None:
+        """Note which of its parents stand in other traces, while its rows are in memory."""
+        found = frozenset(parents)
+        if found != self.elsewhere:
+            self.elsewhere, self._ended = found, None
 
     def note_judged(self, state: TraceState, now: int, cost: int, arrivals: int) -> None:
         """Note a judging that saw so many arrivals."""
@@ -143,3 +163,10 @@ class OpenTrace:
         self.raw, self.logs, self.size, self.held, self.memo = {}, {}, 0, False, None
         self._normalized, self._changed, self._texts = {}, {}, SharedTexts()
         return rows
+
+
+def note_parents_elsewhere(traces: Sequence[OpenTrace]) -> None:
+    """Note which parents stand in another one of these traces, which are held and may be one."""
+    found = parents_elsewhere({t.key[1]: list(t.spans.values()) for t in traces}) if len(traces) > 1 else {}
+    for trace in traces:
+        trace.note_elsewhere(found.get(trace.key[1], ()))

@@ -6,7 +6,7 @@ Pure: the same set of spans gives the same trace, in whatever order they come.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
@@ -18,6 +18,7 @@ from .copies import without_copies
 from .exchanges import find_exchanges
 from .handoffs import join_handoffs
 from .inferred import infer_runs
+from .left_over_parents import place_left_overs
 from .loose_calls import join_loose_calls
 from .lost_nesting import nest_records
 from .missing_parents import infer_missing_parents
@@ -34,15 +35,20 @@ from .told_twice import place_log_spans
 
 
 def rebuild(
-    spans: Iterable[NormalizedSpan], *, state: TraceState = TraceState.SETTLED, known: KnownRuns | None = None
+    spans: Iterable[NormalizedSpan],
+    *,
+    state: TraceState = TraceState.SETTLED,
+    known: KnownRuns | None = None,
+    elsewhere: Collection[str] = (),
 ) -> Trace:
     """The trace that `spans` (all of one trace id, or of several that are one) show so far.
 
     `known`: the runs of an earlier pass over a growing trace, brought up to date here. A run whose spans did not
-    change, nor the runs below it, stays the same object.
+    change, nor the runs below it, stays the same object. `elsewhere`: ids of parents that stand in other traces.
     """
     spans = take_stand_ins(place_log_spans(list(spans)))
-    roles = find_roles(nest_records(without_copied_models(without_copies(build_tree(spans)))))
+    tree = place_left_overs(without_copies(build_tree(spans)), elsewhere)
+    roles = find_roles(nest_records(without_copied_models(tree)))
     tree = roles.tree
     ownership = own_by_ancestors(tree, roles.tool_runs)
     for rule in (

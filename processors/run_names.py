@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
-from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.normalized import Kind, NormalizedSpan
 
-from .inferred import CALLS
+from .inferred import CALLS, RECEIVING
 from .names import is_model, same_name
 from .ownership import Ownership, RunStart
 from .run_spans import RunSpans, TurnSpans
@@ -33,11 +33,24 @@ def name_of(
     if name := _hinted(turns) if span is None else _stated(span, goal, above, ownership.twins.get(run)):
         return name
     if run in ownership.inferred:
-        root = tree.spans.get(run)
-        if root is not None and root.kind not in CALLS:
-            return root.raw.name
-        return next((s.raw.service for s in tree.order if s.raw.service), "")
-    return _of_kin(ownership.starts.get(run), before) or _only_other(run, above, tree)
+        return _of_program(tree.spans.get(run), tree)
+    if name := _of_kin(ownership.starts.get(run), before) or _only_other(run, above, tree):
+        return name
+    first = tree.spans.get(run)
+    if ownership.runs[run] or first is None or first.kind is not Kind.LLM:
+        return ""
+    around = [tree.spans[i] for i in tree.ancestors(run)]  # a client's conversation: what it is in tells the program
+    received = [s for s in around if s.raw.kind in RECEIVING]
+    top = next(reversed(received or around), first)
+    return _of_program(top, tree) if ownership.owner[top.span_id] in ("", run) else ""
+
+
+def _of_program(top: NormalizedSpan | None, tree: SpanTree) -> str:
+    """The name of the outermost span, unless it is a call; else the service's, but for OpenTelemetry's default."""
+    if top is not None and top.kind not in CALLS:
+        return top.raw.name
+    services = (s.raw.service for s in tree.order)
+    return next((name for name in services if name and not name.startswith("unknown_service")), "")
 
 
 def _hinted(turns: Sequence[TurnSpans]) -> str:

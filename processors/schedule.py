@@ -148,6 +148,10 @@ class Schedule:
         if trace.dirty and not trace.last_judged:
             return trace.last_arrival if trace.forced else max(trace.first_arrival + config.coalesce, paid)
         settles = settles_at(trace, config, self._assembler.held_bytes, is_ended=is_ended)
+        if (
+            is_ended is None and not trace.lacks() <= trace.sought
+        ):  # once it is quiet they are looked for in other traces
+            settles = min(settles, max(trace.last_arrival + quiet(config, self._assembler.held_bytes), paid))
         if not trace.dirty:
             return settles
         return min(max(trace.last_arrival, trace.last_judged + config.debounce, paid), settles)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from tracejury.schemas.normalized import NormalizedSpan
 
+from .parents_elsewhere import joined_by_parents
+
 TimeKey = tuple[int, int, str]
 
 
@@ -53,18 +55,27 @@ def time_key(span: NormalizedSpan) -> TimeKey:
 
 
 def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
-    """The forest of `spans` (all of one trace)."""
+    """The forest of `spans`, of one trace or of several that are one."""
     unique = collapse(spans)
     ordered = sorted(unique.values(), key=time_key)
+    homes = _homes(ordered)
     parent = {
         s.raw.span_id: s.raw.parent_span_id
         for s in ordered
         if s.raw.parent_span_id in unique
         and s.raw.parent_span_id != s.raw.span_id
-        and unique[s.raw.parent_span_id].raw.trace_id == s.raw.trace_id
+        and unique[s.raw.parent_span_id].raw.trace_id in (s.raw.trace_id, homes.get(s.raw.trace_id))
     }
     _break_cycles(ordered, parent)
     return tree_of(ordered, parent)
+
+
+def _homes(spans: Iterable[NormalizedSpan]) -> dict[str, str]:
+    """Traces whose topmost spans have their parents in another one, with that one."""
+    traces: dict[str, list[NormalizedSpan]] = {}
+    for span in spans:
+        traces.setdefault(span.raw.trace_id, []).append(span)
+    return dict(joined_by_parents(traces)) if len(traces) > 1 else {}
 
 
 def tree_of(ordered: list[NormalizedSpan], parent: dict[str, str]) -> SpanTree:

@@ -24,13 +24,40 @@ SELECT DISTINCT TraceId, Key FROM joins
 WHERE {TENANT} AND (Key IN {{keys:Array(String)}} OR TraceId IN {{trace_ids:Array(String)}})
 """
 
+_LACKING: Final = "lacks:"
+"""Begins a key that leads to no other trace; see `lacking_key`."""
+
+_LACKED: Final = f"""
+SELECT DISTINCT TraceId, Key FROM joins WHERE {TENANT} AND startsWith(Key, '{_LACKING}')
+ORDER BY ReceivedAt DESC LIMIT {{limit:UInt32}}
+"""
+
+_HOLDERS: Final = f"""
+SELECT DISTINCT SpanId, TraceId FROM spans WHERE {TENANT} AND SpanId IN {{span_ids:Array(String)}}
+AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}}, 'UTC')
+ORDER BY SpanId, TraceId LIMIT {{limit:UInt32}} BY SpanId
+"""
+
 
 class StoredJoins(TenantRows):
     """Keys of one tenant's traces."""
 
     def any(self) -> bool:
-        """Whether any trace has keys at all: most stores know none."""
-        return bool(self._scope.select(f"SELECT 1 FROM joins WHERE {TENANT} LIMIT 1"))
+        """Whether any trace has keys that lead to another: most stores know none."""
+        sql = f"SELECT 1 FROM joins WHERE {TENANT} AND NOT startsWith(Key, '{_LACKING}') LIMIT 1"
+        return bool(self._scope.select(sql))
+
+    def lacking(self, limit: int) -> list[tuple[str, str]]:
+        """The latest ids of parents that traces lack, each with the trace."""
+        rows = self._scope.select(_LACKED, limit=limit)
+        return [(key.removeprefix(_LACKING).removesuffix(f":{trace}"), trace) for trace, key in rows]
+
+    def holders(self, span_ids: Collection[str], since: int, limit: int) -> dict[str, set[str]]:
+        """By id of a span: up to `limit` traces with a span of that id that came since (unix nanos); absent: none."""
+        found: dict[str, set[str]] = {}
+        for span_id, trace in self._scope.select(_HOLDERS, span_ids=sorted(span_ids), since=since, limit=limit):
+            found.setdefault(span_id, set()).add(trace)
+        return found
 
     def keep(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
         """Keep the keys of these traces; keeping the same again changes nothing. Raises RetryableError, StoreError."""
@@ -69,6 +96,11 @@ class StoredJoins(TenantRows):
                 break
             traces, keys = traces | new_traces, keys | new_keys
         return frozenset(traces)
+
+
+def lacking_key(parent: str, trace_id: str) -> str:
+    """The key of a trace that lacks a parent; with its own id, since two that lack the same one are not one for it."""
+    return f"{_LACKING}{parent}:{trace_id}"
 
 
 def _own(trace_id: str) -> str:

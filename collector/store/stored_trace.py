@@ -8,11 +8,10 @@ from dataclasses import replace
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.joining import groups_of, together
 from tracejury.processors.life_cycle import state_at
-from tracejury.processors.open_trace import OpenTrace
+from tracejury.processors.open_trace import OpenTrace, note_parents_elsewhere
 from tracejury.processors.rebuild import rebuild
-from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import Span
-from tracejury.schemas.trajectory import Trace, TraceState
+from tracejury.schemas.trajectory import Trace
 
 from .judging import StoredJudging
 
@@ -33,8 +32,7 @@ def stored_trace(
         RetryableError, StoreError: the store failed.
     """
     ids = sorted(judging.joins.with_partners(trace_id))
-    kept: dict[str, list[NormalizedSpan]] = {}
-    states: dict[str, TraceState] = {}
+    held: dict[str, OpenTrace] = {}
     newest: dict[str, int] = {}
     for one, (spans, logs) in judging.load_spans(ids).items():
         newest[one] = max([s.received_at for s in spans] + [r.received_at for r in logs])
@@ -42,12 +40,13 @@ def stored_trace(
         trace.add_logs(logs)
         for span in spans[: config.max_spans_per_trace]:
             trace.add_span(span)
-        found = [span for span in trace.spans.values() if not ours(span.raw)]
-        if found:
-            kept[one], states[one] = found, state_at(trace, now, config)
-    if trace_id not in kept:
+        held[one] = trace
+    note_parents_elsewhere(list(held.values()))
+    spans_of = {i: own for i, t in held.items() if (own := [s for s in t.spans.values() if not ours(s.raw)])}
+    if trace_id not in spans_of:
         return None
-    group = next(g for g in groups_of(kept) if trace_id in g)
-    state = together(states[one] for one in group)
-    whole = rebuild([span for one in group for span in kept[one]], state=state)
+    group = next(g for g in groups_of(spans_of) if trace_id in g)
+    state = together(state_at(held[one], now, config) for one in group)
+    elsewhere = {parent for one in group for parent in held[one].elsewhere}
+    whole = rebuild([span for one in group for span in spans_of[one]], state=state, elsewhere=elsewhere)
     return replace(whole, trace_id=group[0], received_through=max(newest[one] for one in group))

@@ -36,7 +36,10 @@ def nothing_done(facts: Facts) -> Iterator[DetectedGap]:
 def no_agents(facts: Facts) -> Iterator[DetectedGap]:
     """LLM calls or tools, and nothing says whose; where parents are missing, that is what to mend first."""
     acts = facts.of(Kind.LLM, Kind.TOOL)
-    if not acts or facts.of(Kind.AGENT) or any(r.span or r.name for r in facts.runs if not r.inferred):
+    if not acts or facts.of(Kind.AGENT):
+        return
+    around = {s.raw.name for s in facts.of(Kind.OTHER, Kind.CHAIN)} | {t.service for t in facts.traces} | {""}
+    if any(r.span or r.name not in around for r in facts.runs if not r.inferred):
         return
     if not any(lost_parents(t) for t in facts.traces):
         among = len({s.raw.trace_id for s in acts})

@@ -40,6 +40,7 @@ _KINDS: Final = {
     "execute_tool": Kind.TOOL,
     **dict.fromkeys(MEMORY, Kind.TOOL),
     "plan": Kind.PLAN,
+    **dict.fromkeys(("run_step", "handle_conversation_turn"), Kind.CHAIN),  # may repeat what the calls in them say
 }
 _CREATE: Final = "create_agent"
 _CALLS: Final = ("chat", "text", "completion", "generate", "response", "message")

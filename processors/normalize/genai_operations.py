@@ -26,6 +26,7 @@ _PLACES: Final = {
 _EXIT_CODE: Final = "process.exit.code"
 _PROTOCOL: Final = ("rpc.response.status_code", "rpc.jsonrpc.error_code")  # of the Model Context Protocol
 _NO_ERROR: Final = frozenset({"", "0", "OK", "None", "null"})
+_NOT_ALLOWED: Final = frozenset({"deny", "denied", "reject", "rejected", "require_approval"})
 
 
 def retrieval_fields(attributes: Mapping[str, str]) -> Fields:
@@ -56,11 +57,16 @@ def memory_fields(operation: str, attributes: Mapping[str, str]) -> Fields:
 
 
 def tool_failure(attributes: Mapping[str, str]) -> str:
-    """The failure of a tool's call whose span has no error status: a command's exit code, a protocol's error."""
+    """The failure of a tool's call whose span has no error status: a command's exit code, a protocol's error.
+
+    A call that was not allowed did not fail: there `error.type` tells of the decision. Proposals differ in its key, not
+    in the last word of that.
+    """
     kind = attributes.get("error.type", "")
     if (code := attributes.get(_EXIT_CODE, "")) not in _NO_ERROR:
         return kind or f"exit code {code}"
     if kind not in _NO_ERROR:
-        return kind
+        decisions = (value.lower() for key, value in attributes.items() if key.endswith(".decision"))
+        return "" if any(decision in _NOT_ALLOWED for decision in decisions) else kind
     code = first(attributes, *_PROTOCOL)
     return "" if code in _NO_ERROR else f"error {code}"

@@ -235,3 +235,29 @@ def test_no_call_of_real_data_stands_outside_of_runs(folder: str) -> None:
         for trace in rebuild_joined(load(file)):
             aside = _aside(list(trace.spans.values()))
             assert [s.span_id for s in trace.remainder if s.kind in CALLS and s.span_id not in aside] == [], file
+
+
+@pytest.mark.parametrize(
+    ("above", "service", "name"),
+    [
+        ([], "shop", "shop"),
+        ([], "unknown_service:python", ""),
+        ([plain("ask")], "shop", "ask"),
+        ([plain("program"), plain("POST /ask", "program", kind=2), plain("step", "POST /ask")], "shop", "POST /ask"),
+    ],
+)
+def test_a_conversation_is_called_after_what_it_is_in(above: list[dict[str, Any]], service: str, name: str) -> None:
+    """The outermost span, or the one that received the request; without one it is the service."""
+    inner = above[-1]["id"] if above else ""
+    calls = [llm("l1", inner, 2, "how far?", "", c1="map"), llm("l2", inner, 6, "how far?", "12 km")]
+    calls[1]["attributes"] |= {
+        "llm.input_messages.1.message.role": "assistant",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.id": "c1",
+        "llm.input_messages.1.message.tool_calls.0.tool_call.function.name": "map",
+        "llm.input_messages.2.message.role": "tool",
+        "llm.input_messages.2.message.tool_call_id": "c1",
+        "llm.input_messages.2.message.content": "12",
+    }
+    spans = [entry | {"service": service} for entry in (*above, *calls)]
+    trace = rebuild(normalise_all(fixture_spans({"spans": spans})[0]))
+    assert [(run.name, len(run.turns)) for run in trace.runs] == [(name, 2)]

@@ -139,14 +139,79 @@ def test_a_task_that_several_sessions_try_ties_those_of_one_session() -> None:
 
 
 def test_traces_with_the_same_span_ids_are_not_mixed() -> None:
-    """Span ids are unique within a trace only; nor is a parent looked for in another trace."""
+    """Span ids are unique within a trace only."""
     traces = trace("a", {"id": "s1"}) | trace("b", {"id": "s1", "start": 5}, links=["a"])
     assert len(groups_of(traces)) == 2
-    traces = trace("a", {"id": "s1", "attributes": AGENT}) | trace("b", call("s2", 5) | {"parent": "s1"}, links=["a"])
-    traces["b"] = [replace(s, raw=replace(s.raw, links=(SpanLink("a", "s1"),))) for s in traces["b"]]
+
+
+def part(start: int = 5, parent: str = "s1", name: str = "b") -> dict[str, list[NormalizedSpan]]:
+    """A trace whose topmost span has its parent elsewhere."""
+    return trace(name, call(f"l{name}", start) | {"parent": parent})
+
+
+WHOLE = trace("a", {"id": "s1", "start": 2, "end": 9, "attributes": AGENT | {"agent.name": "clerk"}})
+
+
+@pytest.mark.parametrize("links", [(), ("a",)])
+def test_a_trace_below_a_span_of_another_one_is_a_part_of_it(links: Sequence[str]) -> None:
+    """Its call is the agent's, in whatever order they come; a link says the same."""
+    traces = WHOLE | trace("b", call("s2", 5) | {"parent": "s1"}, {"id": "s3", "start": 6, "parent": "s2"}, links=links)
+    traces |= part(7, "s3", "c")
     (joined,) = rebuild_joined(traces)
-    assert [t.llm.span_id for t in joined.runs[0].turns if t.llm] != ["s2"]
+    assert [joined] == rebuild_joined(dict(reversed(traces.items())))
+    (run,) = joined.runs
+    assert (run.name, [t.llm.span_id for t in run.turns if t.llm]) == ("clerk", ["s2", "lc"])
     assert misplaced(joined) == []
+
+
+@pytest.mark.parametrize(
+    "apart",
+    [
+        pytest.param(trace("d", {"id": "s1", "start": 1}), id="two traces have the id"),
+        pytest.param(trace("a", {"id": "s1", "start": 6 * 10**9}), id="begun before its parent"),
+        pytest.param(part(86_401 * 10**9), id="begun a day later"),
+        pytest.param(part(parent="s9"), id="nobody has the id"),
+        pytest.param(trace("b", {"id": "r"}, call("s2", 5) | {"parent": "s1"}), id="a root of its own"),
+        pytest.param(
+            trace("b", {"id": "r", "parent": "s8"}, call("s2", 5) | {"parent": "s1"}), id="a lost parent, too"
+        ),
+        pytest.param(
+            trace("d", {"id": "s4"}) | trace("b", {"id": "r", "parent": "s4"}, call("s2", 5) | {"parent": "s1"}),
+            id="parents in two traces",
+        ),
+    ],
+)
+def test_a_parents_id_alone_joins_nothing_where_it_may_be_anothers(apart: dict[str, list[NormalizedSpan]]) -> None:
+    """The traces stay apart."""
+    traces = WHOLE | part() | apart
+    assert len(groups_of(traces)) == len(traces)
+
+
+@pytest.mark.parametrize(
+    ("tools", "start", "home"),
+    [
+        ([(3, 6)], 4, "t0"),
+        ([(3, 6), (4, 8)], 5, ""),
+        ([(3, 6), (4, 8)], 7, "t1"),
+        ([(3, 4)], 5, "agent"),
+        ([(3, 6)], 60, ""),
+        ([(3, 6)], 6, "agent"),
+    ],
+)
+def test_what_names_a_parent_of_another_trace_is_placed_by_its_own(
+    tools: list[tuple[int, int]], start: int, home: str
+) -> None:
+    """Below the call in whose time it began, else the agent's; nowhere where two calls were at work."""
+    agent = {"id": "agent", "start": 1, "end": 50, "attributes": AGENT | {"agent.name": "clerk"}}
+    kind = {"openinference.span.kind": "TOOL"}
+    calls = [
+        {"id": f"t{i}", "start": a, "end": b, "parent": "agent", "attributes": kind} for i, (a, b) in enumerate(tools)
+    ]
+    stray = {"id": "flow", "start": start, "end": start + 1, "parent": "s1"}
+    traces = WHOLE | trace("b", agent, call("l1", 2) | {"parent": "agent"}, *calls, stray)
+    (whole,) = (t for t in rebuild_joined(traces) if "flow" in t.spans)
+    assert whole.spans["flow"].raw.parent_span_id == (home or "s1")
+    assert ("flow" in {s.span_id for s in whole.remainder}) is (not home)
 
 
 def test_size_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

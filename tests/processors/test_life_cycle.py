@@ -38,7 +38,11 @@ def test_a_trace_settles_when_its_roots_have_ended_and_it_is_quiet(
     scene.now += CONFIG.coalesce
     assert scene.judge() == [trace]
     assert state_at(trace, T0 + after, CONFIG) is state
+    lacks = trace.lacks() and after >= CONFIG.quiet  # then its parents are looked for in other traces, once
     settles = state is not TraceState.OPEN
+    assert scene.due(T0 + after) == ([KEY] if settles or lacks else [])
+    trace.sought = trace.lacks()
+    scene.schedule.put(trace)
     assert scene.due(T0 + after) == ([KEY] if settles else [])
 
 

@@ -148,7 +148,7 @@ def test_nothing_is_invented(label: str) -> None:
         truth = _truth(path)
         names = {name for name, _ in truth.agents} | {"", "river_graph"}
         for trace in rebuild_joined(load(path)):
-            assert {run.name for run in trace.runs if not run.inferred} <= names, path
+            assert {run.name for run in trace.runs if not run.inferred} <= names | {trace.service}, path
             assert all(run.name != "manager" or not run.parent_id for run in trace.runs), path
             assert len(trace.runs) <= truth.agents.total(), path
 

@@ -133,7 +133,6 @@ SHAPES_EXPECTED: tuple[ExpectedShape, ...] = (
         session="conv-8",
         errors=(("c5e0da", "31bd82", "286a60", "2a2f38"),),
         at_home=("workflow run: 'price'", "workflow step: 'sql'"),
-        unread="spans below a parent of another trace stay outside of the run",
     ),
     ExpectedShape(
         "calls as text",

@@ -13,7 +13,7 @@ from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import Assembler, AssemblerConfig, TraceKey
 from tracejury.processors.joining import groups_of, together
 from tracejury.processors.life_cycle import state_at
-from tracejury.processors.open_trace import OpenTrace
+from tracejury.processors.open_trace import OpenTrace, note_parents_elsewhere
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.findings import Finding
@@ -106,6 +106,7 @@ def from_batches(batches: Iterable[Batch], suite: Suite) -> RebuiltCapture:
 def _groups(held: Mapping[TraceKey, OpenTrace]) -> Iterator[list[OpenTrace]]:
     """Traces that are one, as the collector joins them."""
     by_id = {key[1]: trace for key, trace in held.items()}
+    note_parents_elsewhere(list(by_id.values()))
     for ids in groups_of({i: list(trace.spans.values()) for i, trace in by_id.items()}):
         yield [by_id[i] for i in ids]
 
@@ -119,7 +120,8 @@ def _close(
     state = together(state_at(trace, now + max(config.quiet, config.rootless), config) for trace in members)
     faults = [("open", f"trace {key[1]} never settles")] if state is TraceState.OPEN else []
     try:
-        trace = rebuild([span for member in members for span in member.spans.values()], state=state)
+        spans = [span for member in members for span in member.spans.values()]
+        trace = rebuild(spans, state=state, elsewhere={parent for member in members for parent in member.elsewhere})
         result = suite.judge(trace)
     except Exception as error:  # noqa: BLE001 - a crash is one of the things that are counted here
         return None, (), [*faults, ("crash", f"trace {key[1]}: {type(error).__name__}: {error}"[:300])]

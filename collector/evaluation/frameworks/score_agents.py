@@ -15,7 +15,9 @@ ANNOUNCED = "killed, its spans announced at their start"
 def agents(case: CaptureCase) -> Iterator[ScoredFact]:
     """The number of runs of each agent; agents that the truth does not know; a killed run's manager."""
     truth, told = case.capture.truth, case.stated.runs
-    runs = Counter(r.name for t in case.rebuilt.traces for r in t.runs if not r.inferred)  # that claims no agent
+    # What is inferred, or called after its service, claims no agent.
+    found = ((r.name, t.service) for t in case.rebuilt.traces for r in t.runs if not r.inferred)
+    runs = Counter("" if name == service and name not in told else name for name, service in found)
     for agent in truth.agents:
         yield from _agent(case, agent.name, told[agent.name], runs[agent.name])
     untold = any(r.rule for r in told.values())

@@ -14,6 +14,7 @@ from tracejury.processors.open_trace import OpenTrace
 from tracejury.processors.session_joins import AROUND, lone_span, session_of
 from tracejury.schemas.findings import Finding
 
+from .lacked_parents import LackedParents
 from .memory import TraceMemory
 
 LOAD_ROWS: Final = 20_000
@@ -35,6 +36,7 @@ class Gathering:
     before_reading: Callable[[Collection[TraceKey]], None]
     reads_ledger: bool
     _joins: dict[str, bool] = field(default_factory=dict)
+    _lacked: dict[str, LackedParents] = field(default_factory=dict)
 
     def complete(self, due: Sequence[OpenTrace]) -> list[OpenTrace]:
         """Those of the traces that are held now; beyond about `LOAD_ROWS` stored rows the others wait."""
@@ -66,6 +68,7 @@ class Gathering:
 
         A trace comes once: with the first that it is tied to.
         """
+        self._look_up_parents(due, now)
         tied = self._keep_join_keys(due) | self._tied(due)
         done: set[TraceKey] = set()
         for trace in due:
@@ -141,6 +144,17 @@ class Gathering:
                 left |= self.store.of(tenant).joins.known(sessions.keys() - left)
             found |= {trace: frozenset({key}) for key in left for trace in sessions[key]}
         return found
+
+    def _look_up_parents(self, traces: Sequence[OpenTrace], now: int) -> None:
+        """Store keys that lead to the traces in which parents of others stand."""
+        held: dict[str, list[OpenTrace]] = {}
+        for trace in traces:
+            held.setdefault(trace.key[0], []).append(trace)
+        for tenant, own in held.items():
+            if tenant not in self._lacked:
+                self._lacked[tenant] = LackedParents(self.store.of(tenant).joins)
+            if self._lacked[tenant].look_up(own, now, self.assembler.config):
+                self._joins[tenant] = True
 
     def _has_joins(self, tenant: str) -> bool:
         if tenant not in self._joins:

@@ -18,7 +18,7 @@ from tracejury.judges.withdrawn import why_withdrawn
 from tracejury.processors.assemble import Assembler, TraceKey
 from tracejury.processors.joining import groups_of, together
 from tracejury.processors.life_cycle import state_at
-from tracejury.processors.open_trace import OpenTrace
+from tracejury.processors.open_trace import OpenTrace, note_parents_elsewhere
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.trace_rows import span_size
 from tracejury.schemas.findings import LIVE, FindingState
@@ -70,6 +70,7 @@ class TraceJudge:
         """Judge traces that may be one at `now` (unix nanos); of those that are not `due` only changes are returned."""
         judgeable: dict[str, list[NormalizedSpan]] = {}
         judged: list[JudgedTrace] = []
+        note_parents_elsewhere(group)
         for trace in group:
             spans = [span for span in trace.spans.values() if not self.ours(span.raw)]
             if spans:
@@ -113,13 +114,16 @@ class TraceJudge:
         started = self.timer()
         first, states = members[0], [self._state(t, now) for t in members]
         arrivals, known = [t.arrivals for t in members], [list(t.spans.values()) for t in members]
-        newest = max(t.received_through for t in members)
+        newest, elsewhere = (
+            max(t.received_through for t in members),
+            frozenset[str]().union(*(t.elsewhere for t in members)),
+        )
         result, spent, why = None, [TraceSpend()] * len(members), ""
         with self.lock.left() if is_apart else nullcontext():
             contents = list(map(content_of, known))
             try:
                 first.memo = {} if first.memo is None else first.memo
-                rebuilt = rebuild(spans, state=together(states), known=first.memo)
+                rebuilt = rebuild(spans, state=together(states), known=first.memo, elsewhere=elsewhere)
                 whole = replace(rebuilt, trace_id=first.key[1], received_through=newest)
                 result = self.suite.judge(whole, first.memo, self.usual(whole))
                 parts = _parts(whole, members, states)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from collections.abc import Collection
 from functools import cache
 
 import pytest
@@ -16,6 +17,7 @@ from tracejury.collector.evaluation.frameworks.damage.rungs import RUNGS, Rung
 from tracejury.collector.evaluation.frameworks.rebuilt import decoded, from_batches
 from tracejury.judges.suite import Suite
 from tracejury.processors.joining import groups_of, rebuild_joined
+from tracejury.processors.parents_elsewhere import parents_elsewhere
 from tracejury.processors.rebuild import rebuild
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.normalized import NormalizedSpan
@@ -52,11 +54,11 @@ def by_trace(batch: Batch) -> dict[str, list[NormalizedSpan]]:
     return dict(traces)
 
 
-def span_by_span(spans: list[NormalizedSpan]) -> Trace:
-    """The last of many rebuilds, each with what the one before it left."""
+def span_by_span(spans: list[NormalizedSpan], elsewhere: Collection[str]) -> Trace:
+    """The last of many rebuilds, each with what the one before it left; `elsewhere`: see `rebuild`."""
     known: KnownRuns = {}
     for arrived in range(1, len(spans) + 1):
-        trace = rebuild(spans[:arrived], known=known)
+        trace = rebuild(spans[:arrived], known=known, elsewhere=elsewhere)
     return trace
 
 
@@ -76,4 +78,5 @@ def test_order_and_pace_change_nothing(rung: Rung) -> None:
         }
         assert rebuild_joined(shuffled) == whole
         for group, trace in zip(groups_of(traces), whole, strict=True):
-            assert span_by_span([span for member in group for span in shuffled[member]]) == trace
+            elsewhere = {parent for found in parents_elsewhere(traces).values() for parent in found}
+            assert span_by_span([span for member in group for span in shuffled[member]], elsewhere) == trace

@@ -54,7 +54,7 @@ def store_beside(bench: Bench, reading: Waiting, meanwhile: Callable[[], None]) 
             raised.append(error)
 
     bench.commit(span("2", "1", "boom"))
-    bench.commit(span("2", "1", trace_id=OTHER))
+    bench.commit(span("2", "9", trace_id=OTHER))
     step(bench, 0)
     other = threading.Thread(target=judge)
     other.start()

@@ -61,7 +61,7 @@ def test_a_finding_that_settles_is_current_at_once(store: SharedStore) -> None:
     """Whoever sees the trace settled sees its findings so."""
     bench = Bench(store)
     bench.commit(span("1", output="boom"))
-    bench.commit(span("2", "1", trace_id=OTHER))  # stays open
+    bench.commit(span("2", "9", trace_id=OTHER))  # stays open
     step(bench, 0)
     step(bench, 0.1)
     step(bench, 5)
@@ -85,7 +85,7 @@ def test_the_end_of_the_thread_stores_what_waits(store: SharedStore) -> None:
     """A clean stop leaves nothing to the next start."""
     bench = Bench(store)
     bench.commit(span("1"))
-    bench.commit(span("2", "1", trace_id=OTHER))
+    bench.commit(span("2", "9", trace_id=OTHER))
     step(bench, 0)
     step(bench, 6)
     assert stored(store) == {}
