@@ -166,10 +166,11 @@ class Check(Data):
         """The items of a check of criteria: name to text."""
         return {name: one.text for name, one in self._criteria.items()}
 
-    def told(self, answer: ItemAnswer, *, unquoted: bool = False) -> tuple[str, Severity, float]:
+    def told(self, answer: ItemAnswer) -> tuple[str, Severity, float]:
         """Category, severity and confidence of the finding at an item below the best answer.
 
-        `unquoted`: it was not done, so nothing can be quoted: the item is the category, unless one is named for it.
+        Where no quote is needed, things that were not done are at fault at one place: the item is the category, unless
+        one is named for it.
         """
         word = self.meanings.get(answer.answer)
         item = self._criteria.get(answer.item.partition(":")[0])
@@ -177,7 +178,7 @@ class Check(Data):
         category = next((one.category for one in named if one.category), None)
         severity = next((one.severity for one in (word, item) if one is not None and one.severity), self.severity)
         sure = self.confidence if word is None or word.confidence is None else word.confidence
-        fallback = shown_line(answer.item, MOST_CATEGORY) if unquoted and answer.item else self.category
+        fallback = self.category if self.quoted else shown_line(answer.item, MOST_CATEGORY)
         return category or fallback, severity, sure
 
     @field_validator("scale", mode="before")

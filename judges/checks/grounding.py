@@ -68,15 +68,15 @@ class Grounds:
         check = asked.check
         said = replace(said, quote=self._recorded(said.quote, item.label or said.label))
         placed = self._place(item, said) if said.reason else None
-        undone = placed is None and not check.quoted
-        placed = self._at_answer() if undone else placed
+        if placed is None and not check.quoted:
+            placed = self._at_answer()
         if placed is None:
             self._drop(asked)
             return replace(given, grounded=False), None
         if not check.reports:
             return at(given, placed), None
-        category, severity, confidence = check.told(given, unquoted=undone)
-        rule = item.text if check.items.rules and not item.label and not undone else ""
+        category, severity, confidence = check.told(given)
+        rule = item.text if check.items.rules and not item.label and check.quoted else ""
         found = self._finding(asked, placed, category, said.reason, rule)
         return at(given, placed), replace(found, severity=severity, confidence=confidence)
 

@@ -25,10 +25,16 @@ def asked_check(pack: Pack, case: ItemCase, settled: Collection[str] = ()) -> As
     return AskedCheck(check, items, pack.name, found.answers, found.nothing, shown)
 
 
-def without_detected(
+def of_exchange(
     said: Deliberation, detected: Iterable[Finding], checks: Mapping[str, tuple[Pack, Check]]
 ) -> Deliberation:
-    """Without failed calls at whose span a detector reports an error: they count in the measure only."""
+    """The answer about an exchange, with what is an error of it.
+
+    A failed call at whose span a detector reports an error counts in the measure only, and what later exchanges may
+    still achieve is no error yet.
+    """
     calls = {name for name, (_, check) in checks.items() if check.items.calls}
+    open_yet = {name for name, (_, check) in checks.items() if check.settles == "best"}
     spans = {i for f in detected if f.state in LIVE for i in (f.span_id, f.tool_span_id) if i}
-    return replace(said, findings=tuple(f for f in said.findings if f.judge not in calls or f.span_id not in spans))
+    found = (f for f in said.findings if f.judge not in open_yet and (f.judge not in calls or f.span_id not in spans))
+    return replace(said, findings=tuple(found))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
@@ -58,8 +58,12 @@ class SessionSums:
         said: Deliberation,
         checks: Mapping[str, tuple[Pack, Check]],
         found: Sequence[Finding],
+        ground: Callable[[AskedCheck, ItemAnswer], Finding | None],
     ) -> Deliberation:
-        """The answers at the close with those of exchanges, a verdict a check. `found`: all findings in its traces."""
+        """The answers at the close with those of exchanges, a verdict a check. `found`: all findings in its traces.
+
+        `ground`: the finding of an answer below the best: what may still be achieved is no error before the close.
+        """
         verdicts = {verdict.judge: verdict for verdict in said.verdicts}
         findings = [*said.findings]
         entries: dict[str, list[Sequence[ItemAnswer]]] = {}
@@ -73,11 +77,8 @@ class SessionSums:
                 verdicts[name] = self._with_settled(pack, check, verdicts[name])
                 final = verdicts[name].items
                 entries[name] = self._settled[name].entries(self.most, final)
-                kept = {(answer.span_id, answer.quote) for answer in final}
                 known = {finding.id for finding in findings}
-                findings += [
-                    f for f in found if f.judge == name and (f.span_id, f.evidence) in kept and f.id not in known
-                ]
+                findings += [f for f in self._standing(pack, check, final, found, ground) if f.id not in known]
             else:
                 entries[name] = [verdicts[name].items if name in verdicts else ()]
         for name, (pack, check) in checks.items():
@@ -86,6 +87,21 @@ class SessionSums:
         ordered = (verdicts[name] for name in checks if name in verdicts)
         failures = {name: "its checks are unscored" for name, (_, c) in checks.items() if {*c.of} & {*said.failures}}
         return replace(said, verdicts=tuple(ordered), findings=tuple(findings), failures={**said.failures, **failures})
+
+    def _standing(
+        self,
+        pack: Pack,
+        check: Check,
+        final: Sequence[ItemAnswer],
+        found: Sequence[Finding],
+        ground: Callable[[AskedCheck, ItemAnswer], Finding | None],
+    ) -> Iterator[Finding]:
+        """The findings of settled items: those made in exchanges, or those that are made only now."""
+        if check.settles == "best" and check.reports:
+            asked = AskedCheck(check, pack=pack.name)
+            yield from filter(None, (ground(asked, answer) for answer in final if answer.grounded))
+        places = {(answer.span_id, answer.quote) for answer in final if not answer.best}
+        yield from (f for f in found if f.judge == check.name and (f.span_id, f.evidence) in places)
 
     def _of(self, check: Check) -> list[Verdict | None]:
         """The verdict on each exchange, None where there is none."""

@@ -67,7 +67,7 @@ def test_what_was_not_done_is_at_fault_at_the_answer_without_a_quote() -> None:
     assert [item.grounded for item in only(said).items] == [True, True]
     shown = {"answer": "no", "label": "E2.S2", "quote": "I look at Rome now.", "reason": "No."}
     (found,) = asked_of(case, lambda p: reply(p, {1: shown}))[0].findings
-    assert (found.evidence, found.category) == ("I look at Rome now.", "unsound criteria")
+    assert (found.evidence, found.category) == ("I look at Rome now.", "polite: it is polite")
 
 
 def test_what_the_card_says_stands_beside_the_items_as_data() -> None:

@@ -20,11 +20,12 @@ from tracejury.collector.judging.pipeline import NotYetError
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.checks.deliberation import judge_checks
+from tracejury.judges.checks.grounding import Grounds
 from tracejury.judges.checks.item_source import ItemCase, RecordedSubject
 from tracejury.judges.checks.questions import Mode
 from tracejury.judges.checks.settling import settled_texts
 from tracejury.judges.llm.case import Deliberation
-from tracejury.judges.packs.asked import asked_check, without_detected
+from tracejury.judges.packs.asked import asked_check, of_exchange
 from tracejury.judges.packs.session_sums import SessionSums, joined
 from tracejury.processors.doctor.examine import without_tool_spans
 from tracejury.processors.session_states import states
@@ -121,8 +122,8 @@ class PackJudge:
                 asked.append(AskedCheck(check, pack=pack.name, unanswered=f"beyond the {most} exchanges of its task"))
             else:
                 asked.append(asked_check(pack, case, settled.get(check.name, frozenset())))
-        said = [self._asked(task, subject, recorded, how, checks) for how, checks in self._grouped(asked, trace)]
-        told = without_detected(joined(said), session.detected, self._panel.checks)
+        said = [self._asked(task, subject, recorded, way, checks) for way, checks in self._grouped(asked, recorded)]
+        told = of_exchange(joined(said), session.detected, self._panel.checks)
         stored = self._own_findings(task, trace)
         now = task.judged_at(self._clock())
         return checked(task, subject, trace.state, told, stored, session.detected, self._panel.versions, now)
@@ -151,20 +152,21 @@ class PackJudge:
             if check.items.needs and check.items.outcome and one.answers:
                 outcomes.setdefault(check.items.name, one.answers[0])
             asked.append(sums.settle(one) if check.settles else one)
-        said = [self._asked(task, subject, recorded, how, c) for how, c in self._grouped(asked, session.traces[-1])]
+        said = [self._asked(task, subject, recorded, way, checks) for way, checks in self._grouped(asked, recorded)]
         found = self._sessions.findings(tenant, [*recorded.traces])
-        told = sums.complete(joined(said), self._panel.checks, found)
+        grounds = Grounds(CheckCase(subject, session.record, recorded.traces, ()))
+        told = sums.complete(joined(said), self._panel.checks, found, grounds.by_structure)
         stored = [finding for finding in found if finding.judge in self._panel.of_sessions]
         now = task.judged_at(self._clock())
         return checked(task, subject, TraceState.SETTLED, told, stored, found, versions, now)
 
-    def _grouped(self, asked: Iterable[AskedCheck], trace: Trace) -> list[tuple[_Way, list[AskedCheck]]]:
+    def _grouped(self, asked: Iterable[AskedCheck], recorded: RecordedSubject) -> list[tuple[_Way, list[AskedCheck]]]:
         """The checks by how they are asked: those that are asked alike share calls."""
-        simulated = is_simulated(trace.spans)
+        simulated = is_simulated(recorded.traces[recorded.last.trace_id].spans)
         groups: dict[_Way, list[AskedCheck]] = {}
         for one in asked:
             settings = self._panel.checks[one.check.name][0].settings
-            so_far = one.check.settles == "best"
+            so_far = one.check.settles == "best" and recorded.number is not None
             way = _Way(settings.mode, one.check.runs, settings.early_stop and not simulated, so_far)
             groups.setdefault(way, []).append(one)
         return [*groups.items()]
