@@ -24,6 +24,8 @@ _RECEIVING: Final = frozenset({2, 5})  # SERVER, CONSUMER
 def unclaimed(tree: SpanTree, ownership: Ownership) -> list[NormalizedSpan]:
     """The outermost calls without a run, apart from what evaluators and guards ask, in tree order."""
     owner = ownership.owner
+    if all(owner.values()):
+        return []
     found: list[NormalizedSpan] = []
     inside: set[str] = set()
     for span in tree.order:
@@ -44,7 +46,7 @@ def infer_runs(tree: SpanTree, ownership: Ownership) -> Ownership:
     A run has the spans below its outermost one, unless other runs have some there: then only its calls and what is
     below these.
     """
-    if all(ownership.owner.values()) or not (calls := unclaimed(tree, ownership)):
+    if not (calls := unclaimed(tree, ownership)):
         return ownership
     tops = _tops(tree)
     claimed = {span_id for span_id, run in ownership.owner.items() if run}

@@ -12,7 +12,7 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
-from .delegation import addressee, asks, delegates
+from .delegation import addressee, delegates
 from .names import canonical, plain_name, same_name
 from .span_tree import SpanTree
 
@@ -78,7 +78,7 @@ def _holdings(tree: SpanTree) -> dict[str, int]:
         flags = holds.get(span_id, _NOTHING)
         kind = span.kind
         if kind is Kind.LLM:
-            flags |= _LLM | _ACTS if span.tools or asks(span) else _LLM
+            flags |= _LLM | _ACTS if span.tools or span.tool_requests else _LLM
         elif kind is Kind.TOOL:
             flags |= _ACTS
         holds[span_id] = flags

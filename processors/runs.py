@@ -85,21 +85,23 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
     turns: list[Turn] = []
     for index, (spans, kind) in enumerate(zip(run.turns, kinds_of(run.turns, run.goal), strict=True)):
         over = finished or index < last_call
-        asked = written.get(index, ())
-        claimed = {call.sub_run_id for call in asked}
-        context = CallContext(
-            results=results[index],
-            sub_runs={agent: below[agent] for agent in spans.agents if agent not in claimed},
-            started_by=spans.started_by,
-            shows_tools=shows_tools,
-            over=over,
-        )
+        calls = written.get(index, ())
+        if spans.calls or spans.agents or (spans.llm and spans.llm.tool_requests):
+            claimed = {call.sub_run_id for call in calls}
+            context = CallContext(
+                results=results[index],
+                sub_runs={agent: below[agent] for agent in spans.agents if agent not in claimed},
+                started_by=spans.started_by,
+                shows_tools=shows_tools,
+                over=over,
+            )
+            calls = (*calls, *join_calls(spans, context))
         turns.append(
             _make_turn(
                 index=index,
                 kind=TurnKind.ACT if index in written else kind,
                 llm=spans.llm,
-                tool_calls=(*asked, *join_calls(spans, context)),
+                tool_calls=calls,
                 sub_run_ids=tuple(spans.agents),
                 new_messages=new[index],
                 wrappers=tuple(sorted(spans.wrappers, key=time_key)),

@@ -30,7 +30,7 @@ def divide_at_handoffs(tree: SpanTree, ownership: Ownership) -> Ownership:
     """
     owner = ownership.owner
     own: dict[str, list[NormalizedSpan]] = {
-        owner[s.raw.span_id]: [] for s in tree.order if s.kind is Kind.LLM and owner[s.raw.span_id] and _handoff(s)
+        owner[s.raw.span_id]: [] for s in tree.llm_calls if owner[s.raw.span_id] and _handoff(s)
     }
     if not own:
         return ownership
