@@ -57,8 +57,9 @@ def join_loose_calls(tree: SpanTree, ownership: Ownership) -> Ownership:
     }
     owners = dict(owner)
     for span in tree.order:
-        span_id, above = span.raw.span_id, tree.parent.get(span.raw.span_id, "")
+        span_id = span.raw.span_id
         if not owner[span_id]:
+            above = tree.parent.get(span_id, "")
             owners[span_id] = homes.get(span_id) or (owners[above] if above and not owner[above] else "")
     return replace(ownership, owner=owners).related(starts, adopted)
 

@@ -59,7 +59,10 @@ def _acts(turn: TurnSpans) -> bool:
 
 
 def _system(llm: NormalizedSpan) -> str:
-    return next((m.text for m in llm.input_messages if m.role in ("system", "developer")), "")
+    for message in llm.input_messages:
+        if message.role in ("system", "developer"):
+            return message.text
+    return ""
 
 
 def _instructions(llm: NormalizedSpan, goal: str, acting: Collection[str]) -> str:
@@ -83,14 +86,18 @@ def _ends(text: str) -> str:
 
 
 def _wanted(text: str) -> TurnKind:
-    """The kind whose word stands last within a match of its pattern, the words looked at from the end; else ACT."""
+    """The kind whose word stands last within a match of its pattern, the words looked at from the end; else ACT.
+
+    No match goes beyond its sentence or line.
+    """
     last = {kind: text.rfind(word) for kind, (word, _) in WANTED.items()}
     while True:
         kind = max(last, key=last.__getitem__)
         at, (word, pattern) = last[kind], WANTED[kind]
         if at < 0:
             return TurnKind.ACT
-        if pattern.search(text, max(0, at - _BEFORE), at + len(word) + _AFTER):
+        start = max(0, at - _BEFORE, text.rfind(".", 0, at), text.rfind("\n", 0, at))
+        if pattern.search(text, start, at + len(word) + _AFTER):
             return kind
         last[kind] = text.rfind(word, 0, at)
 

@@ -114,7 +114,10 @@ def _speaker(call: NormalizedSpan) -> str:
 
 
 def _handoff(call: NormalizedSpan) -> ToolRequest | None:
-    return next((r for r in call.tool_requests if is_handoff(r.name, r.arguments)), None)
+    for request in call.tool_requests:
+        if is_handoff(request.name, request.arguments):
+            return request
+    return None
 
 
 def _top(call: NormalizedSpan, run: str, tree: SpanTree, held: Mapping[str, int]) -> str:

@@ -69,8 +69,8 @@ class _Grouper:
 
     def add_llm(self, span: NormalizedSpan) -> None:
         """A turn of its own, unless an LLM span beside or around it recorded the same call."""
-        before = self._latest.get((Kind.LLM, span.raw.parent_span_id))
-        self._latest[Kind.LLM, span.raw.parent_span_id] = span
+        place = (Kind.LLM, span.raw.parent_span_id)
+        before, self._latest[place] = self._latest.get(place), span
         if before is not None and are_doubles(before, span):
             self._add_twin(self._by_llm[before.raw.span_id], span)
             return
