@@ -17,7 +17,7 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .inferred import unclaimed
 from .names import canonical
-from .ownership import Ownership, is_below
+from .ownership import Ownership, RunStart, is_below
 from .span_tree import SpanTree, ended, extent
 from .task import goal_from_span
 
@@ -50,11 +50,11 @@ def join_loose_calls(tree: SpanTree, ownership: Ownership) -> Ownership:
     if not homes:
         return ownership
     adopted = {run: home for run, home in homes.items() if run in ownership.runs}
-    starts = {
-        home: start
-        for run, home in adopted.items()
-        if (start := ownership.starts.get(run)) and not ownership.runs[home] and homes.get(start.run, start.run) != home
-    }
+    runs, starts = dict(ownership.runs), dict[str, RunStart]()
+    for run, home in adopted.items():
+        start = ownership.starts.get(run)
+        if start is not None and not runs[home] and not is_below(homes.get(start.run, start.run), home, runs):
+            starts[home], runs[home] = start, start.run
     owners = dict(owner)
     for span in tree.order:
         span_id = span.raw.span_id
