@@ -14,7 +14,6 @@ from typing import Final
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .calls_as_text import echoes
-from .delegation import asks
 from .missing_parents import infer_parents, task_texts
 from .ownership import Ownership
 from .span_tree import SpanTree, time_key
@@ -65,7 +64,8 @@ def _bare_owners(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
         if conversation is None:
             conversation = _Conversation()
             conversations.append(conversation)
-        conversation.acts = conversation.acts or bool(span.tools) or asks(span) or _asks_in_text(conversation.calls)
+        acts = bool(span.tools or span.tool_requests)
+        conversation.acts = conversation.acts or acts or _asks_in_text(conversation.calls)
         conversation.calls.append(span)
         texts = (text for request in span.tool_requests for text in task_texts(request.arguments))
         tasks.extend((conversation, text) for text in texts)
@@ -75,7 +75,7 @@ def _bare_owners(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
     for conversation in conversations:
         if conversation.acts and len(conversation.calls) > 1:
             found.update((span.span_id, conversation.calls[0].span_id) for span in conversation.calls)
-    inner = {s.span_id: tree.parent[s.span_id] for s in tree.order if s.kind is Kind.LLM and s.span_id in tree.parent}
+    inner = {s.span_id: tree.parent[s.span_id] for s in tree.llm_calls if s.span_id in tree.parent}
     for span_id, above in inner.items():  # parents first
         if above in found and span_id not in found and not owner[span_id]:
             found[span_id] = found[above]
@@ -84,7 +84,7 @@ def _bare_owners(tree: SpanTree, owner: Mapping[str, str]) -> dict[str, str]:
 
 def _free_calls(tree: SpanTree, owner: Mapping[str, str]) -> list[NormalizedSpan]:
     """The outermost LLM spans that no run owns, apart from what judges and guards ask, in order of time."""
-    if sum(s.kind is Kind.LLM and not owner[s.raw.span_id] for s in tree.order) < 2:  # noqa: PLR2004 - one is no run
+    if sum(not owner[s.raw.span_id] for s in tree.llm_calls) < 2:  # noqa: PLR2004 - one is no run
         return []
     under: set[str] = set()
     free = []
@@ -101,8 +101,8 @@ def _free_calls(tree: SpanTree, owner: Mapping[str, str]) -> list[NormalizedSpan
 def _records(tree: SpanTree, calls: Sequence[NormalizedSpan]) -> dict[str, list[NormalizedSpan]]:
     """Each of the outermost `calls` and the LLM spans right below it: records of the same call that may tell ids."""
     found = {span.span_id: [span] for span in calls}
-    for span in tree.order:
-        if span.kind is Kind.LLM and (above := tree.parent.get(span.raw.span_id)) in found:
+    for span in tree.llm_calls:
+        if (above := tree.parent.get(span.raw.span_id)) in found:
             found[above].append(span)
     return found
 

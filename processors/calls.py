@@ -55,8 +55,8 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
     A request whose name is that of an agent run started in the turn was executed by that run.
     """
     requests = turn.llm.tool_requests if turn.llm else ()
-    if context.sub_runs and turn.calls:
-        context = replace(context, started_by=_beside(turn.calls, context) | dict(context.started_by))
+    if context.sub_runs and turn.calls and (beside := _beside(turn.calls, context)):
+        context = replace(context, started_by=beside | dict(context.started_by))
     matched, left = match_requests(requests, turn.calls, _addressing(requests, context))
     delegated, free = _delegated(requests, matched, context)
     calls = []
@@ -65,17 +65,7 @@ def join_calls(turn: TurnSpans, context: CallContext) -> tuple[ToolCall, ...]:
         if span is not None:
             calls.append(_executed(span, turn, context, request, i))
         elif (run := delegated.get(i)) is not None:
-            call = _delegation(run)
-            told = _told(run, request.call_id) if call.result is None else None
-            calls.append(
-                replace(
-                    call,
-                    name=request.name,
-                    arguments=request.arguments,
-                    call_id=request.call_id,
-                    result=call.result or told,
-                )
-            )
+            calls.append(_delegation(run, request))
         else:
             calls.append(_unseen(request, turn, context, i))
     written = _model_text(turn) if left or free else None
@@ -206,15 +196,16 @@ def _is_broken(requested: Json, recorded: Json) -> bool:
     return named and not whole.startswith(written.rstrip('."\u2026'))
 
 
-def _delegation(run: AgentRun) -> ToolCall:
-    """A call that an agent run executed, as far as the run itself shows it."""
+def _delegation(run: AgentRun, request: ToolRequest, *, requested: bool | None = True) -> ToolCall:
+    """A call that an agent run executed, as far as the run itself and the request show it."""
     return _make(
-        name=run.name,
-        arguments=None,
-        result=run.answer or None,
-        requested=True,
+        name=request.name,
+        arguments=request.arguments,
+        result=run.answer or _told(run, request.call_id),
+        requested=requested,
         executed=True,
         error=error_of(run.span) if run.span else None,
+        call_id=request.call_id,
         sub_run_id=run.id,
     )
 
@@ -265,7 +256,7 @@ def _written_calls(runs: Sequence[AgentRun], written: str | None) -> Iterator[To
         if run.name not in made:
             made[run.name] = arguments_of(written, run.name)[::-1] if written and run.name in written else []
         arguments = made[run.name].pop() if made[run.name] else None
-        yield replace(_delegation(run), arguments=arguments, requested=_asked_in(written, run.name))
+        yield _delegation(run, ToolRequest(run.name, arguments), requested=_asked_in(written, run.name))
 
 
 def _model_text(turn: TurnSpans) -> str | None:
@@ -281,7 +272,7 @@ def _asked_in(written: str | None, name: str) -> bool | None:
 
 def _with_step_failure(calls: list[ToolCall], turn: TurnSpans) -> list[ToolCall]:
     """A step that failed though none of its calls did failed at the first one that did not run."""
-    at = next((i for i, c in enumerate(calls) if c.executed is False), None)
+    at = next((i for i, c in enumerate(calls) if c.executed is False), None) if turn.steps else None
     if at is None or any(c.error for c in calls):
         return calls
     error = next((e for s in turn.steps if (e := error_of(s))), None)

@@ -20,7 +20,7 @@ _MODELS: Final = frozenset({"gen_ai.request.model", "gen_ai.response.model"})
 
 def without_copied_models(tree: SpanTree) -> SpanTree:
     """The tree in which such spans are chains; the same tree where there are none."""
-    calls = [span for span in tree.order if span.kind is Kind.LLM]
+    calls = tree.llm_calls
     silent = [span for span in calls if span.convention == _CONVENTION and not (_tells(span) or _is_stated(span))]
     models = {span.model for span in calls if _tells(span)} if silent else set()
     return tree.changed({s.raw.span_id: replace(s, kind=Kind.CHAIN) for s in silent if s.model in models})

@@ -98,11 +98,6 @@ def delegates(name: str, arguments: Any = None) -> bool:
     return (tool in _BY_ARGUMENT and bool(_named(arguments))) or tool.startswith(_REACHING)
 
 
-def asks(call: NormalizedSpan) -> bool:
-    """Whether the model asked for a tool."""
-    return any(m.tool_requests for m in call.output_messages)
-
-
 def _named(arguments: Any) -> str:
     if not isinstance(arguments, Mapping) or len(arguments) > _MOST_ARGUMENTS:
         return ""

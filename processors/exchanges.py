@@ -46,7 +46,6 @@ def _later(run: AgentRun, agents: Collection[str]) -> Iterator[tuple[int, str, s
     """The first turn of each exchange but the first, what was asked there, and the answer that it follows."""
     task, began = "", False  # read where it is first asked for
     answered: Turn | None = None
-    following = _following(run.turns)
     for position, turn in enumerate(run.turns):
         if turn.kind is TurnKind.INNER:
             continue
@@ -57,7 +56,7 @@ def _later(run: AgentRun, agents: Collection[str]) -> Iterator[tuple[int, str, s
         reminded = began and replied and any(_reminds(m, task) for m in turn.new_messages)
         if turn.llm is not None and answered is not None and not reminded:
             new = [m for m in turn.new_messages if _is_persons(m, turn, answered, agents)]
-            said = [m.text for m in new if not _is_dropped(m, answered, following[position])]
+            said = [m.text for m in new if not _is_dropped(m, answered, _sent_after(run.turns, position))]
             if said:
                 yield position, "\n\n".join(said), answered.text
         answered = turn if answers and not reminded else None
@@ -76,7 +75,7 @@ def _is_answer(turn: Turn) -> bool:
     if turn.llm is None or turn.kind not in (TurnKind.ACT, TurnKind.ANSWER):
         return False
     acted = turn.tool_requests or turn.sub_run_ids or turn.observation or not all(c.closing for c in turn.tool_calls)
-    return not acted and bool(turn.text.strip()) and turn.text.lstrip()[:1] not in ("{", "[")
+    return not acted and turn.text.lstrip()[:1] not in ("", "{", "[")
 
 
 def _reminds(message: Message, task: str) -> bool:
@@ -106,15 +105,10 @@ def _follows(message: Message, turn: Turn, answered: Turn) -> bool:
     )
 
 
-def _following(turns: Sequence[Turn]) -> list[Sequence[Message]]:
-    """What was sent with the call after each turn, () for none."""
-    sent: list[Sequence[Message]] = []
-    after: Sequence[Message] = ()
-    for turn in reversed(turns):
-        sent.append(after)
-        if turn.llm is not None and turn.kind is not TurnKind.INNER:
-            after = turn.llm.input_messages
-    return sent[::-1]
+def _sent_after(turns: Sequence[Turn], position: int) -> Sequence[Message]:
+    """What was sent with the call after the turn at `position`, () for none."""
+    later = (turns[at] for at in range(position + 1, len(turns)))
+    return next((t.llm.input_messages for t in later if t.llm is not None and t.kind is not TurnKind.INNER), ())
 
 
 def _is_dropped(message: Message, answered: Turn, later: Sequence[Message]) -> bool:

@@ -24,6 +24,8 @@ RECEIVING: Final = frozenset({2, 5})  # SERVER, CONSUMER
 def unclaimed(tree: SpanTree, ownership: Ownership) -> list[NormalizedSpan]:
     """The outermost calls without a run, apart from what evaluators and guards ask, in tree order."""
     owner = ownership.owner
+    if all(owner.values()):
+        return []
     found: list[NormalizedSpan] = []
     inside: set[str] = set()
     for span in tree.order:
@@ -44,11 +46,11 @@ def infer_runs(tree: SpanTree, ownership: Ownership) -> Ownership:
     A run has the spans below its outermost one, unless other runs have some there: then only its calls and what is
     below these.
     """
-    if all(ownership.owner.values()) or not (calls := unclaimed(tree, ownership)):
+    if not (calls := unclaimed(tree, ownership)):
         return ownership
     tops = _tops(tree)
-    claimed = {span_id for span_id, run in ownership.owner.items() if run}
-    shared, traces = {tops[i] for i in claimed}, {tree.spans[i].raw.trace_id for i in claimed}
+    claimed = [s.raw for s in tree.order if ownership.owner[s.raw.span_id]]
+    shared, traces = {tops[raw.span_id] for raw in claimed}, {raw.trace_id for raw in claimed}
     given: dict[str, str] = {}
     inferred: dict[str, str] = {}
     beside: set[str] = set()
@@ -70,9 +72,10 @@ def infer_runs(tree: SpanTree, ownership: Ownership) -> Ownership:
     owner = dict(ownership.owner)
     aside: set[str] = set()
     for span in tree.order:
-        span_id, above = span.raw.span_id, tree.parent.get(span.raw.span_id, "")
+        span_id = span.raw.span_id
         if owner[span_id]:
             continue
+        above = tree.parent.get(span_id, "")
         if span.kind in ASIDE or above in aside:
             aside.add(span_id)
             continue

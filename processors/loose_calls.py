@@ -17,14 +17,13 @@ from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .inferred import unclaimed
 from .names import canonical
-from .ownership import Ownership, is_below
-from .span_tree import SpanTree
+from .ownership import Ownership, RunStart, is_below
+from .span_tree import SpanTree, ended, extent
 from .task import goal_from_span
 
 _LEAST: Final = 4  # characters of a text by which calls are laid beside an agent
 _LONGEST: Final = 200  # of a text are compared
 _MOST: Final = 64  # agents without calls, or loose groups of calls, beyond which nobody looks
-_NEVER: Final = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ def join_loose_calls(tree: SpanTree, ownership: Ownership) -> Ownership:
     if not agents:
         return ownership
     owner = ownership.owner
-    busy = {owner[s.raw.span_id] for s in tree.order if s.kind is Kind.LLM}
+    busy = {owner[s.raw.span_id] for s in tree.llm_calls}
     idle = [tree.spans[run] for run in sorted(agents - busy)]
     if not idle or len(idle) > _MOST or not (loose := _loose(tree, ownership, agents)) or len(loose) > _MOST:
         return ownership
@@ -51,15 +50,16 @@ def join_loose_calls(tree: SpanTree, ownership: Ownership) -> Ownership:
     if not homes:
         return ownership
     adopted = {run: home for run, home in homes.items() if run in ownership.runs}
-    starts = {
-        home: start
-        for run, home in adopted.items()
-        if (start := ownership.starts.get(run)) and not ownership.runs[home] and homes.get(start.run, start.run) != home
-    }
+    runs, starts = dict(ownership.runs), dict[str, RunStart]()
+    for run, home in adopted.items():
+        start = ownership.starts.get(run)
+        if start is not None and not runs[home] and not is_below(homes.get(start.run, start.run), home, runs):
+            starts[home], runs[home] = start, start.run
     owners = dict(owner)
     for span in tree.order:
-        span_id, above = span.raw.span_id, tree.parent.get(span.raw.span_id, "")
+        span_id = span.raw.span_id
         if not owner[span_id]:
+            above = tree.parent.get(span_id, "")
             owners[span_id] = homes.get(span_id) or (owners[above] if above and not owner[above] else "")
     return replace(ownership, owner=owners).related(starts, adopted)
 
@@ -74,19 +74,10 @@ def _loose(tree: SpanTree, ownership: Ownership, agents: set[str]) -> list[_Loos
             spans[run].append(span)
             if span.kind is Kind.LLM:
                 calls[run].append(span)
-    if not all(ownership.owner.values()):
-        for span in unclaimed(tree, ownership):
-            if span.kind is Kind.LLM and span.raw.span_id not in tree.parent:
-                calls[span.raw.span_id] = spans[span.raw.span_id] = [span]
-    return [
-        _Loose(
-            run,
-            own,
-            min(s.raw.start or s.raw.end for s in spans[run]),
-            max(_NEVER if s.raw.pending else s.raw.end for s in spans[run]),
-        )
-        for run, own in calls.items()
-    ]
+    for span in unclaimed(tree, ownership):
+        if span.kind is Kind.LLM and span.raw.span_id not in tree.parent:
+            calls[span.raw.span_id] = spans[span.raw.span_id] = [span]
+    return [_Loose(run, own, *extent(spans[run])) for run, own in calls.items()]
 
 
 def _home(
@@ -107,14 +98,14 @@ def _home(
 
 def _innermost(agents: Sequence[NormalizedSpan]) -> str:
     """The agent in whose time nobody else works: it is inside of all others; "" if there is none."""
-    first = min(agents, key=lambda a: ((_NEVER if a.raw.pending else a.raw.end) - a.raw.start, a.raw.span_id))
+    first = min(agents, key=lambda a: (ended(a) - a.raw.start, a.raw.span_id))
     others = (a for a in agents if a is not first)
-    nested = all(a.raw.start <= first.raw.start and (a.raw.pending or first.raw.end <= a.raw.end) for a in others)
+    nested = all(a.raw.start <= first.raw.start and first.raw.end <= ended(a) for a in others)
     return first.raw.span_id if nested else ""
 
 
 def _holds(agent: NormalizedSpan, one: _Loose) -> bool:
-    return agent.raw.start <= one.start and (agent.raw.pending or one.end <= agent.raw.end)
+    return agent.raw.start <= one.start and one.end <= ended(agent)
 
 
 def _may_be(agent: NormalizedSpan, one: _Loose) -> bool:

@@ -30,9 +30,11 @@ _SLACK: Final = 20  # of its time, the part by which a record may be longer than
 
 def nest_records(tree: SpanTree) -> SpanTree:
     """The tree with such spans below the records around them; the same tree where there are none."""
-    loose = {s.raw.span_id for s in tree.by_time if s.kind in _KINDS and _is_loose(s, tree)}
-    if not loose or (len(loose) == 1 and tree.order[0].raw.span_id in loose and not tree.orphans):
-        return tree  # most traces: one root, which is whole
+    loose = {s.raw.span_id for s in tree.llm_calls if _came_after_its_parent(s, tree)}
+    if tree.orphans or len(tree.order) - len(tree.parent) > 1:  # most traces have one root, which is whole
+        loose.update(s.raw.span_id for s in tree.order if s.kind in _KINDS and s.raw.span_id not in tree.parent)
+    if not loose or (not tree.orphans and loose == {tree.order[0].raw.span_id}):
+        return tree
     parent, found = dict(tree.parent), dict[str, str]()
     begun: dict[Kind, deque[NormalizedSpan]] = {kind: deque(maxlen=_RECENT) for kind in _KINDS}
     held: set[tuple[str, str, str]] = set()  # outer record, scope and name of the one in it
@@ -54,13 +56,11 @@ def nest_records(tree: SpanTree) -> SpanTree:
     return tree_of([_below(span, found) for span in tree.by_time], parent) if found else tree
 
 
-def _is_loose(span: NormalizedSpan, tree: SpanTree) -> bool:
-    """Whether a span has no known parent, or hangs below an LLM call that had ended before."""
-    above = tree.parent.get(span.raw.span_id)
-    if above is None:
-        return True
-    outer = tree.spans[above]
-    return span.kind is Kind.LLM is outer.kind and outer.raw.start < outer.raw.end <= span.raw.start
+def _came_after_its_parent(call: NormalizedSpan, tree: SpanTree) -> bool:
+    """Whether an LLM call hangs below another one that had ended before."""
+    above = tree.parent.get(call.raw.span_id)
+    outer = tree.spans[above] if above is not None else call
+    return outer.kind is Kind.LLM and outer.raw.start < outer.raw.end <= call.raw.start
 
 
 def _below(span: NormalizedSpan, found: Mapping[str, str]) -> NormalizedSpan:

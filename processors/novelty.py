@@ -8,8 +8,6 @@ from tracejury.schemas.normalized import Message
 
 from .run_spans import TurnSpans
 
-MessageKey = tuple[str, int, int, str, tuple[tuple[str, str], ...]]
-
 
 def new_messages(turns: Sequence[TurnSpans]) -> list[tuple[Message, ...]]:
     """The input messages of each turn's call that are new; a message sent twice is known only as often as it was.
@@ -18,8 +16,8 @@ def new_messages(turns: Sequence[TurnSpans]) -> list[tuple[Message, ...]]:
     """
     if sum(turn.llm is not None and not turn.inner for turn in turns) < 2:  # noqa: PLR2004 - many runs have no other
         return [turn.llm.input_messages if turn.llm else () for turn in turns]
-    known: dict[MessageKey, int] = {}  # how often each was sent in one call, or written
-    sent: dict[MessageKey, int] = {}  # how often each was sent in the call before
+    known: dict[int, int] = {}  # how often each was sent in one call, or written
+    sent: dict[int, int] = {}  # how often each was sent in the call before
     before: tuple[Message, ...] = ()
     found: list[tuple[Message, ...]] = []
     for turn in turns:
@@ -44,10 +42,10 @@ def new_messages(turns: Sequence[TurnSpans]) -> list[tuple[Message, ...]]:
     return found
 
 
-def message_key(message: Message) -> MessageKey:
-    """The identity of a message among those of a run or session.
+def message_key(message: Message) -> int:
+    """The identity of a message among those of a run or session, within this process.
 
-    The text goes in as its hash, which a string keeps: comparing histories byte by byte costs more than the rest.
+    A hash, for which a string keeps its own: comparing histories byte by byte costs more than the rest.
     """
     requests = tuple((r.call_id, r.name) for r in message.tool_requests) if message.tool_requests else ()
-    return (message.role, hash(message.text), len(message.text), message.tool_call_id, requests)
+    return hash((message.role, message.text, message.tool_call_id, requests))

@@ -27,18 +27,24 @@ def kinds_of(turns: Sequence[TurnSpans], goal: str) -> list[TurnKind]:
     tools, asked for none, caused nothing, and its instructions ask for exactly that. Where they ask for several, the
     last one counts, because instructions name the inputs first and the wanted output last.
     """
-    calls = [(turn, turn.llm) for turn in turns if turn.llm and not turn.inner]
-    acting = {_system(llm) for turn, llm in calls if _acts(turn)}
-    if not acting:  # nothing shows under which prompt the agent acts: under that of its last call
-        acting = {_system(llm) for _, llm in calls[-1:]}
+    acts = [_acts(turn) for turn in turns]
+    calls = [(turn.llm, act) for turn, act in zip(turns, acts, strict=True) if turn.llm and not turn.inner]
+    acting: set[str] = set()
+    if not all(acts):
+        # Where nothing shows under which prompt the agent acts: under that of its last call.
+        acting = {_system(llm) for llm, act in calls if act} or {_system(llm) for llm, _ in calls[-1:]}
     acting.discard("")
-    return [_kind(turn, goal, acting) for turn in turns]
+    return [
+        TurnKind.ACT if act and not turn.planned else _kind(turn, goal, acting)
+        for turn, act in zip(turns, acts, strict=True)
+    ]
 
 
 def _kind(turn: TurnSpans, goal: str, acting: Collection[str]) -> TurnKind:
+    """The kind of a turn that does not act, or is planned."""
     if turn.planned:
         return TurnKind.PLAN
-    if turn.llm is None or _acts(turn):
+    if turn.llm is None:
         return TurnKind.ACT
     if turn.inner:
         return TurnKind.INNER
@@ -49,12 +55,14 @@ def _kind(turn: TurnSpans, goal: str, acting: Collection[str]) -> TurnKind:
 
 def _acts(turn: TurnSpans) -> bool:
     llm = turn.llm
-    asked = llm is not None and (llm.tools or any(m.tool_requests for m in llm.output_messages))
-    return bool(turn.calls or turn.agents or asked)
+    return bool(turn.calls or turn.agents or (llm is not None and (llm.tools or llm.tool_requests)))
 
 
 def _system(llm: NormalizedSpan) -> str:
-    return next((m.text for m in llm.input_messages if m.role in ("system", "developer")), "")
+    for message in llm.input_messages:
+        if message.role in ("system", "developer"):
+            return message.text
+    return ""
 
 
 def _instructions(llm: NormalizedSpan, goal: str, acting: Collection[str]) -> str:
@@ -78,14 +86,18 @@ def _ends(text: str) -> str:
 
 
 def _wanted(text: str) -> TurnKind:
-    """The kind whose word stands last within a match of its pattern, the words looked at from the end; else ACT."""
+    """The kind whose word stands last within a match of its pattern, the words looked at from the end; else ACT.
+
+    No match goes beyond its sentence or line.
+    """
     last = {kind: text.rfind(word) for kind, (word, _) in WANTED.items()}
     while True:
         kind = max(last, key=last.__getitem__)
         at, (word, pattern) = last[kind], WANTED[kind]
         if at < 0:
             return TurnKind.ACT
-        if pattern.search(text, max(0, at - _BEFORE), at + len(word) + _AFTER):
+        start = max(0, at - _BEFORE, text.rfind(".", 0, at), text.rfind("\n", 0, at))
+        if pattern.search(text, start, at + len(word) + _AFTER):
             return kind
         last[kind] = text.rfind(word, 0, at)
 

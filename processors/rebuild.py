@@ -69,20 +69,21 @@ def rebuild(
         is_open=state is TraceState.OPEN,
         shows_tools=any(span.kind is Kind.TOOL for span in tree.order),
     )
+    raws = [span.raw for span in tree.order]
     failed = any(run.status == "error" and not run.parent_id for run in runs)
     conventions = Counter(span.convention for span in tree.order if span.convention)
     return Trace(
-        trace_id=tree.order[0].raw.trace_id if spans else "",
-        tenant=tree.order[0].raw.tenant if spans else "",
-        service=next((s.raw.service for s in tree.order if s.raw.service), ""),
+        trace_id=raws[0].trace_id if raws else "",
+        tenant=raws[0].tenant if raws else "",
+        service=next((raw.service for raw in raws if raw.service), ""),
         session_id=next((s.session_id for s in tree.order if s.session_id), ""),
         state=TraceState.FAILED if failed and state is TraceState.SETTLED else state,
         runs=runs,
         spans=tree.spans,
         remainder=tuple(span for span in tree.by_time if not ownership.owner[span.raw.span_id]),
         conventions=tuple(name for name, _ in conventions.most_common()),
-        start=min((s.raw.start for s in tree.order), default=0),
-        end=max((s.raw.end for s in tree.order), default=0),
+        start=min((raw.start for raw in raws), default=0),
+        end=max((raw.end for raw in raws), default=0),
         received_through=max((s.raw.received_at for s in spans), default=0),
         exchanges=find_exchanges(runs),
     )

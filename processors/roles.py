@@ -12,7 +12,7 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
-from .delegation import addressee, asks, delegates
+from .delegation import addressee, delegates
 from .names import canonical, plain_name, same_name
 from .span_tree import SpanTree
 
@@ -74,22 +74,19 @@ def _holdings(tree: SpanTree) -> dict[str, int]:
     """Flags (see above) of each span's content, itself included."""
     holds: dict[str, int] = {}
     for span in reversed(tree.order):
-        span_id = span.raw.span_id
+        span_id, kind = span.raw.span_id, span.kind
         flags = holds.get(span_id, _NOTHING)
-        kind = span.kind
         if kind is Kind.LLM:
-            flags |= _LLM | _ACTS if span.tools or asks(span) else _LLM
+            flags |= _LLM | _ACTS if span.tools or span.tool_requests else _LLM
         elif kind is Kind.TOOL:
             flags |= _ACTS
         holds[span_id] = flags
-        parent = tree.parent.get(span_id)
-        if parent is None or kind in _ASIDE:
-            continue
         if kind is Kind.AGENT:
             flags = _AGENT
         elif kind is Kind.TOOL:
-            flags = _ACTS | (flags & _AGENT)
-        holds[parent] = holds.get(parent, _NOTHING) | flags
+            flags &= _ACTS | _AGENT
+        if flags and kind not in _ASIDE and (parent := tree.parent.get(span_id)) is not None:
+            holds[parent] = holds.get(parent, _NOTHING) | flags
     return holds
 
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
 
+from tracejury.schemas.makers import maker
 from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
 
 from .delegation import delegates
@@ -29,6 +30,8 @@ from .task import goal_from_request, goal_from_span
 from .turns import group_turns
 
 _REACH: Final = 16  # levels of wrappers between a TOOL span and the agent run that it starts
+
+_make: Final = maker(RunSpans)
 
 _LEAST_TEXT: Final = 4  # characters of a message by which two histories are laid side by side
 
@@ -61,7 +64,7 @@ def group_runs(tree: SpanTree, ownership: Ownership) -> list[RunSpans]:
         holds = known is not None and (known.kind is Kind.AGENT or bool(ownership.inferred.get(run)))
         span = known if holds else None  # else it only holds the run
         goal, above = goal_from_span(span), ownership.runs[run]
-        found[run] = RunSpans(
+        found[run] = _make(
             id=run,
             above=above if above in found else "",
             name=name_of(run, span, goal, turns, found, tree, ownership),

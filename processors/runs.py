@@ -18,6 +18,7 @@ from .sent_results import sent_results
 from .span_tree import time_key
 from .task import answer_of, ends_with_answer, goal_from_calls, with_closing_call
 
+_make_run: Final = maker(AgentRun)
 _make_turn: Final = maker(Turn)
 
 
@@ -54,7 +55,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
     answer = answer_of(spans.last_span, turns)
     if status == "ok" and not answer and spans.turns and any(s.is_error for s in spans.turns[-1].steps):
         status = "error"  # not all agents' spans tell of the step in which they failed
-    return AgentRun(
+    return _make_run(
         id=spans.id,
         name=spans.name,
         role="sub-agent" if spans.above else "manager",
@@ -85,24 +86,26 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
     turns: list[Turn] = []
     for index, (spans, kind) in enumerate(zip(run.turns, kinds_of(run.turns, run.goal), strict=True)):
         over = finished or index < last_call
-        asked = written.get(index, ())
-        claimed = {call.sub_run_id for call in asked}
-        context = CallContext(
-            results=results[index],
-            sub_runs={agent: below[agent] for agent in spans.agents if agent not in claimed},
-            started_by=spans.started_by,
-            shows_tools=shows_tools,
-            over=over,
-        )
+        calls = written.get(index, ())
+        if spans.calls or spans.agents or (spans.llm and spans.llm.tool_requests):
+            claimed = {call.sub_run_id for call in calls}
+            context = CallContext(
+                results=results[index],
+                sub_runs={agent: below[agent] for agent in spans.agents if agent not in claimed},
+                started_by=spans.started_by,
+                shows_tools=shows_tools,
+                over=over,
+            )
+            calls = (*calls, *join_calls(spans, context))
         turns.append(
             _make_turn(
                 index=index,
                 kind=TurnKind.ACT if index in written else kind,
                 llm=spans.llm,
-                tool_calls=(*asked, *join_calls(spans, context)),
+                tool_calls=calls,
                 sub_run_ids=tuple(spans.agents),
                 new_messages=new[index],
-                wrappers=tuple(sorted(spans.wrappers, key=time_key)),
+                wrappers=tuple(sorted(spans.wrappers, key=time_key)) if spans.wrappers else (),
                 observation=_observation(spans),
                 closed=over or not goes_on,
             )
@@ -112,7 +115,10 @@ def _turns(run: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, shows
 
 def _observation(spans: TurnSpans) -> str:
     """The outcome that the outermost step around the LLM call records; a state that ends with the reply is none."""
-    return next((s.output_text for s in spans.steps if s.output_text and not s.output_messages), "")
+    for step in spans.steps:
+        if step.output_text and not step.output_messages:
+            return step.output_text
+    return ""
 
 
 def _system_prompt(turn: Turn | None) -> str:

@@ -30,7 +30,7 @@ def divide_at_handoffs(tree: SpanTree, ownership: Ownership) -> Ownership:
     """
     owner = ownership.owner
     own: dict[str, list[NormalizedSpan]] = {
-        owner[s.raw.span_id]: [] for s in tree.order if s.kind is Kind.LLM and owner[s.raw.span_id] and _handoff(s)
+        owner[s.raw.span_id]: [] for s in tree.llm_calls if owner[s.raw.span_id] and _handoff(s)
     }
     if not own:
         return ownership
@@ -114,7 +114,10 @@ def _speaker(call: NormalizedSpan) -> str:
 
 
 def _handoff(call: NormalizedSpan) -> ToolRequest | None:
-    return next((r for r in call.tool_requests if is_handoff(r.name, r.arguments)), None)
+    for request in call.tool_requests:
+        if is_handoff(request.name, request.arguments):
+            return request
+    return None
 
 
 def _top(call: NormalizedSpan, run: str, tree: SpanTree, held: Mapping[str, int]) -> str:

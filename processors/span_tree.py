@@ -5,25 +5,28 @@ Everything here depends on the set of spans only, never on the order in which th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.normalized import Kind, NormalizedSpan
 
 from .parents_elsewhere import joined_by_parents
 
 TimeKey = tuple[int, int, str]
+NEVER: Final = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
 class SpanTree:
     """`spans`: by id, and `order`: all spans, parents before children, siblings by time. `by_time`: all by `time_key`.
 
-    `parent`: known parents only. `orphans`: roots that name a parent which is not among the spans (lost, late, or in
-    another process).
+    `llm_calls`: those of kind LLM, in `order`. `parent`: known parents only. `orphans`: roots that name a parent which
+    is not among the spans (lost, late, or in another process).
     """
 
     order: list[NormalizedSpan]
+    llm_calls: list[NormalizedSpan]
     by_time: list[NormalizedSpan]
     spans: dict[str, NormalizedSpan]
     parent: dict[str, str]
@@ -45,13 +48,24 @@ class SpanTree:
         order, by_time = ([spans.get(s.raw.span_id, s) for s in all_] for all_ in (self.order, self.by_time))
         above = {self.parent[span_id] for span_id in spans if span_id in self.parent}
         children = self.children | {p: [spans.get(s.raw.span_id, s) for s in self.children[p]] for p in above}
-        return SpanTree(order, by_time, {**self.spans, **spans}, self.parent, children, self.orphans)
+        calls = [s for s in order if s.kind is Kind.LLM]
+        return SpanTree(order, calls, by_time, {**self.spans, **spans}, self.parent, children, self.orphans)
 
 
 def time_key(span: NormalizedSpan) -> TimeKey:
     """Sort key by time: start (the end replaces a missing start), then end, then id."""
     raw = span.raw
     return (raw.start or raw.end, raw.end, raw.span_id)
+
+
+def ended(span: NormalizedSpan) -> int:
+    """The end of the span, later than any other's while it goes on."""
+    return NEVER if span.raw.pending else span.raw.end
+
+
+def extent(spans: Collection[NormalizedSpan]) -> tuple[int, int]:
+    """When the spans were at work: the first start (see `time_key`) and the last end; for no spans, at no time."""
+    return min((s.raw.start or s.raw.end for s in spans), default=NEVER), max(map(ended, spans), default=0)
 
 
 def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
@@ -62,12 +76,15 @@ def build_tree(spans: Iterable[NormalizedSpan]) -> SpanTree:
     parent = {
         s.raw.span_id: s.raw.parent_span_id
         for s in ordered
-        if s.raw.parent_span_id in unique
-        and s.raw.parent_span_id != s.raw.span_id
-        and unique[s.raw.parent_span_id].raw.trace_id in (s.raw.trace_id, homes.get(s.raw.trace_id))
+        if (above := unique.get(s.raw.parent_span_id)) is not None
+        and above is not s
+        and above.raw.trace_id in (s.raw.trace_id, homes.get(s.raw.trace_id))
     }
-    _break_cycles(ordered, parent)
-    return tree_of(ordered, parent)
+    tree = tree_of(ordered, parent)
+    if len(tree.order) < len(ordered):  # no root is above a cycle
+        _break_cycles(ordered, parent)
+        tree = tree_of(ordered, parent)
+    return tree
 
 
 def _homes(spans: Iterable[NormalizedSpan]) -> dict[str, str]:
@@ -88,10 +105,17 @@ def tree_of(ordered: list[NormalizedSpan], parent: dict[str, str]) -> SpanTree:
             roots.append(span)
         else:
             children.setdefault(above, []).append(span)
-    order = list(_preorder(roots, children))
-    spans = {s.raw.span_id: s for s in order}
+    spans: dict[str, NormalizedSpan] = {}
+    stack = roots[::-1]
+    while stack:
+        span = stack.pop()
+        spans[span.raw.span_id] = span
+        if below := children.get(span.raw.span_id):
+            stack += reversed(below)
+    order = list(spans.values())
+    calls = [s for s in order if s.kind is Kind.LLM]
     orphans = frozenset(s.raw.span_id for s in roots if s.raw.parent_span_id and s.raw.parent_span_id not in spans)
-    return SpanTree(order, ordered, spans, parent, children, orphans)
+    return SpanTree(order, calls, ordered, spans, parent, children, orphans)
 
 
 def collapse(spans: Iterable[NormalizedSpan]) -> dict[str, NormalizedSpan]:
@@ -117,31 +141,15 @@ def _rank(span: NormalizedSpan) -> tuple[bool, int, int]:
 
 def _break_cycles(ordered: list[NormalizedSpan], parent: dict[str, str]) -> None:
     """Make the earliest span of each cycle a root."""
-    position: dict[str, int] = {}
+    position = {span.raw.span_id: at for at, span in enumerate(ordered)}
     done: set[str] = set()
-    for span in ordered:
-        current: str | None = span.raw.span_id
-        above = parent.get(span.raw.span_id)
-        if above is None or above in done:  # nearly all: parents begin before their children
-            done.add(span.raw.span_id)
-            continue
-        path: list[str] = []
-        on_path: set[str] = set()
-        while current is not None and current not in done and current not in on_path:
-            path.append(current)
-            on_path.add(current)
+    for span_id in position:
+        current: str | None = span_id
+        path: dict[str, None] = {}
+        while current is not None and current not in done and current not in path:
+            path[current] = None
             current = parent.get(current)
-        if current is not None and current in on_path:
-            cycle = path[path.index(current) :]
-            position = position or {s.raw.span_id: i for i, s in enumerate(ordered)}
-            del parent[min(cycle, key=position.__getitem__)]
+        if current in path:
+            cycle = list(path)
+            del parent[min(cycle[cycle.index(current) :], key=position.__getitem__)]
         done.update(path)
-
-
-def _preorder(roots: list[NormalizedSpan], children: dict[str, list[NormalizedSpan]]) -> Iterator[NormalizedSpan]:
-    stack = roots[::-1]
-    while stack:
-        span = stack.pop()
-        yield span
-        if below := children.get(span.raw.span_id):
-            stack.extend(reversed(below))

@@ -26,9 +26,9 @@ def take_stand_ins(spans: Sequence[NormalizedSpan]) -> Sequence[NormalizedSpan]:
     replies: dict[tuple[object, ...], list[NormalizedSpan]] = {}
     taken = list(real)
     for span in sorted((s for s in spans if is_stand_in(s.raw)), key=time_key):
-        raw = replace(span.raw, pending=False)
-        if (raw.trace_id, raw.span_id) in came:
+        if (span.raw.trace_id, span.span_id) in came:
             continue
+        raw = replace(span.raw, pending=False)
         before = replies.setdefault((raw.trace_id, raw.service, span.output), []) if span.output else []
         if (raw.trace_id, raw.service) in told or any(_holds(call, span) for call in before):
             taken.append(NormalizedSpan(raw, Kind.OTHER, span.convention, session_id=span.session_id))

@@ -59,8 +59,8 @@ def _mixed(tree: SpanTree, ownership: Ownership) -> set[str]:
     """Runs of which some calls of the model state an id and others none."""
     stating: set[str] = set()
     silent: set[str] = set()
-    for span in tree.order:
-        if span.kind is Kind.LLM and (run := ownership.owner[span.span_id]):
+    for span in tree.llm_calls:
+        if run := ownership.owner[span.span_id]:
             (stating if span.run_hint else silent).add(run)
     return stating & silent
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -21,12 +21,11 @@ from .inferred import CALLS, unclaimed
 from .names import canonical
 from .open_requests import OpenRequests, free_of_name, take
 from .ownership import Ownership, is_below, parents_first
-from .span_tree import SpanTree, time_key
+from .span_tree import SpanTree, extent, time_key
 
 _MOST_AT_WORK: Final = 8  # runs at one time, beyond which nobody looks whose a span is
 _MOST_RUNS: Final = 1024  # begun before a span, beyond which time tells nothing
 _REACH: Final = 64  # levels between a tool's span and a run below it
-_NEVER: Final = 1 << 63
 
 
 def bring_home(tree: SpanTree, ownership: Ownership) -> Ownership:
@@ -66,8 +65,7 @@ def bring_home(tree: SpanTree, ownership: Ownership) -> Ownership:
 
 def _strays(tree: SpanTree, ownership: Ownership) -> Iterable[NormalizedSpan]:
     """The outermost calls without a run, and tools that a missing parent alone makes one."""
-    if not all(ownership.owner.values()):
-        yield from unclaimed(tree, ownership)
+    yield from unclaimed(tree, ownership)
     missing = {run for run in ownership.runs if run not in tree.spans}
     if missing and len(ownership.runs) > 1:
         missing -= {ownership.owner[s.raw.span_id] for s in tree.order if s.kind is not Kind.TOOL}
@@ -75,14 +73,14 @@ def _strays(tree: SpanTree, ownership: Ownership) -> Iterable[NormalizedSpan]:
         yield from (root for root in roots if ownership.owner[root.raw.span_id] in missing)
 
 
-@dataclass(slots=True)
-class _Times:
-    """When a run was at work."""
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """When a run was at work, and what its spans state: names of agents and ids of runs."""
 
-    start: int = _NEVER
-    end: int = 0
-    agent: set[str] = field(default_factory=set)
-    hints: set[str] = field(default_factory=set)
+    start: int
+    end: int
+    agents: set[str]
+    hints: set[str]
 
 
 class _Callers:
@@ -92,13 +90,13 @@ class _Callers:
         self._above = ownership.runs
         self._requests = OpenRequests()
         self._replies: list[tuple[int, str, str]] = []
-        self._times: dict[str, _Times] = {run: _Times() for run in ownership.runs}
+        own: dict[str, list[NormalizedSpan]] = {run: [] for run in ownership.runs}
         executed: list[tuple[str, NormalizedSpan]] = []
         for span in tree.by_time:
             run = ownership.owner[span.raw.span_id]
-            if run not in self._times:
+            if run not in own:
                 continue
-            self._note(span, run)
+            own[run].append(span)
             if span.kind is Kind.LLM:
                 self._requests.add(span, run)
                 if not span.tool_requests and ("```" in span.output or "<code>" in span.output):
@@ -107,16 +105,15 @@ class _Callers:
                 executed.append((run, span))
         for run, span in executed:
             self._requests.given(span, run)
-        self._spans = sorted((t.start, run) for run, t in self._times.items())
-
-    def _note(self, span: NormalizedSpan, run: str) -> None:
-        raw, times = span.raw, self._times[run]
-        times.start = min(times.start, raw.start or raw.end)
-        times.end = max(times.end, _NEVER if raw.pending else raw.end)
-        if span.run_hint:
-            times.hints.add(span.run_hint)
-        if name := canonical(span.agent_name or span.agent_hint):
-            times.agent.add(name)
+        self._work = {
+            run: _Work(
+                *extent(spans),
+                agents={canonical(s.agent_name or s.agent_hint) for s in spans} - {""},
+                hints={s.run_hint for s in spans} - {""},
+            )
+            for run, spans in own.items()
+        }
+        self._began = sorted((work.start, run) for run, work in self._work.items())
 
     def of(self, span: NormalizedSpan) -> str:
         """The run that called a stray span, "" where that is not certain."""
@@ -135,9 +132,8 @@ class _Callers:
         return at_work[0] if len(at_work) == 1 else ""
 
     def _states(self, span: NormalizedSpan, run: str) -> bool:
-        name = canonical(span.agent_name or span.agent_hint)
-        times = self._times[run]
-        return (bool(name) and name in times.agent) or (bool(span.run_hint) and span.run_hint in times.hints)
+        work = self._work[run]
+        return canonical(span.agent_name or span.agent_hint) in work.agents or span.run_hint in work.hints
 
     def _recent(self, span: NormalizedSpan) -> list[tuple[int, str, str]]:
         """The last reply in code of each run before the span, as far as it is one of the last few of all."""
@@ -147,12 +143,12 @@ class _Callers:
 
     def _at_work(self, span: NormalizedSpan) -> list[str]:
         """The runs in whose time the span began, without those that wait for another of them; () for too many."""
-        at = bisect_right(self._spans, span.raw.start, key=lambda one: one[0])
+        at = bisect_right(self._began, span.raw.start, key=lambda one: one[0])
         found: list[str] = []
         if at > _MOST_RUNS:
             return found
-        for _, run in reversed(self._spans[:at]):
-            if self._times[run].end >= span.raw.start:
+        for _, run in reversed(self._began[:at]):
+            if self._work[run].end >= span.raw.start:
                 found.append(run)
                 if len(found) > _MOST_AT_WORK:
                     return []

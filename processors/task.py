@@ -91,7 +91,7 @@ def with_closing_call(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     last = next((t for t in reversed(turns) if t.tool_calls and t.kind is not TurnKind.INNER), None)
     if last is None or not any(call.name.lower() in ANSWER_TOOLS for call in last.tool_calls):
         return tuple(turns)
-    calls = tuple(replace(c, closing=c.name.lower() in ANSWER_TOOLS) for c in last.tool_calls)
+    calls = tuple(replace(c, closing=True) if c.name.lower() in ANSWER_TOOLS else c for c in last.tool_calls)
     return tuple(replace(t, tool_calls=calls) if t is last else t for t in turns)
 
 

@@ -26,7 +26,7 @@ def place_log_spans(spans: Sequence[NormalizedSpan]) -> Sequence[NormalizedSpan]
 
     Events that tell nothing new are of no kind: they stay below the span that they tell of.
     """
-    if not any(MARK in span.raw.attributes for span in spans):
+    if not any(MARK in span.raw.attributes for span in spans if not span.raw.parent_span_id):  # such have no parent
         return spans
     spans = join_replies(spans)
     events = sorted((span for span in spans if MARK in span.raw.attributes), key=_place)

@@ -6,8 +6,7 @@ An action is of the call that requested its id, else of the turn of what is abov
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
@@ -59,17 +58,19 @@ class _Grouper:
         self._latest: dict[tuple[Kind, str], NormalizedSpan] = {}
         self.turns: list[TurnSpans] = []
 
-    def _above(self, span: NormalizedSpan) -> Iterator[str]:
+    def _above(self, span: NormalizedSpan) -> list[str]:
         """Ancestors inside the run and within reach, nearest first."""
-        for ancestor in islice(self._tree.ancestors(span.raw.span_id), _REACH):
-            if ancestor == self._run and ancestor not in self._by_llm:
-                return
-            yield ancestor
+        found: list[str] = []
+        above = self._tree.parent.get(span.raw.span_id)
+        while above is not None and len(found) < _REACH and (above != self._run or above in self._by_llm):
+            found.append(above)
+            above = self._tree.parent.get(above)
+        return found
 
     def add_llm(self, span: NormalizedSpan) -> None:
         """A turn of its own, unless an LLM span beside or around it recorded the same call."""
-        before = self._latest.get((Kind.LLM, span.raw.parent_span_id))
-        self._latest[Kind.LLM, span.raw.parent_span_id] = span
+        place = (Kind.LLM, span.raw.parent_span_id)
+        before, self._latest[place] = self._latest.get(place), span
         if before is not None and are_doubles(before, span):
             self._add_twin(self._by_llm[before.raw.span_id], span)
             return

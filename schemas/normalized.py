@@ -172,10 +172,10 @@ class NormalizedSpan:
     @property
     def tool_requests(self) -> tuple[ToolRequest, ...]:
         """The tool calls that its output messages ask for, in order."""
-        asking = [m.tool_requests for m in self.output_messages if m.tool_requests]
-        if not asking:
-            return ()
-        return asking[0] if len(asking) == 1 else tuple(r for requests in asking for r in requests)
+        messages = self.output_messages
+        if len(messages) == 1:  # nearly always
+            return messages[0].tool_requests
+        return tuple(r for m in messages for r in m.tool_requests) if messages else ()
 
     @property
     def output(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from tracejury.processors.novelty import MessageKey, message_key
+from tracejury.processors.novelty import message_key
 from tracejury.schemas.trajectory import Turn, TurnKind
 
 _USERS: Final = ("user", "human")
@@ -16,7 +16,7 @@ class Unsaid:
     """Remembers the messages of one record."""
 
     def __init__(self) -> None:
-        self._said: set[MessageKey] = set()
+        self._said: set[int] = set()
 
     def turns(self, turns: Sequence[Turn], asked: str, *, begins_run: bool) -> Iterator[Turn]:
         """The turns with what is new in them, each as of the moment at which it is taken.

@@ -72,6 +72,19 @@ def test_a_call_comes_to_the_only_agent_at_work(parent: str) -> None:
     assert turns(built(agent("mapper", 0, 9), llm("c", 2, 4, parent=parent))) == {"mapper": ["c"]}
 
 
+def test_an_agent_is_not_started_by_its_own_sub_agent() -> None:
+    """Though loose calls that are the agent's were sent what its sub-agent asked for."""
+    goal, asked = "Add up the prices of the tickets.", "count the tickets of the group first"
+    trace = built(
+        agent("manager", 0, 20, goal),
+        agent("checker", 2, 6, parent="manager"),
+        llm("c1", 3, 5, "Check it.", f'search("{asked}")', parent="checker"),
+        llm("c2", 8, 9, f"{goal} Now {asked}.", "Done.", parent="gone"),
+    )
+    assert turns(trace) == {"manager": ["c2"], "checker": ["c1"]}
+    assert {run.id: run.parent_id for run in trace.runs} == {"manager": "", "checker": "manager"}
+
+
 def test_texts_tell_which_of_two_agents_called() -> None:
     """Two agents at work at once: what each was asked stands in its own call."""
     agents = (agent("one", 0, 9, "length of the Rhine"), agent("two", 1, 8, "length of the Elbe"))
