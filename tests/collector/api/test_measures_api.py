@@ -49,12 +49,12 @@ def test_every_parameter_reaches_the_question(api: Api) -> None:
     names = {"pack": "demo", "service": "s", "version": "v", "agent": "a", "model": "m", "task": "t"}
     api.get(
         "/api/measures", by="attribute:tier", step="1h", since="2d", until="1h", pooled="true", simulated="true",
-        limit="7",
-        compare_to="version=w", **names,
+        limit="7", trials="true", k="3", threshold="0.5", compare_to="version=w", **names,
     )  # fmt: skip
     asked = MeasureQuery(
-        NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, simulated=True, **names
-    )
+        NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, simulated=True, trials=True,
+        k=3, threshold=0.5, **names,
+    )  # fmt: skip
     other = replace(asked, version="w")
     assert api.reader.measures.asked == [asked, other]
 
@@ -65,12 +65,27 @@ def test_without_parameters_it_is_all_packs_in_seven_days(api: Api) -> None:
     assert "no packs: name some under judges.packs" in run(api.url).output
 
 
-@pytest.mark.parametrize("asked", [{"by": "role"}, {"by": "attribute:"}, {"compare_to": "x"}, {"step": "0s"}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"by": "role"}, {"by": "attribute:"}, {"compare-to": "x"}, {"step": "0s"}, {"k": "2"}, {"threshold": "0.5"},
+        *({"k": k, "trials": "true"} for k in ("0", "-1", "1001", "x", "1.5")),
+        *({"threshold": share, "trials": "true"} for share in ("0", "1.01", "-1", "nan", "inf", "x")),
+    ],
+)  # fmt: skip
 def test_what_means_nothing_is_refused(api: Api, asked: dict[str, str]) -> None:
     """With one line that names the parameter."""
-    answer = httpx.get(f"{api.url}/api/measures", params=asked, trust_env=False)
+    wrong, *flags = asked
+    name = wrong.replace("-", "_")
+    answer = httpx.get(
+        f"{api.url}/api/measures", params={name: asked[wrong]} | dict.fromkeys(flags, "true"), trust_env=False
+    )
     assert answer.status_code == 422
-    assert next(iter(asked)) in answer.json()["detail"]
+    assert name in answer.json()["detail"]
+    refused = run(api.url, f"--{wrong}", asked[wrong], *(f"--{flag}" for flag in flags))
+    assert refused.exit_code == 2
+    (line,) = refused.output.strip().splitlines()
+    assert name in line
 
 
 def test_figures_of_sessions(measured: str) -> None:
@@ -102,5 +117,8 @@ def test_the_command_shows_them(measured: str, store: SharedStore) -> None:
     assert "worst: shop / s1  S 0.500, P -" in found.output
     assert "\x1b" not in found.output
     assert json.loads(run(measured, "--format", "json").output)["items"][0]["waiting"] == 1
+    tried = run(measured, "--trials", "--k", "2", "--by", "version", "--compare-to", "previous").output
+    for text in ("2 sessions of no named task: no trial", "S mean, max@2", "tasks  trials  invalid", "S max@2"):
+        assert text in tried
     refused = run(measured, "--pack", "nothing")
     assert (refused.exit_code, "no pack 'nothing': use one of demo" in refused.output) == (2, True)
