@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+from tracejury.schemas.filters import SIMULATED_SESSIONS
 from tracejury.schemas.judged_rows import STANDS
 from tracejury.schemas.llm_rows import LATEST
 from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
@@ -32,10 +33,8 @@ OF_SESSIONS: Final = f"{TENANT} AND TraceId = '' AND SubjectKind = 'session' AND
 _ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
 _ARRIVED_LAST: Final = f"max({_ARRIVED})"
 _IN_TIME: Final = f"{_ARRIVED_LAST} >= {{since:Int64}} AND {_ARRIVED_LAST} < {{until:Int64}}"
-# Without FINAL: a trace stays simulated, and the index spares reading all others.
-_SIMULATED: Final = f"SELECT ServiceName, SessionId FROM traces WHERE {TENANT} AND Simulated"
 _WITHIN: Final = f"""FROM verdicts WHERE {OF_SESSIONS}
-AND ((JSONExtractString(SubjectId, 1), JSONExtractString(SubjectId, 2)) IN ({_SIMULATED})) = {{simulated:UInt8}}
+AND ((JSONExtractString(SubjectId, 1), JSONExtractString(SubjectId, 2)) IN ({SIMULATED_SESSIONS})) = {{simulated:UInt8}}
 AND ({{service:String}} = '' OR JSONExtractString(SubjectId, 1) = {{service:String}})
 GROUP BY SubjectId HAVING {_IN_TIME}"""
 SUBJECTS: Final = f"SELECT SubjectId {_WITHIN} ORDER BY max({_ARRIVED}) DESC, SubjectId LIMIT {{most:UInt64}}"
@@ -125,7 +124,7 @@ SELECT count() FROM
     SELECT ServiceName, SessionId, {_ARRIVED_LAST} AS At, {_first("Version")} AS Version,
         {_first(_AGENT)} AS Agent, {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
     FROM traces FINAL WHERE {TENANT} AND SessionId != '' AND JoinedTo = ''
-    AND ((ServiceName, SessionId) IN ({_SIMULATED})) = {{simulated:UInt8}}
+    AND ((ServiceName, SessionId) IN ({SIMULATED_SESSIONS})) = {{simulated:UInt8}}
     AND {_ARRIVED} >= {{since:Int64}}
     AND ({{service:String}} = '' OR ServiceName = {{service:String}})
     AND TraceId IN (

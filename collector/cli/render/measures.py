@@ -43,7 +43,7 @@ def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType
         content(pack.title, 80, "bold"), f"  {counted(pack.total.sessions, 'session')}{pooled}", *_counts(pack)
     )
     if not pack.total.sessions:
-        yield Text(JUDGED_BY_HAND if pack.worst else NONE_CLOSED, "dim")
+        yield Text("" if pack.total.invalid else JUDGED_BY_HAND if pack.worst else NONE_CLOSED, "dim")
     elif pack.total.trials:
         yield from _trials(pack, pack.total.trials, page)
     else:
