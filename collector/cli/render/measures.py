@@ -14,6 +14,7 @@ from tracejury.schemas.wire.measures import (
     MeasureGroupJson,
     MeasuresJson,
     PackMeasuresJson,
+    TaskMeanJson,
     TaskTrialsJson,
 )
 from tracejury.schemas.wire.rates import EstimateJson
@@ -94,28 +95,37 @@ def _trials(pack: PackMeasuresJson, total: TaskTrialsJson, page: MeasuresJson) -
     """Figures of trials: of all, by group, and what they are compared to."""
     if left := pack.total.sessions - total.trials:
         yield Text(f"{counted(left, 'session')} of no named task: no trial", "dim")
-    letters, k = [measure.letter for measure in pack.measures], page.k
+    k = page.k
+    pairs = [
+        (f"{one.letter} {_kind(one, k)}, {_kind(other, k)}", n)
+        for n, (one, other) in enumerate(zip(total.figures[::2], total.figures[1::2], strict=True))
+        if one.tasks or other.tasks
+    ]
     own = list(dict.fromkeys(name for row in (pack.total, *pack.items) for name in row.own))
-    shown = [*(f"{letter} mean, max@{k}" for letter in letters), f"pass@{k}, pass^{k}"]
-    table = plain_table(*_grouped_by(page), *shown, "tasks", "trials", "invalid", *own)
+    table = plain_table(*_grouped_by(page), *(name for name, _ in pairs), "tasks", "trials", "invalid", *own)
     for row in (pack.total, *pack.items):
         if (trials := row.trials) is not None:
             group = _group(row, page) if row is not pack.total else [Text("all")] * bool(_grouped_by(page))
             group += [Text()] * (len(_grouped_by(page)) - len(group))
-            values = [_value(one.value) for one in trials.figures]
-            pairs = [Text(", ".join(pair)) for pair in zip(values[::2], values[1::2], strict=True)]
-            pairs += [Text("-", "dim")] * (len(shown) - len(pairs))
+            parts = [f" of {one.tasks:,}" * (0 < one.tasks < trials.tasks) for one in trials.figures]
+            values = [f"{_value(one.value)}{part}" for one, part in zip(trials.figures, parts, strict=True)]
+            shown = [Text(f"{values[2 * n]}, {values[2 * n + 1]}") for _, n in pairs]
             counts = [Text(f"{count:,}") for count in (trials.tasks, trials.trials, row.invalid)]
-            table.add_row(*group, *pairs, *counts, *(_own(row.own.get(name)) for name in own))
+            table.add_row(*group, *shown, *counts, *(_own(row.own.get(name)) for name in own))
     yield table
     if k > 1 and not any(one.tasks for one in total.figures if one.kind != "mean"):
         yield Text(f"no task was tried {k} times: choose a smaller --k", "dim")
     if pack.compared:
         differences = plain_table("difference by task", "mean (95 %)", "tasks")
         for one in pack.compared.trials:
-            name = f"{one.letter} {one.kind.replace('k', str(k))}"
-            differences.add_row(Text(name), _difference(one.estimate), Text(f"{one.tasks:,}"))
+            differences.add_row(
+                Text(f"{one.letter} {_kind(one, k)}"), _difference(one.estimate), Text(f"{one.tasks:,}")
+            )
         yield differences
+
+
+def _kind(one: TaskMeanJson, k: int) -> str:
+    return one.kind.replace("k", str(k))
 
 
 def _own(value: float | Mapping[str, float] | None) -> Text:

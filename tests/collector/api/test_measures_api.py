@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from listed_traces import SECOND, Listed, store_all
 from measured_sessions import PACK, POLICY, STATES, a_value, of_exchange, of_session, save
 from served_api import NOW, Api, served
+from store_parts import a_span
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
@@ -19,7 +20,8 @@ from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.cli.root import root
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
-from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.queries.measures import MeasureQuery, PackMeasure
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
 HOUR = 3_600 * SECOND
 DAY = 24 * HOUR
@@ -104,6 +106,24 @@ def test_figures_of_sessions(measured: str) -> None:
     assert pack["compared"]["differences"]["P"] is None
 
 
+def test_invalid_sessions_are_told_beside_the_measures(store: SharedStore) -> None:
+    """By the command and the page, also where there are no others."""
+    validates = PackMeasure("V", "demo-valid", "Valid user", "Whether the user kept to the task.", validates=True)
+    pack = replace(PACK, measures=(*PACK.measures, validates))
+    store_all(store, [Listed(1, session="s1", received=NOW - HOUR)])
+    save(
+        store, *(a_value(judge, of_session("shop", "s1"), 0.5) for judge in (STATES, "demo-valid")), received=NOW - HOUR
+    )
+    reader = stored_reader(store, AssemblerConfig(), lambda: NOW, lambda: [pack])
+    app = create_web_app(Services(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW))
+    with served(app) as url:
+        said = run(url, "--trials").output
+        page = httpx.get(f"{url}/packs", trust_env=False).text
+    for text in (said, page):
+        assert "1 invalid session left out" in text
+        assert "no session was measured" not in text.lower()
+
+
 def test_the_command_shows_them(measured: str, store: SharedStore) -> None:
     """As tables that nothing from a span can break, and as JSON; with the sessions that wait."""
     trace = Listed(3, session="s3", received=NOW - HOUR)
@@ -117,8 +137,10 @@ def test_the_command_shows_them(measured: str, store: SharedStore) -> None:
     assert "worst: shop / s1  S 0.500, P -" in found.output
     assert "\x1b" not in found.output
     assert json.loads(run(measured, "--format", "json").output)["items"][0]["waiting"] == 1
+    span = a_span(trace_id=Listed(1).trace_id, attributes={"task_id": "7"})
+    store.insert("spans", SPAN_COLUMNS, span_columns([span], NOW - HOUR))
     tried = run(measured, "--trials", "--k", "2", "--by", "version", "--compare-to", "previous").output
-    for text in ("2 sessions of no named task: no trial", "S mean, max@2", "tasks  trials  invalid", "S max@2"):
+    for text in ("1 session of no named task: no trial", "S mean, max@2", "0.500, -", "S max@2", "no task was tried 2"):
         assert text in tried
     refused = run(measured, "--pack", "nothing")
     assert (refused.exit_code, "no pack 'nothing': use one of demo" in refused.output) == (2, True)
