@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 
 class Behaviour(StrEnum):
-    """How a user behaves; the values are the labels of `rut-behaviour`, and `ideal`."""
+    """How a user behaves; the values are labels of exchanges, and `ideal`."""
 
     IDEAL = "ideal"
     UNDERSPECIFICATION = "underspecification"
@@ -21,3 +22,9 @@ class Behaviour(StrEnum):
         """Names are read as the paper writes them, too: with underscores."""
         wanted = value.strip().lower().replace("_", "-") if isinstance(value, str) else None
         return next((one for one in cls if one.value == wanted), None)
+
+
+def behaviours_of_session(exchanges: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    """The behaviours of a session by the labels of its exchanges: ideal where none has any; () without exchanges."""
+    labels = list(exchanges)
+    return tuple(sorted({label for said in labels for label in said})) or (Behaviour.IDEAL.value,) * bool(labels)

@@ -21,7 +21,7 @@ class CheckItem:
 
 @dataclass(frozen=True, slots=True)
 class ItemAnswer:
-    """The answer to one item, in a word of the check's scale.
+    """The answer to one item, in a word of the check's scale; a number where the item is one beside the others.
 
     `best`: whether it is the scale's best; then `quote` may be "". Below the best, `label`, `trace_id` and `span_id`
     say where it went wrong and `quote` stands there. `grounded`: False where no quote could be verified. Of an item

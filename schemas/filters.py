@@ -107,6 +107,9 @@ _TENANT: Final = "tenant = {tenant:String}"
 OF_SERVICE: Final = (
     f"TraceId IN (SELECT TraceId FROM traces FINAL WHERE {_TENANT} AND ServiceName = {{service:String}})"
 )
+# Without FINAL: a trace stays simulated, and the index spares reading all others.
+SIMULATED_TRACES: Final = f"SELECT TraceId FROM traces WHERE {_TENANT} AND Simulated"
+SIMULATED_SESSIONS: Final = f"SELECT ServiceName, SessionId FROM traces WHERE {_TENANT} AND Simulated"
 _OF_AGENT: Final = f"""(TraceId, AgentRunId) IN (
     SELECT TraceId, run.1 FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run
     WHERE {_TENANT} AND run.2 = {{agent:String}})"""

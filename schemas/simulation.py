@@ -1,4 +1,4 @@
-"""Attributes of spans by which a simulated session is told from those of real users."""
+"""Attributes of spans by which a simulated session is told from those of real users, and its trials from each other."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from .normalized import NormalizedSpan
 SIMULATED: Final = "tracejury.simulated"
 BEHAVIOUR: Final = "tracejury.behaviour"
 PERSONA: Final = "tracejury.persona"
+USER_MODEL: Final = "tracejury.user.model"
+FIX: Final = "tracejury.fix.id"
 
 
 def is_simulated(spans: Mapping[str, NormalizedSpan]) -> bool:

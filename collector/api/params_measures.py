@@ -26,6 +26,11 @@ class _MeasureFilters(Params):
     until: Annotated[Text, Field(description="Before this point in time, as in `since`; by default now")] = ""
     simulated: Simulated = False
     pooled: Annotated[bool, Field(description="Numerators over denominators, not the mean over sessions")] = False
+    trials: Annotated[bool, Field(description="Also figures of tasks that were tried several times")] = False
+    k: Annotated[int, Field(ge=1, le=MAX_LIMIT, description="Trials that max@k, pass@k and pass^k are of")] = 1
+    threshold: Annotated[
+        float, Field(gt=0, le=1, allow_inf_nan=False, description="The least value of a trial that succeeds")
+    ] = 1.0
     limit: Annotated[
         int,
         Field(ge=1, le=MAX_LIMIT, description="Groups at most, the lowest average first; `left` says how many more"),
@@ -42,6 +47,8 @@ class MeasureParams(_MeasureFilters):
 
     def query(self, now: int) -> MeasureQuery:
         """As the question. Raises ConfigError on a value that means nothing."""
+        if not self.trials and (alone := self.model_fields_set & {"k", "threshold"}):
+            raise ConfigError(f"{min(alone)}: only with trials")
         return MeasureQuery(
             since=moment("since", self.since or DEFAULT_SINCE, now),
             until=late_moment("until", self.until, now) or now,
@@ -49,6 +56,9 @@ class MeasureParams(_MeasureFilters):
             step=step_length(self.step),
             pooled=self.pooled,
             simulated=self.simulated,
+            trials=self.trials,
+            k=self.k,
+            threshold=self.threshold,
             limit=self.limit,
             **field_values(MEASURE_FILTERS, self),
         )

@@ -9,18 +9,20 @@ from fastapi import Depends, FastAPI, Query, Response
 
 from tracejury.collector.queries.measures import ComparedMeasures, MeasureAnswer, MeasureGroup
 from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.judges.measures.trials import TaskMean
 from tracejury.schemas.filters import RATE_FILTERS
 from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.rates import RateAnswer, RateComparison, RateQuery
 from tracejury.schemas.wire.base import fill
 from tracejury.schemas.wire.measures import (
-    BehaviourFiguresJson,
     ComparedMeasuresJson,
     MeasureFigureJson,
     MeasureGroupJson,
     MeasuresJson,
     PackMeasuresJson,
     SessionValuesJson,
+    TaskMeanJson,
+    TaskTrialsJson,
 )
 from tracejury.schemas.wire.rates import JudgedTracesJson, RateRowJson, RatesComparisonJson, RatesJson
 
@@ -118,14 +120,24 @@ def _pack(answer: MeasureAnswer, compared: ComparedMeasures | None) -> PackMeasu
         items=[_group(row) for row in answer.rows],
         worst=worst,
         compared=compared and _compared(compared),
-        tasks=[fill(BehaviourFiguresJson, one, behaviour=name) for name, one in answer.tasks.items()],
     )
 
 
 def _compared(compared: ComparedMeasures) -> ComparedMeasuresJson:
-    return fill(ComparedMeasuresJson, compared.query, total=_group(compared.total), differences=compared.differences)
+    return fill(
+        ComparedMeasuresJson,
+        compared.query,
+        total=_group(compared.total),
+        differences=compared.differences,
+        trials=_figures(compared.trials),
+    )
 
 
 def _group(group: MeasureGroup) -> MeasureGroupJson:
     figures = [fill(MeasureFigureJson, figure, letter=figure.measure.letter) for figure in group.figures]
-    return fill(MeasureGroupJson, group, measures=figures)
+    trials = group.trials and fill(TaskTrialsJson, group.trials, figures=_figures(group.trials.figures))
+    return fill(MeasureGroupJson, group, measures=figures, trials=trials)
+
+
+def _figures(means: Sequence[TaskMean]) -> list[TaskMeanJson]:
+    return [fill(TaskMeanJson, one, kind=one.figure[0], letter=one.figure[1]) for one in means]

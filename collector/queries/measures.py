@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from types import MappingProxyType
 from typing import Final
 
 from tracejury.collector.store.client import Store
-from tracejury.collector.store.measured_behaviours import BEHAVIOUR, oracle_outcomes, session_behaviours
+from tracejury.collector.store.measured_behaviours import BEHAVIOUR, session_behaviours, success_items
 from tracejury.collector.store.measures import measured_sessions, waiting_sessions
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
+from tracejury.judges.measures.trials import Figures, TaskMean, Trial, TrialRule, by_task, over_tasks, paired
 from tracejury.judges.packs.loader import known_packs
 from tracejury.judges.packs.pack_types import Pack
-from tracejury.judges.packs.rut.figures import BehaviourFigures, by_behaviour, task_result
-from tracejury.judges.packs.rut.measures import ORACLE
 from tracejury.judges.packs.sources import STATES
+from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, PackMeasure
+from tracejury.schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, OwnFigure, PackMeasure
 from tracejury.schemas.rates import Estimate
 
 WORST: Final = 20
@@ -48,10 +49,25 @@ class MeasureFigure:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskTrials:
+    """The trials of several tasks: how many, and the figures by task and over all tasks."""
+
+    trials: int
+    by_task: Mapping[str, Figures]
+    figures: Sequence[TaskMean]
+
+    @property
+    def tasks(self) -> int:
+        """How many there are."""
+        return len(self.by_task)
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureGroup:
     """The measures of one group ("" for all, or without a name) from `at` on, unix nanos.
 
-    `sessions`: that count, which is all but those asked for by hand. `average`: plain mean of the defined measures.
+    `sessions`: that count, which is all but `invalid` ones and those asked for by hand. `average`: plain mean of the
+    defined measures that are averaged. Where they are asked for, `trials`, and `own`: the pack's own figures of them.
     """
 
     key: str
@@ -61,6 +77,9 @@ class MeasureGroup:
     average: float | None
     exchanges: CountSpread | None
     states: CountSpread | None
+    invalid: int = 0
+    trials: TaskTrials | None = None
+    own: Mapping[str, OwnFigure] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +98,8 @@ class MeasureAnswer:
     """The measures of one pack. `rows`: by group, the lowest average first, and point in time, ascending.
 
     `worst`: sessions with the lowest average, also those judged by hand; `left`: groups beyond the limit; `unread`:
-    sessions beyond those that one answer reads. `tasks`: figures of oracles by behaviour of the user, where asked for.
-    `waiting`: sessions that are open or queued, None where that is not known.
+    sessions beyond those that one answer reads. `waiting`: sessions that are open or queued, None where that is not
+    known.
     """
 
     pack: MeasuredPack
@@ -90,16 +109,19 @@ class MeasureAnswer:
     left: int = 0
     unread: int = 0
     waiting: int | None = None
-    tasks: Mapping[str, BehaviourFigures] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedMeasures:
-    """The measures of other sessions, and by letter those of the answer less these; None where one is undefined."""
+    """The measures of other sessions, and by letter those of the answer less these; None where one is undefined.
+
+    `trials`: the same of the figures of trials, over the tasks that both have.
+    """
 
     query: MeasureQuery
     total: MeasureGroup
     differences: Mapping[str, Estimate | None]
+    trials: Sequence[TaskMean] = ()
 
 
 @cache
@@ -111,8 +133,14 @@ def installed_packs() -> tuple[MeasuredPack, ...]:
 
 def _pack(pack: Pack) -> MeasuredPack:
     states = next((check.name for check in pack.checks if check.items is STATES), "")
-    measures = (PackMeasure(check.measure, check.name, check.title, check.definition) for check in pack.checks)
-    return MeasuredPack(pack.name, pack.title, tuple(measures), states)
+    measures = {
+        check.measure: PackMeasure(
+            check.measure, check.name, check.title, check.definition, check.averaged, check.validates
+        )
+        for check in pack.checks
+    }
+    success = measures.get(pack.success or "")
+    return MeasuredPack(pack.name, pack.title, tuple(measures.values()), states, success, pack.figures)
 
 
 class StoredMeasures:
@@ -146,7 +174,12 @@ class StoredMeasures:
         """How the sessions of an answer differ from others. Raises as `ask`."""
         other = self._answer(answer.pack, to).total
         pairs = zip(other.figures, answer.total.figures, strict=True)
-        return ComparedMeasures(to, other, {b.measure.letter: difference(a.estimate, b.estimate) for a, b in pairs})
+        differences = {b.measure.letter: difference(a.estimate, b.estimate) for a, b in pairs}
+        trials = answer.total.trials, other.trials
+        if not (trials[0] and trials[1]):
+            return ComparedMeasures(to, other, differences)
+        figures = [one.figure for one in trials[0].figures]
+        return ComparedMeasures(to, other, differences, paired(figures, trials[1].by_task, trials[0].by_task))
 
     def _asked(self, name: str) -> Sequence[MeasuredPack]:
         packs = self.packs
@@ -158,20 +191,15 @@ class StoredMeasures:
 
     def _answer(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
         judges = _judges(pack)
-        sessions, unread = measured_sessions(self._scope, query, judges, self._task_keys)
-        if query.by != BEHAVIOUR or not sessions:
-            return replace(answer_of(pack, query, sessions), unread=unread)
-        behaviours = session_behaviours(self._scope, query, judges)
-        sessions = [replace(one, keys=behaviours.get(_place(one)) or ("",)) for one in sessions]
-        return replace(answer_of(pack, query, sessions), unread=unread, tasks=self._tasks(query, judges, sessions))
-
-    def _tasks(
-        self, query: MeasureQuery, judges: Collection[str], sessions: Sequence[MeasuredSession]
-    ) -> Mapping[str, BehaviourFigures]:
-        """Of the sessions whose task has an oracle, but for those judged by hand."""
-        outcomes = oracle_outcomes(self._scope, query, judges) if ORACLE in judges else {}
-        known = [(one, outcomes[_place(one)]) for one in sessions if one.weight and _place(one) in outcomes]
-        return by_behaviour(task_result(key, outcome) for one, outcome in known for key in one.keys)
+        validators = {one.judge for each in self.packs for one in each.measures if one.validates}
+        sessions, unread = measured_sessions(self._scope, query, judges, validators, self._task_keys)
+        if query.by == BEHAVIOUR and sessions:
+            behaviours = session_behaviours(self._scope, query, judges)
+            sessions = [replace(one, keys=behaviours.get(_place(one)) or ("",)) for one in sessions]
+        outcomes: Mapping[tuple[str, str], Sequence[ItemAnswer]] = {}
+        if query.trials and pack.success and pack.figures and sessions:
+            outcomes = success_items(self._scope, query, judges, pack.success.judge)
+        return replace(answer_of(pack, query, sessions, outcomes), unread=unread)
 
 
 def _judges(pack: MeasuredPack) -> set[str]:
@@ -182,24 +210,38 @@ def _place(session: MeasuredSession) -> tuple[str, str]:
     return session.service, session.session_id
 
 
-def answer_of(pack: MeasuredPack, query: MeasureQuery, sessions: Sequence[MeasuredSession]) -> MeasureAnswer:
-    """The measures of these sessions."""
+def answer_of(
+    pack: MeasuredPack,
+    query: MeasureQuery,
+    sessions: Sequence[MeasuredSession],
+    outcomes: Mapping[tuple[str, str], Sequence[ItemAnswer]] = MappingProxyType({}),
+) -> MeasureAnswer:
+    """The measures of these sessions. `outcomes`: the items about the success of each, for the pack's own figures."""
 
     def group(key: str, at: int, members: Sequence[MeasuredSession]) -> MeasureGroup:
-        return _group(pack, key, at, members, pooled=query.pooled)
+        return _group(pack, key, at, members, query)
+
+    def own(groups: Mapping[str, Sequence[MeasuredSession]]) -> Mapping[str, Mapping[str, OwnFigure]]:
+        items = {
+            key: [outcomes[at] for one in members if one.weight and not one.invalid and (at := _place(one)) in outcomes]
+            for key, members in groups.items()
+        }
+        return pack.figures({key: said for key, said in items.items() if said}) if pack.figures and outcomes else {}
 
     by_key: defaultdict[str, list[MeasuredSession]] = defaultdict(list)
     for session in sessions if query.by or query.step else ():
         for key in session.keys:
             by_key[key].append(session)
-    groups = (group(key, query.since, members) for key, members in by_key.items())
+    own_figures = own(by_key)
+    groups = (replace(group(key, query.since, own), own=own_figures.get(key, {})) for key, own in by_key.items())
     whole = sorted(groups, key=lambda one: (one.average is None, one.average or 0.0, one.key))
     rows = whole[: query.limit]
     if query.step:
         rows = [one for row in rows for one in _over_time(query.step, row.key, by_key[row.key], group)]
-    defined = [one for one in (_values(pack, one) for one in sessions) if one.average is not None]
+    defined = [one for one in (_values(pack, one) for one in sessions if not one.invalid) if one.average is not None]
     worst = sorted(defined, key=lambda one: (one.average, -one.at, one.service, one.session_id))[:WORST]
-    return MeasureAnswer(pack, group("", query.since, sessions), rows, worst, max(0, len(whole) - query.limit))
+    total = replace(group("", query.since, sessions), own=own({"": sessions}).get("", {}))
+    return MeasureAnswer(pack, total, rows, worst, max(0, len(whole) - query.limit))
 
 
 def _over_time(
@@ -214,19 +256,37 @@ def _over_time(
     return [group(key, at, by_time[at]) for at in sorted(by_time)]
 
 
-def _group(pack: MeasuredPack, key: str, at: int, members: Sequence[MeasuredSession], *, pooled: bool) -> MeasureGroup:
-    figures = [_figure(measure, members, pooled=pooled) for measure in pack.measures]
-    counted = [one for one in members if one.weight]
+def _group(
+    pack: MeasuredPack, key: str, at: int, members: Sequence[MeasuredSession], query: MeasureQuery
+) -> MeasureGroup:
+    counted = [one for one in members if one.weight and not one.invalid]
+    figures = [_figure(measure, counted, pooled=query.pooled) for measure in pack.measures]
     exchanges = ((one.weight, max(map(len, one.items.values()), default=0)) for one in counted)
     return MeasureGroup(
         key,
         at,
         len(counted),
         figures,
-        average(figure.value for figure in figures),
+        average(figure.value for figure in figures if figure.measure.averaged),
         spread((weight, count) for weight, count in exchanges if count),
         spread((one.weight, count) for one in counted for count in one.items.get(pack.states, ())),
+        sum(one.weight > 0 and one.invalid for one in members),
+        _trials(pack, counted, query) if query.trials else None,
     )
+
+
+def _trials(pack: MeasuredPack, counted: Sequence[MeasuredSession], query: MeasureQuery) -> TaskTrials:
+    """The trials among these sessions, each counted once, however it was sampled."""
+    rule = TrialRule(query.k, pack.success.letter if pack.success else "", query.threshold)
+    letters = {measure.judge: measure.letter for measure in pack.measures}
+    trials = []
+    for one in counted:
+        task, *cell = one.cell
+        if task:
+            known = ((letters[judge], found.value) for judge, found in one.measures.items() if found.weight)
+            trials.append(Trial(task, cell, {letter: value for letter, value in known if value is not None}))
+    tasks = by_task(trials, rule)
+    return TaskTrials(len(trials), tasks, over_tasks(rule.figures(letters.values()), tasks.values()))
 
 
 def _figure(measure: PackMeasure, members: Sequence[MeasuredSession], *, pooled: bool) -> MeasureFigure:
@@ -241,11 +301,12 @@ def _figure(measure: PackMeasure, members: Sequence[MeasuredSession], *, pooled:
         sum(one.value is not None for one in said),
         without[False],
         without[True],
-        sum(session.ungrounded.get(measure.judge, 0) for session in members if session.weight),
+        sum(session.ungrounded.get(measure.judge, 0) for session in members),
     )
 
 
 def _values(pack: MeasuredPack, session: MeasuredSession) -> SessionValues:
     found = (session.measures.get(measure.judge) for measure in pack.measures)
     values = [one.value if one else None for one in found]
-    return SessionValues(session.service, session.session_id, session.at, values, average(values))
+    averaged = (value for measure, value in zip(pack.measures, values, strict=True) if measure.averaged)
+    return SessionValues(session.service, session.session_id, session.at, values, average(averaged))

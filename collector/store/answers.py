@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tracejury.judges.llm.client import Reply
+from tracejury.schemas.filters import SIMULATED_SESSIONS, SIMULATED_TRACES
 from tracejury.schemas.llm_rows import ANSWER_COLUMNS, AnswerRow, Spend, answer_row
 
 from .client import Store
@@ -29,9 +30,12 @@ SELECT
     intDiv(At, {HOUR}) * {HOUR} AS hour, Service, sum(Cost), sum(InputTokens + OutputTokens), count(),
     sumIf(InputTokens + OutputTokens, NOT Priced), Purpose, tenant
 FROM answers FINAL
-WHERE {of} AND At >= {since:UInt64} AND ReceivedAt >= fromUnixTimestamp64Nano({since:Int64})
+WHERE {of}{narrowed} AND At >= {since:UInt64} AND ReceivedAt >= fromUnixTimestamp64Nano({since:Int64})
 GROUP BY tenant, hour, Service, Purpose ORDER BY hour, Service, Purpose
 """
+# A call about a whole session has no trace: its subject is named by service and id.
+_OF_SIMULATED: Final = f"""TraceId IN ({SIMULATED_TRACES}) OR TraceId = ''
+AND (JSONExtractString(RunId, 1), JSONExtractString(RunId, 2)) IN ({SIMULATED_SESSIONS})"""
 
 
 class StoredAnswers:
@@ -56,9 +60,13 @@ class StoredAnswers:
         """Keep answers of any tenants; keeping the same again changes nothing. Raises RetryableError, StoreError."""
         store_rows(self._store, "answers", "answers", ANSWER_COLUMNS, map(answer_row, rows))
 
-    def spend(self, since: int) -> list[Spend]:
-        """The cost of calls from `since` (unix nanos) on, by hour (of UTC), service and purpose."""
-        return [Spend(*row) for row in self._scope.select(_spend(TENANT), since=max(since, 0))]
+    def spend(self, since: int, *, simulated: bool | None = None) -> list[Spend]:
+        """The cost of calls from `since` (unix nanos) on, by hour (of UTC), service and purpose.
+
+        `simulated`: of judging simulated sessions, of all others (False), or of both (None).
+        """
+        narrowed = "" if simulated is None else f" AND ({_OF_SIMULATED}) = {int(simulated)}"
+        return [Spend(*row) for row in self._scope.select(_spend(TENANT, narrowed), since=max(since, 0))]
 
 
 def spend_of_all(store: Store, since: int) -> list[Spend]:
@@ -66,5 +74,5 @@ def spend_of_all(store: Store, since: int) -> list[Spend]:
     return [Spend(*row) for row in store.rows(_spend("1"), {"since": max(since, 0)})]
 
 
-def _spend(of: str) -> str:
-    return _SPEND.replace("{of}", of).replace("{HOUR}", str(HOUR))
+def _spend(of: str, narrowed: str = "") -> str:
+    return _SPEND.replace("{of}", of).replace("{narrowed}", narrowed).replace("{HOUR}", str(HOUR))

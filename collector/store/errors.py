@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from tracejury.schemas.agent_errors import ErrorSummary
-from tracejury.schemas.filters import ERROR_FILTERS, conditions, named
+from tracejury.schemas.filters import ERROR_FILTERS, SIMULATED_TRACES, conditions, named
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError
@@ -36,8 +36,6 @@ _LATEST: Final = (
     f"SELECT TraceId, FindingIds FROM errors WHERE {TENANT} AND Id = {{id:String}} ORDER BY FoldedAt DESC LIMIT 1"
 )
 _JUDGE: Final = "has(Judges, {seen_by:String})"
-# Without FINAL: a trace stays simulated, and the index spares reading all others.
-_SIMULATED: Final = f"SELECT TraceId FROM traces WHERE {TENANT} AND Simulated"
 
 
 class StoredErrors(TenantRows):
@@ -153,7 +151,7 @@ def _asked(query: ErrorQuery, store: Store) -> Asked:
     if query.decisive:
         found.append("Decided != ''")
     if query.simulated is not None:
-        found.append(f"Whole {'IN' if query.simulated else 'NOT IN'} ({_SIMULATED})")
+        found.append(f"Whole {'IN' if query.simulated else 'NOT IN'} ({SIMULATED_TRACES})")
     if query.before:
         found.append("FirstSeen <= {until:UInt64} AND (FirstSeen, Id) < ({until:UInt64}, {until_id:String})")
         values |= {"until": query.before.time, "until_id": query.before.id}

@@ -105,9 +105,9 @@ class StoredLedger(TenantRows):
         rows = self._scope.select(_PENDING_RUNS, trace_ids=list(trace_ids))
         return {row[0]: row[1] for row in rows}
 
-    def spend(self, since: int) -> list[Spend]:
-        """The cost of calls from `since` (unix nanos) on, by hour and service."""
-        return StoredAnswers(self._store, self._scope.tenant).spend(since)
+    def spend(self, since: int, *, simulated: bool | None = None) -> list[Spend]:
+        """The cost of calls from `since` (unix nanos) on, by hour and service; `simulated` as of `StoredAnswers`."""
+        return StoredAnswers(self._store, self._scope.tenant).spend(since, simulated=simulated)
 
     def _placed(self, words: Sequence[tuple[LedgerRow, str]]) -> list[LedgerEntry]:
         ids = {word.trace_id for word, _ in words if word.trace_id}

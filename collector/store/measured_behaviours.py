@@ -1,4 +1,4 @@
-"""How the users of measured sessions behaved, and what oracles say of their tasks. All of it blocks."""
+"""How the users of measured sessions behaved, and how their tasks came out. All of it blocks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection
 from typing import Final
 
-from tracejury.judges.packs.rut.figures import of_session
-from tracejury.judges.packs.rut.measures import LABELLER, ORACLE, behaviours
+from tracejury.judges.packs.loader import user_labels
+from tracejury.schemas.behaviours import behaviours_of_session
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.judged_rows import STANDS
 from tracejury.schemas.queries.measures import MeasureQuery
@@ -29,20 +29,20 @@ SELECT ServiceName, SessionId, groupUniqArrayIf(Behaviour, Behaviour != '') FROM
 WHERE {TENANT} AND Simulated AND {THEIRS} GROUP BY ServiceName, SessionId
 """
 _LABELS: Final = f"""
-SELECT ServiceName, SessionId, Shown
+SELECT ServiceName, SessionId, Judge, Shown
 FROM (
     SELECT TraceId, ServiceName, SessionId, {EXCHANGE_IDS} AS Ids FROM traces FINAL WHERE {TENANT} AND {THEIRS}
 ) AS own
 JOIN
 (
-    SELECT TraceId, SubjectId, {_SHOWN} AS Shown FROM verdicts FINAL
-    WHERE {TENANT} AND SubjectKind = 'exchange' AND Judge = '{LABELLER}' AND isNotNull(Value)
+    SELECT TraceId, SubjectId, Judge, {_SHOWN} AS Shown FROM verdicts FINAL
+    WHERE {TENANT} AND SubjectKind = 'exchange' AND Judge IN {{labellers:Array(String)}} AND isNotNull(Value)
     AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND {THEIRS})
 ) AS said ON own.TraceId = said.TraceId WHERE has(Ids, SubjectId)
 """
 _OUTCOMES: Final = f"""
-SELECT SubjectId, Items.Answer[1], Items.Best[1], Items.Reason[1] FROM verdicts FINAL
-WHERE {OF_SESSIONS} AND Judge = '{ORACLE}' AND isNotNull(Value) AND notEmpty(Items.Item) AND {STANDS}
+SELECT SubjectId, arrayZip(Items.Item, Items.Answer, Items.Best, Items.Reason) FROM verdicts FINAL
+WHERE {OF_SESSIONS} AND Judge = {{success:String}} AND isNotNull(Value) AND notEmpty(Items.Item) AND {STANDS}
 AND SubjectId IN ({SUBJECTS})
 """
 
@@ -53,19 +53,22 @@ def session_behaviours(scope: Scope, query: MeasureQuery, judges: Collection[str
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    values = values_of(query, judges)
+    values, labels = values_of(query, judges), user_labels()
     stated = scope.select(_STATED, **values) if query.simulated else []
-    labels: defaultdict[Place, list[tuple[str, ...]]] = defaultdict(list)
-    for service, session, shown in scope.select(_LABELS, **values):
-        labels[service, session].append(behaviours([ItemAnswer(item, word, best=False) for item, word, *_ in shown]))
-    found = {place: of_session(said) for place, said in labels.items()}
-    return found | {(service, session): tuple(said) for service, session, said in stated if said}
+    said: defaultdict[Place, list[tuple[str, ...]]] = defaultdict(list)
+    for service, session, judge, shown in scope.select(_LABELS, labellers=sorted(labels), **values):
+        answers = [ItemAnswer(item, word, best=False) for item, word, *_ in shown]
+        said[service, session].append(labels[judge](answers))
+    found = {place: behaviours_of_session(exchanges) for place, exchanges in said.items()}
+    return found | {(service, session): tuple(named) for service, session, named in stated if named}
 
 
-def oracle_outcomes(scope: Scope, query: MeasureQuery, judges: Collection[str]) -> dict[Place, ItemAnswer]:
-    """What the oracle says first of each session whose task has one: the outcome. Raises as `session_behaviours`."""
+def success_items(
+    scope: Scope, query: MeasureQuery, judges: Collection[str], success: str
+) -> dict[Place, list[ItemAnswer]]:
+    """The items of the judge of success on each session whose task it can tell. Raises as `session_behaviours`."""
     found = {}
-    for subject_id, word, best, reason in scope.select(_OUTCOMES, **values_of(query, judges)):
+    for subject_id, items in scope.select(_OUTCOMES, success=success, **values_of(query, judges)):
         if place := session_of(Subject(SubjectKind.SESSION, subject_id, "")):
-            found[place] = ItemAnswer("", word, best=bool(best), reason=reason)
+            found[place] = [ItemAnswer(item, word, best=bool(best), reason=why) for item, word, best, why in items]
     return found

@@ -9,9 +9,11 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
+from tracejury.schemas.filters import SIMULATED_SESSIONS
 from tracejury.schemas.judged_rows import STANDS
 from tracejury.schemas.llm_rows import LATEST
 from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
+from tracejury.schemas.simulation import BEHAVIOUR, FIX, PERSONA, USER_MODEL
 from tracejury.schemas.verdicts import Subject, SubjectKind, session_of
 
 from .lists.names import short
@@ -21,16 +23,18 @@ from .scope import TENANT, Scope
 MOST_SESSIONS: Final = 10_000
 """Sessions that one answer reads, the latest of its time."""
 ATTRIBUTE: Final = "attribute:"
+CELL: Final = (BEHAVIOUR, PERSONA, USER_MODEL, FIX)
+"""Attributes that trials of a task have in common, beside service and version."""
+_TASK: Final = "cell"
+"""The task as trials compare it."""
 
 _PAIR: Final = "JSONExtractString(SubjectId, 1) AS Service, JSONExtractString(SubjectId, 2) AS Session"
 OF_SESSIONS: Final = f"{TENANT} AND TraceId = '' AND SubjectKind = 'session' AND Judge IN {{judges:Array(String)}}"
 _ARRIVED: Final = "toUnixTimestamp64Nano(ReceivedAt)"
 _ARRIVED_LAST: Final = f"max({_ARRIVED})"
 _IN_TIME: Final = f"{_ARRIVED_LAST} >= {{since:Int64}} AND {_ARRIVED_LAST} < {{until:Int64}}"
-# Without FINAL: a trace stays simulated, and the index spares reading all others.
-_SIMULATED: Final = f"SELECT ServiceName, SessionId FROM traces WHERE {TENANT} AND Simulated"
 _WITHIN: Final = f"""FROM verdicts WHERE {OF_SESSIONS}
-AND ((JSONExtractString(SubjectId, 1), JSONExtractString(SubjectId, 2)) IN ({_SIMULATED})) = {{simulated:UInt8}}
+AND ((JSONExtractString(SubjectId, 1), JSONExtractString(SubjectId, 2)) IN ({SIMULATED_SESSIONS})) = {{simulated:UInt8}}
 AND ({{service:String}} = '' OR JSONExtractString(SubjectId, 1) = {{service:String}})
 GROUP BY SubjectId HAVING {_IN_TIME}"""
 SUBJECTS: Final = f"SELECT SubjectId {_WITHIN} ORDER BY max({_ARRIVED}) DESC, SubjectId LIMIT {{most:UInt64}}"
@@ -44,10 +48,18 @@ SELECT SubjectId, max({_ARRIVED}) AS At,
     groupArrayIf((Judge, countEqual(Items.Grounded, false)), notEmpty(Items.Item))
 FROM verdicts FINAL WHERE {OF_SESSIONS} AND {STANDS} AND SubjectId IN ({SUBJECTS}) GROUP BY SubjectId
 """
+_INVALID: Final = f"""
+SELECT SubjectId FROM verdicts FINAL WHERE {TENANT} AND TraceId = '' AND SubjectKind = 'session'
+AND Judge IN {{validators:Array(String)}} AND {STANDS} AND Value < 1 AND SubjectId IN ({SUBJECTS})
+"""
+
+
+def _whole(name: str) -> str:
+    return f"argMinIf({name}, (StartNanos, TraceId), {name} != '')"
 
 
 def _first(name: str) -> str:
-    return short(f"argMinIf({name}, (StartNanos, TraceId), {name} != '')")
+    return short(_whole(name))
 
 
 _AGENT: Final = "arrayFirst((name, beside) -> NOT beside, Runs.Name, Runs.Beside)"
@@ -57,20 +69,34 @@ SELECT ServiceName, SessionId, {_first("Version")} AS Version, {_first(_AGENT)} 
     {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
 FROM traces FINAL WHERE {TENANT} AND {THEIRS} GROUP BY ServiceName, SessionId
 """
-_STATED: Final = f"""
-SELECT SpanTraceId, argMinIf(Said, (StartNanos, SpanId), Said != '') AS Said FROM
-(
-    SELECT TraceId AS SpanTraceId, SpanId, StartNanos,
-        arrayFirst(v -> v != '', arrayFlatten(arrayMap(k -> {values_at("k")}, {{keys:Array(String)}}))) AS Said
-    FROM spans FINAL WHERE {TENANT} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {THEIRS})
-)
-GROUP BY SpanTraceId
-"""
-_ATTRIBUTES: Final = f"""
-SELECT ServiceName, SessionId, {_first("Said")} AS Said
+
+
+def _attributes(shown: int, compared: int) -> str:
+    """What sessions state first at several keys, of which `keys_0` and so on say each how it may be named.
+
+    The values of those that are only `compared` are hashed: they may be long.
+    """
+    numbers = range(shown + compared)
+    values = "arrayFirst(v -> v != '', arrayFlatten(arrayMap(k -> {}, {{keys_{}:Array(String)}}))) AS Said{}"
+    of_span = ", ".join(values.format(values_at("k"), n, n) for n in numbers)
+    of_trace = ", ".join(f"argMinIf(Said{n}, (StartNanos, SpanId), Said{n} != '') AS Said{n}" for n in numbers)
+    hashed = "if({0} = '', '', hex(sipHash128({0})))"
+    of_session = (_first(f"Said{n}") if n < shown else hashed.format(_whole(f"Said{n}")) for n in numbers)
+    return f"""
+SELECT ServiceName, SessionId, {", ".join(of_session)}
 FROM (SELECT TraceId, ServiceName, SessionId, StartNanos FROM traces FINAL WHERE {TENANT} AND {THEIRS}) AS own
-JOIN ({_STATED}) AS stated ON own.TraceId = stated.SpanTraceId GROUP BY ServiceName, SessionId
+JOIN
+(
+    SELECT SpanTraceId, {of_trace} FROM
+    (
+        SELECT TraceId AS SpanTraceId, SpanId, StartNanos, {of_span} FROM spans FINAL
+        WHERE {TENANT} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {THEIRS})
+    )
+    GROUP BY SpanTraceId
+) AS stated ON own.TraceId = stated.SpanTraceId GROUP BY ServiceName, SessionId
 """
+
+
 # An exchange that late spans made longer has verdicts under the id that it had before, too.
 EXCHANGE_IDS: Final = """arrayConcat(
     arrayMap((run, first, last) -> format('{}:{}-{}', run, toString(first), toString(last)),
@@ -97,7 +123,8 @@ SELECT count() FROM
 (
     SELECT ServiceName, SessionId, {_ARRIVED_LAST} AS At, {_first("Version")} AS Version,
         {_first(_AGENT)} AS Agent, {_first("arrayFirst(m -> m != '', Runs.Model)")} AS Model
-    FROM traces FINAL WHERE {TENANT} AND SessionId != '' AND JoinedTo = '' AND Simulated = {{simulated:UInt8}}
+    FROM traces FINAL WHERE {TENANT} AND SessionId != '' AND JoinedTo = ''
+    AND ((ServiceName, SessionId) IN ({SIMULATED_SESSIONS})) = {{simulated:UInt8}}
     AND {_ARRIVED} >= {{since:Int64}}
     AND ({{service:String}} = '' OR ServiceName = {{service:String}})
     AND TraceId IN (
@@ -129,11 +156,11 @@ def waiting_sessions(scope: Scope, query: MeasureQuery, judges: Collection[str])
 
 
 def measured_sessions(
-    scope: Scope, query: MeasureQuery, judges: Collection[str], task_keys: Sequence[str]
+    scope: Scope, query: MeasureQuery, judges: Collection[str], validators: Collection[str], task_keys: Sequence[str]
 ) -> tuple[list[MeasuredSession], int]:
     """The sessions with a verdict of one of these judges, latest first, and how many of that time were not read.
 
-    `task_keys`: attributes that name a session's task.
+    `validators`: judges that make a session invalid; `task_keys`: attributes that name a session's task.
 
     Raises:
         RetryableError, StoreError: the store failed.
@@ -151,6 +178,10 @@ def measured_sessions(
     for service, session, judge, counts, none in scope.select(_EXCHANGES, **values) if kept else ():
         items[service, session][judge] = tuple(counts)
         ungrounded[service, session][judge] = none
+    invalid: set[tuple[str, str] | None] = set()
+    if kept and validators:
+        rows = scope.select(_INVALID, validators=sorted(validators), **values)
+        invalid = {session_of(Subject(SubjectKind.SESSION, row[0], "")) for row in rows}
     (count,) = scope.select(_COUNT, **values) if len(sessions) == MOST_SESSIONS else [(len(sessions),)]
     found = [
         MeasuredSession(
@@ -161,6 +192,8 @@ def measured_sessions(
             measures,
             ungrounded[at] | unproven,
             items[at],
+            at in invalid,
+            tuple(facts[at].get(name, "") for name in (_TASK, *CELL, "version")) + at[:1] if query.trials else (),
         )
         for at, (arrived, measures, unproven) in kept.items()
     ]
@@ -190,15 +223,17 @@ def _facts(
 ) -> dict[tuple[str, str], dict[str, str]]:
     """By service and session: version, agent, model, and the attributes that the query filters or groups by."""
     facts: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    if {query.version, query.agent, query.model} != {""} or query.by in {"version", "agent", "model"}:
+    if query.trials or {query.version, query.agent, query.model} != {""} or query.by in {"version", "agent", "model"}:
         for service, session, version, agent, model in scope.select(_TRACES, **values):
             facts[service, session] |= {"version": version, "agent": agent, "model": model}
-    keys: dict[str, Sequence[str]] = {}
+    shown: dict[str, Sequence[str]] = {}
     if query.task or query.by == "task":
-        keys["task"] = list(task_keys)
+        shown["task"] = task_keys
     if query.by.startswith(ATTRIBUTE):
-        keys[query.by] = [query.by.removeprefix(ATTRIBUTE)]
-    for name, these in keys.items():
-        for service, session, value in scope.select(_ATTRIBUTES, keys=these, **values):
-            facts[service, session][name] = value
+        shown[query.by] = [query.by.removeprefix(ATTRIBUTE)]
+    compared = {_TASK: task_keys} | {key: [key] for key in CELL} if query.trials else {}
+    if keys := shown | compared:
+        named = {f"keys_{n}": list(these) for n, these in enumerate(keys.values())}
+        for service, session, *said in scope.select(_attributes(len(shown), len(compared)), **named, **values):
+            facts[service, session] |= dict(zip(keys, said, strict=True))
     return facts

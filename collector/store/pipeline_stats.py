@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tracejury.schemas.filters import OF_SERVICE
+from tracejury.schemas.filters import OF_SERVICE, SIMULATED_TRACES
 from tracejury.schemas.findings import Verification
 from tracejury.schemas.llm_rows import LATEST
 from tracejury.schemas.queries.pipeline_stats import Timeliness, VerifierSeen, VersionSeen
@@ -25,7 +25,7 @@ _IN_SIGHT: Final = "FirstSeen >= {since:UInt64} AND FirstSeen < {until:UInt64}"
 # A raw look for where the latest begin, twice as many as are needed since some no longer hold: it spares the
 # de-duplication of all the others.
 _LATEST: Final = f"""
-SELECT FirstSeen FROM findings WHERE {TENANT} AND {_IN_SIGHT} AND {{of_service}}
+SELECT FirstSeen FROM findings WHERE {TENANT} AND {_IN_SIGHT} AND {{narrowed}}
 ORDER BY FirstSeen DESC LIMIT 1 OFFSET {2 * MOST_FINDINGS}
 """
 
@@ -33,7 +33,7 @@ ORDER BY FirstSeen DESC LIMIT 1 OFFSET {2 * MOST_FINDINGS}
 _SEEN: Final = f"""
 SELECT TraceId, SpanId, min(FirstSeen) AS Seen FROM
 (
-    SELECT TraceId, SpanId, State, FirstSeen FROM findings WHERE {TENANT} AND {_IN_SIGHT} AND {{of_service}}
+    SELECT TraceId, SpanId, State, FirstSeen FROM findings WHERE {TENANT} AND {_IN_SIGHT} AND {{narrowed}}
     ORDER BY JudgedAt DESC LIMIT 1 BY TraceId, SpanId, Id
 )
 WHERE {HOLDS} GROUP BY TraceId, SpanId ORDER BY Seen DESC LIMIT {{limit:UInt64}}
@@ -63,7 +63,7 @@ SELECT Judge, Outcome, count() FROM
     SELECT * FROM
     (
         SELECT * FROM judgements
-        WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge != '{DETECTORS}' AND {_SINCE} AND {{of_service}}
+        WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge != '{DETECTORS}' AND {_SINCE} AND {{narrowed}}
         ORDER BY JudgedAt DESC LIMIT 1 BY TraceId, SubjectId, Judge, Version, InputHash
     )
     WHERE {_UNTIL} {LATEST}
@@ -81,7 +81,7 @@ SELECT Version, Model, min(JudgedAt), max(JudgedAt), count(), countIf(Bad), sum(
 FROM
 (
     SELECT Version, Model, JudgedAt, Findings, Outcome, 1 / Probability AS W, Findings > 0 AS Bad FROM judgements FINAL
-    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge = {{judge:String}} AND {_SINCE} AND {{of_service}}
+    WHERE {TENANT} AND SubjectKind = 'agent-run' AND Judge = {{judge:String}} AND {_SINCE} AND {{narrowed}}
         AND (Outcome IN ('done', 'cached') AND Probability > 0 AND {_UNTIL} OR Outcome = '{Outcome.SUPERSEDED}')
     ORDER BY JudgedAt DESC, Outcome = '{Outcome.SUPERSEDED}' LIMIT 1 BY TraceId, SubjectId, Version
 )
@@ -94,20 +94,23 @@ _VERIFIERS: Final = f"""
 SELECT VerifiedBy, JudgedBy = '{DETECTORS}' AS OfDetectors, countIf(Verification = '{Verification.VERIFIED}'),
     countIf(Verification = '{Verification.REFUTED}'), countIf(Verification = '{Verification.UNVERIFIED}')
 FROM findings FINAL
-WHERE {TENANT} AND {HOLDS} AND {_IN_SIGHT} AND Verification != '' AND {{of_service}}
+WHERE {TENANT} AND {HOLDS} AND {_IN_SIGHT} AND Verification != '' AND {{narrowed}}
 GROUP BY VerifiedBy, OfDetectors ORDER BY OfDetectors, VerifiedBy LIMIT {MOST_VERSIONS}
 """
 
 
 class StoredPipelineStats(TenantRows):
-    """One tenant's pipeline statistics. Methods raise RetryableError for what may pass, StoreError for the rest."""
+    """One tenant's pipeline statistics. Methods raise RetryableError for what may pass, StoreError for the rest.
 
-    def timeliness(self, since: int, until: int, service: str = "") -> Timeliness:
+    `simulated`: of simulated sessions, of real ones (False), or of both (None).
+    """
+
+    def timeliness(self, since: int, until: int, service: str = "", *, simulated: bool | None = None) -> Timeliness:
         """From the arrival of a span to the first finding at it; a finding that was there before it counts as 0."""
-        sql, values = _of_service(_LATEST, service)
+        sql, values = _narrowed(_LATEST, service, simulated=simulated)
         for row in self._scope.select(sql, since=since, until=until, **values):
             since = row[0]
-        sql, values = _of_service(_SEEN, service)
+        sql, values = _narrowed(_SEEN, service, simulated=simulated)
         seen = self._scope.select(sql, since=since, until=until, limit=MOST_FINDINGS, **values)
         ids = {"trace_ids": sorted({row[0] for row in seen}), "span_ids": sorted({row[1] for row in seen})}
         came = {(row[0], row[1]): row[2] for row in self._scope.select(_CAME, **ids)} if seen else {}
@@ -118,9 +121,11 @@ class StoredPipelineStats(TenantRows):
         """Services of which every trace arrived from `since` on."""
         return [row[0] for row in self._scope.select(_NEW, since=since, limit=limit)]
 
-    def outcomes(self, since: int, until: int, service: str = "") -> Mapping[str, Mapping[Outcome, int]]:
+    def outcomes(
+        self, since: int, until: int, service: str = "", *, simulated: bool | None = None
+    ) -> Mapping[str, Mapping[Outcome, int]]:
         """The last word of each judge on each run, by judge and outcome."""
-        sql, values = _of_service(_OUTCOMES, service)
+        sql, values = _narrowed(_OUTCOMES, service, simulated=simulated)
         found: dict[str, dict[Outcome, int]] = {}
         for judge, outcome, count in self._scope.select(sql, since=since, until=until, **values):
             found.setdefault(judge, {})[Outcome(outcome)] = count
@@ -128,13 +133,13 @@ class StoredPipelineStats(TenantRows):
 
     def verifiers(self, since: int, until: int, service: str = "") -> list[VerifierSeen]:
         """What came of looks at others' findings that were first seen then, by who looked and whose they are."""
-        sql, values = _of_service(_VERIFIERS, service)
+        sql, values = _narrowed(_VERIFIERS, service)
         rows = self._scope.select(sql, since=since, until=until, **values)
         return [VerifierSeen(by, bool(detectors), *counts) for by, detectors, *counts in rows]
 
     def versions(self, judge: str, since: int, until: int, service: str = "") -> list[VersionSeen]:
         """The versions and models of a judge with their findings, the latest first."""
-        sql, values = _of_service(_VERSIONS, service)
+        sql, values = _narrowed(_VERSIONS, service)
         rows = self._scope.select(sql, judge=judge, since=since, until=until, **values)
         return [VersionSeen(row[0], row[1], row[2], row[3], _sums(*row[4:])) for row in rows]
 
@@ -145,8 +150,11 @@ def _sums(n: int, hits: int, errors: int, *weighted: float) -> Sums:
     return Sums(n, n, hits, errors, w, w2, w, w2, wb, w2b, w2b, wy, w2y, w2y, w2y2)
 
 
-def _of_service(sql: str, service: str) -> tuple[str, dict[str, Any]]:
-    return sql.replace("{of_service}", OF_SERVICE if service else "1"), {"service": service} if service else {}
+def _narrowed(sql: str, service: str, *, simulated: bool | None = None) -> tuple[str, dict[str, Any]]:
+    conditions = [OF_SERVICE] if service else []
+    if simulated is not None:
+        conditions.append(f"TraceId {'IN' if simulated else 'NOT IN'} ({SIMULATED_TRACES})")
+    return sql.replace("{narrowed}", " AND ".join(conditions) or "1"), {"service": service} if service else {}
 
 
 def _quantile(ascending: Sequence[int], percent: int) -> int | None:

@@ -89,16 +89,16 @@ def add_overview(app: FastAPI, site: Site) -> None:
 
     @page(app, "/overview/judging", *PARAMS)
     def judging(request: Request) -> Response:
-        window = site.window(request)
-        pipeline_stats = site.reader.pipeline_stats
-        spent = [s for s in site.reader.ledger.spend(window.since // HOUR * HOUR) if s.hour < window.until]
+        window, whose = site.window(request), simulated(request)
+        pipeline_stats, asked_for = site.reader.pipeline_stats, (window.since, window.until, window.service)
+        spent = site.reader.ledger.spend(window.since // HOUR * HOUR, simulated=whose)
         return site.render(
             request,
             "judging.html",
-            late=pipeline_stats.timeliness(window.since, window.until, window.service),
-            spent=[s for s in spent if window.service in ("", s.service)],
+            late=pipeline_stats.timeliness(*asked_for, simulated=whose),
+            spent=[s for s in spent if s.hour < window.until and window.service in ("", s.service)],
             working=site.services.judges(),
-            outcomes=pipeline_stats.outcomes(window.since, window.until, window.service),
+            outcomes=pipeline_stats.outcomes(*asked_for, simulated=whose),
         )
 
     @page(app, "/overview/doctor", *PARAMS)

@@ -64,9 +64,9 @@ class CheckTally:
         """The verdict: a value, or why there is none."""
         check, items = self.asked.check, self.items
         told = self.unasked or check.items.nothing
-        if items:
-            best = sum(item.best for item in items)
-            told = f"{check.answers[0]} for {best} of {len(items)} {check.items.name}"
+        if scaled := [item for item in items if item.answer in check.answers]:
+            best = sum(item.best for item in scaled)
+            told = f"{check.answers[0]} for {best} of {len(scaled)} {check.items.name}"
         left_out = len(self.asked.items) - taken(self.asked) + self.beyond if check.asks else 0
         return verdict_of(
             check,

@@ -17,8 +17,9 @@ from tracejury.judges.checks.item_source import ItemSource
 from tracejury.judges.llm.data_files import model_of, read_model
 from tracejury.judges.writing.units import Writing
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.queries.measures import OwnFigures
 
-from .pack_types import Configured, Pack, PackFile, PackSettings, sound_checks
+from .pack_types import Configured, Labels, Pack, PackFile, PackSettings, sound_checks
 from .sources import BUILT_IN as BUILT_IN_SOURCES
 from .sources import POLICIES, sources_by_name
 
@@ -69,10 +70,16 @@ def known_packs(offered: Iterable[EntryPoint] | None = None) -> tuple[tuple[Pack
     for name, package in _packages(offered).items():
         try:
             read = _read(name, package)
-            packs.append(_pack(read.file, read.file.checks, read.formulas, PackSettings()))
+            packs.append(_pack(read, read.file.checks, read.formulas, PackSettings()))
         except ConfigError as error:
             broken.append((name, str(error)))
     return tuple(packs), tuple(broken)
+
+
+@cache
+def user_labels() -> Mapping[str, Labels]:
+    """By check of exchanges, how their users behave; of all packs of the installation."""
+    return {name: labels for pack in known_packs()[0] for name, labels in pack.labels.items()}
 
 
 def pack_names(offered: Iterable[EntryPoint] | None = None) -> frozenset[str]:
@@ -105,11 +112,13 @@ def _no_pack(name: str, packages: Iterable[str]) -> str:
 class _PackCode:
     """A pack as its package has it. `sources`: names of those that it brings; `settings`: a model of its own.
 
-    `configured`: what its settings make of its checks and formulas.
+    `configured`: what its settings make of its checks and formulas; `labels` and `figures`: as in `Pack`.
     """
 
     file: PackFile
     formulas: Mapping[str, Formula]
+    labels: Mapping[str, Labels]
+    figures: OwnFigures | None
     sources: frozenset[str]
     settings: type[PackSettings]
     configured: Callable[[Configured, Any], Configured]
@@ -135,7 +144,7 @@ def _configured(read: _PackCode, settings: Mapping[str, Any]) -> Pack:
         if left_out := [name for name in check.of if name not in {one.name for one in asked}]:
             raise ConfigError(f"{place}.checks: {check.name} is a measure of {left_out[0]}: name it, too")
     note = " ".join(filter(None, (made.note, "early stop" if chosen.early_stop else "")))
-    return _pack(read.file, asked, made.formulas, chosen, note)
+    return _pack(read, asked, made.formulas, chosen, note)
 
 
 def _set(check: Check, settings: PackSettings) -> Check:
@@ -149,10 +158,11 @@ def _set(check: Check, settings: PackSettings) -> Check:
 
 
 def _pack(
-    file: PackFile, checks: tuple[Check, ...], formulas: Mapping[str, Formula], settings: PackSettings, note: str = ""
+    read: _PackCode, checks: tuple[Check, ...], formulas: Mapping[str, Formula], settings: PackSettings, note: str = ""
 ) -> Pack:
+    file = read.file
     texts = (file.version, file.name, file.title, file.description, file.definitions)
-    return Pack(*texts, checks, formulas, settings, file.success, note)
+    return Pack(*texts, checks, formulas, settings, file.success, read.labels, read.figures, note)
 
 
 def _unchanged(made: Configured, _: PackSettings) -> Configured:
@@ -164,7 +174,9 @@ def _unchanged(made: Configured, _: PackSettings) -> Configured:
 def _read(name: str, package: str) -> _PackCode:
     try:
         folder = resources.files(package)
-        formulas = import_module(f"{package}.measures").FORMULAS
+        measures = import_module(f"{package}.measures")
+        formulas = measures.FORMULAS
+        labels, figures = getattr(measures, "LABELS", {}), getattr(measures, "FIGURES", None)
         own = {part: import_module(f"{package}.{part}") for part in _PARTS if find_spec(f"{package}.{part}")}
         sources: tuple[ItemSource, ...] = own["sources"].SOURCES if "sources" in own else ()
         settings = own.get("settings")
@@ -184,7 +196,9 @@ def _read(name: str, package: str) -> _PackCode:
     if odd := sorted(names ^ set(formulas)):
         why = "has no formula" if odd[0] in names else "is no check of pack.yaml"
         raise ConfigError(f"{folder / 'measures.py'}: FORMULAS: {odd[0]!r} {why}")
-    return _PackCode(file, formulas, frozenset(source.name for source in sources), model, configured)
+    if odd := sorted(set(labels) - {check.name for check in file.checks if check.subject == "exchange"}):
+        raise ConfigError(f"{folder / 'measures.py'}: LABELS: {odd[0]!r} is no check of exchanges of pack.yaml")
+    return _PackCode(file, formulas, labels, figures, frozenset(source.name for source in sources), model, configured)
 
 
 def _told(error: Exception) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -11,11 +11,16 @@ from pydantic import AfterValidator, Field, model_validator
 from tracejury.judges.checks.check_types import Check, odd_runs
 from tracejury.judges.checks.formula import Formula
 from tracejury.judges.llm.criteria_types import Data, Name, Text
+from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.config_base import Section
+from tracejury.schemas.queries.measures import OwnFigures
 
 from .cards.task_cards import SHOWN_KEYS, ServiceTerms
 
 _SUBJECTS = frozenset({"exchange", "session"})
+
+Labels = Callable[[Sequence[ItemAnswer]], tuple[str, ...]]
+"""How the user of an exchange behaves by the answers to a check's items; () for an ideal user."""
 
 
 class PackSettings(Section):
@@ -82,7 +87,8 @@ def sound_checks(checks: tuple[Check, ...]) -> None:
 class Pack:
     """A pack as it is set: its checks, and the formula of each, by name.
 
-    `note`: whatever settings decide beside the texts of checks, for their versions.
+    `labels`: by check of exchanges, how their users behave; `figures`: its own ones of trials. `note`: whatever
+    settings decide beside the texts of checks, for their versions.
     """
 
     version: int
@@ -94,6 +100,8 @@ class Pack:
     formulas: Mapping[str, Formula]
     settings: PackSettings
     success: str | None = None
+    labels: Mapping[str, Labels] = field(default_factory=dict)
+    figures: OwnFigures | None = None
     note: str = ""
 
     def check(self, name: str) -> Check:

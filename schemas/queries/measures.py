@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+
+from tracejury.schemas.checks import ItemAnswer
+
+OwnFigure = float | Mapping[str, float] | None
+"""A figure of a pack: a number, None where it is not applicable, or shares by name."""
+OwnFigures = Callable[[Mapping[str, Sequence[Sequence[ItemAnswer]]]], Mapping[str, Mapping[str, OwnFigure]]]
+"""A pack's own figures by group of sessions, from the items of the verdict on the success of each session."""
 
 
 @dataclass(frozen=True, slots=True)
 class PackMeasure:
-    """One measure of a pack. `letter`: its short name; `judge`: the check whose verdicts have it."""
+    """One measure of a pack. `letter`: its short name; `judge`: the check whose verdicts have it.
+
+    `averaged`: whether it is part of AVG and of the order of the worst sessions; `validates`: whether a session with a
+    value below 1 is invalid.
+    """
 
     letter: str
     judge: str
     title: str
     definition: str
+    averaged: bool = True
+    validates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredPack:
-    """A pack as its measures are read. `states`: the judge whose items are the states of exchanges, "" for none."""
+    """A pack as its measures are read. `states`: the judge whose items are the states of exchanges, "" for none.
+
+    `success`: the measure that tells whether a trial succeeded, None for none; `figures`: its own ones of trials.
+    """
 
     name: str
     title: str
     measures: tuple[PackMeasure, ...]
     states: str = ""
+    success: PackMeasure | None = None
+    figures: OwnFigures | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +52,8 @@ class MeasureQuery:
     `step`: nanos of one point in time, 0 for the whole; `pooled`: numerators over denominators instead of the mean of
     sessions; `simulated`: simulated sessions instead of real ones. The other filters are exact, "" none. A session has
     the version, agent, model, task and attribute of its first trace that names one. `limit`: groups, those with the
-    lowest average first.
+    lowest average first. `trials`: also the figures of tasks that were tried several times, of `k` trials, of which one
+    succeeds whose measure of success is at least `threshold`.
     """
 
     since: int
@@ -50,6 +69,9 @@ class MeasureQuery:
     task: str = ""
     limit: int = 100
     simulated: bool = False
+    trials: bool = False
+    k: int = 1
+    threshold: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +95,8 @@ class MeasuredSession:
     """A session with its measures by judge. `at`: arrival of its last span; `keys`: its groups, "" of no name.
 
     `weight`: the largest of its measures. `ungrounded`: items by judge, those of exchanges where it has none itself;
-    `items`: by judge, how many each of its exchanges has.
+    `items`: by judge, how many each of its exchanges has. `invalid`: it counts in no measure, as a check that validates
+    sessions is below 1. `cell`: of trials, its task ("" for none), and whatever else trials of it have in common.
     """
 
     service: str
@@ -84,3 +107,5 @@ class MeasuredSession:
     measures: Mapping[str, SessionMeasure]
     ungrounded: Mapping[str, int] = field(default_factory=dict)
     items: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    invalid: bool = False
+    cell: tuple[str, ...] = ()

@@ -7,12 +7,13 @@ from .rates import EstimateJson
 
 
 class PackMeasureJson(WireModel):
-    """One measure of a pack: its short name, the judge whose verdicts have it, and its definition."""
+    """One measure of a pack: its short name, the judge whose verdicts have it, its definition, whether AVG has it."""
 
     letter: str
     judge: str
     title: str
     definition: str
+    averaged: bool
 
 
 class SpreadJson(WireModel):
@@ -39,10 +40,33 @@ class MeasureFigureJson(WireModel):
     ungrounded: int
 
 
+class TaskMeanJson(WireModel):
+    """A figure of trials over the `tasks` where it is defined, null in none; `estimate` where it is a difference.
+
+    `kind`: mean, max@k, pass@k or pass^k; `letter`: of the measure.
+    """
+
+    kind: str
+    letter: str
+    value: Number | None
+    tasks: int
+    estimate: EstimateJson | None
+
+
+class TaskTrialsJson(WireModel):
+    """How many trials of how many tasks there are, and their figures."""
+
+    tasks: int
+    trials: int
+    figures: list[TaskMeanJson]
+
+
 class MeasureGroupJson(WireModel):
     """The measures of one group ("" where nothing is grouped, or it has no name) from `at` on.
 
-    `average`: plain mean of the defined measures; `exchanges` a session and `states` an exchange, null where unknown.
+    `average`: plain mean of the defined measures that it has; `exchanges` a session and `states` an exchange, null
+    where unknown. `invalid`: sessions that a check of a pack found so, which are in no other figure. `trials` and
+    `own`, the pack's own figures of them (numbers, or shares by name), where trials are asked for.
     """
 
     key: str
@@ -52,6 +76,9 @@ class MeasureGroupJson(WireModel):
     average: Number | None
     exchanges: SpreadJson | None
     states: SpreadJson | None
+    invalid: int
+    trials: TaskTrialsJson | None
+    own: dict[str, Number | dict[str, Number] | None]
 
 
 class SessionValuesJson(WireModel):
@@ -65,7 +92,10 @@ class SessionValuesJson(WireModel):
 
 
 class ComparedMeasuresJson(WireModel):
-    """The measures of other sessions, and by letter the differences to them, null where one is undefined."""
+    """The measures of other sessions, and by letter the differences to them, null where one is undefined.
+
+    `trials`: differences of figures of trials over the tasks that both have, 1,000 of them at most.
+    """
 
     since: Time
     until: Time
@@ -73,21 +103,7 @@ class ComparedMeasuresJson(WireModel):
     version: OptionalText
     total: MeasureGroupJson
     differences: dict[str, EstimateJson | None]
-
-
-class BehaviourFiguresJson(WireModel):
-    """Tasks with an oracle by behaviour of the user ("": nobody labelled them), each session counted once.
-
-    `success`: the share that succeeded; `drop` of it against ideal users, negative for a gain, null where these never
-    succeed; `calls`: mean of calls / budget, null without a budget; `modes`: shares of the failures by mode.
-    """
-
-    behaviour: str
-    sessions: int
-    success: Number
-    drop: Number | None
-    calls: Number | None
-    modes: dict[str, Number]
+    trials: list[TaskMeanJson]
 
 
 class PackMeasuresJson(WireModel):
@@ -95,8 +111,7 @@ class PackMeasuresJson(WireModel):
 
     `items`: by group, the lowest average first, and point in time; `worst`: sessions with the lowest average; `left`:
     groups beyond the limit; `unread`: sessions beyond the latest 10,000; `waiting`: sessions that are still to be
-    measured, null where a task is asked for; `compared`: null unless it was asked for; `tasks`: by behaviour where that
-    was asked for, ideal users first.
+    measured, null where a task is asked for; `compared`: null unless it was asked for.
     """
 
     pack: str
@@ -109,16 +124,17 @@ class PackMeasuresJson(WireModel):
     unread: int
     waiting: int | None
     compared: ComparedMeasuresJson | None
-    tasks: list[BehaviourFiguresJson]
 
 
 class MeasuresJson(WireModel):
-    """The measures of each pack that was asked for."""
+    """The measures of each pack that was asked for. `k` and `threshold`: of trials."""
 
     since: Time
     until: Time
     by: OptionalText
     pooled: bool
     simulated: bool
+    k: int
+    threshold: Number
     step_seconds: Number | None
     items: list[PackMeasuresJson]

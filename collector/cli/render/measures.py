@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tracejury.schemas.text.counting import counted
-from tracejury.schemas.wire.measures import MeasureFigureJson, MeasuresJson, PackMeasuresJson
+from tracejury.schemas.wire.measures import (
+    MeasureFigureJson,
+    MeasureGroupJson,
+    MeasuresJson,
+    PackMeasuresJson,
+    TaskMeanJson,
+    TaskTrialsJson,
+)
 from tracejury.schemas.wire.rates import EstimateJson
 
 from .tables import content, moment, plain_table
@@ -36,16 +43,16 @@ def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType
     yield Text.assemble(
         content(pack.title, 80, "bold"), f"  {counted(pack.total.sessions, 'session')}{pooled}", *_counts(pack)
     )
-    if pack.total.sessions:
-        yield _figures(pack)
+    if not pack.total.sessions:
+        yield Text("" if pack.total.invalid else JUDGED_BY_HAND if pack.worst else NONE_CLOSED, "dim")
+    elif pack.total.trials:
+        yield from _trials(pack, pack.total.trials, page)
     else:
-        yield Text(JUDGED_BY_HAND if pack.worst else NONE_CLOSED, "dim")
-    if pack.total.sessions and (page.by or page.step_seconds):
-        yield _groups(pack, page)
+        yield _figures(pack)
+        if page.by or page.step_seconds:
+            yield _groups(pack, page)
     if page.by == "behaviour" and pack.items:
         yield Text("a session counts in each behaviour of its users: rows add up to more than all", "dim")
-    if pack.tasks:
-        yield _tasks(pack)
     if pack.left:
         yield Text(f"{counted(pack.left, 'more group')}: narrow with filters, or raise --limit", "dim")
     if pack.unread:
@@ -63,10 +70,11 @@ def _figures(pack: PackMeasuresJson) -> RenderableType:
         "measure", "mean", "95 %", *["difference"] * bool(compared), "of", "n/a", "unscored", "ungrounded"
     )
     titles = {measure.letter: measure.title for measure in pack.measures}
+    beside = {measure.letter: ("  not in AVG", "dim") for measure in pack.measures if not measure.averaged}
     for one in pack.total.measures:
         told = [_difference(compared.differences.get(one.letter))] if compared else []
         counts = (one.n, one.not_applicable, one.unscored, one.ungrounded)
-        name = Text.assemble((one.letter, "bold"), "  ", content(titles[one.letter], 60))
+        name = Text.assemble((one.letter, "bold"), "  ", content(titles[one.letter], 60), beside.get(one.letter, ""))
         table.add_row(name, *_estimate(one), *told, *(Text(f"{count:,}", "" if count else "dim") for count in counts))
     average = pack.total.average
     blank = [Text()] * (bool(compared) + 5)
@@ -75,30 +83,73 @@ def _figures(pack: PackMeasuresJson) -> RenderableType:
 
 
 def _groups(pack: PackMeasuresJson, page: MeasuresJson) -> RenderableType:
-    stepped = page.step_seconds is not None
     letters = [measure.letter for measure in pack.measures]
-    table = plain_table(*[page.by or ""] * bool(page.by), *["from"] * stepped, *letters, "AVG", "sessions")
+    table = plain_table(*_grouped_by(page), *letters, "AVG", "sessions")
     for row in pack.items:
-        name = [content(row.key or (UNLABELLED if page.by == "behaviour" else "-"), 60)] * bool(page.by)
         values = [Text(_value(one.estimate.value if one.estimate else None)) for one in row.measures]
-        table.add_row(*name, *[moment(row.at)] * stepped, *values, Text(_value(row.average)), Text(f"{row.sessions:,}"))
+        table.add_row(*_group(row, page), *values, Text(_value(row.average)), Text(f"{row.sessions:,}"))
     return table
 
 
-def _tasks(pack: PackMeasuresJson) -> RenderableType:
-    """Tasks with an oracle."""
-    table = plain_table("tasks by oracle", "success", "drop", "calls / budget", "sessions", "failed by")
-    for one in pack.tasks:
-        modes = ", ".join(f"{mode} {100 * share:.0f} %" for mode, share in one.modes.items())
-        figures = (_value(one.success), _value(one.drop), _value(one.calls), f"{one.sessions:,}", modes or "-")
-        table.add_row(content(one.behaviour or UNLABELLED, 60), *map(Text, figures))
-    return table
+def _trials(pack: PackMeasuresJson, total: TaskTrialsJson, page: MeasuresJson) -> Iterator[RenderableType]:
+    """Figures of trials: of all, by group, and what they are compared to."""
+    if left := pack.total.sessions - total.trials:
+        yield Text(f"{counted(left, 'session')} of no named task: no trial", "dim")
+    k = page.k
+    pairs = [
+        (f"{one.letter} {_kind(one, k)}, {_kind(other, k)}", n)
+        for n, (one, other) in enumerate(zip(total.figures[::2], total.figures[1::2], strict=True))
+        if one.tasks or other.tasks
+    ]
+    own = list(dict.fromkeys(name for row in (pack.total, *pack.items) for name in row.own))
+    table = plain_table(*_grouped_by(page), *(name for name, _ in pairs), "tasks", "trials", "invalid", *own)
+    for row in (pack.total, *pack.items):
+        if (trials := row.trials) is not None:
+            group = _group(row, page) if row is not pack.total else [Text("all")] * bool(_grouped_by(page))
+            group += [Text()] * (len(_grouped_by(page)) - len(group))
+            parts = [f" of {one.tasks:,}" * (0 < one.tasks < trials.tasks) for one in trials.figures]
+            values = [f"{_value(one.value)}{part}" for one, part in zip(trials.figures, parts, strict=True)]
+            shown = [Text(f"{values[2 * n]}, {values[2 * n + 1]}") for _, n in pairs]
+            counts = [Text(f"{count:,}") for count in (trials.tasks, trials.trials, row.invalid)]
+            table.add_row(*group, *shown, *counts, *(_own(row.own.get(name)) for name in own))
+    yield table
+    if k > 1 and not any(one.tasks for one in total.figures if one.kind != "mean"):
+        yield Text(f"no task was tried {k} times: choose a smaller --k", "dim")
+    if pack.compared:
+        differences = plain_table("difference by task", "mean (95 %)", "tasks")
+        for one in pack.compared.trials:
+            differences.add_row(
+                Text(f"{one.letter} {_kind(one, k)}"), _difference(one.estimate), Text(f"{one.tasks:,}")
+            )
+        yield differences
+
+
+def _kind(one: TaskMeanJson, k: int) -> str:
+    return one.kind.replace("k", str(k))
+
+
+def _own(value: float | Mapping[str, float] | None) -> Text:
+    """A figure of the pack's own. Its names are the pack's."""
+    if not isinstance(value, Mapping):
+        return Text(_value(value))
+    return content(", ".join(f"{name} {100 * share:.0f} %" for name, share in value.items()) or "-", 200)
+
+
+def _grouped_by(page: MeasuresJson) -> list[str]:
+    return [*[page.by or ""] * bool(page.by), *["from"] * (page.step_seconds is not None)]
+
+
+def _group(row: MeasureGroupJson, page: MeasuresJson) -> list[Text]:
+    name = [content(row.key or (UNLABELLED if page.by == "behaviour" else "-"), 60)] * bool(page.by)
+    return [*name, *[moment(row.at)] * (page.step_seconds is not None)]
 
 
 def _counts(pack: PackMeasuresJson) -> Iterator[Text]:
     if pack.waiting:
         yield Text(f", {pack.waiting:,} more {'wait' if pack.waiting > 1 else 'waits'} to be measured", "yellow")
     total = pack.total
+    if total.invalid:
+        yield Text(f", {counted(total.invalid, 'invalid session')} left out", "yellow")
     for name, spread in (("exchanges a session", total.exchanges), ("states an exchange", total.states)):
         if spread:
             yield Text(f", {spread.mean:.1f} {name} (sd {spread.deviation:.1f})", "dim")

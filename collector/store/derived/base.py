@@ -57,7 +57,7 @@ class BaseTrace:
     `parts`: the ids of all those traces, its own first. `detectors`: their word, None where there is none (yet);
     `words`: those of LLM judges on its runs; `exchange_words`: on its exchanges; `whole_words`: on it as a whole;
     `scored`: (id of run, exchange or trace, judge) of the verdicts with a score or value. `behaviours`: of users, by
-    exchange, as far as `rut-behaviour` says; `began`: by sub-agent the exchange in which it began, where its manager
+    exchange, as far as packs say; `began`: by sub-agent the exchange in which it began, where its manager
     has several; `behaviour`: of a `simulated` user, "" unknown.
     """
 

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tracejury.judges.grouping import standing_errors
-from tracejury.judges.packs.rut.measures import LABELLER
 from tracejury.schemas.agent_errors import AgentError, ErrorSummary, summary
 from tracejury.schemas.behaviours import Behaviour
 from tracejury.schemas.findings import Finding, FindingState
@@ -26,8 +25,6 @@ from .judge_coverage import OPEN, JudgeCoverage, run_coverage, trace_coverage
 
 ABOUT_TOOLS = frozenset({Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING})
 """Dimensions whose findings at a model call are about the tool that it asked for."""
-
-_LAST = frozenset({Outcome.DONE, Outcome.CACHED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +191,7 @@ def behaviours_of(trace: BaseTrace) -> Mapping[str, tuple[str, ...]]:
         return dict.fromkeys(("", *(run.id for run in trace.runs)), (trace.behaviour,))
     if not trace.behaviours:
         return {}
-    stands = {w.subject_id for w in trace.exchange_words if w.judge == LABELLER and w.outcome in _LAST}
-    labels = {at: tuple(said) or (Behaviour.IDEAL.value,) for at, said in trace.behaviours.items() if at in stands}
+    labels = {at: tuple(said) or (Behaviour.IDEAL.value,) for at, said in trace.behaviours.items()}
     found: dict[str, tuple[str, ...]] = {"": _together(labels.values())}
     for run in trace.runs:  # managers before their sub-agents
         own = [said for at, said in labels.items() if at.rpartition(":")[0] == run.id]

@@ -13,7 +13,7 @@ from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.lists.findings import HOLDS
 from tracejury.collector.store.pending_traces import JUDGED
 from tracejury.collector.store.scope import TENANT, Scope
-from tracejury.judges.packs.rut.measures import LABELLER, behaviours
+from tracejury.judges.packs.loader import user_labels
 from tracejury.judges.titles import titled
 from tracejury.schemas.columns import Row
 from tracejury.schemas.judged_rows import FINDING_SELECT, TRACE_COLUMNS, VERDICT_SELECT, verdict_from_row
@@ -60,7 +60,7 @@ _Words = defaultdict[str, list[BaseWord]]
 
 _LABELS: Final = (
     f"SELECT {VERDICT_SELECT} FROM verdicts FINAL WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} "
-    f"AND SubjectKind = 'exchange' AND Judge = '{LABELLER}' AND isNotNull(Value)"
+    "AND SubjectKind = 'exchange' AND Judge IN {judges:Array(String)} AND isNotNull(Value)"
 )
 _BEGAN: Final = f"""
 SELECT TraceId, Runs, format('{{}}:{{}}-{{}}', Run, toString(First), toString(Last)) FROM
@@ -233,13 +233,20 @@ def labelled(scope: Scope, traces: Sequence[BaseTrace]) -> list[BaseTrace]:
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    ids = sorted(trace.trace_id for trace in traces if any(judge == LABELLER for _, judge in trace.scored))
+    labels = user_labels()
+    ids = sorted(trace.trace_id for trace in traces if any(judge in labels for _, judge in trace.scored))
     if not ids:
         return list(traces)
-    said: defaultdict[str, dict[str, Sequence[str]]] = defaultdict(dict)
-    for row in scope.select(_LABELS, trace_ids=ids):
+    stands = {
+        (trace.trace_id, word.subject_id, word.judge)
+        for trace in traces for word in trace.exchange_words if word.outcome in (Outcome.DONE, Outcome.CACHED)
+    }  # fmt: skip
+    said: defaultdict[str, defaultdict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for row in scope.select(_LABELS, trace_ids=ids, judges=sorted(labels)):
         verdict = verdict_from_row(row)
-        said[verdict.subject.trace_id][verdict.subject.id] = behaviours(verdict.items)
+        trace_id, exchange_id = verdict.subject.trace_id, verdict.subject.id
+        if (trace_id, exchange_id, verdict.judge) in stands:
+            said[trace_id][exchange_id] += labels[verdict.judge](verdict.items)
     began: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for trace_id, runs, exchange_id in scope.select(_BEGAN, trace_ids=ids):
         began[trace_id] |= dict.fromkeys(runs, exchange_id)

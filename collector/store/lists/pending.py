@@ -17,6 +17,7 @@ from tracejury.processors.normalize.pydantic_ai import PydanticAI
 from tracejury.processors.normalize.stated import SESSION
 from tracejury.processors.normalize.tool_hooks import ToolHooks
 from tracejury.processors.schedule import COST_SHARE
+from tracejury.schemas.simulation import SIMULATED
 
 _PROPERTIES: Final = "traceloop.association.properties."
 _METADATA: Final = "ai.telemetry.metadata."
@@ -70,11 +71,17 @@ WHERE (tenant, TraceId, SpanId) IN (
 LIMIT 1 BY tenant, TraceId
 """
 
+# Attributes are read of no span that has no such key.
+_SIMULATED: Final = f"""
+SELECT tenant, TraceId FROM spans PREWHERE {{which}} AND has(SpanAttributes.keys, '{SIMULATED}')
+WHERE lower(trimBoth(SpanAttributes['{SIMULATED}'])) = 'true'
+"""
+
 # Over all tenants: that a trace waits is the collector's own affair.
 _LIST: Final = f"""
 INSERT INTO traces
-    (tenant, TraceId, ServiceName, State, Name, StartNanos, EndNanos, Spans, JudgedAt, ReceivedAt, SessionId)
-SELECT waiting.*, named.SessionId FROM
+    (tenant, TraceId, ServiceName, State, Name, StartNanos, EndNanos, Spans, JudgedAt, ReceivedAt, SessionId, Simulated)
+SELECT waiting.*, named.SessionId, (waiting.tenant, waiting.TraceId) IN ({_SIMULATED}) FROM
 (
     SELECT tenant, TraceId, argMin(ServiceName, (StartNanos, SpanId)), 'open',
         argMin(SpanName, (ParentSpanId != '', StartNanos, SpanId)), min(StartNanos), max(EndNanos),

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from tracejury.collector.store.pending_traces import DERIVED, JUDGED
+from tracejury.collector.store.pending_traces import DERIVED
 from tracejury.collector.store.scope import TENANT, TenantRows
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.listing import Facets, Sort, WorstError
@@ -117,13 +117,12 @@ class TraceLists(TenantRows):
     def count_by_judging(self, since: int, until: int, service: str, *, simulated: bool) -> dict[NotJudged | None, int]:
         """Traces of a service, or ("") of all, that arrived in [`since`, `until`) (unix nanos), by why not judged.
 
-        None: judged. Of those that wait nobody knows whether they are simulated: they count in both.
+        None: judged. `simulated`: those of simulated sessions instead of real ones.
         """
         of_service = " AND ServiceName = {service:String}" if service else ""
         rows = self._scope.select(
             f"SELECT NotJudged, count() FROM traces FINAL WHERE {EVERY} AND {ARRIVED} >= {{since:Int64}} "
-            f"AND {ARRIVED} < {{until:Int64}}{of_service} AND (Simulated = {{simulated:Bool}} OR NOT ({JUDGED})) "
-            "GROUP BY NotJudged",
+            f"AND {ARRIVED} < {{until:Int64}}{of_service} AND Simulated = {{simulated:Bool}} GROUP BY NotJudged",
             since=since,
             until=until,
             service=service,

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tracejury.judges.checks.formula import Formula, Ratio
+from tracejury.judges.packs.pack_types import Labels
 from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.queries.measures import OwnFigures
 
-LABELLER: Final = "rut-behaviour"
-"""The check that labels how the users of exchanges behave."""
-ORACLE: Final = "rut-oracle"
-"""The check that says whether a task succeeded."""
+from .figures import figures
 
 Exchanges = Sequence[Sequence[ItemAnswer]]
 
@@ -39,8 +38,8 @@ def told(exchanges: Exchanges) -> Ratio:
 
 
 FORMULAS: Final[Mapping[str, Formula]] = {
-    ORACLE: success,
-    LABELLER: ideal,
+    "rut-oracle": success,
+    "rut-behaviour": ideal,
     "rut-honesty": points,
     "rut-clarification": points,
     "rut-discipline": points,
@@ -53,3 +52,7 @@ def behaviours(answers: Sequence[ItemAnswer]) -> tuple[str, ...]:
     """The behaviours that an exchange shows, the primary one first, at most two; () for an ideal user."""
     shown = sorted((a for a in answers if a.grounded and not a.best), key=lambda answer: answer.answer != "primary")
     return tuple(answer.item.partition(":")[0] for answer in shown[:2])
+
+
+LABELS: Final[Mapping[str, Labels]] = {"rut-behaviour": behaviours}
+FIGURES: Final[OwnFigures] = figures

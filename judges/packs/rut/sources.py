@@ -16,7 +16,7 @@ from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.trajectory import Trace
 
 from .calls import OracleCall, calls_of
-from .figures import counted
+from .figures import counts
 from .oracle_case import OracleCase
 from .outcome import judge
 from .rules import broken
@@ -78,12 +78,13 @@ def _outcome(check: Check, subject: RecordedSubject, case: OracleCase) -> Items:
     if found.success is None:
         return Items(nothing=found.reason)
     guessed = f" Guessed by name: {', '.join(case.guessed)}." if case.guessed else ""
-    told = f"{counted(len(case.calls), case.budget)}{found.reason}{guessed}"
+    told = f"{len(case.calls)} calls of {case.budget}. {found.reason}{guessed}"
+    numbers = counts(len(case.calls), case.budget)
     if found.mode is None:
-        return Items(answers=(ItemAnswer(check.title, check.answers[0], best=True, reason=told),))
+        return Items(answers=(ItemAnswer(check.title, check.answers[0], best=True, reason=told), *numbers))
     word = found.mode.value if found.sure else check.answers[-1]
     mode = _answer(check, subject, word, told, found.call, found.argument)
-    return Items(answers=_once([mode, *_broken(check, subject, case, over=True)]))
+    return Items(answers=(*_once([mode, *_broken(check, subject, case, over=True)]), *numbers))
 
 
 def _broken(check: Check, subject: RecordedSubject, case: OracleCase, *, over: bool) -> Iterator[ItemAnswer]:

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from listed_traces import SECOND, Listed, store_all
 from measured_sessions import PACK, POLICY, STATES, a_value, of_exchange, of_session, save
 from served_api import NOW, Api, served
+from store_parts import a_span
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
@@ -19,7 +20,8 @@ from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.cli.root import root
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
-from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.queries.measures import MeasureQuery, PackMeasure
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
 HOUR = 3_600 * SECOND
 DAY = 24 * HOUR
@@ -49,12 +51,12 @@ def test_every_parameter_reaches_the_question(api: Api) -> None:
     names = {"pack": "demo", "service": "s", "version": "v", "agent": "a", "model": "m", "task": "t"}
     api.get(
         "/api/measures", by="attribute:tier", step="1h", since="2d", until="1h", pooled="true", simulated="true",
-        limit="7",
-        compare_to="version=w", **names,
+        limit="7", trials="true", k="3", threshold="0.5", compare_to="version=w", **names,
     )  # fmt: skip
     asked = MeasureQuery(
-        NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, simulated=True, **names
-    )
+        NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, simulated=True, trials=True,
+        k=3, threshold=0.5, **names,
+    )  # fmt: skip
     other = replace(asked, version="w")
     assert api.reader.measures.asked == [asked, other]
 
@@ -65,12 +67,27 @@ def test_without_parameters_it_is_all_packs_in_seven_days(api: Api) -> None:
     assert "no packs: name some under judges.packs" in run(api.url).output
 
 
-@pytest.mark.parametrize("asked", [{"by": "role"}, {"by": "attribute:"}, {"compare_to": "x"}, {"step": "0s"}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"by": "role"}, {"by": "attribute:"}, {"compare-to": "x"}, {"step": "0s"}, {"k": "2"}, {"threshold": "0.5"},
+        *({"k": k, "trials": "true"} for k in ("0", "-1", "1001", "x", "1.5")),
+        *({"threshold": share, "trials": "true"} for share in ("0", "1.01", "-1", "nan", "inf", "x")),
+    ],
+)  # fmt: skip
 def test_what_means_nothing_is_refused(api: Api, asked: dict[str, str]) -> None:
     """With one line that names the parameter."""
-    answer = httpx.get(f"{api.url}/api/measures", params=asked, trust_env=False)
+    wrong, *flags = asked
+    name = wrong.replace("-", "_")
+    answer = httpx.get(
+        f"{api.url}/api/measures", params={name: asked[wrong]} | dict.fromkeys(flags, "true"), trust_env=False
+    )
     assert answer.status_code == 422
-    assert next(iter(asked)) in answer.json()["detail"]
+    assert name in answer.json()["detail"]
+    refused = run(api.url, f"--{wrong}", asked[wrong], *(f"--{flag}" for flag in flags))
+    assert refused.exit_code == 2
+    (line,) = refused.output.strip().splitlines()
+    assert name in line
 
 
 def test_figures_of_sessions(measured: str) -> None:
@@ -89,6 +106,24 @@ def test_figures_of_sessions(measured: str) -> None:
     assert pack["compared"]["differences"]["P"] is None
 
 
+def test_invalid_sessions_are_told_beside_the_measures(store: SharedStore) -> None:
+    """By the command and the page, also where there are no others."""
+    validates = PackMeasure("V", "demo-valid", "Valid user", "Whether the user kept to the task.", validates=True)
+    pack = replace(PACK, measures=(*PACK.measures, validates))
+    store_all(store, [Listed(1, session="s1", received=NOW - HOUR)])
+    save(
+        store, *(a_value(judge, of_session("shop", "s1"), 0.5) for judge in (STATES, "demo-valid")), received=NOW - HOUR
+    )
+    reader = stored_reader(store, AssemblerConfig(), lambda: NOW, lambda: [pack])
+    app = create_web_app(Services(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW))
+    with served(app) as url:
+        said = run(url, "--trials").output
+        page = httpx.get(f"{url}/packs", trust_env=False).text
+    for text in (said, page):
+        assert "1 invalid session left out" in text
+        assert "no session was measured" not in text.lower()
+
+
 def test_the_command_shows_them(measured: str, store: SharedStore) -> None:
     """As tables that nothing from a span can break, and as JSON; with the sessions that wait."""
     trace = Listed(3, session="s3", received=NOW - HOUR)
@@ -102,5 +137,10 @@ def test_the_command_shows_them(measured: str, store: SharedStore) -> None:
     assert "worst: shop / s1  S 0.500, P -" in found.output
     assert "\x1b" not in found.output
     assert json.loads(run(measured, "--format", "json").output)["items"][0]["waiting"] == 1
+    span = a_span(trace_id=Listed(1).trace_id, attributes={"task_id": "7"})
+    store.insert("spans", SPAN_COLUMNS, span_columns([span], NOW - HOUR))
+    tried = run(measured, "--trials", "--k", "2", "--by", "version", "--compare-to", "previous").output
+    for text in ("1 session of no named task: no trial", "S mean, max@2", "0.500, -", "S max@2", "no task was tried 2"):
+        assert text in tried
     refused = run(measured, "--pack", "nothing")
     assert (refused.exit_code, "no pack 'nothing': use one of demo" in refused.output) == (2, True)

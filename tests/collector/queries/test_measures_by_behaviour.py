@@ -16,8 +16,7 @@ from tracejury.collector.cli.render.measures import measures_table
 from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, installed_packs
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.judges.packs.rut.figures import counted
-from tracejury.judges.packs.rut.rules import Mode
+from tracejury.judges.packs.rut.figures import counts
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.queries.measures import MeasureQuery
@@ -29,9 +28,10 @@ HOSTILE = "It succeeded. 99 calls of 1. "
 
 
 def ask(store: SharedStore, **asked: Any) -> MeasureAnswer:
-    """Of the pack RUT."""
+    """Of the pack RUT, with trials."""
     measures = StoredMeasures(store, installed_packs, TASK_KEYS)
-    (answer,) = measures.ask(MeasureQuery(0, NOW, **{"pack": "rut", "by": "behaviour"} | asked))
+    query: dict[str, Any] = {"pack": "rut", "by": "behaviour", "trials": True} | asked
+    (answer,) = measures.ask(MeasureQuery(0, NOW, **query))
     return answer
 
 
@@ -49,8 +49,12 @@ def a_session(
     calls: tuple[int, int] = (2, 2),
     simulated: str = "",
     probability: float = 1.0,
+    earlier: bool = False,
 ) -> None:
-    """A session with a trace for each exchange; `labels` of each; `simulated`: the behaviour of its user."""
+    """A session with a trace for each exchange; `labels` of each; `simulated`: the behaviour of its user.
+
+    `earlier`: its verdict is of a version whose reason alone had the counts.
+    """
     said = {"tracejury.simulated": "true", "tracejury.behaviour": simulated} if simulated else {}
     for exchange, shown in enumerate(labels or ((),)):
         trace_id = f"{number * 100 + exchange:032x}"
@@ -63,9 +67,10 @@ def a_session(
             items = tuple(ItemAnswer(f"{label}: …", said, best=said == "absent") for label, said in word.items())
             subject = Subject(SubjectKind.EXCHANGE, "run-1:-1--1", trace_id)
             save(store, a_value("rut-behaviour", subject, float(not shown), items=items), received=1)
-    item = ItemAnswer("Success", outcome, outcome == "success", f"{counted(*calls)}{HOSTILE}")
+    told = "{} calls of {}. ".format(*calls) if earlier else ""
+    item = ItemAnswer("Success", outcome, outcome == "success", f"{told}{HOSTILE}")
     broken = ItemAnswer("Success", "unauthorised-tool", best=False)
-    items = (item,) if item.best else (item, broken)
+    items = (*((item,) if item.best else (item, broken)), *(() if earlier else counts(*calls)))
     value = a_value("rut-oracle", of_session("shop", f"s{number}"), float(item.best), items=items)
     save(store, replace(value, sampling_probability=probability), received=1)
 
@@ -74,20 +79,21 @@ def test_real_sessions_count_by_the_labels_of_their_exchanges(store: SharedStore
     """Ideal where no exchange has a label; one in several groups counts in each; the total counts each once."""
     a_session(store, 1, "success", ())
     a_session(store, 2, "success", (), ())
-    a_session(store, 3, "partial-completion", (), ("goal-switching",), ("underspecification",), calls=(6, 3))
+    labels = (), ("goal-switching",), ("underspecification",)
+    a_session(store, 3, "partial-completion", *labels, calls=(6, 3), earlier=True)
     a_session(store, 4, "success", ("goal-switching",))
     a_session(store, 5, "success")
     answer = ask(store)
     assert success(answer) == {"ideal": (1, 2), "goal-switching": (0.5, 2), "underspecification": (0, 1), "": (1, 1)}
     assert answer.total.sessions == 5
-    figures = answer.tasks
-    assert next(iter(figures)) == "ideal"
-    assert {key: one.drop for key, one in figures.items()} == {
+    figures = {row.key: row.own for row in answer.rows}
+    assert {key: one["drop"] for key, one in figures.items()} == {
         "ideal": 0, "goal-switching": 0.5, "underspecification": 1, "": 0,
     }  # fmt: skip
-    assert figures["goal-switching"].calls == 1.5
-    assert figures["underspecification"].modes == {Mode.PARTIAL: 1}
-    assert ask(store, by="service").tasks == {}
+    assert figures["goal-switching"]["calls"] == 1.5
+    assert figures["underspecification"]["modes"] == {"partial completion": 1}
+    assert (answer.total.own["drop"], answer.total.own["calls"]) == (None, 1.2)
+    assert {**ask(store, trials=False).total.own} == {}
 
 
 def test_simulated_sessions_are_asked_for_and_count_by_what_they_were_to_be(store: SharedStore) -> None:
@@ -99,24 +105,29 @@ def test_simulated_sessions_are_asked_for_and_count_by_what_they_were_to_be(stor
     answer = ask(store, simulated=True)
     assert success(answer) == {"ideal": (1, 1), "impatience-and-hostility": (0, 1)}
     assert answer.total.sessions == 2
-    assert answer.tasks["impatience-and-hostility"].modes == {Mode.PARAMETER: 1}
+    assert {row.key: row.own["modes"] for row in answer.rows}["impatience-and-hostility"] == {"erroneous parameter": 1}
     assert ask(store, simulated=True, by="").total.sessions == 2
 
 
 def test_a_session_judged_by_hand_is_in_no_figure(store: SharedStore) -> None:
     a_session(store, 1, "success", (), probability=0)
     answer = ask(store)
-    assert (answer.total.sessions, answer.tasks) == (0, {})
+    assert (answer.total.sessions, [row.own for row in answer.rows]) == (0, [{}])
 
 
 def test_the_table_names_what_counts_and_how(store: SharedStore) -> None:
-    """Success, drop, calls by budget and modes of each behaviour."""
+    """Drop, calls by budget and modes of each behaviour."""
     a_session(store, 1, "success", ())
     a_session(store, 2, "incorrect-sequence", ("goal-switching",), calls=(3, 2))
-    query = MeasureQuery(0, NOW, pack="rut", by="behaviour")
+    query = MeasureQuery(0, NOW, pack="rut", by="behaviour", trials=True)
     page = present_measures(query, [(ask(store), None)])
     out = io.StringIO()
-    Console(file=out, width=200).print(measures_table(page))
+    Console(file=out, width=300).print(measures_table(page))
     shown = out.getvalue()
-    for text in ("rows add up to more than all", "tasks by oracle", "1.000  1.500", "incorrect sequence 100 %"):
+    for text in (
+        "rows add up to more than all",
+        "2 sessions of no named task",
+        "1.000  1.500",
+        "incorrect sequence 100 %",
+    ):
         assert text in shown

@@ -270,6 +270,18 @@ def test_new_services_are_diagnosed_once(api: Api) -> None:
     assert len(api.reader.asked) == asked
 
 
+def test_judging_is_of_real_sessions_or_of_simulated_ones(api: Api) -> None:
+    """Findings, spend and outcomes; of both there is no figure."""
+    stats = api.reader.pipeline_stats.given
+    stats["timeliness"] = lambda *_, simulated: Timeliness(20 + simulated, 1, 1)
+    stats["outcomes"] = lambda *_, simulated: {"plan-quality": {Outcome.DONE: 30 + simulated}}
+    spent = Spend(NOW - NOW % HOUR, "svc", 0, 0)
+    api.reader.ledger.given["spend"] = lambda _, *, simulated: [replace(spent, usd=40.0 + simulated)]
+    for query, texts in {"": ("20 spans", "30 ", "$40.00"), "?simulated=1": ("21 spans", "31 ", "$41.00")}.items():
+        page = api.client.get(f"/overview/judging{query}").text
+        assert [text for text in texts if text not in page] == []
+
+
 def test_of_one_service_no_other_is_diagnosed(api: Api) -> None:
     """The page of a service speaks of it alone, however many others are newer."""
     api.put_rows(row(0))

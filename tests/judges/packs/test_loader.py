@@ -15,7 +15,7 @@ import yaml
 
 from tracejury.judges.checks.how_asked import check_version
 from tracejury.judges.packs import sources
-from tracejury.judges.packs.loader import BUILT_IN, GROUP, known_packs, load_packs
+from tracejury.judges.packs.loader import BUILT_IN, GROUP, known_packs, load_packs, user_labels
 from tracejury.judges.packs.pack_types import Pack
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import ConfigError
@@ -225,6 +225,16 @@ def test_a_package_offers_a_pack(offer: Offer) -> None:
     (acme, pipa) = load_packs(["acme", "pipa", "acme"], offered=offer())
     assert (acme.name, pipa.name) == ("acme", "pipa")
     assert acme.formulas["acme-tone"]([]).value == 0.5
+    assert (acme.labels, acme.figures) == ({}, None)
+
+
+def test_a_package_may_label_users_and_have_figures_of_its_own(offer: Offer) -> None:
+    said = "LABELS = {'acme-tone': lambda answers: ('goal-switching',)}\nFIGURES = dict\n"
+    ((acme, *built_in), _) = known_packs(offer(measures=FORMULA + said))
+    assert acme.labels["acme-tone"]([]) == ("goal-switching",)
+    assert acme.figures is not None
+    assert list(acme.figures({"group": []})) == ["group"]
+    assert set(user_labels()) == {name for pack in built_in for name in pack.labels} == {"rut-behaviour"}
 
 
 @pytest.mark.parametrize(
@@ -279,6 +289,7 @@ def test_what_is_wrong_in_a_pack_is_one_line(offer: Offer, changes: dict[str, An
     [
         ("FORMULAS = {}", "measures.py: FORMULAS: 'acme-tone' has no formula"),
         (FORMULA + "FORMULAS['x'] = 1", "measures.py: FORMULAS: 'x' is no check of pack.yaml"),
+        (FORMULA + "LABELS = {'x': 1}", "measures.py: LABELS: 'x' is no check of exchanges of pack.yaml"),
         ("", "judges.packs: the pack acme cannot be loaded: AttributeError"),
         ("raise RuntimeError('out of\\norder')", "cannot be loaded: RuntimeError: out of order"),
     ],

@@ -89,7 +89,7 @@ def test_a_session_has_its_success_and_mode_without_a_prompt(
     verdict = bench.session()["rut-oracle"]
     assert verdict.value == (0.0 if found else 1.0)
     assert verdict.items[0].answer == mode
-    result = task_result("ideal", verdict.items[0])
+    result = task_result(verdict.items)
     assert (result.calls, result.budget) == (len(calls), len(ORACLE["steps"]))
     assert {(category, span) for category, span, _ in told(bench.findings("a"))} == found
     assert bench.checker.prompts == []
