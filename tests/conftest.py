@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import uuid
@@ -22,6 +23,8 @@ from tracejury.collector.store.shared_store import SharedStore
 # Images often set it; each run, and every process of the tests, would then compile the project anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# All that a run collects lives to its end: looking through it again and again is a twelfth of the work.
+gc.disable()
 
 # No test depends on timing.
 settings.register_profile("tracejury", deadline=None, max_examples=30)
@@ -37,6 +40,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "store_folder" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.store)
+
+
+def pytest_collection_finish() -> None:
+    """From here on only what tests make is looked through."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)

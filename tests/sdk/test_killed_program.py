@@ -52,7 +52,7 @@ def until(client: ApiClient, trace_id: str, wanted: Callable[[TraceJson], bool])
             found = None
         if found is not None and wanted(found):
             return found
-        time.sleep(0.1)
+        time.sleep(0.25)
     raise AssertionError(found)
 
 

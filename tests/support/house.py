@@ -18,7 +18,7 @@ PROTOBUF = {"Content-Type": "application/x-protobuf"}
 TRACES = Path(__file__).parents[3] / "shared" / "data" / "trail" / "gaia-dev" / "traces"
 """Real traces, where they are there."""
 PATIENCE = 60.0
-PAUSE = 0.1
+PAUSE = 0.3
 
 
 @dataclass(frozen=True, slots=True)

@@ -271,13 +271,13 @@ class World:
 
     def delete(self, trace: int) -> None:
         """A trace is deleted, before anything that is said of it later."""
-        deleting, through = TraceDeleter(self.store, clock=self.tick), BASE - 1
-        ids = deleting.with_joined([TRACES[trace]])
+        through = BASE - 1
+        ids = TraceDeleter(self.store, clock=self.tick).with_joined([TRACES[trace]])
         keys = [("", i) for i in ids]
         while True:  # whoever was told that it failed deletes again
             self.store.deletions.hold(keys, through)
             with self._mortal():
-                deleting.delete(ids, through)
+                TraceDeleter(self.store, clock=self.tick).delete(ids, through)
                 self.store.deletions.let_go(keys)
                 return
 

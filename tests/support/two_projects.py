@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 import grpc
 import httpx
 from collecting import configured
+from collecting import settled as everything_settled
 from google.protobuf.message import Message
 from hook_server import HookServer, answer, hook_server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
@@ -187,12 +187,10 @@ async def sent_by_grpc(world: Projects, tenant: Tenant, metadata: tuple[tuple[st
 
 
 async def settled(world: Projects, tenant: Tenant) -> None:
-    async with asyncio.timeout(30):
-        while True:
-            answer = await world.get(f"/api/traces/{tenant.trace_id}", tenant)
-            if answer.status_code == 200 and answer.json()["state"] == "settled":
-                return
-            await asyncio.sleep(0.02)
+    """Wait until everything is judged; the tenant's trace is."""
+    await everything_settled(world.collector)
+    answer = await world.get(f"/api/traces/{tenant.trace_id}", tenant)
+    assert answer.json()["state"] == "settled"
 
 
 async def label(world: Projects, tenant: Tenant) -> httpx.Response:

@@ -46,12 +46,12 @@ async def labelled(client: httpx.AsyncClient, simulated: str, wanted: dict[str, 
     """Judged runs by behaviour, as wanted or, after a while, as they are."""
     given = {"by": "behaviour", "population": "detectors", "simulated": simulated, "since": "2020-01-01"}
     found: dict[str, int] = {}
-    for _ in range(600):
+    for _ in range(240):
         page: Any = (await client.get("/api/rates", params=given)).raise_for_status().json()
         found = {row["key"]: row["judged"] for row in page["items"]}
         if found == wanted:
             break
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.25)
     return found
 
 

@@ -58,5 +58,5 @@ def judged(client: ApiClient) -> TraceRowJson:
         rows = client.traces({}, 10)[0]
         if rows and rows[0].judged and rows[0].state == "settled" and rows[0].spans == len(EVENTS):
             return rows[0]
-        time.sleep(0.1)
+        time.sleep(0.25)
     raise AssertionError("not judged in time")

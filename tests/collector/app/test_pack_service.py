@@ -106,8 +106,8 @@ async def test_a_forbidden_call_is_told_while_the_agent_works_and_decides_the_ta
 
 async def closed(collector: Collector) -> list[dict[str, Any]]:
     """The measured sessions, once there are any."""
-    for _ in range(600):
-        await asyncio.sleep(0.05)
+    for _ in range(240):
+        await asyncio.sleep(0.25)
         packs = (await ask(collector, "/api/measures"))["items"]
         if worst := [one for pack in packs for one in pack["worst"]]:
             return worst

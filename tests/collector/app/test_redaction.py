@@ -155,7 +155,7 @@ async def test_dry_run_counts_and_prints_no_value(served_dsn: str, tmp_path: Pat
         url = ["--url", f"http://127.0.0.1:{collector.api_port}"]
         listed = ["traces", "--format", "json", *url]  # a moment after its first commit
         while not json.loads((await asyncio.to_thread(CliRunner().invoke, root, listed)).stdout):  # noqa: ASYNC110  a process
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.25)
         runs = [
             await asyncio.to_thread(CliRunner().invoke, root, ["redact", "--dry-run", *args, *url])
             for args in ([TRACE_ID, "--format", "json"], ["--config", str(file)], [TRACE_ID[:8], "--since", "1d"])

@@ -40,7 +40,7 @@ def eventually(condition: Callable[[], Any]) -> None:
     deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.05)
+        time.sleep(0.2)
 
 
 @pytest.fixture
