@@ -103,7 +103,7 @@ def test_rates_count_traces_beside_runs(told: Api) -> None:
     assert told.get("/api/rates")["traces"] == {"judged": 1, "not_judged": {"no-calls": 1, "waiting": 1}}
     assert told.get("/api/rates", service="svc")["traces"]["judged"] == 1
     assert told.get("/api/rates", service="desk")["traces"] == {"judged": 0, "not_judged": {}}
-    assert told.get("/api/rates", simulated="true")["traces"] == {"judged": 0, "not_judged": {"waiting": 1}}
+    assert told.get("/api/rates", simulated="true")["traces"] == {"judged": 0, "not_judged": {}}
     assert "of 3 traces 1 judged; not judged: 1 no model or tool was called, 1 not judged yet" in run(told, "rates")
     page = told.client.get("/").text
     assert "every run stands in the rate" not in page
