@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from judging_bench import Booms, span
@@ -45,6 +45,13 @@ class NoJoins(StoredJoins):
     def any(self) -> bool:
         self._faults.meet("any_joins")
         return False
+
+    def lacking(self, limit: int) -> list[tuple[str, str]]:  # noqa: ARG002  the form of all joins
+        self._faults.meet("lacking_parents")
+        return []
+
+    def holders(self, span_ids: Collection[str], since: int, limit: int) -> dict[str, set[str]]:  # noqa: ARG002
+        return {}
 
     def keep(self, keys: Mapping[str, Iterable[str]], received_at: int) -> None:
         """There is nothing to keep."""
