@@ -28,7 +28,7 @@ NOTES = ("books the lamp", "sends the mail", "asks for the name")
 STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps", thought="I list what there is.")
 BOOK = Called("book", '{"lamp": 1}', "booked", thought="I book the lamp.")
 CHECK = {"title": "Notes", "definition": "Notes achieved.", "subject": "session", "explain": "Notes."}
-PACK = {
+PACK: dict[str, Any] = {
     "version": 1,
     "name": "notes",
     "title": "Notes",
