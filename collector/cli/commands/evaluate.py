@@ -101,6 +101,7 @@ def steps(*, folders: tuple[Path, ...], profile: str, rules: bool, style: str) -
     metavar="production|paper|DIR",
     help="Which judges.",
 )
+@labels_option
 @judges_options
 @format_option
 def models(*, folder: Path, cassettes: tuple[Path, ...], profile: str, criteria: str, style: str, **asked: Any) -> None:
