@@ -51,7 +51,9 @@ def test_an_evaluation_is_recorded_and_replayed_offline(folder: Path, tmp_path: 
     with llm_server(over_http) as server:
         first = report(folder, *model(server), *more)
         calls = server.counts.calls
-    assert calls == 3 * 2 + 2 + 3 * 2 + 2 * 1  # judged twice, both annotated traces matched; the baseline's variants, one
+    assert (
+        calls == 3 * 2 + 2 + 3 * 2 + 2 * 1
+    )  # judged twice, both annotated traces matched; the baseline's variants, one
     assert report(folder, "--cassette-mode", "replay", "--verify", "off", "--no-hints", *more) == first
 
     assert (first["traces"], first["errors"], first["judged_against"]) == (3, 3, 2)
