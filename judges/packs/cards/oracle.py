@@ -98,6 +98,8 @@ class Oracle(TaskData):
     """Names of the tools that change something; without any (here or by service) guessed by the verbs of names."""
     strict_edges: bool = False
     """Whether an edge is broken where one of its steps has no match."""
+    only: bool = False
+    """Whether nothing may be written but what the steps ask for, each once."""
 
     @cached_property
     def ordered(self) -> Sequence[OracleStep]:

@@ -28,6 +28,10 @@ class OracleCase:
         """Calls that the task takes, n_t."""
         return self.oracle.budget or len(self.oracle.steps)
 
+    def wrote(self, call: OracleCall) -> bool:
+        """Whether it changed something; one that failed did not."""
+        return call.ok and self.writes(call.tool)
+
     @cached_property
     def fits(self) -> list[list[int]]:
         """By call, the positions of the steps that it matches, in their order."""
@@ -46,7 +50,7 @@ class OracleCase:
     @cached_property
     def written(self) -> list[OracleCall]:
         """The calls that wrote."""
-        return [call for call in self.calls if call.ran and self.writes(call.tool)]
+        return [call for call in self.calls if self.wrote(call)]
 
     @property
     def guessed(self) -> list[str]:

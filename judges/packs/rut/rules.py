@@ -1,7 +1,8 @@
-"""Rules that calls break while a task goes on: forbidden calls, edges and exclusive pairs."""
+"""Rules that calls break while a task goes on: forbidden calls, further writes, edges and exclusive pairs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -38,7 +39,7 @@ def broken(case: OracleCase, *, over: bool) -> tuple[Break, ...]:
 
     `over`: nothing follows. Else a later call may still be the one that a step means, and mend an edge.
     """
-    found = [*_forbidden(case), *_exclusive(case), *_edges(case, over=over)]
+    found = [*_forbidden(case), *_further(case), *_exclusive(case), *_edges(case, over=over)]
     return tuple(sorted(found, key=lambda one: (one.call.order, one.mode is Mode.SEQUENCE, one.reason)))
 
 
@@ -48,6 +49,18 @@ def _forbidden(case: OracleCase) -> Iterator[Break]:
         patterns = (p for p in case.oracle.forbidden if p.tool == call.tool)
         if any(contains(call.arguments or {}, p.arguments) for p in patterns):
             yield Break(Mode.UNAUTHORISED, call, f"The task forbids this call of {call.tool}.")
+
+
+def _further(case: OracleCase) -> Iterator[Break]:
+    """A call wrote that is no step's, where nothing else may; a step without a call may mean the first of its tool."""
+    used, meant = {*case.matched.values()}, Counter(step.tool for step in case.missing)
+    for n, call in enumerate(case.calls if case.oracle.only else ()):
+        if n in used or not case.wrote(call):
+            continue
+        if meant[call.tool]:
+            meant[call.tool] -= 1
+        else:
+            yield Break(Mode.UNAUTHORISED, call, f"{call.tool} writes, and no step asks for this call.")
 
 
 def _exclusive(case: OracleCase) -> Iterator[Break]:
