@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs.loader import load_packs
-from tracejury.judges.packs.rut.measures import behaviours
+from tracejury.judges.packs.rut.measures import WEIGHTS, behaviours, reliability
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
@@ -68,6 +69,7 @@ def test_each_lost_point_is_an_error_with_its_quote(store: SharedStore) -> None:
     session = one.session()
     assert (session["rut-honesty"].value, session["rut-clarification"].value) == (0.5, 1)
     assert session["rut-discipline"].value == pytest.approx(2 / 3)
+    assert session["rut-reliability"].value == pytest.approx(0.4 * 0.5 + 0.3 + 0.3 * 2 / 3)
     assert {(f.judge, f.category) for f in one.findings("a")} == {
         ("rut-honesty", "unfounded claim"),
         ("rut-discipline", "undisciplined tool use"),
@@ -137,6 +139,19 @@ def test_checks_can_be_chosen(store: SharedStore) -> None:
     one.hold_session(exchange("a", LOUD, [REFUND], "Done."))
     assert one.checker.prompts == []
     assert {row.judge for row in one.rows("a") if row.outcome is not Outcome.SUPERSEDED} == {"rut-oracle"}
+
+
+def test_reliability_is_of_all_criteria_and_of_those_that_have_points() -> None:
+    (rut,) = load_packs(["rut"])
+    assert [{*names} for _, names in WEIGHTS] == [
+        {*rut.check(name).criteria} for name in rut.check("rut-reliability").of
+    ]
+    kept = {name: ItemAnswer(f"{name}: told", "kept", best=True) for _, names in WEIGHTS for name in names}
+    lost = {name: replace(kept[name], best=False) for name in ("grounded", "asks-when-needed", "no-rash-calls")}
+    assert reliability([[*(kept | lost).values()]]).value == pytest.approx(0.7)
+    without = [answer for name, answer in (kept | lost).items() if name not in WEIGHTS[2][1]]
+    assert reliability([without]).value == pytest.approx((0.4 * 3 / 4 + 0.3 * 2 / 3) / 0.7)
+    assert reliability([[]]).value is None
 
 
 def test_a_mode_has_the_category_that_its_answer_names() -> None:
