@@ -67,8 +67,8 @@ class TaskCard(Terms):
     """What a simulated user says, by behaviour (docs/rut.md)."""
 
 
-SHOWN_KEYS: Final = frozenset({"instruction", "policies"})
-"""Keys of a card that checks may show beside their items."""
+SHOWN_KEYS: Final = frozenset({"instruction", "policies", "requirements"})
+"""What checks may show of a task beside their items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +83,18 @@ class SessionTerms:
     persona: str = ""
 
     @property
-    def note(self) -> str:
-        """What the card says of how agents are to talk in this task, "" for nothing."""
-        return self.card.oracle.note if self.card and self.card.oracle else ""
-
-    @property
     def policies(self) -> tuple[str, ...]:
         """The policies of the card, then those of the service, each once and on one line."""
         stated = (policy for terms in (self.card, self.service) if terms is not None for policy in terms.policies)
         return tuple(dict.fromkeys(" ".join(policy.split()) for policy in stated))
 
     def shown(self, key: str) -> str:
-        """What the card says under one of `SHOWN_KEYS`, "" for nothing."""
-        said = getattr(self.card, key, "") if self.card else ""
-        return said if isinstance(said, str) else "\n".join(said)
+        """What holds for the session under one of `SHOWN_KEYS`, "" for nothing."""
+        if key == "policies":
+            return "\n".join(self.policies)
+        if key == "requirements":
+            return self.card.oracle.requirements if self.card and self.card.oracle else ""
+        return self.card.instruction if self.card else ""
 
 
 def load_cards(paths: Iterable[str]) -> Mapping[str, TaskCard]:

@@ -15,7 +15,6 @@ from .oracle_case import OracleCase
 from .rules import Mode, broken
 from .state import holds
 
-
 _BLIND: Final = " Further writes go unnoticed: the oracle has neither `only` nor a state."
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from tracejury.judges.llm.client import Prompt
-from tracejury.judges.packs.cards.oracle import Oracle, OracleStep, ToolPattern
+from tracejury.judges.packs.cards.oracle import Oracle, OracleStep
 from tracejury.judges.packs.cards.user_turns import Behaviour
 from tracejury.judges.packs.cards.values import blank
 from tracejury.judges.packs.rut.matching import rule_of
@@ -125,15 +124,11 @@ def _task_lines(instruction: str, oracle: Oracle) -> Iterator[str]:
     yield "calls:" if oracle.steps else "calls: none"
     writes = oracle.writing()
     for number, step in enumerate(oracle.ordered, 1):
-        yield f"{number}. {_call(step)} ({'writes' if writes(step.tool) else 'reads'}){_free(step)}"
-        yield from (f"   or {_call(one)}" for one in step.equivalent)
+        yield f"{number}. {step.text} ({'writes' if writes(step.tool) else 'reads'}){_free(step)}"
+        yield from (f"   or {one.text}" for one in step.equivalent)
     if oracle.forbidden:
         yield "forbidden:"
-        yield from (f"- {_call(one)}" for one in oracle.forbidden)
-
-
-def _call(pattern: ToolPattern) -> str:
-    return f"{pattern.tool} {json.dumps(pattern.arguments, ensure_ascii=False, default=str)}"
+        yield from (f"- {one.text}" for one in oracle.forbidden)
 
 
 def _free(step: OracleStep) -> str:
