@@ -52,6 +52,21 @@ def reason_of_refusal(arguments: Json, parameters: Mapping[str, Any] | None) -> 
     return violation(arguments, parameters) or (f"takes another type for {name[:40]!r}" if name else "")
 
 
+def breach(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
+    """As `reason_of_refusal`, for a call that ran: what has a default may be missing.
+
+    Some frameworks list every property as required. A schema without properties tells nothing.
+    """
+    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
+    if parameters is None or not isinstance(properties, Mapping):
+        return ""
+    required = parameters.get("required")
+    listed = required if isinstance(required, list | tuple) else ()
+    given = {name for name, about in properties.items() if isinstance(about, Mapping) and "default" in about}
+    needed = [name for name in listed if isinstance(name, str) and name not in given]
+    return reason_of_refusal(arguments, {**parameters, "required": needed})
+
+
 def _is_of(value: object, expected: tuple[type, ...]) -> bool:
     if isinstance(value, bool):
         return bool in expected

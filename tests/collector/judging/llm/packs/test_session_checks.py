@@ -91,8 +91,13 @@ def a_session() -> list[list[Span]]:
     ]
 
 
-ALL = tuple(check.name for pack in load_packs(["pipa", "rut"]) for check in pack.checks)
-SUBSETS = [names for size in (1, 2) for names in combinations(ALL, size)]
+ALL = tuple(check for pack in load_packs(["pipa", "rut"]) for check in pack.checks)
+SUBSETS = [
+    tuple({name: None for check in checks for name in (check.name, *check.of)})
+    for size in (1, 2)
+    for checks in combinations(ALL, size)
+]
+"""A measure of other checks with these."""
 
 
 @settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
