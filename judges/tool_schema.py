@@ -21,14 +21,15 @@ def violation(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
     """The violation of a JSON object schema by `arguments`, in a few words; "" for none or unknown."""
     if not isinstance(parameters, Mapping) or not isinstance(arguments, Mapping):
         return ""
-    properties = parameters.get("properties", {})
+    properties = parameters.get("properties")  # without any, all arguments are allowed
     if not isinstance(properties, Mapping) or not all(isinstance(v, Mapping) for v in properties.values()):
         return ""
     unknown = [str(k) for k in arguments if k not in properties]
     if unknown and not parameters.get("additionalProperties"):
         return f"takes no argument {unknown[0][:40]!r}"
     required = parameters.get("required", ())
-    missing = [str(k) for k in required if k not in arguments] if isinstance(required, list | tuple) else []
+    listed = required if isinstance(required, list | tuple) else ()
+    missing = [k for k in listed if isinstance(k, str) and k not in arguments]
     return f"needs the argument {missing[0][:40]!r}" if missing else ""
 
 
