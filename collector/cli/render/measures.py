@@ -10,7 +10,6 @@ from rich.text import Text
 
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.wire.measures import (
-    MeasureFigureJson,
     MeasureGroupJson,
     MeasuresJson,
     PackMeasuresJson,
@@ -62,7 +61,7 @@ def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType
     if pack.unread:
         yield Text(f"{counted(pack.unread, f'earlier {pack.unit}')} not read: choose a shorter time", "dim")
     for one in pack.worst[:WORST]:
-        values = ", ".join(f"{letter} {_value(value)}" for letter, value in one.values.items())
+        values = ", ".join(f"{letter} {_value(value, pack.best)}" for letter, value in one.values.items())
         named = one.session_id if one.trace_id is None else f"trace {one.trace_id}, run {one.run_id}"
         place = Text.assemble(content(one.service or "unknown service", 60), " / ", content(named, 120))
         yield Text.assemble("worst: ", place, f"  {values}")
@@ -81,15 +80,14 @@ def _figures(pack: PackMeasuresJson) -> RenderableType:
     several = sum(measure.averaged for measure in pack.measures) > 1
     left_out = {measure.letter for measure in pack.measures if several and not measure.averaged}
     for one in pack.total.measures:
-        told = [_difference(compared.differences.get(one.letter))] if compared else []
+        told = [_difference(compared.differences.get(one.letter), pack.best)] if compared else []
         told += [Text(_share(one.shares[grade]) if one.shares else "") for grade in pack.total.measures[0].shares]
         counts = (one.n, one.not_applicable, one.unscored, one.ungrounded)
+        told += [Text(f"{count:,}", "" if count else "dim") for count in counts]
+        told += [Text("-" if one.sampled is None else f"{one.sampled:.0%}", "dim")] * sampled
         beside = ("  not in AVG" if one.letter in left_out else "", "dim")
         name = Text.assemble((one.letter, "bold"), "  ", content(titles[one.letter], 60), beside)
-        share = [Text("-" if one.sampled is None else f"{one.sampled:.0%}", "dim")] * sampled
-        table.add_row(
-            name, *_estimate(one), *told, *(Text(f"{count:,}", "" if count else "dim") for count in counts), *share
-        )
+        table.add_row(name, *_estimate(one.estimate, pack.best), *told)
     if several:
         blank = [Text()] * (len(table.columns) - 2)
         table.add_row(Text("AVG  mean of these"), Text(_value(pack.total.average), "bold"), *blank)
@@ -101,7 +99,7 @@ def _groups(pack: PackMeasuresJson, page: MeasuresJson) -> RenderableType:
     average = ["AVG"] * (sum(measure.averaged for measure in pack.measures) > 1)
     table = plain_table(*_grouped_by(page), *letters, *average, f"{pack.unit}s")
     for row in pack.items:
-        values = [_value(one.estimate.value if one.estimate else None) for one in row.measures]
+        values = [_value(one.estimate.value if one.estimate else None, pack.best) for one in row.measures]
         values += [_value(row.average) for _ in average]
         table.add_row(*_group(row, page), *map(Text, values), Text(f"{row.sessions:,}"))
     return table
@@ -171,22 +169,29 @@ def _counts(pack: PackMeasuresJson) -> Iterator[Text]:
             yield Text(f", {spread.mean:.1f} {name} (sd {spread.deviation:.1f})", "dim")
 
 
-def _estimate(one: MeasureFigureJson) -> tuple[Text, Text]:
-    if one.estimate is None:
+def _estimate(found: EstimateJson | None, best: int) -> tuple[Text, Text]:
+    if found is None:
         return Text("-", "dim"), Text("-", "dim")
-    return Text(_value(one.estimate.value), "bold"), Text(f"{one.estimate.low:.3f} - {one.estimate.high:.3f}", "dim")
+    value, low, high = (_value(one, best) for one in (found.value, found.low, found.high))
+    return Text(value, "bold"), Text(f"{low} - {high}", "dim")
 
 
-def _difference(found: EstimateJson | None) -> Text:
+def _difference(found: EstimateJson | None, best: int = 1) -> Text:
     if found is None:
         return Text("-", "dim")
     style = "red" if found.high < 0 else "green" if found.low > 0 else "dim"
-    return Text(f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})", style)
+    value, low, high = (f"{one:+.{_digits(best)}f}" for one in (found.value, found.low, found.high))
+    return Text(f"{value} ({low} to {high})", style)
 
 
 def _share(found: EstimateJson | None) -> str:
     return "-" if found is None else f"{found.value:.0%} ({found.low:.0%} - {found.high:.0%})"
 
 
-def _value(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _value(value: float | None, best: int = 1) -> str:
+    return "-" if value is None else f"{value:.{_digits(best)}f}"
+
+
+def _digits(best: int) -> int:
+    """Decimals of a share, and of a grade."""
+    return 3 if best == 1 else 2
