@@ -331,12 +331,13 @@ def _figure(measure: PackMeasure, members: Sequence[MeasuredSession], best: int,
         return measure_of(SessionScore(value(one), weight=one.weight, cluster=of.trace_id) for one, of in said)
 
     scores = (SessionScore(one.value, one.numerator, one.denominator, one.weight, of.trace_id) for one, of in said)
+    estimate = _scaled(measure_of(scores, pooled=pooled), best)
     shares = {str(n): mean(partial(_is_grade, n / best)) for n in range(2)} if best > 1 and not measure.of else {}
     without = Counter(one.unscored for one, _ in said if one.value is None)
     return MeasureFigure(
         measure,
-        _scaled(measure_of(scores, pooled=pooled), best),
-        _scaled(mean(lambda one: one.raw), best),
+        estimate,
+        estimate if best > 1 else mean(lambda one: one.raw),
         sum(one.value is not None for one, _ in said),
         without[False],
         without[True],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -65,14 +64,16 @@ def with_means(grades: Mapping[str, SessionMeasure]) -> Mapping[str, SessionMeas
             values = [one.value for one in of if one.value is not None]
             unscored = any(one.unscored for one in of)
             value = None if unscored or not values else sum(values) / len(values)
-            whole = replace(of[0], value=value, raw=value, numerator=value or 0.0, unscored=unscored)
-            found[measure.judge] = replace(whole, weight=max(one.weight for one in of))
+            found[measure.judge] = _measure(value, unscored=unscored, weight=max(one.weight for one in of))
     return found
 
 
 def run_grade(score: int | None, *, unscored: bool, weight: float) -> SessionMeasure:
     """The grade of one judge as a measure; without a score and not `unscored` it is not applicable."""
-    value = None if score is None else score / BEST
+    return _measure(None if score is None else score / BEST, unscored=unscored, weight=weight)
+
+
+def _measure(value: float | None, *, unscored: bool, weight: float) -> SessionMeasure:
     return SessionMeasure(value, value, value or 0.0, 1.0, unscored, weight)
 
 
