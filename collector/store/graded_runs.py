@@ -34,7 +34,7 @@ _THEIRS: Final = f"SELECT TraceId {_RUNS}"
 _PARTS: Final = f"SELECT arrayJoin(Parts) {_RUNS}"
 
 _WAITING: Final = f"SELECT count() {_RUNS} AND JudgesWhy = 'pending'"
-# The ledger tells who was asked, by chance or by hand; of that the verdict tells the grade.
+# The ledger tells who was asked, by chance or by hand, the verdict the grade: an earlier one where it failed since.
 _GRADES: Final = f"""
 SELECT own.*, Said, count() OVER () FROM
 (
@@ -42,8 +42,8 @@ SELECT own.*, Said, count() OVER () FROM
 ) AS own
 JOIN
 (
-    SELECT TraceId, SubjectId, groupArray((Judge, Score, isNull(Score) AND NOT (Outcome = 'not-applicable' OR NoneDue),
-        if(Probability > 0, 1 / Probability, 0))) AS Said
+    SELECT TraceId, SubjectId, groupArray((Judge, if(Outcome = 'failed', NULL, Score) AS Grade,
+        isNull(Grade) AND Outcome != 'not-applicable', if(Probability > 0, 1 / Probability, 0))) AS Said
     FROM
     (
         SELECT TraceId, SubjectId, Judge, Outcome, Probability FROM judgements FINAL WHERE {TENANT}
@@ -51,7 +51,7 @@ JOIN
     ) AS words
     LEFT JOIN
     (
-        SELECT TraceId, SubjectId, Judge, Score, NotApplicable AS NoneDue FROM verdicts FINAL WHERE {TENANT}
+        SELECT TraceId, SubjectId, Judge, Score FROM verdicts FINAL WHERE {TENANT}
         AND SubjectKind = 'agent-run' AND Judge IN {{judges:Array(String)}} AND {STANDS} AND TraceId IN ({_THEIRS})
     ) AS verdict USING (TraceId, SubjectId, Judge)
     WHERE Outcome IN ('done', 'cached', 'not-applicable', 'failed') GROUP BY TraceId, SubjectId

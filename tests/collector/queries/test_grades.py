@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tracejury.collector.store import graded_runs
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs.grades import grades_pack, mean_grades
+from tracejury.schemas.findings import Verification
 from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.taxonomy import Dimension
@@ -24,6 +26,7 @@ from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subjec
 
 NOW = 1_800_000_000 * SECOND
 HOUR = 3_600 * SECOND
+REFUTED = "refuted by a verifier"
 
 
 def a_trace(store: SharedStore, number: int, **changes: Any) -> Listed:
@@ -96,7 +99,7 @@ def test_sampled_runs_stand_for_several(store: SharedStore) -> None:
 
 
 def test_a_grade_of_0_without_a_standing_finding_is_counted(store: SharedStore) -> None:
-    """One of the judge's own or in its dimension, by any judge, in this run."""
+    """One of the judge's own or in its dimension, by any judge, in this run, that no verifier refuted."""
     dimension = Dimension.PLAN_ADHERENCE
     for number, marks in enumerate(
         [
@@ -104,17 +107,35 @@ def test_a_grade_of_0_without_a_standing_finding_is_counted(store: SharedStore) 
             (Mark("plan-adherence", dimension=dimension),),
             (Mark("logical-consistency", dimension=dimension),),
             (Mark("plan-adherence", dimension=dimension, agent="helper"),),
+            (Mark("plan-adherence", dimension=dimension, evidence=REFUTED),),
         ],
         1,
     ):
         trace = a_trace(store, number)
         graded(store, trace, PA=0, LC=3)
-        found = [trace.finding(i, mark) for i, mark in enumerate(marks)]
+        found = [
+            replace(
+                trace.finding(i, mark),
+                verification=Verification.REFUTED if mark.evidence == REFUTED else Verification.NONE,
+            )
+            for i, mark in enumerate(marks)
+        ]
         subject = Subject(SubjectKind.AGENT_RUN, "p", trace.trace_id)
         rows = [Judgement(subject, f.judge, "v1", "later", 2, trace.received, Outcome.DONE, (f,)) for f in found]
         StoredLlmJudging(store).save([JudgedSubject(TraceState.SETTLED, tuple(rows), tuple(found))] * bool(found))
     figures = {one.measure.letter: one.ungrounded for one in ask(store).total.figures}
-    assert (figures["PA"], figures["LC"]) == (2, 0)
+    assert (figures["PA"], figures["LC"]) == (3, 0)
+
+
+def test_a_judge_that_fails_when_asked_again_has_no_grade(store: SharedStore) -> None:
+    """Its earlier verdict is of what the run was before."""
+    trace = a_trace(store, 1)
+    graded(store, trace, GF=3)
+    subject = Subject(SubjectKind.AGENT_RUN, "p", trace.trace_id)
+    failed = Judgement(subject, "goal-fulfilment", "v2", "later", 2, trace.received, Outcome.FAILED)
+    StoredLlmJudging(store).save([JudgedSubject(TraceState.SETTLED, (failed,))])
+    goal = ask(store).total.figures[2]
+    assert (goal.n, goal.unscored, goal.estimate) == (0, 1, None)
 
 
 def test_groups_filters_and_time(store: SharedStore) -> None:
