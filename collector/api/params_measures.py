@@ -8,19 +8,22 @@ from pydantic import Field
 
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.filters import MEASURE_FILTERS, field_values
-from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.queries.measures import CARD_GROUPS, MeasureQuery
 
 from .params import MAX_LIMIT, Params, Simulated, Since, Text, late_moment, moment, with_filters
 from .params_rates import Step, other_query, step_length
 
 DEFAULT_SINCE: Final = "7d"
-GROUPS: Final = ("service", "version", "agent", "model", "task", "behaviour")
+GROUPS: Final = ("service", "version", "agent", "model", "task", "behaviour", *CARD_GROUPS)
+MOST_KEYS: Final = 2
 ATTRIBUTE: Final = "attribute:"
 
 
 @with_filters(*MEASURE_FILTERS)
 class _MeasureFilters(Params):
-    by: Annotated[Text, Field(description=f"{', '.join(GROUPS)} or {ATTRIBUTE}KEY; by default no groups")] = ""
+    by: Annotated[
+        Text, Field(description=f"{', '.join(GROUPS)} or {ATTRIBUTE}KEY; two with a comma; by default no groups")
+    ] = ""
     step: Step = ""
     since: Annotated[Since, Field(description="As elsewhere, by arrival of a session's last span; by default 7d")] = ""
     until: Annotated[Text, Field(description="Before this point in time, as in `since`; by default now")] = ""
@@ -52,7 +55,7 @@ class MeasureParams(_MeasureFilters):
         return MeasureQuery(
             since=moment("since", self.since or DEFAULT_SINCE, now),
             until=late_moment("until", self.until, now) or now,
-            by=checked_group(self.by),
+            by=checked_groups(self.by),
             step=step_length(self.step),
             pooled=self.pooled,
             simulated=self.simulated,
@@ -69,8 +72,12 @@ class MeasureParams(_MeasureFilters):
         return other_query(query, to, now, "compare_to") if to else None
 
 
-def checked_group(by: str) -> str:
-    """The group as it is, "" for none. Raises ConfigError where there is no such group."""
-    if by in ("", *GROUPS) or (by.startswith(ATTRIBUTE) and by != ATTRIBUTE):
-        return by
-    raise ConfigError(f"by: {by[:40]!r} is no group: use one of {', '.join(GROUPS)}, {ATTRIBUTE}KEY")
+def checked_groups(by: str) -> tuple[str, ...]:
+    """The names, none for no groups. Raises ConfigError where one is no group, or for too many."""
+    names = tuple(filter(None, (name.strip() for name in by.split(","))))
+    for name in names:
+        if name not in GROUPS and (not name.startswith(ATTRIBUTE) or name == ATTRIBUTE):
+            raise ConfigError(f"by: {name[:40]!r} is no group: use one of {', '.join(GROUPS)}, {ATTRIBUTE}KEY")
+    if len({*names}) < len(names) or len(names) > MOST_KEYS:
+        raise ConfigError(f"by: name at most {MOST_KEYS} groups, each once")
+    return names

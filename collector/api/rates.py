@@ -104,7 +104,9 @@ def present_measures(
 ) -> MeasuresJson:
     """The answers to a query, each with what it was compared to."""
     items = [_pack(answer, compared) for answer, compared in answers]
-    return fill(MeasuresJson, query, step_seconds=query.step / 1e9 if query.step else None, items=items)
+    return fill(
+        MeasuresJson, query, by=",".join(query.by), step_seconds=query.step / 1e9 if query.step else None, items=items
+    )
 
 
 def _pack(answer: MeasureAnswer, compared: ComparedMeasures | None) -> PackMeasuresJson:

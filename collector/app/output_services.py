@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable
-from functools import partial
+from functools import cache, partial
 
 from fastapi import FastAPI
 
@@ -37,6 +37,7 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.texts import StoredTexts
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
+from tracejury.judges.packs.cards.task_cards import load_cards
 from tracejury.judges.registry import priors
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.queries.ledger import JudgesStatus
@@ -95,6 +96,7 @@ class OutputServices:
         self._calibrations = calibrations
         self._store, self._config, self._telemetry, self._listeners = store, config, telemetry, listeners
         self._busy, self._clock = busy, clock
+        self._cards = cache(partial(load_cards, config.judges.tasks))
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         listeners.add(self._webhooks)
         self._exports = build_exports(store, config.export, telemetry, listeners, secret, pressed=busy, clock=clock)
@@ -117,7 +119,7 @@ class OutputServices:
             labels,
             StoredRates(store, calibrate=calibrate, tenant=tenant),
             TenantCalibrations(store, self._calibrations, tenant),
-            StoredMeasures(store, installed_packs, config.judges.task_key, tenant),
+            StoredMeasures(store, installed_packs, config.judges.task_key, tenant, self._cards),
             clock,
             tenant,
         )

@@ -14,9 +14,10 @@ measures_options: Final[Decorator] = combined(
     filter_options(*named(MEASURE_FILTERS, "pack")),
     click.option(
         "--by",
-        default="",
-        metavar="service|version|agent|model|task|behaviour|attribute:KEY",
-        help="Tell sessions apart by this.",
+        multiple=True,
+        metavar="service|version|agent|model|task|behaviour|difficulty|domain|mode|attribute:KEY",
+        help="Tell sessions apart by this; may be given twice.",
+        callback=lambda _context, _option, said: ",".join(said),
     ),
     simulated_option,
     click.option("--pooled", is_flag=True, help="Numerators over denominators, not the mean over sessions."),

@@ -20,6 +20,7 @@ from tracejury.collector.store.measures import measured_sessions, waiting_sessio
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
 from tracejury.judges.measures.trials import Figures, TaskMean, Trial, TrialRule, by_task, over_tasks, paired
+from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.judges.packs.grades import grades_pack
 from tracejury.judges.packs.loader import known_packs
 from tracejury.judges.packs.pack_types import Pack
@@ -27,6 +28,7 @@ from tracejury.judges.packs.sources import STATES
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.measures import (
+    CARD_GROUPS,
     MeasuredPack,
     MeasuredSession,
     MeasureQuery,
@@ -81,13 +83,13 @@ class TaskTrials:
 
 @dataclass(frozen=True, slots=True)
 class MeasureGroup:
-    """The measures of one group ("" for all, or without a name) from `at` on, unix nanos.
+    """The measures of one group from `at` on, unix nanos. `keys`: its value by each name, none of all together.
 
     `sessions`: that count, which is all but `invalid` ones and those asked for by hand. `average`: plain mean of the
     defined measures that are averaged. Where they are asked for, `trials`, and `own`: the pack's own figures of them.
     """
 
-    key: str
+    keys: tuple[str, ...]
     at: int
     sessions: int
     figures: Sequence[MeasureFigure]
@@ -97,6 +99,11 @@ class MeasureGroup:
     invalid: int = 0
     trials: TaskTrials | None = None
     own: Mapping[str, OwnFigure] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The keys in one line, "" without a name."""
+        return self.keys[0] if len(self.keys) == 1 else ", ".join(key or "-" for key in self.keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ def _pack(pack: Pack) -> MeasuredPack:
 class StoredMeasures:
     """Measures of one tenant's sessions. `packs`: all that there are; `task_keys`: attributes that name a task.
 
-    Every method blocks.
+    `cards`: the cards of tasks, by id. Every method blocks.
     """
 
     def __init__(
@@ -177,8 +184,9 @@ class StoredMeasures:
         packs: Callable[[], Sequence[MeasuredPack]],
         task_keys: Sequence[str],
         tenant: str = "",
+        cards: Callable[[], Mapping[str, TaskCard]] = dict,
     ) -> None:
-        self._scope, self._packs, self._task_keys = Scope(store, tenant), packs, task_keys
+        self._scope, self._packs, self._task_keys, self._cards = Scope(store, tenant), packs, task_keys, cards
 
     @property
     def packs(self) -> Sequence[MeasuredPack]:
@@ -225,16 +233,39 @@ class StoredMeasures:
         judges = _judges(pack)
         if pack.unit == "run":
             runs, unread = graded_runs(self._scope, query, self._task_keys)
+            runs = self._by_card(runs, query)
             return replace(answer_of(pack, replace(query, trials=False), runs), unread=unread)
         validators = {one.judge for each in self.packs for one in each.measures if one.validates}
         sessions, unread = measured_sessions(self._scope, query, judges, validators, self._task_keys)
-        if query.by == BEHAVIOUR and sessions:
-            behaviours = session_behaviours(self._scope, query, judges)
-            sessions = [replace(one, keys=behaviours.get(_place(one)) or ("",)) for one in sessions]
+        if BEHAVIOUR in query.by and sessions:
+            behaviours, at = session_behaviours(self._scope, query, judges), query.by.index(BEHAVIOUR)
+            sessions = [
+                replace(
+                    one,
+                    keys=tuple(_put(key, at, said) for key in one.keys for said in behaviours.get(_place(one)) or [""]),
+                )
+                for one in sessions
+            ]
+        sessions = self._by_card(sessions, query)
         outcomes: Mapping[tuple[str, str], Sequence[ItemAnswer]] = {}
         if query.trials and pack.success and pack.figures and sessions:
             outcomes = success_items(self._scope, query, judges, pack.success.judge)
         return replace(answer_of(pack, query, sessions, outcomes), unread=unread)
+
+    def _by_card(self, sessions: list[MeasuredSession], query: MeasureQuery) -> list[MeasuredSession]:
+        """The sessions with what the card of their task says in place of the task. Raises ConfigError for bad cards."""
+        for at, name in enumerate(query.by):
+            if name in CARD_GROUPS:
+                said = {task: getattr(card, name) for task, card in self._cards().items()}
+                sessions = [
+                    replace(one, keys=tuple(_put(key, at, said.get(key[at], "")) for key in one.keys))
+                    for one in sessions
+                ]
+        return sessions
+
+
+def _put(key: tuple[str, ...], at: int, value: str) -> tuple[str, ...]:
+    return (*key[:at], value, *key[at + 1 :])
 
 
 def _judges(pack: MeasuredPack) -> set[str]:
@@ -253,52 +284,64 @@ def answer_of(
 ) -> MeasureAnswer:
     """The measures of these sessions. `outcomes`: the items about the success of each, for the pack's own figures."""
 
-    def group(key: str, at: int, members: Sequence[MeasuredSession]) -> MeasureGroup:
-        return _group(pack, key, at, members, query)
+    def group(keys: tuple[str, ...], at: int, members: Sequence[MeasuredSession]) -> MeasureGroup:
+        return _group(pack, keys, at, members, query)
 
-    def own(groups: Mapping[str, Sequence[MeasuredSession]]) -> Mapping[str, Mapping[str, OwnFigure]]:
-        items = {
-            key: [outcomes[at] for one in members if one.weight and not one.invalid and (at := _place(one)) in outcomes]
-            for key, members in groups.items()
-        }
-        return pack.figures({key: said for key, said in items.items() if said}) if pack.figures and outcomes else {}
+    def own(
+        groups: Mapping[tuple[str, ...], Sequence[MeasuredSession]],
+    ) -> Mapping[tuple[str, ...], Mapping[str, OwnFigure]]:
+        """Of groups that differ in their behaviour alone: ideal users are those of the same model."""
+        if pack.figures is None or not outcomes:
+            return {}
+        at = query.by.index(BEHAVIOUR) if BEHAVIOUR in query.by else 0
+        beside: defaultdict[tuple[str, ...], dict[tuple[str, ...], list[Sequence[ItemAnswer]]]] = defaultdict(dict)
+        for keys, members in groups.items():
+            counted = (_place(one) for one in members if one.weight and not one.invalid)
+            if said := [outcomes[place] for place in counted if place in outcomes]:
+                beside[_put(keys, at, "")][keys] = said
+        found: dict[tuple[str, ...], Mapping[str, OwnFigure]] = {}
+        for items in beside.values():
+            names = {keys: keys[at] if keys else "" for keys in items}
+            figures = pack.figures({names[keys]: said for keys, said in items.items()})
+            found |= {keys: figures[name] for keys, name in names.items()}
+        return found
 
-    by_key: defaultdict[str, list[MeasuredSession]] = defaultdict(list)
+    by_key: defaultdict[tuple[str, ...], list[MeasuredSession]] = defaultdict(list)
     for session in sessions if query.by or query.step else ():
         for key in session.keys:
             by_key[key].append(session)
     own_figures = own(by_key)
     groups = (replace(group(key, query.since, own), own=own_figures.get(key, {})) for key, own in by_key.items())
-    whole = sorted(groups, key=lambda one: (one.average is None, one.average or 0.0, one.key))
+    whole = sorted(groups, key=lambda one: (one.average is None, one.average or 0.0, one.keys))
     rows = whole[: query.limit]
     if query.step:
-        rows = [one for row in rows for one in _over_time(query.step, row.key, by_key[row.key], group)]
+        rows = [one for row in rows for one in _over_time(query.step, row.keys, by_key[row.keys], group)]
     defined = [one for one in (_values(pack, one) for one in sessions if not one.invalid) if one.average is not None]
     worst = sorted(defined, key=lambda one: (one.average, -one.at, one.service, one.session_id, one.trace_id))[:WORST]
-    total = replace(group("", query.since, sessions), own=own({"": sessions}).get("", {}))
+    total = replace(group((), query.since, sessions), own=own({(): sessions}).get((), {}))
     return MeasureAnswer(pack, total, rows, worst, max(0, len(whole) - query.limit))
 
 
 def _over_time(
     step: int,
-    key: str,
+    keys: tuple[str, ...],
     members: Sequence[MeasuredSession],
-    group: Callable[[str, int, Sequence[MeasuredSession]], MeasureGroup],
+    group: Callable[[tuple[str, ...], int, Sequence[MeasuredSession]], MeasureGroup],
 ) -> list[MeasureGroup]:
     by_time: defaultdict[int, list[MeasuredSession]] = defaultdict(list)
     for session in members:
         by_time[session.at // step * step].append(session)
-    return [group(key, at, by_time[at]) for at in sorted(by_time)]
+    return [group(keys, at, by_time[at]) for at in sorted(by_time)]
 
 
 def _group(
-    pack: MeasuredPack, key: str, at: int, members: Sequence[MeasuredSession], query: MeasureQuery
+    pack: MeasuredPack, keys: tuple[str, ...], at: int, members: Sequence[MeasuredSession], query: MeasureQuery
 ) -> MeasureGroup:
     counted = [one for one in members if one.weight and not one.invalid]
     figures = [_figure(measure, counted, pack.best, pooled=query.pooled) for measure in pack.measures]
     exchanges = ((one.weight, max(map(len, one.items.values()), default=0)) for one in counted)
     return MeasureGroup(
-        key,
+        keys,
         at,
         len(counted),
         figures,

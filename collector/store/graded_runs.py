@@ -6,6 +6,7 @@ A run counts as in error rates: of traces that are closed, under the id that the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any, Final
 
 from tracejury.judges.llm.criteria import GPA_JUDGES
@@ -21,7 +22,7 @@ from .derived.facts import HOUR, fact_unit, short
 from .derived.rederiving import require_derived
 from .lists.findings import HOLDS
 from .measured_behaviours import BEHAVIOUR
-from .measures import ATTRIBUTE, MOST_SESSIONS, stated_by_traces
+from .measures import ATTRIBUTE, MOST_SESSIONS, grouped_by, stated_by_traces
 from .scope import TENANT, Scope
 
 _NAMES: Final = ("service", "version", "agent", "model")
@@ -78,9 +79,9 @@ def graded_runs(scope: Scope, query: MeasureQuery, task_keys: Sequence[str]) -> 
     require_derived(scope.store, scope.tenant)
     values = _values(query)
     rows = scope.select(_GRADES, judges=list(GPA_JUDGES.values()), most=MOST_SESSIONS, **values)
-    keys = {"task": task_keys} if query.task or query.by == "task" else {}
-    if query.by.startswith(ATTRIBUTE):
-        keys[query.by] = [query.by.removeprefix(ATTRIBUTE)]
+    grouped = grouped_by(query)
+    keys = {"task": task_keys} if query.task or "task" in grouped else {}
+    keys |= {name: [name.removeprefix(ATTRIBUTE)] for name in grouped if name.startswith(ATTRIBUTE)}
     stated: dict[str, dict[str, str]] = {}
     if keys and rows:
         named = {f"keys_{n}": list(these) for n, these in enumerate(keys.values())}
@@ -104,7 +105,9 @@ def graded_runs(scope: Scope, query: MeasureQuery, task_keys: Sequence[str]) -> 
                 facts["service"],
                 session,
                 at,
-                tuple(behaviours) or ("",) if query.by == BEHAVIOUR else (facts.get(query.by, ""),),
+                tuple(
+                    product(*(behaviours or [""] if name == BEHAVIOUR else [facts.get(name, "")] for name in grouped))
+                ),
                 max(grade.weight for grade in grades.values()),
                 with_means(grades),
                 {judge: 1 for judge, score, *_ in said if score == 0 and judge not in stands},

@@ -6,13 +6,13 @@ Lone traces are sessions of their own (`Subject`): their verdicts have a trace i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 from tracejury.schemas.filters import SIMULATED_SESSIONS
 from tracejury.schemas.judged_rows import STANDS
 from tracejury.schemas.llm_rows import LATEST
-from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
+from tracejury.schemas.queries.measures import CARD_GROUPS, MeasuredSession, MeasureQuery, SessionMeasure
 from tracejury.schemas.simulation import BEHAVIOUR, FIX, PERSONA, USER_MODEL
 from tracejury.schemas.verdicts import Subject, SubjectKind, session_of
 
@@ -176,7 +176,8 @@ def measured_sessions(
     """
     values = values_of(query, judges)
     sessions = _sessions(scope, values)
-    facts = _facts(scope, query, task_keys, values) if sessions else {}
+    facts = _facts(scope, query, task_keys, values, sessions) if sessions else {}
+    grouped = grouped_by(query)
     wanted = {name: value for name in ("version", "agent", "model", "task") if (value := getattr(query, name))}
     kept = {
         at: session for at, session in sessions.items()
@@ -196,7 +197,7 @@ def measured_sessions(
         MeasuredSession(
             *at,
             arrived,
-            (at[0] if query.by == "service" else facts.get(at, {}).get(query.by, ""),),
+            (tuple(facts.get(at, {}).get(name, "") for name in grouped),),
             max(one.weight for one in measures.values()),
             measures,
             ungrounded[at] | unproven,
@@ -207,6 +208,11 @@ def measured_sessions(
         for at, (arrived, measures, unproven) in kept.items()
     ]
     return sorted(found, key=lambda one: (-one.at, one.service, one.session_id)), count[0] - len(sessions)
+
+
+def grouped_by(query: MeasureQuery) -> tuple[str, ...]:
+    """The names by which sessions are told apart; that of the task where its card tells more."""
+    return tuple("task" if name in CARD_GROUPS else name for name in query.by)
 
 
 def values_of(query: MeasureQuery, judges: Collection[str]) -> dict[str, Any]:
@@ -228,18 +234,23 @@ def _sessions(scope: Scope, values: dict[str, Any]) -> _Found:
 
 
 def _facts(
-    scope: Scope, query: MeasureQuery, task_keys: Sequence[str], values: dict[str, Any]
+    scope: Scope,
+    query: MeasureQuery,
+    task_keys: Sequence[str],
+    values: dict[str, Any],
+    sessions: Iterable[tuple[str, str]],
 ) -> dict[tuple[str, str], dict[str, str]]:
     """By service and session: version, agent, model, and the attributes that the query filters or groups by."""
     facts: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
-    if query.trials or {query.version, query.agent, query.model} != {""} or query.by in {"version", "agent", "model"}:
+    if "service" in query.by:
+        facts |= {at: {"service": at[0]} for at in sessions}
+    if query.trials or {query.version, query.agent, query.model} != {""} or {*query.by} & {"version", "agent", "model"}:
         for service, session, version, agent, model in scope.select(_TRACES, **values):
             facts[service, session] |= {"version": version, "agent": agent, "model": model}
     shown: dict[str, Sequence[str]] = {}
-    if query.task or query.by == "task":
+    if query.task or "task" in grouped_by(query):
         shown["task"] = task_keys
-    if query.by.startswith(ATTRIBUTE):
-        shown[query.by] = [query.by.removeprefix(ATTRIBUTE)]
+    shown |= {name: [name.removeprefix(ATTRIBUTE)] for name in query.by if name.startswith(ATTRIBUTE)}
     compared = {_TASK: task_keys} | {key: [key] for key in CELL} if query.trials else {}
     if keys := shown | compared:
         named = {f"keys_{n}": list(these) for n, these in enumerate(keys.values())}

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from fastapi import FastAPI, Request, Response
 
-from tracejury.collector.api.params_measures import GROUPS, checked_group
+from tracejury.collector.api.params_measures import GROUPS, checked_groups
 from tracejury.collector.queries.measures import MeasureAnswer, MeasureFigure, StoredMeasures
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.measures import MeasuredPack, MeasureQuery
@@ -62,7 +62,7 @@ def add_packs(app: FastAPI, site: Site) -> None:
         by = request.query_params.get("by") or GROUPS[1]
         query = replace(asked(request, window), pack=name)
         (answer,) = measures.ask(replace(query, step=window.step))
-        (grouped,) = measures.ask(replace(query, by=checked_group(by), limit=MOST_GROUPS))
+        (grouped,) = measures.ask(replace(query, by=checked_groups(by), limit=MOST_GROUPS))
         letters = [measure.letter for measure in answer.pack.measures]
         letter = request.query_params.get("measure", "")
         chosen = letters.index(letter) if letter in letters else 0

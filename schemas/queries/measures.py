@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from tracejury.schemas.checks import ItemAnswer
 
+CARD_GROUPS: Final = ("difficulty", "domain", "mode")
+"""Groups of sessions by what the card of their task says."""
 OwnFigure = float | Mapping[str, float] | None
 """A figure of a pack: a number, None where it is not applicable, or shares by name."""
 OwnFigures = Callable[[Mapping[str, Sequence[Sequence[ItemAnswer]]]], Mapping[str, Mapping[str, OwnFigure]]]
@@ -52,18 +55,19 @@ class MeasuredPack:
 class MeasureQuery:
     """Measures of sessions, or of the runs of traces, whose last span arrived in [`since`, `until`), unix nanos.
 
-    `pack`: "" for all; `by`: service, version, agent, model, task, behaviour or attribute:KEY, "" for no groups;
-    `step`: nanos of one point in time, 0 for the whole; `pooled`: numerators over denominators instead of the mean of
-    sessions; `simulated`: simulated sessions instead of real ones. The other filters are exact, "" none. A session has
-    the version, agent, model, task and attribute of its first trace that names one. `limit`: groups, those with the
-    lowest average first. `trials`: also the figures of tasks that were tried several times, of `k` trials, of which one
-    succeeds whose measure of success is at least `threshold`.
+    `pack`: "" for all; `by`: service, version, agent, model, task, behaviour, one of `CARD_GROUPS` or attribute:KEY;
+    of two a group has one of each, of none there are no groups; `step`: nanos of one point in time, 0 for the whole;
+    `pooled`: numerators over denominators instead of the mean of sessions; `simulated`: simulated sessions instead of
+    real ones. The other filters are exact, "" none. A session has the version, agent, model, task and attribute of its
+    first trace that names one. `limit`: groups, those with the lowest average first. `trials`: also the figures of
+    tasks that were tried several times, of `k` trials, of which one succeeds whose measure of success is at least
+    `threshold`.
     """
 
     since: int
     until: int
     pack: str = ""
-    by: str = ""
+    by: tuple[str, ...] = ()
     step: int = 0
     pooled: bool = False
     service: str = ""
@@ -98,7 +102,8 @@ class SessionMeasure:
 class MeasuredSession:
     """A session, or an agent run, with its measures by judge. `at`: arrival of its last span.
 
-    `keys`: its groups, "" of no name. `trace_id` and `run_id` of a run, whose `session_id` may be "".
+    `keys`: its groups, by each name in `MeasureQuery.by` a value, "" of no name; in place of what a card says the task.
+    `trace_id` and `run_id` of a run, whose `session_id` may be "".
 
     `weight`: the largest of its measures. `ungrounded`: items by judge, those of exchanges where it has none itself;
     `items`: by judge, how many each of its exchanges has. `invalid`: it counts in no measure, as a check that validates
@@ -108,7 +113,7 @@ class MeasuredSession:
     service: str
     session_id: str
     at: int
-    keys: tuple[str, ...]
+    keys: tuple[tuple[str, ...], ...]
     weight: float
     measures: Mapping[str, SessionMeasure]
     ungrounded: Mapping[str, int] = field(default_factory=dict)

@@ -71,12 +71,14 @@ class TaskTrialsJson(WireModel):
 class MeasureGroupJson(WireModel):
     """The measures of one group ("" where nothing is grouped, or it has no name) from `at` on.
 
-    `average`: plain mean of the defined measures that it has; `exchanges` a session and `states` an exchange, null
-    where unknown. `invalid`: sessions that a check of a pack found so, which are in no other figure. `trials` and
-    `own`, the pack's own figures of them (numbers, or shares by name), where trials are asked for.
+    `keys`: its value by each name in `by`. `average`: plain mean of the defined measures that it has; `exchanges` a
+    session and `states` an exchange, null where unknown. `invalid`: sessions that a check of a pack found so, which are
+    in no other figure. `trials` and `own`, the pack's own figures of them (numbers, or shares by name), where trials
+    are asked for.
     """
 
     key: str
+    keys: list[str]
     at: Time
     sessions: int
     measures: list[MeasureFigureJson]

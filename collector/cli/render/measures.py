@@ -54,7 +54,7 @@ def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType
         yield _figures(pack)
         if page.by or page.step_seconds:
             yield _groups(pack, page)
-    if page.by == "behaviour" and pack.items:
+    if "behaviour" in _names(page) and pack.items:
         yield Text(f"a {pack.unit} counts in each behaviour of its users: rows add up to more than all", "dim")
     if pack.left:
         yield Text(f"{counted(pack.left, 'more group')}: narrow with filters, or raise --limit", "dim")
@@ -97,11 +97,13 @@ def _figures(pack: PackMeasuresJson) -> RenderableType:
 def _groups(pack: PackMeasuresJson, page: MeasuresJson) -> RenderableType:
     letters = [measure.letter for measure in pack.measures]
     average = ["AVG"] * (sum(measure.averaged for measure in pack.measures) > 1)
-    table = plain_table(*_grouped_by(page), *letters, *average, f"{pack.unit}s")
+    counts = ("exchanges", "states") if pack.unit == "session" else ()
+    table = plain_table(*_grouped_by(page), *letters, *average, f"{pack.unit}s", *counts)
     for row in pack.items:
         values = [_value(one.estimate.value if one.estimate else None, pack.best) for one in row.measures]
         values += [_value(row.average) for _ in average]
-        table.add_row(*_group(row, page), *map(Text, values), Text(f"{row.sessions:,}"))
+        spreads = [Text(f"{one.mean:.1f}" if one else "-") for one in (row.exchanges, row.states)][: len(counts)]
+        table.add_row(*_group(row, page), *map(Text, values), Text(f"{row.sessions:,}"), *spreads)
     return table
 
 
@@ -150,12 +152,17 @@ def _own(value: float | Mapping[str, float] | None) -> Text:
 
 
 def _grouped_by(page: MeasuresJson) -> list[str]:
-    return [*[page.by or ""] * bool(page.by), *["from"] * (page.step_seconds is not None)]
+    return [*_names(page), *["from"] * (page.step_seconds is not None)]
+
+
+def _names(page: MeasuresJson) -> list[str]:
+    return page.by.split(",") if page.by else []
 
 
 def _group(row: MeasureGroupJson, page: MeasuresJson) -> list[Text]:
-    name = [content(row.key or (UNLABELLED if page.by == "behaviour" else "-"), 60)] * bool(page.by)
-    return [*name, *[moment(row.at)] * (page.step_seconds is not None)]
+    pairs = zip(_names(page), row.keys, strict=True)
+    names = [content(key or (UNLABELLED if name == "behaviour" else "-"), 60) for name, key in pairs]
+    return [*names, *[moment(row.at)] * (page.step_seconds is not None)]
 
 
 def _counts(pack: PackMeasuresJson) -> Iterator[Text]:

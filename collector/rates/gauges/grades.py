@@ -36,7 +36,7 @@ class GradeFigures:
 
 def grade_figures(measures: StoredMeasures, now: int) -> GradeFigures:
     """The figures at `now` (unix nanos); asks the store, so it blocks. Raises RetryableError, StoreError."""
-    answer = measures.grades(MeasureQuery(now - WINDOWS[WINDOW], now, by="service", limit=ASKED))
+    answer = measures.grades(MeasureQuery(now - WINDOWS[WINDOW], now, by=("service",), limit=ASKED))
     found = GradeFigures()
     shown = of_services((row.key, row.sessions, row.figures) for row in answer.rows)
     for service, figures in [("", answer.total.figures), *shown]:

@@ -36,6 +36,11 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
+Word = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=100, pattern=r"^\P{C}*$"), BeforeValidator(_as_text)
+]
+
+
 class Done(TaskData):
     """The attribute that shows whether the task is done."""
 
@@ -65,6 +70,12 @@ class TaskCard(Terms):
     """One task; what else packs need of a task are further keys here."""
 
     id: Annotated[str, StringConstraints(min_length=1, max_length=500), BeforeValidator(_as_text)]
+    difficulty: Word = ""
+    """How hard it is, a word of one's own: sessions can be told apart by it, as by the next two."""
+    domain: Word = ""
+    """What it is about."""
+    mode: Word = ""
+    """The kind of task, or of run."""
     """As sessions name it in an attribute."""
     instruction: Annotated[str, StringConstraints(max_length=20_000)] = ""
     """What the user was to get done."""

@@ -52,12 +52,12 @@ def test_every_parameter_reaches_the_question(api: Api) -> None:
     api.packs.append(PACK)
     names = {"pack": "demo", "service": "s", "version": "v", "agent": "a", "model": "m", "task": "t"}
     api.get(
-        "/api/measures", by="attribute:tier", step="1h", since="2d", until="1h", pooled="true", simulated="true",
+        "/api/measures", by="attribute:tier,mode", step="1h", since="2d", until="1h", pooled="true", simulated="true",
         limit="7", trials="true", k="3", threshold="0.5", compare_to="version=w", **names,
     )  # fmt: skip
     asked = MeasureQuery(
-        NOW - 2 * DAY, NOW - HOUR, by="attribute:tier", step=HOUR, pooled=True, limit=7, simulated=True, trials=True,
-        k=3, threshold=0.5, **names,
+        NOW - 2 * DAY, NOW - HOUR, by=("attribute:tier", "mode"), step=HOUR, pooled=True, limit=7, simulated=True,
+        trials=True, k=3, threshold=0.5, **names,
     )  # fmt: skip
     other = replace(asked, version="w")
     assert api.reader.measures.asked == [asked, other]

@@ -79,7 +79,7 @@ def test_runs_of_one_trace_tell_less_than_as_many_traces(store: SharedStore) -> 
             graded(store, trace, run, GF=3 * (number % 2))
     for number in range(5, 13):
         graded(store, a_trace(store, number, service="desk"), GF=3 * (number % 2))
-    (desk, shop) = sorted(ask(store, by="service").rows, key=lambda row: row.key)
+    (desk, shop) = sorted(ask(store, by=("service",)).rows, key=lambda row: row.key)
     wide, narrow = (row.figures[2].estimate for row in (shop, desk))
     assert wide is not None
     assert narrow is not None
@@ -151,7 +151,7 @@ def test_groups_filters_and_time(store: SharedStore) -> None:
         "service": {"desk": 2, "shop": 2}, "version": {"1": 2, "2": 2}, "agent": {"planner": 1.5, "helper": 3},
         "model": {"gpt": 1, "other": 2, "": 3}, "task": {"7": 2, "": 2}, "attribute:tier": {"gold": 2, "": 2},
     }.items():  # fmt: skip
-        assert {row.key: row.figures[2].value for row in ask(store, by=by).rows} == pytest.approx(rows), by
+        assert {row.key: row.figures[2].value for row in ask(store, by=(by,)).rows} == pytest.approx(rows), by
     for name, value in {"service": "desk", "version": "2", "model": "other", "task": "7"}.items():
         assert ask(store, **{name: value}).total.sessions == 1, name
     assert [(row.at, row.sessions) for row in ask(store, step=HOUR).rows] == [(NOW - 3 * HOUR, 1), (NOW - HOUR, 2)]

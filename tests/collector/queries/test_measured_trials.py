@@ -86,7 +86,7 @@ def test_rows_are_means_of_tasks(store: SharedStore) -> None:
         a_trial(store, number, value, {"task_id": task}, 0.5 if number == 1 else 1.0, version=version)
     a_trial(store, 7, 0.0, {})
     a_trial(store, 8, 0.0, {"task_id": "a"}, 0.0)
-    answer = ask(store, by="version", threshold=0.8)
+    answer = ask(store, by=("version",), threshold=0.8)
     assert answer.total.trials is not None
     assert (answer.total.sessions, answer.total.trials.trials, answer.total.trials.tasks) == (7, 6, 2)
     assert figures(answer.total)["mean"] == (0.6, 2)
@@ -119,7 +119,7 @@ def test_an_invalid_session_is_in_no_measure_of_any_pack(store: SharedStore, tri
     for number, valid in ((1, 1.0), (2, 0.5), (3, None), (4, 0.0)):
         a_trial(store, number, number / 4, {"task_id": "t"}, 0.0 if number == 4 else 1.0)
         save(store, a_value(VALID.judge, of_session("shop", f"s{number}"), valid), received=NOW - 2 * SECOND)
-    answer = ask(store, VALID, by="version", trials=trials)
+    answer = ask(store, VALID, by=("version",), trials=trials)
     for group in (answer.total, *answer.rows):
         assert (group.sessions, group.invalid, group.figures[0].value) == (2, 1, 0.5)
         assert group.trials is None or group.trials.trials == 2

@@ -132,18 +132,18 @@ def test_groups(store: SharedStore) -> None:
         "service": ["desk", "shop"], "version": ["2", "1"], "agent": ["planner"], "model": ["other", "gpt"],
         "task": ["7", ""], "attribute:tier": ["gold", ""],
     }.items():  # fmt: skip
-        assert [key for key, _ in means(ask(store, by=by))] == keys, by
-    assert means(ask(store, by="version")) == [("2", [0.5, None]), ("1", [1.0, None])]
-    assert ask(store, by="version", limit=1).left == 1
+        assert [key for key, _ in means(ask(store, by=(by,)))] == keys, by
+    assert means(ask(store, by=("version",))) == [("2", [0.5, None]), ("1", [1.0, None])]
+    assert ask(store, by=("version",), limit=1).left == 1
     for name, value in {"service": "desk", "version": "2", "model": "other", "task": "7"}.items():
-        assert means(ask(store, by="version", **{name: value})) == [("2", [0.5, None])], name
+        assert means(ask(store, by=("version",), **{name: value})) == [("2", [0.5, None])], name
 
 
 def test_a_session_has_the_version_of_its_first_trace(store: SharedStore) -> None:
     """However many traces it has, it counts once."""
     a_session(store, 1, 1.0, None, version="2")
     store_all(store, [Listed(9, session="s1", version="1", received=NOW, start=1)])
-    assert means(ask(store, by="version")) == [("1", [1.0, None])]
+    assert means(ask(store, by=("version",))) == [("1", [1.0, None])]
 
 
 def test_points_in_time_and_the_bounds_of_time(store: SharedStore) -> None:
@@ -220,7 +220,7 @@ def drawn_session(at: int, states: int | None, policies: int | None, weight: flo
         else SessionMeasure(part / 4, part / 4, part, 4, False, weight)  # noqa: FBT003
         for judge, part in ((STATES, states), (POLICY, policies))
     }  # fmt: skip
-    return MeasuredSession("shop", f"s{at}", at, ("",), weight, values)
+    return MeasuredSession("shop", f"s{at}", at, (("",),), weight, values)
 
 
 def test_an_unknown_pack_is_refused(store: SharedStore) -> None:

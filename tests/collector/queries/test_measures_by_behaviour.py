@@ -17,10 +17,12 @@ from tracejury.collector.cli.render.measures import measures_table
 from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, installed_packs
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.judges.packs.rut.figures import counts
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
 NOW = 1_800_000_000_000_000_000
@@ -28,10 +30,13 @@ HOSTILE = "It succeeded. 99 calls of 1. "
 """What a tool's name can put into a reason."""
 
 
+CARDS = {"t1": TaskCard(id="t1", difficulty="hard", domain="books"), "t2": TaskCard(id="t2", difficulty=3)}  # type: ignore[arg-type]
+
+
 def ask(store: SharedStore, **asked: Any) -> MeasureAnswer:
     """Of the pack RUT, with trials."""
-    measures = StoredMeasures(store, installed_packs, TASK_KEYS)
-    query: dict[str, Any] = {"pack": "rut", "by": "behaviour", "trials": True} | asked
+    measures = StoredMeasures(store, installed_packs, TASK_KEYS, cards=lambda: CARDS)
+    query: dict[str, Any] = {"pack": "rut", "by": ("behaviour",), "trials": True} | asked
     (answer,) = measures.ask(MeasureQuery(0, NOW, **query))
     return answer
 
@@ -51,17 +56,29 @@ def a_session(
     simulated: str = "",
     probability: float = 1.0,
     earlier: bool = False,
+    task: str = "",
+    version: str = "",
 ) -> None:
     """A session with a trace for each exchange; `labels` of each; `simulated`: the behaviour of its user.
 
-    `earlier`: its verdict is of a version whose reason alone had the counts.
+    `earlier`: its verdict is of a version whose reason alone had the counts. `task`, `version`: as its traces state.
     """
     said = {"tracejury.simulated": "true", "tracejury.behaviour": simulated} if simulated else {}
+    said |= {TASK_KEYS[0]: task} if task else {}
     for exchange, shown in enumerate(labels or ((),)):
         trace_id = f"{number * 100 + exchange:032x}"
-        span = normalize(a_span(trace_id=trace_id, attributes=said))
+        raw = a_span(trace_id=trace_id, attributes=said, resource_attributes={"service.version": version})
+        store.insert("spans", SPAN_COLUMNS, span_columns([raw], 1))
+        span = normalize(raw)
         StoredJudging(store).save(
-            [a_judged_trace(trace_id=trace_id, session_id=f"s{number}", runs=(a_run(),), spans={span.span_id: span})]
+            [
+                a_judged_trace(
+                    trace_id=trace_id,
+                    session_id=f"s{number}",
+                    runs=(a_run(),),
+                    spans={span.span_id: span},
+                )
+            ]
         )
         if labels:
             word = {label: "primary" if label in shown else "absent" for label in LABELS}
@@ -97,6 +114,20 @@ def test_real_sessions_count_by_the_labels_of_their_exchanges(store: SharedStore
     assert {**ask(store, trials=False).total.own} == {}
 
 
+def test_two_keys_make_the_table_of_the_paper(store: SharedStore) -> None:
+    """By version and behaviour: the drop is against ideal users of that version. Cards tell more of a task."""
+    a_session(store, 1, "success", (), version="1", task="t1")
+    a_session(store, 2, "partial-completion", ("goal-switching",), version="1", task="t1")
+    a_session(store, 3, "partial-completion", (), version="2", task="t2")
+    a_session(store, 4, "success", ("goal-switching",), version="2")
+    rows = ask(store, by=("version", "behaviour")).rows
+    drops = {row.keys: row.own["drop"] for row in rows}
+    assert drops == {("1", "ideal"): 0, ("1", "goal-switching"): 1, ("2", "ideal"): None, ("2", "goal-switching"): None}
+    assert {row.key for row in rows} >= {"1, ideal"}
+    sessions = {row.keys: row.sessions for row in ask(store, by=("difficulty", "domain")).rows}
+    assert sessions == {("hard", "books"): 2, ("3", ""): 1, ("", ""): 1}
+
+
 def test_how_users_are_is_in_no_average(store: SharedStore) -> None:
     """A flawless agent with a rude user is not among the worst; nor does the reliability count its parts again."""
     for number, ideal, honest in ((1, 0.0, 1.0), (2, 1.0, 0.75)):
@@ -105,7 +136,7 @@ def test_how_users_are_is_in_no_average(store: SharedStore) -> None:
         values["reliability"] = 0.4 * honest + 0.6
         subject = of_session("shop", f"s{number}")
         save(store, *(a_value(f"rut-{name}", subject, value) for name, value in values.items()), received=1)
-    answer = ask(store, by="", trials=False)
+    answer = ask(store, by=(), trials=False)
     assert [(one.session_id, one.average) for one in answer.worst] == [("s2", (3 + 0.75) / 4), ("s1", 1)]
     assert answer.total.average == pytest.approx((3 + 0.875) / 4)
     shown = {figure.measure.letter: figure.value for figure in answer.total.figures}
@@ -122,7 +153,7 @@ def test_simulated_sessions_are_asked_for_and_count_by_what_they_were_to_be(stor
     assert success(answer) == {"ideal": (1, 1), "impatience-and-hostility": (0, 1)}
     assert answer.total.sessions == 2
     assert {row.key: row.own["modes"] for row in answer.rows}["impatience-and-hostility"] == {"erroneous parameter": 1}
-    assert ask(store, simulated=True, by="").total.sessions == 2
+    assert ask(store, simulated=True, by=()).total.sessions == 2
 
 
 def test_a_session_judged_by_hand_is_in_no_figure(store: SharedStore) -> None:
@@ -135,7 +166,7 @@ def test_the_table_names_what_counts_and_how(store: SharedStore) -> None:
     """Drop, calls by budget and modes of each behaviour."""
     a_session(store, 1, "success", ())
     a_session(store, 2, "incorrect-sequence", ("goal-switching",), calls=(3, 2))
-    query = MeasureQuery(0, NOW, pack="rut", by="behaviour", trials=True)
+    query = MeasureQuery(0, NOW, pack="rut", by=("behaviour",), trials=True)
     page = present_measures(query, [(ask(store), None)])
     out = io.StringIO()
     Console(file=out, width=300).print(measures_table(page))
