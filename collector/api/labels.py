@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Response
@@ -15,7 +15,7 @@ from tracejury.collector.queries.reader import Labels
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.annotations import LABELS, AnnotationDraft, Label
 from tracejury.schemas.errors import ConfigError, NotFoundError
-from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS
+from tracejury.schemas.filters import label_filters
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.text.jsontext import bytes_of
@@ -72,7 +72,7 @@ def add_labels(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> 
 
     @app.post("/api/labels/delete", responses=documented(DeletedLabelsJson))
     def forget(body: ForgetBody) -> Response:
-        """Delete labels for good, withdrawn ones too: of whom, of which trace or run, or the annotations of an id."""
+        """Delete labels for good, withdrawn ones too: of whom, of which trace, run or session, or those of an id."""
         return json_answer({"deleted": reader.labels.delete(body.query())})
 
 
@@ -80,8 +80,7 @@ def add_kind(
     app: FastAPI, reader: StoredReader, clock: Callable[[], int], kind: type[Label], item: type[LabelItem], model: Any
 ) -> None:
     """The endpoints that list and take one kind of label; `model`: its JSON."""
-    names = {field.name for field in fields(kind)}
-    filters = (*LABEL_FILTERS, *(one for one in ANNOTATION_FILTERS if one.target in names))
+    filters = label_filters(kind)
 
     def list_labels(params: Any) -> Response:
         query = params.query(clock(), filters)
@@ -152,7 +151,7 @@ def _add_exchange(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) 
 
     @app.get("/api/labels/export", responses=answers, response_class=StreamingResponse)
     def export(params: Annotated[LabelExportParams, Query()]) -> Response:
-        """Every annotation, score and review, withdrawn ones too, as JSON lines that the import takes."""
+        """Every label of any kind, withdrawn ones too, as JSON lines that the import takes."""
         query = params.query(clock(), EXPORT_PAGE)
         safe = {"X-Content-Type-Options": "nosniff"}
         return StreamingResponse(_lines(reader.labels, query), headers=safe, media_type=JSON_LINES)

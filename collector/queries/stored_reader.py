@@ -95,6 +95,10 @@ class StoredReader:
         errors = iter(marked(found, self.calibrations))
         return replace(view, exchanges=[replace(e, errors=list(islice(errors, len(e.errors)))) for e in view.exchanges])
 
+    def session_services(self, session_id: str) -> Sequence[str]:
+        """The services that have a session of that id, by name."""
+        return SessionLists(self._store, self.tenant).services_of(session_id)
+
     def facets(self, since: int, until: int = 0, service: str = "") -> Facets:
         """The filter values of traces that arrived in [`since`, `until`); `until` 0: no end."""
         return TraceLists(self._store, self.tenant).facets(since, until, service)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from tracejury.schemas.annotations import Annotation, HumanScore, Label, Opinion, Review
+from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review, TraceLabel
 from tracejury.schemas.rates import Estimate
 
 from .reader import Position
@@ -81,12 +81,14 @@ class Stratum:
 class LabelQuery:
     """Labels, latest change first, or, with `after`, earliest first; empty fields do not filter.
 
-    Nor do fields that a kind of label has not. `since`: unix nanos, of the change; `withdrawn`: those, too.
+    Nor do fields that a kind of label has not; but a label of a session is of no trace, and the other way round.
+    `since`: unix nanos, of the change; `withdrawn`: those, too.
     """
 
     limit: int
     id: str = ""
     trace_id: str = ""
+    session_id: str = ""
     span_id: str = ""
     agent_run_id: str = ""
     annotator: str = ""
@@ -109,12 +111,12 @@ class Labelled:
     scores: Sequence[HumanScore] = ()
     reviews: Sequence[Review] = ()
 
-    def __iter__(self) -> Iterator[Label]:
+    def __iter__(self) -> Iterator[TraceLabel]:
         for field in fields(self):
             yield from getattr(self, field.name)
 
     @classmethod
-    def of(cls, labels: Iterable[Label]) -> Labelled:
+    def of(cls, labels: Iterable[TraceLabel]) -> Labelled:
         """These labels, in their order."""
         found = dict[str, Any]()
         for label in labels:

@@ -1,4 +1,4 @@
-"""The JSON of human labels, as types; in the style of `shapes`. A line of an export is one of the first three."""
+"""The JSON of human labels, as types; in the style of `shapes`. A line of an export is one of `LABEL_MODELS`."""
 
 from __future__ import annotations
 
@@ -65,10 +65,29 @@ class ReviewJson(WireModel):
     changed_at: Time
 
 
+class PreferenceJson(WireModel):
+    """Which of two sessions a person finds better: `session_id` (first), `other_session_id` (second) or neither (same).
+
+    The two are in the order of their ids, however they were named.
+    """
+
+    kind: str
+    id: str
+    annotator: str
+    service: str
+    session_id: str
+    other_session_id: str
+    better: str
+    explanation: str
+    withdrawn: bool
+    changed_at: Time
+
+
 LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "annotations": AnnotationJson,
     "scores": HumanScoreJson,
     "reviews": ReviewJson,
+    "preferences": PreferenceJson,
 }
 """By the plural of their kind of label."""
 

@@ -49,6 +49,15 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
             content(r.stratum or "chosen by hand", 60) + Text(" (withdrawn)" if r.withdrawn else "")
         ),
     },
+    "preferences": {
+        "at": _OF_RUN["at"],
+        "annotator": _OF_RUN["annotator"],
+        "service": lambda r: content(r.service or "unknown service", 40),
+        "first": lambda r: content(r.session_id, 60),
+        "second": lambda r: content(r.other_session_id, 60),
+        "better": lambda r: _opinion(r.better, withdrawn=r.withdrawn),
+        "why": lambda r: content(r.explanation, WHY),
+    },
 }
 """By the plural of a kind of label, the columns of its table."""
 

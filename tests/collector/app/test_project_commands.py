@@ -73,6 +73,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "labels add": [[error, "--disagree", "--as", "mallory"]],
         "labels score": [[trace, "GF=1", "--as", "mallory"]],
         "labels review": [[trace, "--as", "mallory"]],
+        "labels compare": [[one.session, one.session, "--better", "same", "--as", "mallory"]],
         "labels withdraw": [["x", "--trace", trace]],
         "labels export": [["-"], ["-", "--trace", trace]],
         "labels import": [[str(lines)]],
