@@ -22,10 +22,12 @@ from tracejury.schemas.text.jsontext import bytes_of
 from tracejury.schemas.wire.base import Page, WireModel, fill
 from tracejury.schemas.wire.labels import (
     LABEL_MODELS,
+    AgreementPage,
     AnnotationJson,
     DeletedLabelsJson,
     ImportedJson,
     JudgeQualityJson,
+    MeasureAgreementJson,
     QualityPage,
     QueueItemJson,
     QueuePage,
@@ -38,6 +40,7 @@ from .params import Params, with_filters, write_cursor
 from .params_labels import (
     ITEMS,
     MAX_ITEMS,
+    AgreementParams,
     ForgetBody,
     ImportBody,
     LabelExportParams,
@@ -143,6 +146,17 @@ def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> 
                 "unknown": _unknown(reader, params.service, strata or judges),
             }
         )
+
+    @app.get("/api/labels/agreement", responses=documented(AgreementPage))
+    def agreement(params: Annotated[AgreementParams, Query()]) -> Response:
+        """How often measures of sessions and scores of LLM judges go with which of two sessions people prefer."""
+        found = reader.preferences(*times(params.since, params.until, clock()), params.service)
+        items = [
+            fill(MeasureAgreementJson, one.found, pack=one.pack, letter=one.letter, title=one.title)
+            for one in found.measures
+        ]
+        unknown = _unknown(reader, params.service, found.pairs)
+        return json_answer(fill(AgreementPage, found, items=items, next=None, unknown=unknown))
 
 
 def _add_exchange(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:

@@ -179,6 +179,14 @@ class QualityParams(Params):
     service: Text = ""
 
 
+class AgreementParams(Params):
+    """Of how measures go with preferences; by when these were stated, without times: of all that are stored."""
+
+    since: Since = ""
+    until: Since = ""
+    service: Text = ""
+
+
 def times(since: str, until: str, now: int) -> tuple[int, int]:
     """[since, until) in unix nanos; without an end what arrives just now is in it. Raises ConfigError."""
     begin, end = moment("since", since, now), late_moment("until", until, now) or now + 1

@@ -143,3 +143,51 @@ class JudgeQuality:
     recall: Estimate | None
     localised: int = 0
     drawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAgreement:
+    """Pairs of sessions that people compared and that have two values, by how preference and values go together.
+
+    `concordant`: the preferred one has the larger value; `discordant`: the smaller; `measure_tied`: only the values are
+    the same; `people_tied`: only people find neither better; `both_tied`. `agreement`: concordant and both tied ones
+    among all; `decided`: concordant ones among those where neither is tied; None where there are none.
+    """
+
+    concordant: int = 0
+    discordant: int = 0
+    measure_tied: int = 0
+    people_tied: int = 0
+    both_tied: int = 0
+    agreement: Estimate | None = None
+    decided: Estimate | None = None
+
+    @property
+    def pairs(self) -> int:
+        """All of them."""
+        return self.concordant + self.discordant + self.measure_tied + self.people_tied + self.both_tied
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureAgreement:
+    """One measure beside preferences. `pack`: "" for the mean score of an LLM judge, whose name is the `letter`."""
+
+    pack: str
+    letter: str
+    title: str
+    found: OrderAgreement
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceAnswer:
+    """How measures go with preferences. `pairs`: that people compared, `same`: of which they find neither better.
+
+    `contested`: of which no answer has more people than any other; they count in nothing else. `people`: how often two
+    people say the same of a pair, None where no pair has two answers.
+    """
+
+    pairs: int
+    same: int
+    contested: int
+    people: Estimate | None
+    measures: Sequence[MeasureAgreement]

@@ -145,6 +145,40 @@ class QualityPage(WireModel):
     unknown: dict[str, list[str]]
 
 
+class MeasureAgreementJson(WireModel):
+    """How a measure goes with which of two sessions people prefer; `pack` null: the mean score of an LLM judge.
+
+    `agreement`: `concordant` and `both_tied` among all `pairs`; `decided`: `concordant` among those without ties.
+    """
+
+    pack: OptionalText
+    letter: str
+    title: str
+    pairs: int
+    concordant: int
+    discordant: int
+    measure_tied: int
+    people_tied: int
+    both_tied: int
+    agreement: EstimateJson | None
+    decided: EstimateJson | None
+
+
+class AgreementPage(WireModel):
+    """Measures with pairs, by pack. `contested`: pairs of which people contradict each other, which no measure has.
+
+    `people`: how often two people say the same of a pair.
+    """
+
+    pairs: int
+    same: int
+    contested: int
+    people: EstimateJson | None
+    items: list[MeasureAgreementJson]
+    next: str | None
+    unknown: dict[str, list[str]]
+
+
 class RefusedLine(WireModel):
     """A line of an import that was not taken: its place in the request, from 0, and why."""
 

@@ -106,6 +106,21 @@ def show_quality(*, style: str, url: str, **given: str) -> None:
     show_rows(page, quality_tables, style)
 
 
+@labels_command.command("agreement")
+@service_option
+@since_option
+@until_option
+@api_options
+def show_agreement(*, style: str, url: str, **given: str) -> None:
+    """Show how often measures and scores go with which of two sessions people prefer (`labels compare`)."""
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.labels import agreement_table
+
+    with ApiClient(url) as client:
+        page = client.label_agreement(given)
+    show_rows(page, agreement_table, style)
+
+
 @labels_command.command("export")
 @click.argument("file", type=click.File("wb"), default="-")
 @filter_options(*named(LABEL_FILTERS, "trace"), SESSION_LABEL_FILTERS[0])

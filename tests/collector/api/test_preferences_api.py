@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from label_items import post
 from listed_traces import Listed, store_all
+from measured_sessions import PACK, POLICY, STATES, a_value, of_session, save
 from served_api import NOW, PLAIN, Api
+from store_parts import a_judged_subject
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.root import root
 from tracejury.collector.labels.checks import MAX_SESSION
+from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.schemas.annotations import Better, Preference
+from tracejury.schemas.queries.measures import PackMeasure
+from tracejury.schemas.verdicts import Subject, SubjectKind
 
 HOSTILE = "a/../b'\"\\%2F;--\x1b[2J\u202e<b>\n"
 LONG = "é" * MAX_SESSION
@@ -147,3 +153,54 @@ def test_the_command(talks: Api) -> None:
     assert "no preferences" in run(talks, "list", "--kind", "preferences").output
     assert run(talks, "delete", "--session", "two", "--yes").output == "1 label deleted\n"
     assert run(talks, "list", "--kind", "preferences", "--trace", PLAIN).exit_code == 2
+
+
+def test_agreement_of_measures_with_preferences(talks: Api) -> None:
+    """Of each measure of a pack, its average, and the mean score of a judge; an invalid session has no measures."""
+    validates = PackMeasure("V", "demo-valid", "Valid user", "Whether the user kept to the task.", validates=True)
+    talks.packs.append(replace(PACK, measures=(*PACK.measures, validates)))
+    values = {"one": (0.2, 0.9, 1), "two": (0.8, 0.5, 1), HOSTILE: (0.8, None, 1), LONG: (0.1, 0.1, 0)}
+    for session, (states, policy, valid) in values.items():
+        whole = of_session("shop", session)
+        told = [a_value(STATES, whole, states), a_value(POLICY, whole, policy), a_value("demo-valid", whole, valid)]
+        save(talks.store, *told, received=NOW)
+    scores = {"one": (0, 1), "two": (3,), HOSTILE: (2,)}
+    StoredLlmJudging(talks.store).save(
+        [
+            a_judged_subject(
+                "goal-fulfilment", judged_at=1, received=NOW, score=score,
+                subject=Subject(SubjectKind.AGENT_RUN, f"run-{n}", TRACES[session].trace_id),
+            )
+            for session, own in scores.items()
+            for n, score in enumerate(own)
+        ]
+    )  # fmt: skip
+    post(
+        talks, PATH,
+        preferred(), preferred(annotator="bob"), preferred(annotator="eve", better="second"),  # two before one
+        preferred(other_session_id=HOSTILE, better="same"),
+        preferred(session_id=LONG, other_session_id=HOSTILE), preferred(session_id="one", other_session_id=LONG),
+        preferred(session_id="one", other_session_id=HOSTILE, annotator="bob", better="first"),
+        preferred(session_id="one", other_session_id=HOSTILE, annotator="ann", better="second"),  # contested
+    )  # fmt: skip
+    page = talks.get("/api/labels/agreement")
+    assert (page["pairs"], page["same"], page["contested"], page["next"]) == (5, 1, 1, None)
+    assert page["people"]["value"] == pytest.approx((1 / 3 + 0) / 2)
+    found = {(one["pack"], one["letter"]): one for one in page["items"]}
+    assert {
+        at: (one["pairs"], one["concordant"], one["discordant"], one["both_tied"]) for at, one in found.items()
+    } == {
+        ("demo", "S"): (2, 1, 0, 1),
+        ("demo", "P"): (1, 0, 1, 0),
+        ("demo", "V"): (2, 0, 0, 1),
+        ("demo", "AVG"): (2, 1, 0, 0),
+        (None, "goal-fulfilment"): (2, 1, 0, 0),
+    }
+    assert found["demo", "S"]["agreement"]["value"] == found["demo", "S"]["decided"]["value"] == 1
+    assert found["demo", "V"]["decided"] is None
+    assert talks.get("/api/labels/agreement", service="desk")["pairs"] == 0
+    assert talks.get("/api/labels/agreement", until="1h")["pairs"] == 0
+    shown = run(talks, "agreement").output
+    for text in ("5 pairs of sessions compared; neither better: 1; contested", "demo AVG", "goal-fulfilment", "100%"):
+        assert text in shown
+    assert "nobody has compared sessions" in run(talks, "agreement", "--service", "desk").output

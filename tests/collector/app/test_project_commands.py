@@ -70,6 +70,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "labels list": [[], ["--trace", trace], ["--by", f"{one.name}-person"]],
         "labels queue": [["--service", service]],
         "labels quality": [["--service", service]],
+        "labels agreement": [["--service", service]],
         "labels add": [[error, "--disagree", "--as", "mallory"]],
         "labels score": [[trace, "GF=1", "--as", "mallory"]],
         "labels review": [[trace, "--as", "mallory"]],
