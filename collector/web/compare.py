@@ -70,8 +70,10 @@ def add_compare(app: FastAPI, site: Site) -> None:
             raise ConfigError("a session cannot be compared with itself")
         service = Surroundings(site.reader).service(asked.service, (asked.first, asked.second))
         who = annotator(request)
-        sides = in_chance_order(asked.first, asked.second, who)
-        said = stated(site, service, sides)
+        said = preferences(site, service, asked.first, asked.second)
+        mine = next((one for one in said if one.annotator == who), None)
+        # Once it is said nothing is hidden, and the sides stay as the form had them: whose name is new had no order.
+        sides = (asked.first, asked.second) if mine else in_chance_order(asked.first, asked.second, who)
         return site.render(
             request,
             "compare.html",
@@ -79,8 +81,8 @@ def add_compare(app: FastAPI, site: Site) -> None:
             sides=sides,
             conversations=[conversation(site, service, one) for one in sides],
             who=who,
-            mine=next((one for one in said if one.label.annotator == who), None),
-            said=said,
+            mine=mine,
+            said=[StatedPreference(one, better_side(one, sides)) for one in said],
         )
 
 
@@ -98,13 +100,14 @@ def conversation(site: Site, service: str, session_id: str) -> SessionView:
     return found
 
 
-def stated(site: Site, service: str, sides: tuple[str, str]) -> Sequence[StatedPreference]:
+def preferences(site: Site, service: str, first: str, second: str) -> Sequence[Preference]:
     """What people said of the two, latest first."""
-    query = LabelQuery(_ALL, session_id=sides[0], service=service)
-    found = [one for one in site.reader.labels.find(Preference, query) if {*one.session_ids} == {*sides}]
-    better = {Better.FIRST: 0, Better.SECOND: 1}
-    return [
-        StatedPreference(one, None if one.better is Better.SAME else sides.index(one.session_ids[better[one.better]]))
-        for one in found
-        if one.service == service
-    ]
+    found = site.reader.labels.find(Preference, LabelQuery(_ALL, session_id=first, service=service))
+    return [one for one in found if one.service == service and {*one.session_ids} == {first, second}]
+
+
+def better_side(one: Preference, sides: tuple[str, str]) -> int | None:
+    """Which of the sides is the better one; None for neither."""
+    if one.better is Better.SAME:
+        return None
+    return sides.index(one.session_id if one.better is Better.FIRST else one.other_session_id)

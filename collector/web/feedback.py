@@ -53,9 +53,7 @@ def add_feedback(app: FastAPI, site: Site) -> None:
         label = labelling.take(a_preference(form, who))
         labelling.save()
         window = {name: form[name] for name in KEPT if form.get(name)}
-        back = compare_link(
-            **window | {"service": label.service, "first": label.session_id, "second": label.other_session_id}
-        )
+        back = compare_link(**window | {"service": label.service, "first": form["first"], "second": form["second"]})
         return _remember(RedirectResponse(back, status_code=303), who)
 
     @action(app, "/feedback/name")

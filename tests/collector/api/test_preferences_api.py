@@ -200,6 +200,9 @@ def test_agreement_of_measures_with_preferences(talks: Api) -> None:
     assert found["demo", "V"]["decided"] is None
     assert talks.get("/api/labels/agreement", service="desk")["pairs"] == 0
     assert talks.get("/api/labels/agreement", until="1h")["pairs"] == 0
+    page_text = talks.client.get("/labels").text
+    for text in ("5 pairs of sessions compared", "1 contested", "demo AVG", "Agrees with people"):
+        assert text in page_text
     shown = run(talks, "agreement").output
     for text in ("5 pairs of sessions compared; neither better: 1; contested", "demo AVG", "goal-fulfilment", "100%"):
         assert text in shown
