@@ -29,6 +29,17 @@ class ErrorLabel(StrEnum):
     CONTESTED = "contested"  # some say that it is one, some that it is none: neither right nor wrong
 
 
+class Better(StrEnum):
+    """Which of two conversations a person finds better."""
+
+    FIRST = "first"
+    SECOND = "second"
+    SAME = "same"  # neither
+
+
+_SWAPPED: Final = {Better.FIRST: Better.SECOND, Better.SECOND: Better.FIRST, Better.SAME: Better.SAME}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
     """What a person says. Each kind of label is one subclass, which API, command line, files and tables are made of.
@@ -49,7 +60,6 @@ class Label:
     taking: ClassVar[str]
 
     annotator: str
-    trace_id: str = ""
     withdrawn: bool = False
     changed_at: int = 0
     tenant: str = ""
@@ -70,7 +80,14 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AnnotationDraft(Label):
+class TraceLabel(Label):
+    """A label of a trace, or of what is in it."""
+
+    trace_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationDraft(TraceLabel):
     """A person's opinion on a finding, from which all that is left out follows; or a missed error.
 
     The id of an error stands for its lead, whose label covers the error; earlier ids of it do, too.
@@ -117,7 +134,7 @@ class Annotation(AnnotationDraft):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunLabel(Label):
+class RunLabel(TraceLabel):
     """A label of an agent run as a whole."""
 
     key: ClassVar[tuple[str, ...]] = ("trace_id", "agent_run_id", "annotator")
@@ -181,10 +198,67 @@ class Review(RunLabel):
         return replace(self, stratum=old.stratum, probability=old.probability)
 
 
-LABELS: Final[tuple[type[Label], ...]] = (Annotation, HumanScore, Review)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLabel(Label):
+    """A label of one session of a service, or of several. `sessions`: the fields that have their ids.
+
+    Ids of sessions are any text: a label's own `id` follows from what it is about and who says it.
+    """
+
+    key: ClassVar[tuple[str, ...]] = ("id",)
+    sessions: ClassVar[tuple[str, ...]] = ("session_id",)
+
+    service: Annotated[str, "Without it: the one service that has the session"] = ""
+    session_id: str
+    id: Annotated[str, "It follows from service, session and annotator"] = ""
+
+    @property
+    def session_ids(self) -> tuple[str, ...]:
+        """The sessions that it is about."""
+        return tuple(getattr(self, name) for name in self.sessions)
+
+    def identified(self) -> Self:
+        """With its id (32 hex digits)."""
+        parts = (self.kind, self.tenant, self.service, *self.session_ids, self.annotator)
+        return replace(self, id=digest(parts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preference(SessionLabel):
+    """Which of two sessions of a service a person finds better. They are stored in the order of their ids."""
+
+    kind = "preference"
+    plural = "preferences"
+    table = "preferences"
+    sessions = ("session_id", "other_session_id")
+    verb = "prefer"
+    listing = "Which of two sessions people find better, latest change first."
+    taking = "Say which of two sessions is better; one replaces what its annotator said of the same two before."
+
+    other_session_id: str
+    better: Annotated[Better, "first: session_id; second: other_session_id; same: neither"]
+    explanation: str = ""
+
+    @property
+    def problem(self) -> str:
+        """A session beside itself."""
+        return "" if self.session_id != self.other_session_id else "a session cannot be compared with itself"
+
+    def identified(self) -> Self:
+        """With its id, which does not depend on which session is named first."""
+        swapped = self
+        if self.session_id > self.other_session_id:
+            ids, better = (self.other_session_id, self.session_id), _SWAPPED[self.better]
+            swapped = replace(self, session_id=ids[0], other_session_id=ids[1], better=better)
+        return SessionLabel.identified(swapped)  # not super(): classes with slots are made anew
+
+
+LABELS: Final[tuple[type[Label], ...]] = (Annotation, HumanScore, Review, Preference)
 """All kinds of labels, as they are stored."""
-DRAFTS: Final[tuple[type[Label], ...]] = (AnnotationDraft, HumanScore, Review)
+DRAFTS: Final[tuple[type[Label], ...]] = (AnnotationDraft, HumanScore, Review, Preference)
 """The same, as people say them."""
+TRACE_LABELS: Final = tuple(kind for kind in LABELS if issubclass(kind, TraceLabel))
+SESSION_LABELS: Final = tuple(kind for kind in LABELS if issubclass(kind, SessionLabel))
 
 
 def opinion_id(tenant: str, annotator: str, finding_id: str) -> str:

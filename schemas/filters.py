@@ -5,11 +5,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from .annotations import Opinion
+from .annotations import Label, Opinion, SessionLabel
 from .behaviours import Behaviour
 from .errors import ConfigError
 from .not_judged import NotJudged
@@ -336,7 +336,13 @@ LABEL_FILTERS: Final = (
     Filter("annotator"),
     Filter("service", "Only of this service.", condition=OF_SERVICE),
 )
-"""Of lists of labels of any kind."""
+"""Of lists of labels of agent runs, and of what is in them."""
+SESSION_LABEL_FILTERS: Final = (
+    Filter("session", "Only of this session.", "The id of the session", field="session_id", metavar="ID"),
+    LABEL_FILTERS[2],
+    Filter("service", "Only of this service.", column="Service"),
+)
+"""Of lists of labels of sessions."""
 ANNOTATION_FILTERS: Final = (
     Filter("id"),
     Filter("span", field="span_id", is_id=True),
@@ -346,6 +352,14 @@ ANNOTATION_FILTERS: Final = (
     Filter("opinion", choices=Opinion, default=None),
 )
 """Of lists of annotations, besides those of all labels."""
+
+
+def label_filters(kind: type[Label]) -> tuple[Filter, ...]:
+    """Of lists of labels of a kind."""
+    names = {field.name for field in fields(kind)}
+    shared = SESSION_LABEL_FILTERS if issubclass(kind, SessionLabel) else LABEL_FILTERS
+    return (*shared, *(one for one in ANNOTATION_FILTERS if one.target in names))
+
 
 RATE_FILTERS: Final = (
     Filter("service", "Only of this service."),

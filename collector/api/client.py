@@ -20,6 +20,7 @@ from tracejury.schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFin
 from tracejury.schemas.wire.explain import TermJson
 from tracejury.schemas.wire.labels import (
     LABEL_MODELS,
+    AgreementPage,
     AnnotationJson,
     DeletedLabelsJson,
     ImportedJson,
@@ -283,6 +284,12 @@ class ApiClient:
     def label_quality(self, filters: Mapping[str, str]) -> QualityPage:
         """How judges fare against labels."""
         page = self._get(QualityPage, "/api/labels/quality", filters)
+        refuse_unknown(filters, page.unknown)
+        return page
+
+    def label_agreement(self, filters: Mapping[str, str]) -> AgreementPage:
+        """How measures go with preferences."""
+        page = self._get(AgreementPage, "/api/labels/agreement", filters)
         refuse_unknown(filters, page.unknown)
         return page
 

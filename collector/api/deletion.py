@@ -23,7 +23,7 @@ Delete = Callable[[DeleteQuery], DeletionReceipt]
 Receipts = Callable[[int], Sequence[DeletionReceipt]]
 """The latest receipts, up to so many; blocks."""
 
-Labels = Annotated[bool, Field(description="Also what people said of them: annotations, scores, reviews")]
+Labels = Annotated[bool, Field(description="Also what people said of them and of their sessions")]
 
 
 class DeleteParams(Params):

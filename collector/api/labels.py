@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Response
@@ -15,17 +15,19 @@ from tracejury.collector.queries.reader import Labels
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.annotations import LABELS, AnnotationDraft, Label
 from tracejury.schemas.errors import ConfigError, NotFoundError
-from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS
+from tracejury.schemas.filters import label_filters
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.text.jsontext import bytes_of
 from tracejury.schemas.wire.base import Page, WireModel, fill
 from tracejury.schemas.wire.labels import (
     LABEL_MODELS,
+    AgreementPage,
     AnnotationJson,
     DeletedLabelsJson,
     ImportedJson,
     JudgeQualityJson,
+    MeasureAgreementJson,
     QualityPage,
     QueueItemJson,
     QueuePage,
@@ -38,6 +40,7 @@ from .params import Params, with_filters, write_cursor
 from .params_labels import (
     ITEMS,
     MAX_ITEMS,
+    AgreementParams,
     ForgetBody,
     ImportBody,
     LabelExportParams,
@@ -72,7 +75,7 @@ def add_labels(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> 
 
     @app.post("/api/labels/delete", responses=documented(DeletedLabelsJson))
     def forget(body: ForgetBody) -> Response:
-        """Delete labels for good, withdrawn ones too: of whom, of which trace or run, or the annotations of an id."""
+        """Delete labels for good, withdrawn ones too: of whom, of which trace, run or session, or those of an id."""
         return json_answer({"deleted": reader.labels.delete(body.query())})
 
 
@@ -80,8 +83,7 @@ def add_kind(
     app: FastAPI, reader: StoredReader, clock: Callable[[], int], kind: type[Label], item: type[LabelItem], model: Any
 ) -> None:
     """The endpoints that list and take one kind of label; `model`: its JSON."""
-    names = {field.name for field in fields(kind)}
-    filters = (*LABEL_FILTERS, *(one for one in ANNOTATION_FILTERS if one.target in names))
+    filters = label_filters(kind)
 
     def list_labels(params: Any) -> Response:
         query = params.query(clock(), filters)
@@ -145,6 +147,17 @@ def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> 
             }
         )
 
+    @app.get("/api/labels/agreement", responses=documented(AgreementPage))
+    def agreement(params: Annotated[AgreementParams, Query()]) -> Response:
+        """How often measures of sessions and scores of LLM judges go with which of two sessions people prefer."""
+        found = reader.preferences(*times(params.since, params.until, clock()), params.service)
+        items = [
+            fill(MeasureAgreementJson, one.found, pack=one.pack, letter=one.letter, title=one.title)
+            for one in found.measures
+        ]
+        unknown = _unknown(reader, params.service, found.pairs)
+        return json_answer(fill(AgreementPage, found, items=items, next=None, unknown=unknown))
+
 
 def _add_exchange(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     answers = documented(None)
@@ -152,7 +165,7 @@ def _add_exchange(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) 
 
     @app.get("/api/labels/export", responses=answers, response_class=StreamingResponse)
     def export(params: Annotated[LabelExportParams, Query()]) -> Response:
-        """Every annotation, score and review, withdrawn ones too, as JSON lines that the import takes."""
+        """Every label of any kind, withdrawn ones too, as JSON lines that the import takes."""
         query = params.query(clock(), EXPORT_PAGE)
         safe = {"X-Content-Type-Options": "nosniff"}
         return StreamingResponse(_lines(reader.labels, query), headers=safe, media_type=JSON_LINES)

@@ -8,9 +8,10 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args, get
 
 from pydantic import BeforeValidator, Field, ValidationError, create_model, model_validator
 
+from tracejury.collector.labels.checks import MAX_SESSION
 from tracejury.schemas.annotations import DRAFTS, AnnotationDraft, Label
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.filters import LABEL_FILTERS, Filter, an_id, field_values, named
+from tracejury.schemas.filters import LABEL_FILTERS, SESSION_LABEL_FILTERS, Filter, an_id, field_values, named
 from tracejury.schemas.queries.labels import OVERLAP, LabelQuery, Purpose, QueueQuery
 from tracejury.schemas.queries.reader import Position
 
@@ -84,9 +85,10 @@ class WithdrawParams(Params):
 class ForgetBody(Params):
     """Which labels to delete: those that are of all that is named. What is given must name something."""
 
-    id: Annotated[Text, Field(description="Of annotations")] = ""
+    id: Annotated[Text, Field(description="Of annotations, and of labels of sessions")] = ""
     trace: Text = ""
     run: Annotated[Text, Field(description="The id of the agent run")] = ""
+    session: Annotated[str, Field(max_length=MAX_SESSION, description="The id of the session")] = ""
     annotator: Text = ""
 
     @model_validator(mode="after")
@@ -95,14 +97,21 @@ class ForgetBody(Params):
         blank = sorted(name for name in self.model_fields_set if not getattr(self, name).strip())
         if blank:
             raise ValueError(f"{' and '.join(blank)} must not be blank")
-        if not self.model_fields_set & {"id", "trace", "annotator"}:
-            raise ValueError("name an id, a trace or an annotator")
+        if not self.model_fields_set & {"id", "trace", "session", "annotator"}:
+            raise ValueError("name an id, a trace, a session or an annotator")
         return self
 
     def query(self) -> LabelQuery:
         """As the question."""
         run, annotator = self.run.strip(), self.annotator.strip()
-        return LabelQuery(0, id=self.id.strip(), trace_id=an_id(self.trace), agent_run_id=run, annotator=annotator)
+        return LabelQuery(
+            0,
+            id=self.id.strip(),
+            trace_id=an_id(self.trace),
+            session_id=self.session,
+            agent_run_id=run,
+            annotator=annotator,
+        )
 
 
 class LabelsParams(Params):
@@ -124,7 +133,7 @@ class LabelsParams(Params):
         )
 
 
-_EXPORT_FILTERS: Final = named(LABEL_FILTERS, "trace", "annotator", "service")
+_EXPORT_FILTERS: Final = (*named(LABEL_FILTERS, "trace", "annotator", "service"), SESSION_LABEL_FILTERS[0])
 
 
 @with_filters(*_EXPORT_FILTERS)
@@ -164,6 +173,14 @@ class QueueParams(Params):
 
 class QualityParams(Params):
     """Of how judges fare; by arrival of the runs, without times: of all that is stored."""
+
+    since: Since = ""
+    until: Since = ""
+    service: Text = ""
+
+
+class AgreementParams(Params):
+    """Of how measures go with preferences; by when these were stated, without times: of all that are stored."""
 
     since: Since = ""
     until: Since = ""

@@ -34,7 +34,8 @@ SECURE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "Content-Security-Policy": POLICY,
         "X-Content-Type-Options": "nosniff",
-        "Referrer-Policy": "no-referrer",
+        # With no-referrer browsers post plain forms of ours as from the origin "null", which is refused.
+        "Referrer-Policy": "same-origin",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin",
     }

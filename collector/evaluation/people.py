@@ -127,7 +127,7 @@ def _at(row: Mapping[str, Any]) -> int:
     try:
         return parse_since(row["changed_at"], 0) if row.get("changed_at") else 0
     except (ValueError, AttributeError) as error:
-        raise BrokenFileError(f"a label of trace {row['trace_id']}: {error}") from None
+        raise BrokenFileError(f"a label of kind {row['kind']}: {error}") from None
 
 
 def _of(rows: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Mapping[str, Any]]:

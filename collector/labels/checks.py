@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Final
 
 from tracejury.collector.queries.reader import LabelT
@@ -15,6 +16,8 @@ MAX_TEXT: Final = 5_000
 MAX_NAME: Final = 100
 """Characters of an annotator's name, an id or a taxonomy."""
 MAX_CATEGORY: Final = 200
+MAX_SESSION: Final = 10_000
+"""Characters of a session's id, and of the name of its service."""
 MAX_STRATUM: Final = 1_200
 
 
@@ -30,10 +33,10 @@ def name(what: str, text: str, limit: int = MAX_NAME) -> str:
     return text
 
 
-def free_text(what: str, text: str) -> str:
+def free_text(what: str, text: str, limit: int = MAX_TEXT) -> str:
     """Any text of bounded length that can be stored. Raises ConfigError."""
-    if len(text) > MAX_TEXT:
-        raise ConfigError(f"{what} has {len(text):,} characters; at most {MAX_TEXT:,} are taken")
+    if len(text) > limit:
+        raise ConfigError(f"{what} has {len(text):,} characters; at most {limit:,} are taken")
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -88,6 +91,8 @@ _TEXTS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "evidence": free_text,
     "explanation": free_text,
     "stratum": lambda what, text: _optional(what, text, MAX_STRATUM),
+    # As clients wrote them: any text at all.
+    **dict.fromkeys(("service", "session_id", "other_session_id"), partial(free_text, limit=MAX_SESSION)),
 }
 """How a text of this name is checked, whatever kind of label has it; any other one may be missing, or is a name."""
 

@@ -7,7 +7,7 @@ says something new. A label with a time of change (one from elsewhere) counts on
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tracejury.collector.queries.reader import LabelT
 from tracejury.collector.queries.stored_reader import StoredReader
@@ -19,6 +19,7 @@ from tracejury.schemas.annotations import (
     Label,
     Opinion,
     RunLabel,
+    SessionLabel,
     missed_id,
     opinion_id,
 )
@@ -33,6 +34,8 @@ from .surroundings import Surroundings
 
 MICROSECOND: Final = 1_000
 """Nanos: changes are told apart, and written down elsewhere, by the microsecond."""
+SessionLabelT = TypeVar("SessionLabelT", bound=SessionLabel)
+
 SKEW: Final = 300_000_000_000
 """Nanos by which another machine's clock may be ahead."""
 
@@ -67,15 +70,25 @@ class Labelling:
         if isinstance(said, AnnotationDraft):
             return self.take_opinion(said)  # type: ignore[return-value]  # an annotation is a draft, too
         said = replace(checked(said), tenant=self._tenant)
-        kept = self._about.kept(type(said), said.trace_id)
+        if isinstance(said, SessionLabel):
+            return self._of_sessions(said)
+        kept = self._about.kept(type(said), trace_id=getattr(said, "trace_id", ""))
         old = kept.get(said.place)
         if old is not None and self._stays(old, said.changed_at):
             return old
         if isinstance(said, RunLabel):
             trace_id, run_id = self._about.run(said.trace_id, said.agent_run_id)
             said = replace(said, trace_id=trace_id, agent_run_id=run_id)
-            kept = self._about.kept(type(said), trace_id)
+            kept = self._about.kept(type(said), trace_id=trace_id)
         return self._take(said.after(kept.get(said.place)), kept)
+
+    def _of_sessions(self, said: SessionLabelT) -> SessionLabelT:
+        named = said.identified()
+        old = self._about.kept(type(said), id=named.id).get(named.place)
+        if old is not None and self._stays(old, said.changed_at):
+            return old
+        named = replace(said, service=self._about.service(said.service, said.session_ids)).identified()
+        return self._take(named, self._about.kept(type(said), id=named.id))
 
     def take_opinion(self, said: AnnotationDraft) -> Annotation:
         """An opinion on a finding, or a missed error."""
@@ -83,14 +96,14 @@ class Labelling:
         if said.category or said.opinion is Opinion.MISSED:
             said = replace(said, category=a_category(said.taxonomy, said.category))
         if said.trace_id:
-            old = self._about.kept(Annotation, said.trace_id).get(replace(said, id=self._id(said)).place)
+            old = self._about.kept(Annotation, trace_id=said.trace_id).get(replace(said, id=self._id(said)).place)
             if old is not None and self._stays(old, said.changed_at):
                 return old
         error = None
         if said.opinion is not Opinion.MISSED and (error := self._error(said)):
             said = replace(said, finding_id=error.findings[0])
         new = self._missed(said) if said.opinion is Opinion.MISSED else self._opinion(said)
-        kept = self._about.kept(Annotation, new.trace_id)
+        kept = self._about.kept(Annotation, trace_id=new.trace_id)
         taken = self._take(new, kept)
         if error is not None and not taken.withdrawn and not said.changed_at:
             self._withdraw_contrary(taken, error, kept)
@@ -110,8 +123,8 @@ class Labelling:
             raise NotFoundError(f"no annotation {annotation_id[:64]!r}{of} is stored")
         if len(found) > 1:
             raise ConfigError(f"several traces have an annotation {annotation_id[:64]!r}: name the trace")
-        old = found[0]
-        return self._take(replace(old, withdrawn=True, changed_at=0), self._about.kept(Annotation, old.trace_id))
+        kept = self._about.kept(Annotation, trace_id=found[0].trace_id)
+        return self._take(replace(found[0], withdrawn=True, changed_at=0), kept)
 
     def _error(self, said: AnnotationDraft) -> ErrorSummary | None:
         """The error that an id names which is of no finding; an earlier id of an error names the one it is by now.

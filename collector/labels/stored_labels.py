@@ -11,9 +11,9 @@ from tracejury.collector.store.findings import read_finding
 from tracejury.collector.store.inserting import insert_rows, storing
 from tracejury.collector.store.scope import TENANT, TenantRows
 from tracejury.judges.measures.quality import quality_of
-from tracejury.schemas.annotations import LABELS, Annotation, Label
+from tracejury.schemas.annotations import LABELS, TRACE_LABELS, Annotation, Label, SessionLabel, TraceLabel
 from tracejury.schemas.columns import columns_of
-from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, conditions
+from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, conditions, label_filters
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.judged_rows import FINDING_SELECT
 from tracejury.schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
@@ -48,17 +48,22 @@ class StoredLabels(TenantRows):
 
     def of_traces(self, trace_ids: Sequence[str]) -> Mapping[str, Labelled]:
         """The labels that hold, by trace id, each kind in the order of spans or runs."""
-        by_trace: dict[str, list[Label]] = {}
-        for kind in LABELS if trace_ids else ():
+        by_trace: dict[str, list[TraceLabel]] = {}
+        for kind in TRACE_LABELS if trace_ids else ():
             for label in self._of_traces(kind, trace_ids):
                 by_trace.setdefault(label.trace_id, []).append(label)
         return {trace_id: Labelled.of(labels) for trace_id, labels in by_trace.items()}
 
     def find(self, kind: type[LabelT], query: LabelQuery) -> Sequence[LabelT]:
         """Up to `limit` labels of one kind, latest change first."""
+        if query.trace_id if issubclass(kind, SessionLabel) else query.session_id:
+            return []
         columns = columns_of(kind)
-        asked, values = conditions(LABEL_FILTERS, query)
+        asked, values = conditions(label_filters(kind), query)
         inner, outer = "".join(f" AND {text}" for text in asked), "1"
+        if query.session_id:
+            inner += f" AND {_has(kind, 'session_id')}"
+            values["session_id"] = query.session_id
         values["limit"] = query.limit
         for field in fields(kind):
             if field.name in _FILTERED and (value := getattr(query, field.name)):
@@ -77,19 +82,18 @@ class StoredLabels(TenantRows):
         return [columns.read(row) for row in self._scope.select(sql, **values)]
 
     def delete(self, query: LabelQuery) -> int:
-        """Delete what it names by id, trace, run and annotator, withdrawn or not; returns the number of labels.
+        """Delete what it names by id, trace, run, session and annotator, withdrawn or not; returns how many labels.
 
         Raises:
             ValueError: it names nothing.
         """
-        named = {name: getattr(query, name) for name in ("trace_id", "id", "agent_run_id", "annotator")}
+        named = {name: getattr(query, name) for name in ("trace_id", "id", "agent_run_id", "session_id", "annotator")}
         named = {name: value for name, value in named.items() if value}
         if not named:
             raise ValueError("labels to delete must be named")
         gone = 0
         for kind in (kind for kind in LABELS if named.keys() <= {field.name for field in fields(kind)}):
-            columns = columns_of(kind)
-            condition = "".join(f" AND {columns.column_of(name)} = {{{name}:String}}" for name in named)
+            condition = "".join(f" AND {_has(kind, name)}" for name in named)
             gone += self._scope.select(f"SELECT count() FROM ({_latest(kind, condition)})", **named)[0][0]
             values = {"tenant": self._scope.tenant, **named}
             self._store.command(f"DELETE FROM {kind.table} WHERE {TENANT}{condition}", values, mutated=kind.table)
@@ -126,6 +130,12 @@ class StoredLabels(TenantRows):
         sql = _latest(kind, "AND TraceId IN {trace_ids:Array(String)}") + " WHERE NOT Withdrawn"
         found = map(columns_of(kind).read, self._scope.select(sql, trace_ids=list(trace_ids)))
         return sorted(found, key=lambda label: (getattr(label, "span_id", ""), label.place))
+
+
+def _has(kind: type[Label], name: str) -> str:
+    """The condition that a label has the value of that parameter as its field; of a session, as any of its sessions."""
+    names = kind.sessions if issubclass(kind, SessionLabel) and name in kind.sessions else (name,)
+    return f"({' OR '.join(f'{columns_of(kind).column_of(one)} = {{{name}:String}}' for one in names)})"
 
 
 def _latest(kind: type[Label], condition: str) -> str:

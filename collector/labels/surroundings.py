@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from tracejury.collector.queries.reader import LabelT
 from tracejury.collector.queries.span_runs import span_runs
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.schemas.annotations import Label
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.reader import Confidence
 
 _ALL: Final = 1_000_000
 """More labels than people give to one trace."""
+_SHOWN: Final = 10
+"""Services that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,15 @@ class Surroundings:
 
     def __init__(self, reader: StoredReader) -> None:
         self._reader = reader
-        self._kept: dict[tuple[type[Label], str], dict[str, Any]] = {}
+        self._kept: dict[object, dict[str, Any]] = {}
         self._views: dict[str, _View] = {}
 
-    def kept(self, kind: type[LabelT], trace_id: str) -> dict[str, LabelT]:
-        """All that was ever said of a trace in labels of one kind, withdrawn or not; the caller adds the new ones."""
-        if (kind, trace_id) not in self._kept:
-            found = self._reader.labels.find(kind, LabelQuery(_ALL, trace_id=trace_id, withdrawn=True))
-            self._kept[kind, trace_id] = {label.place: label for label in found}
-        return self._kept[kind, trace_id]
+    def kept(self, kind: type[LabelT], **about: Any) -> dict[str, LabelT]:
+        """All labels of one kind that have these fields, withdrawn or not; the caller adds the new ones."""
+        asked = LabelQuery(_ALL, withdrawn=True, **about)
+        if (kind, asked) not in self._kept:
+            self._kept[kind, asked] = {label.place: label for label in self._reader.labels.find(kind, asked)}
+        return self._kept[kind, asked]
 
     def must_know(self, trace_id: str, span_id: str) -> None:
         """Raises NotFoundError where there is no such span in that trace."""
@@ -63,6 +64,25 @@ class Surroundings:
         if not run_id and len(view.managers) != 1:
             raise ConfigError(f"trace {view.trace_id} has {len(view.managers)} managers: name the agent run")
         return view.trace_id, run_id or view.managers[0]
+
+    def service(self, named: str, session_ids: Sequence[str]) -> str:
+        """The service that has all of these sessions; without a name the one that has.
+
+        Raises:
+            NotFoundError: there is none. ConfigError: there are several.
+        """
+        found = [set(self._reader.session_services(one)) for one in session_ids]
+        for session_id, services in zip(session_ids, found, strict=True):
+            if not services or (named and named not in services):
+                of = f" of service {named[:64]!r}" if named else ""
+                raise NotFoundError(f"no session {session_id[:64]!r}{of} is stored")
+        shared = set.intersection(*found)
+        if named or len(shared) == 1:
+            return named or shared.pop()
+        if not shared:
+            raise NotFoundError("no service has both sessions: they are of different ones")
+        listed = ", ".join(repr(one[:64]) for one in sorted(shared)[:_SHOWN])
+        raise ConfigError(f"several services have such sessions, name one of them: {listed}")
 
     def _view(self, trace_id: str) -> _View:
         if trace_id not in self._views:

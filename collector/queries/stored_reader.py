@@ -28,6 +28,7 @@ from tracejury.judges.measures.error_labels import labels_on
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.findings import LIVE, Finding
 from tracejury.schemas.queries.conversation import SessionView
+from tracejury.schemas.queries.labels import PreferenceAnswer
 from tracejury.schemas.queries.listing import Facets, SessionRow
 from tracejury.schemas.queries.reader import (
     Confidence,
@@ -46,6 +47,7 @@ from tracejury.schemas.verdicts import Verdict, session_subject_id
 from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
 from .measures import StoredMeasures
+from .preferences import preference_answer
 from .reader import Labels, Rates
 from .trace.stored import StoredTraceQueries
 from .unproven import marked
@@ -94,6 +96,14 @@ class StoredReader:
         found = self._labelled([error for exchange in view.exchanges for error in exchange.errors])
         errors = iter(marked(found, self.calibrations))
         return replace(view, exchanges=[replace(e, errors=list(islice(errors, len(e.errors)))) for e in view.exchanges])
+
+    def session_services(self, session_id: str) -> Sequence[str]:
+        """The services that have a session of that id, by name."""
+        return SessionLists(self._store, self.tenant).services_of(session_id)
+
+    def preferences(self, since: int, until: int, service: str = "") -> PreferenceAnswer:
+        """How measures go with the preferences that people stated in [`since`, `until`)."""
+        return preference_answer(self._scope, self.labels, self.measures.packs, since, until, service)
 
     def facets(self, since: int, until: int = 0, service: str = "") -> Facets:
         """The filter values of traces that arrived in [`since`, `until`); `until` 0: no end."""

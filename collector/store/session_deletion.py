@@ -5,9 +5,11 @@ An exchange's judgements quote its own trace alone, and go with it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
+from tracejury.schemas.annotations import SESSION_LABELS
+from tracejury.schemas.columns import columns_of
 from tracejury.schemas.llm_rows import ANSWER_COLUMNS
 from tracejury.schemas.verdicts import Subject, SubjectKind, session_of, session_subject_id
 
@@ -28,6 +30,9 @@ _QUOTING: Final = (
     "AND hasAny(`Items.TraceId`, {trace_ids:Array(String)})"
 )
 
+_OF_SUBJECTS: Final = """(SELECT JSONExtractString(subject, 1), JSONExtractString(subject, 2)
+    FROM (SELECT arrayJoin({subjects:Array(String)}) AS subject))"""
+
 # The answers go; that judges were asked, and what that cost, stays for the budget.
 _EMPTIED: Final = {"Key": "''", "Text": "''"}
 _KEPT: Final = ", ".join(_EMPTIED.get(name, name) for name in ANSWER_COLUMNS)
@@ -41,16 +46,34 @@ def empty_answers(store: Store, where: str, values: Mapping[str, Any]) -> None:
     store.command(f"DELETE FROM answers WHERE {these}", values, mutated="answers")
 
 
-def delete_sessions(store: Store, tenant: str, trace_ids: Collection[str]) -> tuple[SessionName, ...]:
-    """Delete what is said of the sessions of these traces, which are still stored; returns those that were closed.
-
-    Safe to repeat after a failure. Raises RetryableError, StoreError.
-    """
-    scope, ids = Scope(store, tenant), sorted(trace_ids)
+def subjects_of(scope: Scope, trace_ids: Collection[str]) -> tuple[list[str], list[str]]:
+    """The sessions of these traces, and those whose verdicts quote them; and which of them are closed."""
+    ids = sorted(trace_ids)
     named = {session_subject_id(service, name) for service, name in scope.select(_SESSIONS, trace_ids=ids)}
     found = [*scope.select(_CLOSED, subjects=sorted(named)), *scope.select(_QUOTING, trace_ids=ids)]
     closed = sorted({row[0] for row in found})
-    values: dict[str, Any] = {"tenant": tenant, "subjects": sorted({*named, *closed})}
+    return sorted({*named, *closed}), closed
+
+
+def label_conditions() -> Iterator[tuple[str, str]]:
+    """Each table of labels of sessions, and the condition that a label is of one of the sessions `subjects`."""
+    for kind in SESSION_LABELS:
+        columns = map(columns_of(kind).column_of, kind.sessions)
+        these = " OR ".join(f"(Service, {column}) IN {_OF_SUBJECTS}" for column in columns)
+        yield kind.table, f"{TENANT} AND ({these})"
+
+
+def delete_sessions(
+    store: Store, tenant: str, trace_ids: Collection[str], *, labels: bool = False
+) -> tuple[SessionName, ...]:
+    """Delete what is said of the sessions of these traces, which are still stored; returns those that were closed.
+
+    `labels`: what people say of them, too. Safe to repeat after a failure. Raises RetryableError, StoreError.
+    """
+    subjects, closed = subjects_of(Scope(store, tenant), trace_ids)
+    values: dict[str, Any] = {"tenant": tenant, "subjects": subjects}
+    for table, condition in label_conditions() if labels and subjects else ():
+        store.command(f"DELETE FROM {table} WHERE {condition}", values, mutated=table)
     for table in ("judgements", "verdicts") if closed else ():  # a judgement without its verdict would stand for good
         these = f"{TENANT} AND {_OF_SESSIONS} AND {_IN_SUBJECTS}"
         store.command(f"DELETE FROM {table} WHERE {these}", values, mutated=table)

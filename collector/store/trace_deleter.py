@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from tracejury.schemas.annotations import LABELS
+from tracejury.schemas.annotations import TRACE_LABELS
 
 from .lists.pending import list_pending
 from .scope import TENANT, Scope
-from .session_deletion import SessionName, delete_sessions, empty_answers
+from .session_deletion import SessionName, delete_sessions, empty_answers, label_conditions, subjects_of
 from .shared_store import SharedStore
 
 PAGE: Final = 500
@@ -37,8 +37,8 @@ _MADE: Final = (
 `deliveries` and `exports` go after the findings: without them the next process would send the findings once more.
 """
 
-_LABELS: Final = tuple(kind.table for kind in LABELS)
-"""The tables of human labels."""
+_LABELS: Final = tuple(kind.table for kind in TRACE_LABELS)
+"""The tables of human labels of traces; `session_deletion` has those of sessions."""
 
 _ANYTHING: Final = ("spans", "logs", "traces")
 
@@ -109,14 +109,16 @@ class TraceDeleter:
     def count(self, trace_ids: Collection[str], through: int, *, labels: bool = False) -> Counter[str]:
         """Rows by table that `delete` would remove."""
         sql = " UNION ALL ".join(
-            f"SELECT '{table}', count() FROM {table} FINAL WHERE {_THESE}{condition}"
+            f"SELECT '{table}', count() FROM {table} FINAL WHERE {condition}"
             for table, condition in (
-                *((table, f" AND {_BEFORE}") for table in _ARRIVED),
-                *((table, "") for table in (*(_LABELS if labels else ()), *_MADE)),
-                ("answers", " AND Text != ''"),
+                *((table, f"{_THESE} AND {_BEFORE}") for table in _ARRIVED),
+                *((table, _THESE) for table in (*(_LABELS if labels else ()), *_MADE)),
+                *(label_conditions() if labels else ()),
+                ("answers", f"{_THESE} AND Text != ''"),
             )
         )
-        rows = self._scope.select(sql, trace_ids=sorted(trace_ids), through=through)
+        subjects, _ = subjects_of(self._scope, trace_ids) if labels else ((), ())
+        rows = self._scope.select(sql, trace_ids=sorted(trace_ids), through=through, subjects=subjects)
         return +Counter({row[0]: row[1] for row in rows})
 
     def sent_to(self, trace_ids: Collection[str]) -> set[str]:
@@ -136,7 +138,7 @@ class TraceDeleter:
         self._store.command(_REMEMBER, values)
         for table in _ARRIVED:
             self._store.command(f"DELETE FROM {table} WHERE {_THESE} AND {_BEFORE}", values, mutated=table)
-        sessions = delete_sessions(self._store, self._tenant, trace_ids)
+        sessions = delete_sessions(self._store, self._tenant, trace_ids, labels=labels)
         empty_answers(self._store, _IN_THESE, values)
         for table in (*(_LABELS if labels else ()), "run_facts", *_MADE):
             self._store.command(f"DELETE FROM {table} WHERE {_THESE}", values, mutated=table)

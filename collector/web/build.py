@@ -20,6 +20,7 @@ from tracejury.schemas.text.scores import score_words
 
 from .assets import Asset, add_assets, load_assets
 from .change_feed import ChangeFeed
+from .compare import add_compare
 from .errors import refusal_pages
 from .explain import add_explain_pages
 from .feedback import add_feedback
@@ -52,7 +53,8 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.state.refusal_page = refusal_pages(templates, services.clock)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
-    for add in (add_overview, add_explain_pages, add_judges, add_packs, add_labels_page, add_traces, add_sessions):
+    lists = add_labels_page, add_traces, add_sessions, add_compare
+    for add in (add_overview, add_explain_pages, add_judges, add_packs, *lists):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)
     add_trace(app, site, few)

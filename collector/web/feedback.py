@@ -1,5 +1,7 @@
 """Feedback forms on findings, spans and runs: each answers with the same widget, or leads back to the page.
 
+That on two sessions always leads back.
+
 The name of the annotator is kept in a cookie; the latest form sets it.
 """
 
@@ -18,8 +20,9 @@ from tracejury.schemas.annotations import Annotation, HumanScore, Review
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.reader import Confidence
 
+from .links import compare_link
 from .site import Form, Site, action, is_fragment
-from .trace.opinions import TERMS, a_missed_error, a_review, a_score, an_opinion, annotator_of
+from .trace.opinions import TERMS, a_missed_error, a_preference, a_review, a_score, an_opinion, annotator_of
 from .trace.pages import ANNOTATOR, annotator
 from .trace.view import Ask, Opinions
 from .window import KEPT
@@ -42,6 +45,16 @@ def add_feedback(app: FastAPI, site: Site) -> None:
     """`/feedback/...`."""
     for kind, take in TAKING.items():
         _add_form(app, site, kind, take)
+
+    @action(app, "/feedback/preference")
+    def prefer(request: Request, form: Form) -> Response:
+        who = _who(request, form)
+        labelling = Labelling(site.reader, site.clock())
+        label = labelling.take(a_preference(form, who))
+        labelling.save()
+        window = {name: form[name] for name in KEPT if form.get(name)}
+        back = compare_link(**window | {"service": label.service, "first": form["first"], "second": form["second"]})
+        return _remember(RedirectResponse(back, status_code=303), who)
 
     @action(app, "/feedback/name")
     def name(form: Form) -> Response:

@@ -51,6 +51,7 @@ def add_labels_page(app: FastAPI, site: Site) -> None:
             progress=progress(strata),
             enough=ENOUGH,
             spoken=spoken,
+            agreement=site.reader.preferences(window.since, window.until + 1, window.service),
             quality=by_labels(kept.quality(window.since, window.until, window.service, strata=strata)),
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from tracejury.schemas.text.naming import is_whole
 
@@ -11,6 +11,12 @@ from .window import Window
 
 DOTS: Final = frozenset({".", ".."})
 """Ids that no path can end with: browsers resolve them as path steps, even percent-encoded."""
+
+
+def compare_link(service: str, first: str, second: str = "", **more: str) -> str:
+    """The URL where two sessions of a service are compared; without the second one it asks for it."""
+    given = {"service": service, "first": first, "second": second, **more}
+    return f"/compare?{urlencode({name: value for name, value in given.items() if value})}"
 
 
 def trace_link(window: Window, trace_id: str, **more: str) -> str:

@@ -24,6 +24,7 @@ from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.text.naming import error_place, is_whole
 from tracejury.schemas.verdicts import Verdict, session_of
 
+from .links import compare_link
 from .lists import PARAMS, PageParams, list_page
 from .site import Site, page
 from .window import field_time
@@ -72,6 +73,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
         if found is None:
             raise NotFoundError(f"no session {session_id[:64]!r} is stored")
         several = len(found.services) > 1 or asked.service
+        named = asked.service or (found.session.service if is_whole(found.session.service) else "")
         return site.render(
             request,
             "lists/session.html",
@@ -79,6 +81,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             session=found.session,
             services=found.services if several else (),
             profile=asked.profile,
+            compare=compare_link(named, found.session.session_id),
             traces=traces_link(found.session, asked.profile),
             lowest_scores=lowest_scores,
             error_place=error_place,

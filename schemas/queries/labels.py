@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
 
-from tracejury.schemas.annotations import Annotation, HumanScore, Label, Opinion, Review
+from tracejury.schemas.annotations import Annotation, HumanScore, Opinion, Review, TraceLabel
 from tracejury.schemas.rates import Estimate
 
 from .reader import Position
@@ -81,12 +81,14 @@ class Stratum:
 class LabelQuery:
     """Labels, latest change first, or, with `after`, earliest first; empty fields do not filter.
 
-    Nor do fields that a kind of label has not. `since`: unix nanos, of the change; `withdrawn`: those, too.
+    Nor do fields that a kind of label has not; but a label of a session is of no trace, and the other way round.
+    `since`: unix nanos, of the change; `withdrawn`: those, too.
     """
 
     limit: int
     id: str = ""
     trace_id: str = ""
+    session_id: str = ""
     span_id: str = ""
     agent_run_id: str = ""
     annotator: str = ""
@@ -109,12 +111,12 @@ class Labelled:
     scores: Sequence[HumanScore] = ()
     reviews: Sequence[Review] = ()
 
-    def __iter__(self) -> Iterator[Label]:
+    def __iter__(self) -> Iterator[TraceLabel]:
         for field in fields(self):
             yield from getattr(self, field.name)
 
     @classmethod
-    def of(cls, labels: Iterable[Label]) -> Labelled:
+    def of(cls, labels: Iterable[TraceLabel]) -> Labelled:
         """These labels, in their order."""
         found = dict[str, Any]()
         for label in labels:
@@ -141,3 +143,51 @@ class JudgeQuality:
     recall: Estimate | None
     localised: int = 0
     drawn: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OrderAgreement:
+    """Pairs of sessions that people compared and that have two values, by how preference and values go together.
+
+    `concordant`: the preferred one has the larger value; `discordant`: the smaller; `measure_tied`: only the values are
+    the same; `people_tied`: only people find neither better; `both_tied`. `agreement`: concordant and both tied ones
+    among all; `decided`: concordant ones among those where neither is tied; None where there are none.
+    """
+
+    concordant: int = 0
+    discordant: int = 0
+    measure_tied: int = 0
+    people_tied: int = 0
+    both_tied: int = 0
+    agreement: Estimate | None = None
+    decided: Estimate | None = None
+
+    @property
+    def pairs(self) -> int:
+        """All of them."""
+        return self.concordant + self.discordant + self.measure_tied + self.people_tied + self.both_tied
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureAgreement:
+    """One measure beside preferences. `pack`: "" for the mean score of an LLM judge, whose name is the `letter`."""
+
+    pack: str
+    letter: str
+    title: str
+    found: OrderAgreement
+
+
+@dataclass(frozen=True, slots=True)
+class PreferenceAnswer:
+    """How measures go with preferences. `pairs`: that people compared, `same`: of which they find neither better.
+
+    `contested`: of which no answer has more people than any other; they count in nothing else. `people`: how often two
+    people say the same of a pair, None where no pair has two answers.
+    """
+
+    pairs: int
+    same: int
+    contested: int
+    people: Estimate | None
+    measures: Sequence[MeasureAgreement]

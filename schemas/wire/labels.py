@@ -1,4 +1,4 @@
-"""The JSON of human labels, as types; in the style of `shapes`. A line of an export is one of the first three."""
+"""The JSON of human labels, as types; in the style of `shapes`. A line of an export is one of `LABEL_MODELS`."""
 
 from __future__ import annotations
 
@@ -65,10 +65,29 @@ class ReviewJson(WireModel):
     changed_at: Time
 
 
+class PreferenceJson(WireModel):
+    """Which of two sessions a person finds better: `session_id` (first), `other_session_id` (second) or neither (same).
+
+    The two are in the order of their ids, however they were named.
+    """
+
+    kind: str
+    id: str
+    annotator: str
+    service: str
+    session_id: str
+    other_session_id: str
+    better: str
+    explanation: str
+    withdrawn: bool
+    changed_at: Time
+
+
 LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "annotations": AnnotationJson,
     "scores": HumanScoreJson,
     "reviews": ReviewJson,
+    "preferences": PreferenceJson,
 }
 """By the plural of their kind of label."""
 
@@ -123,6 +142,40 @@ class QualityPage(WireModel):
     items: list[JudgeQualityJson]
     next: str | None
     strata: list[StratumJson]
+    unknown: dict[str, list[str]]
+
+
+class MeasureAgreementJson(WireModel):
+    """How a measure goes with which of two sessions people prefer; `pack` null: the mean score of an LLM judge.
+
+    `agreement`: `concordant` and `both_tied` among all `pairs`; `decided`: `concordant` among those without ties.
+    """
+
+    pack: OptionalText
+    letter: str
+    title: str
+    pairs: int
+    concordant: int
+    discordant: int
+    measure_tied: int
+    people_tied: int
+    both_tied: int
+    agreement: EstimateJson | None
+    decided: EstimateJson | None
+
+
+class AgreementPage(WireModel):
+    """Measures with pairs, by pack. `contested`: pairs of which people contradict each other, which no measure has.
+
+    `people`: how often two people say the same of a pair.
+    """
+
+    pairs: int
+    same: int
+    contested: int
+    people: EstimateJson | None
+    items: list[MeasureAgreementJson]
+    next: str | None
     unknown: dict[str, list[str]]
 
 

@@ -87,7 +87,8 @@ def hostile_house(folder: Path) -> Iterator[Hostile]:
         service, session = quote(attack("service"), safe=""), quote(attack("session"), safe="")
         trace = f"/traces/{TRACE}"
         pages = [
-            "/", "/traces", "/sessions", f"/sessions/{session}?service={service}", "/errors", "/labels",
+            "/", "/traces", "/sessions", f"/sessions/{session}?service={service}",
+            f"/compare?service={service}&first={session}", "/errors", "/labels",
             "/labels?purpose=learning", "/judges", trace, f"{trace}?span={AGENT}", f"{trace}?span={CALL}",
             f"{trace}?span={TOOL}", f"/spans/{TOOL}", f"{trace}/spans/{AGENT}/raw", f"/traces?service={service}",
             f"/traces?agent={quote(attack('agent'), safe='')}&tool={quote(attack('tool'), safe='')}",

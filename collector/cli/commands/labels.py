@@ -1,4 +1,4 @@
-"""`tracejury labels`: what people say of findings and runs, and what to label next."""
+"""`tracejury labels`: what people say of findings, runs and sessions, and what to label next."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tracejury.collector.cli.options import (
     url_option,
 )
 from tracejury.schemas.annotations import LABELS, Annotation
-from tracejury.schemas.filters import LABEL_FILTERS, named
+from tracejury.schemas.filters import LABEL_FILTERS, SESSION_LABEL_FILTERS, named
 from tracejury.schemas.text.counting import counted
 
 from .labels_import import import_labels
-from .labels_say import add, delete_labels, review, score, take_back
+from .labels_say import add, compare, delete_labels, review, score, take_back
 
 by_option: Decorator = click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
 until_option: Decorator = click.option("--until", type=Moment(), default="", help="Only before this point in time.")
@@ -33,7 +33,7 @@ service_option: Decorator = filter_options(*named(LABEL_FILTERS, "service"))
 
 @click.group("labels")
 def labels_command() -> None:
-    """Labels of people: opinions on findings, missed errors, scores of agent runs; and what to label next."""
+    """Labels of people: opinions, missed errors, scores, reviews, preferences; and what to label next."""
 
 
 @labels_command.command("queue")
@@ -74,7 +74,7 @@ def show_queue(*, limit: int, overlap: float | None, simulated: bool, style: str
     show_default=True,
     help="What to list.",
 )
-@filter_options(*named(LABEL_FILTERS, "trace", "run"))
+@filter_options(*named(LABEL_FILTERS, "trace", "run"), SESSION_LABEL_FILTERS[0])
 @by_option
 @service_option
 @since_option
@@ -106,9 +106,24 @@ def show_quality(*, style: str, url: str, **given: str) -> None:
     show_rows(page, quality_tables, style)
 
 
+@labels_command.command("agreement")
+@service_option
+@since_option
+@until_option
+@api_options
+def show_agreement(*, style: str, url: str, **given: str) -> None:
+    """Show how often measures and scores go with which of two sessions people prefer (`labels compare`)."""
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli.render.labels import agreement_table
+
+    with ApiClient(url) as client:
+        page = client.label_agreement(given)
+    show_rows(page, agreement_table, style)
+
+
 @labels_command.command("export")
 @click.argument("file", type=click.File("wb"), default="-")
-@filter_options(*named(LABEL_FILTERS, "trace"))
+@filter_options(*named(LABEL_FILTERS, "trace"), SESSION_LABEL_FILTERS[0])
 @by_option
 @service_option
 @since_option
@@ -140,5 +155,5 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
             output.note(f"{counted(written, 'reviewed trace')} in {folder / 'traces'}{lost}")
 
 
-for _command in (add, take_back, score, review, delete_labels, import_labels):
+for _command in (add, take_back, score, review, compare, delete_labels, import_labels):
     labels_command.add_command(_command)

@@ -1,4 +1,4 @@
-"""`tracejury labels add`, `withdraw`, `score` and `review`: what people say; and `delete`."""
+"""`tracejury labels add`, `withdraw`, `score`, `review` and `compare`: what people say; and `delete`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from tracejury.collector.cli.labels_options import as_option
 from tracejury.collector.cli.options import Decorator, Moment, api_options, show_rows
-from tracejury.schemas.annotations import Annotation, HumanScore, Label, Opinion, Review
+from tracejury.schemas.annotations import Annotation, Better, HumanScore, Label, Opinion, Preference, Review
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.text.counting import counted
 
@@ -107,6 +107,30 @@ def review(
     _add(Review, [item], style, url)
 
 
+@click.command("compare")
+@click.argument("first", metavar="SESSION")
+@click.argument("second", metavar="SESSION")
+@click.option("--better", type=click.Choice(list(map(str, Better))), help="The better one; same: neither.")
+@click.option("--service", default="", metavar="NAME", help="Where several services have these sessions.")
+@why_option
+@click.option("--withdraw", "withdrawn", is_flag=True, help="Take it back.")
+@as_option
+@api_options
+def compare(
+    *, first: str, second: str, better: str | None, service: str, why: str, withdrawn: bool, annotator: str, style: str,
+    url: str,
+) -> None:  # fmt: skip
+    """Say which of two sessions of a service is better.
+
+    The page /compare shows both side by side, without what would tell their versions.
+    """
+    if better is None and not withdrawn:
+        raise click.UsageError("say --better first, second or same")
+    item = {"annotator": annotator, "service": service, "session_id": first, "other_session_id": second}
+    said = {"better": better or Better.SAME.value, "explanation": why, "withdrawn": withdrawn}
+    _add(Preference, [item | said], style, url)
+
+
 def _add(kind: type[Label], items: Sequence[Mapping[str, Any]], style: str, url: str) -> None:
     from tracejury.collector.api.client import ApiClient
     from tracejury.collector.cli.render.labels import labels_table
@@ -132,14 +156,15 @@ def _score(text: str, *, withdrawn: bool) -> dict[str, Any]:
 
 
 @click.command("delete")
-@click.argument("ids", nargs=-1, metavar="[ANNOTATION...]")
+@click.argument("ids", nargs=-1, metavar="[LABEL...]")
 @click.option("--trace", metavar="ID", help="Of this trace, stored or not.")
 @click.option("--run", metavar="ID", help="Of this agent run.")
+@click.option("--session", metavar="ID", help="Of this session, stored or not.")
 @click.option("--by", "annotator", metavar="NAME", help="Of this annotator.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @api_options
 def delete_labels(*, ids: tuple[str, ...], yes: bool, style: str, url: str, **given: str | None) -> None:
-    """Delete annotations by their ids, or all labels of a trace or an annotator, for good: with them goes their text.
+    """Delete labels by their ids, or all of a trace, a session or an annotator, for good: with them goes their text.
 
     `labels withdraw` keeps what was said, as withdrawn.
     """
@@ -150,9 +175,9 @@ def delete_labels(*, ids: tuple[str, ...], yes: bool, style: str, url: str, **gi
     named = {name: value for name, value in given.items() if value is not None}
     # What a script left empty would delete all that is of the rest.
     if not all(value.strip() for value in (*ids, *named.values())):
-        raise click.UsageError("ANNOTATION, --trace, --run and --by must not be blank")
-    if not ids and not named.keys() & {"trace", "annotator"}:
-        raise click.UsageError("name ANNOTATION ids, --trace ID or --by NAME")
+        raise click.UsageError("LABEL, --trace, --run, --session and --by must not be blank")
+    if not ids and not named.keys() & {"trace", "session", "annotator"}:
+        raise click.UsageError("name LABEL ids, --trace ID, --session ID or --by NAME")
     what = [*ids, *(f"{name} {value}" for name, value in named.items())]
     if not yes:
         click.confirm(f"Delete what was said: {one_line(', '.join(what), 200)}?", abort=True, err=True)

@@ -9,9 +9,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from tracejury.schemas.taxonomy import DIMENSION_NAMES
+from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name
 from tracejury.schemas.wire.base import WireModel
-from tracejury.schemas.wire.labels import QualityPage, QueueItemJson
+from tracejury.schemas.wire.labels import AgreementPage, QualityPage, QueueItemJson
 from tracejury.schemas.wire.rates import EstimateJson
 
 from .tables import SEVERITY_STYLE, content, moment, rows_table
@@ -49,6 +50,15 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
             content(r.stratum or "chosen by hand", 60) + Text(" (withdrawn)" if r.withdrawn else "")
         ),
     },
+    "preferences": {
+        "at": _OF_RUN["at"],
+        "annotator": _OF_RUN["annotator"],
+        "service": lambda r: content(r.service or "unknown service", 40),
+        "first": lambda r: content(r.session_id, 60),
+        "second": lambda r: content(r.other_session_id, 60),
+        "better": lambda r: _opinion(r.better, withdrawn=r.withdrawn),
+        "why": lambda r: content(r.explanation, WHY),
+    },
 }
 """By the plural of a kind of label, the columns of its table."""
 
@@ -75,6 +85,27 @@ def queue_table(rows: Sequence[QueueItemJson]) -> RenderableType:
 def quality_tables(page: QualityPage) -> RenderableType:
     """How judges fare, and how much of each stratum is labelled."""
     return Group(_judges(page), Text(), _strata(page))
+
+
+def agreement_table(page: AgreementPage) -> RenderableType:
+    """How measures go with preferences; and how many pairs people compared."""
+    said = f"{counted(page.pairs, 'pair')} of sessions compared; neither better: {page.same:,}"
+    contested = f"; contested, in no figure: {page.contested:,}" if page.contested else ""
+    people = Text.assemble("; two people agree: ", _estimate(page.people)) if page.people else Text()
+    none = "no pair has two values of a measure" if page.pairs else "nobody has compared sessions: labels compare"
+    table = rows_table(
+        page.items,
+        none,
+        {
+            "measure": lambda r: content(f"{r.pack} {r.letter}" if r.pack else r.letter, 60),
+            "agreement": lambda r: _estimate(r.agreement),
+            "pairs": lambda r: str(r.pairs),
+            "without ties": lambda r: _estimate(r.decided),
+            "for / against": lambda r: f"{r.concordant} / {r.discordant}",
+            "tied: measure / people / both": lambda r: f"{r.measure_tied} / {r.people_tied} / {r.both_tied}",
+        },
+    )
+    return Group(Text.assemble(said, contested, people), table)
 
 
 def _judges(page: QualityPage) -> RenderableType:

@@ -102,6 +102,12 @@ class SessionLists(TenantRows):
         these, values = _named(session_id, service)
         return self._rows(these, confidence, **values)
 
+    def services_of(self, session_id: str) -> list[str]:
+        """The services that have a session of that id, by name."""
+        these, values = _named(session_id, "")
+        sql = f"SELECT DISTINCT ServiceName FROM traces FINAL WHERE {_OURS} AND {these} ORDER BY ServiceName"
+        return [row[0] for row in self._scope.select(sql, **values)]
+
     def exchanges(self, session_id: str, service: str) -> list[TraceExchanges]:
         """The exchanges of its traces, in order of time; at most `MOST_TRACES`."""
         these, values = _named(session_id, service)

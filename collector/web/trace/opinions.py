@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, TypeVar
 
 from tracejury.collector.labels.checks import name
-from tracejury.schemas.annotations import AnnotationDraft, HumanScore, Opinion, Review
+from tracejury.schemas.annotations import AnnotationDraft, Better, HumanScore, Opinion, Preference, Review
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
 
@@ -89,6 +89,22 @@ def a_review(form: Form, annotator: str) -> Review:
         stratum=form.get("stratum", ""),
         probability=probability,
         withdrawn=form.get("reviewed") == "no",
+    )
+
+
+def a_preference(form: Form, annotator: str) -> Preference:
+    """Which of two sessions is better, or its withdrawal. Raises ConfigError for an unknown answer."""
+    better = form.get("better", "")
+    if better not in (*Better, "withdraw"):
+        raise ConfigError("the better one is first, second or same")
+    return Preference(
+        annotator=annotator,
+        service=form.get("service", ""),
+        session_id=form.get("first", ""),
+        other_session_id=form.get("second", ""),
+        better=Better.SAME if better == "withdraw" else Better(better),
+        explanation=_text(form, "note"),
+        withdrawn=better == "withdraw",
     )
 
 

@@ -15,7 +15,7 @@ from tracejury.collector.api.answers import on_error
 from tracejury.collector.api.labels import add_kind
 from tracejury.collector.api.params_labels import item_model
 from tracejury.collector.cli.render.labels import LABEL_COLUMNS
-from tracejury.schemas.annotations import LABELS, Label, RunLabel
+from tracejury.schemas.annotations import LABELS, Label, RunLabel, TraceLabel
 from tracejury.schemas.columns import columns_of
 from tracejury.schemas.errors import TracejuryError
 from tracejury.schemas.queries.labels import Labelled, LabelQuery
@@ -131,4 +131,4 @@ def test_a_kind_is_stored_and_shown_by_the_names_of_its_fields(labelled: Api, ki
     shown = {name.title().replace("_", "") for name in LABEL_MODELS[kind.plural].model_fields}
     assert shown == {"Kind", *columns} - {"tenant"}
     assert kind.plural in LABEL_COLUMNS
-    assert hasattr(Labelled(), kind.plural)
+    assert hasattr(Labelled(), kind.plural) == issubclass(kind, TraceLabel)

@@ -20,13 +20,13 @@ def test_labels_are_deleted_for_good(labelled: Api) -> None:
         assert client.delete_labels({"id": item["id"]}) == 1
         assert client.delete_labels({"annotator": "bob"}) == 0
         assert client.delete_labels({"trace": KNOWN.upper(), "annotator": "ann"}) == 1
-        with pytest.raises(ConfigError, match="name an id, a trace or an annotator"):
+        with pytest.raises(ConfigError, match="name an id, a trace, a session or an annotator"):
             client.delete_labels({"run": "run-1"})
     assert labelled.client.get("/api/labels/export").text == ""
 
 
 @pytest.mark.parametrize("blank", ["", " \t"])
-@pytest.mark.parametrize("name", ["id", "trace", "run", "annotator"])
+@pytest.mark.parametrize("name", ["id", "trace", "run", "session", "annotator"])
 def test_a_blank_names_nothing_to_delete(labelled: Api, name: str, blank: str) -> None:
     """It is refused: taken for nothing given, it would delete all that is of the rest."""
     post(labelled, "/api/annotations", agree())
@@ -39,14 +39,14 @@ def test_a_blank_names_nothing_to_delete(labelled: Api, name: str, blank: str) -
 @pytest.mark.parametrize(
     "blank",
     [("", "--by", "ann"), ("some", " ", "--by", "ann")]
-    + [("--by", "ann", "--trace", KNOWN, option, "") for option in ("--trace", "--run", "--by")],
+    + [("--by", "ann", "--trace", KNOWN, option, "") for option in ("--trace", "--run", "--session", "--by")],
 )
 def test_a_command_with_a_blank_deletes_nothing(labelled: Api, blank: tuple[str, ...]) -> None:
     """A script's empty variable is told in one line."""
     post(labelled, "/api/annotations", agree())
     result = CliRunner().invoke(root, ["labels", "delete", *blank, "--yes", "--url", labelled.url])
     assert result.exit_code == 2
-    assert "ANNOTATION, --trace, --run and --by must not be blank" in result.stderr
+    assert "LABEL, --trace, --run, --session and --by must not be blank" in result.stderr
     assert labelled.get("/api/annotations")["items"]
 
 

@@ -120,6 +120,7 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
     form = {"annotator": "mallory", "trace": tenant.trace_id, "run": AGENT}
     missed = {"opinion": "missed", "span_id": TOOL, "category": "Tool-related", "severity": "LOW"}
     score, review = {"dimension": "GF", "score": 3}, {"agent_run_id": AGENT}
+    pair = {"session_id": tenant.session, "other_session_id": "acme-session", "better": "first"}
     return {
         ("DELETE", "/api/traces/{trace_id}"): [{}],
         ("DELETE", "/api/annotations/{annotation_id:path}"): [{}],
@@ -133,13 +134,21 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ],
         ("POST", "/api/scores"): [{"items": [own | score]}],
         ("POST", "/api/reviews"): [{"items": [own | review]}],
+        ("POST", "/api/preferences"): [{"items": [{"annotator": "mallory", "service": tenant.service} | pair]}],
         ("POST", "/api/labels/import"): [{"items": [{"kind": "score"} | own | score | review]}],
-        ("POST", "/api/labels/delete"): [{"trace": tenant.trace_id}, {"annotator": f"{tenant.name}-person"}],
+        ("POST", "/api/labels/delete"): [
+            {"trace": tenant.trace_id},
+            {"annotator": f"{tenant.name}-person"},
+            {"session": tenant.session},
+        ],
         ("POST", "/feedback/missed"): [form | {"span": TOOL, "category": "Tool-related", "severity": "LOW"}],
         ("POST", "/feedback/opinion"): [form | {"finding": error, "opinion": "disagree"}],
         ("POST", "/feedback/review"): [form],
         ("POST", "/feedback/score"): [form | {"dimension": "GF", "score": "3"}],
         ("POST", "/feedback/withdraw"): [form | {"annotation": "x"}],
+        ("POST", "/feedback/preference"): [
+            {"annotator": "mallory", "first": tenant.session, "second": "acme-session", "better": "same"}
+        ],
         ("POST", "/feedback/name"): [{"annotator": "mallory"}],
     }
 
@@ -148,8 +157,8 @@ async def everything(world: Projects, tenant: Tenant) -> list[str]:
     """What a project has, as far as somebody could change it."""
     paths = (
         "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/scores?withdrawn=true",
-        "/api/reviews?withdrawn=true", f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0",
-        f"/api/traces/{tenant.trace_id}",
+        "/api/reviews?withdrawn=true", "/api/preferences?withdrawn=true",
+        f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0", f"/api/traces/{tenant.trace_id}",
     )  # fmt: skip
     return [(await world.get(path, tenant)).text for path in paths]
 
