@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tracejury.schemas.shown import shown
 from tracejury.schemas.taxonomy import Severity
 
 from . import prompt_text as text
-from .case import Stage
+from .case import ServiceDescription, Stage
 from .criteria import Criteria, Rules
 
 
@@ -37,6 +38,13 @@ def rules_text(rules: Rules, stage: Stage, *, lookup: bool = False) -> str:
     if lookup:
         answer.append(text.LOOK)
     return "\n\n".join((text.ROLE, text.RECORD, rule, "\n".join(answer)))
+
+
+def described(system: str, description: ServiceDescription) -> str:
+    """A system message with the description of the service, where the operator wrote it."""
+    if not description.text or not description.by_operator:
+        return system
+    return f"{system}\n\n{text.SERVICE}\n{shown(description.text).strip()}"
 
 
 def criteria_text(judge: Criteria) -> str:

@@ -12,7 +12,7 @@ from prompt_cases import case, finding, ours, record_lines, transcript
 from small_traces import Did, Said, run, trace
 
 from tracejury.judges.llm.baseline import baseline_prompt
-from tracejury.judges.llm.case import Case, Stage
+from tracejury.judges.llm.case import Case, ServiceDescription, Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.members import llm_judges_of
@@ -29,7 +29,7 @@ def steps_of(hostile: str) -> Case:
     return case(
         transcript(hostile, f"before {hostile} after", hostile, header=hostile),
         RUN,
-        architecture=hostile,
+        description=ServiceDescription(hostile),
         provisional=(finding("s1", hostile, hostile), finding(hostile, hostile, hostile)),
         detected=(finding("s2", hostile, hostile),),
     )
