@@ -84,16 +84,17 @@ def _lines(turn: Turn, instructions: str) -> Iterator[str]:
     for message in _new(turn, instructions):
         yield from _said(f"input {name(message.role, 20)}", message)
     for message in turn.llm.output_messages if turn.llm is not None else ():
-        yield from _said("wrote", message)
+        yield from _said("", message)
 
 
-def _said(title: str, message: Message) -> Iterator[str]:
-    for text in (message.reasoning, message.text):
+def _said(sent: str, message: Message) -> Iterator[str]:
+    """A message; `sent`: our words on one that the call was sent, "" for what it put out."""
+    for title, text in (("reasoning", message.reasoning), ("" if sent else "wrote", message.text)):
         if text:
-            yield f"{title}:"
+            yield f"{' '.join(filter(None, (sent, title)))}:"
             yield _text(text)
     for request in message.tool_requests:
-        yield f"{title}: calls {name(request.name)}"
+        yield f"{sent}{': ' if sent else ''}calls {name(request.name)}"
         yield arguments_block(request.arguments, UNCUT.arguments)
 
 

@@ -35,7 +35,7 @@ def test_each_call_is_a_step_that_leads_to_its_span() -> None:
         ("S2", StepKind.LLM, "l2", 1),
     ]
     assert f" {FOUND}\n" in transcript.steps[1].text
-    assert "wrote: calls search\n" in transcript.steps[0].text
+    assert "\ncalls search\n" in transcript.steps[0].text
     assert "= result" not in text_of(transcript)
 
 

@@ -150,12 +150,12 @@ class LlmConfig(Section):
     judge_files: tuple[str, ...] = ()
     """YAML files with judges of your own."""
     instructions: dict[str, str] = Field(default={})
-    """Your own words to single judges, by name: one line in the prompt of each, of at most 2,000 characters."""
+    """Your own words to single judges, by name: a text of at most 8,000 characters, whose lines stay apart."""
     examples: str = ""
-    """A YAML file with one or two few-shot examples for single judges, by name: lists of `step` and `finding`."""
+    """A YAML file with one to five few-shot examples for single judges, by name: lists of `step` and `finding`."""
     transcript: Literal["compact", "paper"] = "compact"
     """How a run is put before the judges: `compact`, each text once and long ones cut, or `paper`, the preprocessing of
-    "What is your agent's GPA?": system instructions and new messages, uncut."""
+    "What is your agent's GPA?": system instructions, tools and new messages, uncut."""
     structured: Literal["auto", "schema", "json", "none"] = "auto"
     """How the model is held to JSON: by the schema, as any JSON, by the prompt alone, or as it turns out to support."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
@@ -196,7 +196,8 @@ class LlmConfig(Section):
     decisive: bool = True
     """Ask, of a trace whose outcome is wrong, which error decided it: one more call a failed trace."""
     architecture: Literal["derived", "none"] = "derived"
-    """Show the judges a description of the service, derived from its trajectories or written by you."""
+    """Show the judges a description of the service: as data one that is derived from its trajectories, in the system
+    message one that you wrote (`tracejury architecture --set`)."""
     policies: tuple[PolicyConfig, ...] = ()
     """Which runs are judged; a run that none fits is not. Without policies every run is."""
     always_severity: Literal["LOW", "MEDIUM", "HIGH", "none"] = "HIGH"
