@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from tracejury.schemas.config_base import Seconds, Section
+from tracejury.judges.llm.criteria import BUILT_IN
+from tracejury.schemas.config_base import FilePath, Seconds, Section
 
 Count = Annotated[int, Field(ge=0)]
 Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -141,17 +142,17 @@ class LlmConfig(Section):
     fallbacks: tuple[Annotated[ModelConfig, BeforeValidator(named)], ...] = ()
     """Models that are asked, in this order, when `model` does not answer: model strings, or mappings
     with `model`, `api_base` and `api_key_env`."""
-    criteria: str = "production"
+    criteria: Annotated[str, FilePath(BUILT_IN)] = "production"
     """The criteria set: `production`, `paper`, or a folder with one of your own."""
     mode: Literal["panel", "separate"] = "panel"
     """`panel` asks all judges of a run in one call, `separate` each in its own."""
     judges: tuple[str, ...] = ()
     """Names of the judges asked; none named: all of the set."""
-    judge_files: tuple[str, ...] = ()
+    judge_files: Annotated[tuple[str, ...], FilePath()] = ()
     """YAML files with judges of your own."""
     instructions: dict[str, str] = Field(default={})
     """Your own words to single judges, by name: a text of at most 8,000 characters, whose lines stay apart."""
-    examples: str = ""
+    examples: Annotated[str, FilePath()] = ""
     """A YAML file with one to five few-shot examples for single judges, by name: lists of `step` and `finding`."""
     transcript: Literal["compact", "paper"] = "compact"
     """How a run is put before the judges: `compact`, each text once and long ones cut, or `paper`, the preprocessing of
@@ -218,7 +219,7 @@ class LlmConfig(Section):
     """Names of the packs that judge exchanges and sessions, such as `pipa` (docs/packs.md)."""
     pack_settings: dict[str, dict[str, Any]] = Field(default={})
     """Settings by the name of the pack: `mode`, `policies_at`, `services` and what the pack adds (docs/packs.md)."""
-    tasks: tuple[str, ...] = ()
+    tasks: Annotated[tuple[str, ...], FilePath()] = ()
     """YAML or JSON files with task cards, or folders of them."""
     task_key: Annotated[tuple[NonEmpty, ...], Field(min_length=1)] = ("tracejury.task.id", "task_id")
     """Attributes that may name a session's task, also in metadata; the first that the session has counts."""
