@@ -8,7 +8,7 @@ judge's record also has the definitions that calls were given beside their messa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import takewhile
 
@@ -16,6 +16,7 @@ from tracejury.schemas.normalized import Message, NormalizedSpan, ToolDefinition
 from tracejury.schemas.trajectory import AgentRun, Trace, Turn, TurnKind
 from tracejury.schemas.transcript import PlanView, Step, StepKind, Transcript
 
+from .closing import is_over
 from .header import first_call
 from .limits import UNCUT
 from .lines import arguments_block, block, inline, json_line, name
@@ -32,7 +33,8 @@ def paper_view(trace: Trace) -> str:
 def paper_transcript(trace: Trace, run: AgentRun) -> Transcript:
     """The same of one run as a judge's record: a step a call, with a label that leads to its span.
 
-    Append-only while the run goes on. What is known only at its end (`closing`) is no part of the preprocessing.
+    Append-only while the run goes on. Its end is no part of the preprocessing: `closing` holds only the tools that the
+    agent's own span names, of which calls were given no definition.
     """
     header = f"One run of agent {name(run.name)} ({run.role}).\n"
     if run.system_prompt:
@@ -49,7 +51,8 @@ def paper_transcript(trace: Trace, run: AgentRun) -> Transcript:
             outline = f"{label} llm: {inline(turn.text, UNCUT.line) or '(no text)'}"
             steps.append(Step(label, StepKind.LLM, turn.llm.span_id, turn.index, text, outline))
     first = steps[0].span_id if steps else run.span.span_id if run.span is not None else ""
-    return Transcript(trace.home(first), run.id, run.name, run.role, header, tuple(steps), common=header)
+    closing = "".join(f"{line}\n" for line in _named(run, given)) if is_over(trace, run) else ""
+    return Transcript(trace.home(first), run.id, run.name, run.role, header, tuple(steps), closing, header)
 
 
 def paper_plan_views(run: AgentRun, transcript: Transcript) -> tuple[PlanView, ...]:
@@ -70,8 +73,24 @@ def _tools(title: str, call: NormalizedSpan | None, given: list[ToolDefinition],
         if _spelt_out(tool, instructions):
             yield f" {name(tool.name)}: as in the system instructions"
         else:
-            yield _text(f"{tool.name}: {tool.description}" if tool.description else tool.name)
-            yield from (_text(f"  parameters: {json_line(tool.parameters)}"),) if tool.parameters else ()
+            yield from _definition(tool)
+
+
+def _named(run: AgentRun, given: Iterable[ToolDefinition]) -> Iterator[str]:
+    """The tools that the agent's own span names, where neither a call nor the instructions define them."""
+    known, executed = {tool.name for tool in given}, {tool.name: tool for tool in run.tools}
+    named = [tool for tool in run.span.tool_names if tool not in known] if run.span is not None else []
+    told = [executed.get(tool, ToolDefinition(tool)) for tool in named]
+    own = [tool for tool in told if not _spelt_out(tool, run.system_prompt)]
+    yield from ("tools of the agent:",) if own else ()
+    for tool in own:
+        yield from _definition(tool)
+
+
+def _definition(tool: ToolDefinition) -> Iterator[str]:
+    yield _text(f"{tool.name}: {tool.description}" if tool.description else tool.name)
+    if tool.parameters:
+        yield _text(f"  parameters: {json_line(tool.parameters)}")
 
 
 def _spelt_out(tool: ToolDefinition, instructions: str) -> bool:

@@ -100,7 +100,18 @@ def test_tools_that_calls_were_given_are_shown_whatever_the_framework() -> None:
                     named = (given.name, given.description, *(given.parameters or {}).get("properties", ()))
                     assert [word for word in named if " ".join(shown(word).split()) not in text] == [], path
                     shown_by[path.parent.name] = shown_by.get(path.parent.name, 0) + 1
-    assert {"google_adk", "langgraph", "openai_agents", "openllmetry", "pydantic_ai", "vercel_ai"} <= shown_by.keys()
+                named = one.span.tool_names if one.span else ()
+                assert [tool for tool in named if shown(tool) not in text] == [], path
+                shown_by |= dict.fromkeys([path.parent.name] * bool(named), 1)
+    assert {
+        "google_adk",
+        "langgraph",
+        "openai_agents",
+        "openllmetry",
+        "pydantic_ai",
+        "strands",
+        "vercel_ai",
+    } <= shown_by.keys()
 
 
 def test_each_definition_is_shown_once_and_none_that_the_instructions_spell_out() -> None:
