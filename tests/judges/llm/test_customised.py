@@ -39,6 +39,10 @@ def test_instructions_and_examples_stand_in_its_prompt_and_change_that_judges_ve
     assert criteria_text(panel.judge(OTHER)) == criteria_text(plain.judge(OTHER))
     assert panel.version(JUDGE) != plain.version(JUDGE)
     assert panel.version(OTHER) == plain.version(OTHER)
+    longest = "Paste all tools.\n\n" * 444
+    assert longest.strip() in criteria_text(
+        panel_from(LlmConfig(model="m", instructions={JUDGE: longest}))[0].judge(JUDGE)
+    )
 
 
 @pytest.mark.parametrize(
