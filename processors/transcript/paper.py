@@ -47,7 +47,7 @@ def paper_transcript(trace: Trace, run: AgentRun) -> Transcript:
             label = f"S{len(steps) + 1}"
             own = None if turn.kind is TurnKind.INNER else turn.llm
             tools = _tools("tools from here on:", own, given, run.system_prompt)
-            text = "\n".join((f"{label} llm", *tools, *_lines(turn, run.system_prompt))) + "\n"
+            text = "\n".join((f"{label} llm", *tools, *_lines(turn, turn.llm, run.system_prompt))) + "\n"
             outline = f"{label} llm: {inline(turn.text, UNCUT.line) or '(no text)'}"
             steps.append(Step(label, StepKind.LLM, turn.llm.span_id, turn.index, text, outline))
     first = steps[0].span_id if steps else run.span.span_id if run.span is not None else ""
@@ -99,11 +99,15 @@ def _spelt_out(tool: ToolDefinition, instructions: str) -> bool:
     return bool(tool.description) and all(text in instructions for text in told)
 
 
-def _lines(turn: Turn, instructions: str) -> Iterator[str]:
+def _lines(turn: Turn, llm: NormalizedSpan, instructions: str) -> Iterator[str]:
     for message in _new(turn, instructions):
         yield from _said(f"input {name(message.role, 20)}", message)
-    for message in turn.llm.output_messages if turn.llm is not None else ():
+    if not llm.input_messages and llm.input_text:
+        yield from ("input:", _text(llm.input_text))
+    for message in llm.output_messages:
         yield from _said("", message)
+    if llm.output and not any(message.text for message in llm.output_messages):
+        yield from ("wrote:", _text(llm.output))
 
 
 def _said(sent: str, message: Message) -> Iterator[str]:

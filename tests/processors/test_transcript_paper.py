@@ -49,6 +49,16 @@ def test_nothing_is_cut_and_nothing_recorded_begins_a_line() -> None:
     assert all(line.startswith(("input ", "wrote:")) for line in own[1:])
 
 
+def test_texts_that_no_message_holds_are_shown_as_well() -> None:
+    """Some instrumentations record what was sent and answered as a text each."""
+    one = run("r", Said("l1", "Hm."))
+    (turn,) = one.turns
+    assert turn.llm is not None
+    bare = replace(turn, llm=replace(turn.llm, output_messages=(), input_text="How long?", output_text="1230 km"))
+    one = replace(one, turns=(bare,))
+    assert paper_transcript(trace(one), one).steps[0].text == "S1 llm\ninput:\n How long?\nwrote:\n 1230 km\n"
+
+
 def test_plans_are_viewed_in_it_as_in_any_other() -> None:
     """With nothing that came after the plan."""
     one = run("r", Said("l1", "1. search\n2. answer", kind=TurnKind.PLAN), Said("l2", "It is long."))
