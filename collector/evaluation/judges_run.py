@@ -139,7 +139,7 @@ class _JudgingRun:
 
     async def _baseline(self, architecture: ServiceDescriptions) -> tuple[TraceResult, ...]:
         async def judge(trace: Trace, client: Client, _: Client) -> tuple[RunResult, ...]:
-            return (await judge_baseline(trace, architecture.of_service(trace).text, client),)
+            return (await judge_baseline(trace, architecture.of_service(trace), client),)
 
         return await self._results("baseline", 1, judge)
 
