@@ -21,14 +21,15 @@ def violation(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
     """The violation of a JSON object schema by `arguments`, in a few words; "" for none or unknown."""
     if not isinstance(parameters, Mapping) or not isinstance(arguments, Mapping):
         return ""
-    properties = parameters.get("properties", {})
+    properties = parameters.get("properties")  # without any, all arguments are allowed
     if not isinstance(properties, Mapping) or not all(isinstance(v, Mapping) for v in properties.values()):
         return ""
     unknown = [str(k) for k in arguments if k not in properties]
     if unknown and not parameters.get("additionalProperties"):
         return f"takes no argument {unknown[0][:40]!r}"
     required = parameters.get("required", ())
-    missing = [str(k) for k in required if k not in arguments] if isinstance(required, list | tuple) else []
+    listed = required if isinstance(required, list | tuple) else ()
+    missing = [k for k in listed if isinstance(k, str) and k not in arguments]
     return f"needs the argument {missing[0][:40]!r}" if missing else ""
 
 
@@ -50,6 +51,21 @@ def reason_of_refusal(arguments: Json, parameters: Mapping[str, Any] | None) -> 
     """As `violation`, for a call that was turned down: then another type is a reason, too."""
     name = mistyped(arguments, parameters)
     return violation(arguments, parameters) or (f"takes another type for {name[:40]!r}" if name else "")
+
+
+def breach(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
+    """As `reason_of_refusal`, for a call that ran: what has a default may be missing.
+
+    Some frameworks list every property as required. A schema without properties tells nothing.
+    """
+    properties = parameters.get("properties") if isinstance(parameters, Mapping) else None
+    if parameters is None or not isinstance(properties, Mapping):
+        return ""
+    required = parameters.get("required")
+    listed = required if isinstance(required, list | tuple) else ()
+    given = {name for name, about in properties.items() if isinstance(about, Mapping) and "default" in about}
+    needed = [name for name in listed if isinstance(name, str) and name not in given]
+    return reason_of_refusal(arguments, {**parameters, "required": needed})
 
 
 def _is_of(value: object, expected: tuple[type, ...]) -> bool:

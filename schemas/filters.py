@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -11,12 +13,17 @@ from .annotations import Opinion
 from .behaviours import Behaviour
 from .errors import ConfigError
 from .not_judged import NotJudged
-from .taxonomy import Dimension, Severity
+from .taxonomy import DIMENSION_NAMES, Dimension, Severity
 from .trajectory import OK, TraceState
 from .verdicts import Outcome
 
 MOST_PAIRS: Final = 8
 """KEY=VALUE that one question may ask for: each is looked for in the attributes of all spans."""
+
+_SCORE: Final = re.compile(r"\s*([\w.-]{1,60})\s*(<=|>=|<|>|=)\s*([0-3])\s*")
+_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +33,8 @@ class Filter:
     `help` of the option; `description` of the parameter. `choices`: the values that there are, besides `default` where
     that is "" and not None; the option takes any case of them where `any_case`, and `option_choices` instead of them
     (empty: any text). `is_id`: lower case, without white space. `repeated`: takes several KEY=VALUE, all of which must
-    hold. `condition`: on rows, with the query's field as its parameter; without one, that `column` has the value, if
-    there is such a column.
+    hold. `read`: the query's value of a text, by the filter's name. `condition`: on rows, with the query's field as its
+    parameter; without one, that `column` has the value, if there is such a column.
     """
 
     name: str
@@ -41,6 +48,7 @@ class Filter:
     option_choices: tuple[str, ...] | None = None
     is_id: bool = False
     repeated: bool = False
+    read: Callable[[str, str], Any] | None = None
     condition: str = ""
     column: str = ""
 
@@ -62,6 +70,8 @@ def field_values(filters: Iterable[Filter], given: Any) -> dict[str, Any]:
         value = getattr(given, one.name)
         if one.repeated:
             value = pairs(one.name, value)
+        elif one.read:
+            value = one.read(one.name, value)
         elif one.is_id:
             value = an_id(value)
         elif isinstance(one.choices, type) and value == "":
@@ -84,6 +94,27 @@ def pairs(name: str, given: Iterable[str]) -> tuple[tuple[str, str], ...]:
     if len(found) > MOST_PAIRS:
         raise ConfigError(f"{name}: {len(found)} are given, and at most {MOST_PAIRS} can be asked for at once")
     return tuple((key, value) for key, _, value in (text.partition("=") for text in found))
+
+
+def scores(name: str, given: str) -> tuple[str, ...]:
+    """The scores that a text such as "plan-adherence<=1, GF>0" allows, each as judge, space, score; () for none.
+
+    A dimension stands for its judge. All must hold of one agent run.
+
+    Raises:
+        ConfigError: it is no such text, or no score is all that it asks of a judge.
+    """
+    allowed: dict[str, set[int]] = {}
+    for text in filter(str.strip, given.split(",")):
+        if not (found := _SCORE.fullmatch(text)):
+            raise ConfigError(f"{name}: {text[:60]!r} is no JUDGE<=SCORE: a judge or dimension, <= >= < > or =, 0 to 3")
+        judge, comparison, score = found.groups()
+        judge = DIMENSION_NAMES.get(judge.upper(), judge).replace(" ", "-")
+        within = {one for one in range(4) if _COMPARISONS[comparison](one, int(score))}
+        allowed[judge] = allowed.get(judge, within) & within
+        if not allowed[judge]:
+            raise ConfigError(f"{name}: no score from 0 to 3 is all that is asked of {judge}")
+    return tuple(f"{judge} {score}" for judge, within in allowed.items() for score in sorted(within))
 
 
 def conditions(filters: Iterable[Filter], query: Any) -> tuple[list[str], dict[str, Any]]:
@@ -113,6 +144,13 @@ SIMULATED_SESSIONS: Final = f"SELECT ServiceName, SessionId FROM traces WHERE {_
 _OF_AGENT: Final = f"""(TraceId, AgentRunId) IN (
     SELECT TraceId, run.1 FROM traces FINAL ARRAY JOIN arrayZip(Runs.Id, Runs.Name) AS run
     WHERE {_TENANT} AND run.2 = {{agent:String}})"""
+# The condition on the project stands last: `narrowed` leaves such a look alone.
+_SCORED: Final = f"""SELECT TraceId, SubjectId FROM verdicts FINAL
+WHERE SubjectKind = 'agent-run' AND concat(Judge, ' ', toString(Score)) IN {{score:Array(String)}} AND {_TENANT}
+GROUP BY TraceId, SubjectId
+HAVING uniqExact(Judge) = arrayUniq(arrayMap(one -> splitByChar(' ', one)[1], {{score:Array(String)}}))"""
+_IN_SCORED: Final = f"""(TraceId, AgentRunId) IN (
+    SELECT arrayJoin(Parts), RunId FROM run_facts FINAL WHERE (TraceId, RunId) IN ({_SCORED}) AND {_TENANT})"""
 _OF_CATEGORY: Final = "(Category = {category:String} OR concat(Taxonomy, '/', Category) = {category:String})"
 _ROLES: Final = ("manager", "sub-agent")
 _SEVERITIES: Final = "LOW|MEDIUM|HIGH"
@@ -143,6 +181,14 @@ STATED: Final = (
     Filter("user", "Only of this user.", "The user that a span names", metavar="ID"),
 )
 """Filters of what spans of a trace state of themselves; `collector/store/lists/stated.py` has their conditions."""
+SCORE: Final = Filter(
+    "score",
+    "Only with a run that a judge scored so: plan-adherence<=1, or PA<=1. Several, with commas, must all hold of it.",
+    "With an agent run of such a score, as `plan-adherence<=1` or `PA<=1`; of several, with commas, all must hold",
+    read=scores,
+    metavar="JUDGE<=SCORE",
+    condition=f"(TraceId, id) IN ({_SCORED})",
+)
 OF_RUNS: Final = (
     Filter("agent", "Only with a run of this agent.", "The name of an agent", column="name"),
     Filter("role", "Only with a run of this role.", choices=_ROLES, metavar="manager|sub-agent", column="role"),
@@ -161,6 +207,7 @@ OF_RUNS: Final = (
         option_choices=("yes", "no"),
         condition="if(inferred, 'yes', 'no') = {inferred:String}",
     ),
+    SCORE,
 )
 """Filters of one agent run of a trace."""
 OF_ERRORS: Final = (
@@ -227,8 +274,8 @@ TRACE_FILTERS: Final = named(
         ),
         *STATED,
     ),
-    "service", "version", "agent", "role", "model", "inferred", "tool", "session", "state", "judged", "severity",
-    "category", "taxonomy", "judge", "dimension", "attribute", "tag", "user",
+    "service", "version", "agent", "role", "model", "inferred", "score", "tool", "session", "state", "judged",
+    "severity", "category", "taxonomy", "judge", "dimension", "attribute", "tag", "user",
 )  # fmt: skip
 """Of lists of traces and sessions."""
 
@@ -247,6 +294,7 @@ ERROR_FILTERS: Final = (
         any_case=True,
         metavar=_SEVERITIES,
     ),
+    replace(SCORE, help="Only in runs that a judge scored so: plan-adherence<=1, or PA<=1.", condition=_IN_SCORED),
     *STATED,
 )
 """Of lists of findings."""

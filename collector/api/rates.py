@@ -115,6 +115,8 @@ def _pack(answer: MeasureAnswer, compared: ComparedMeasures | None) -> PackMeasu
         answer,
         pack=answer.pack.name,
         title=answer.pack.title,
+        unit=answer.pack.unit,
+        best=answer.pack.best,
         measures=answer.pack.measures,
         total=_group(answer.total),
         items=[_group(row) for row in answer.rows],

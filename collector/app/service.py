@@ -60,6 +60,7 @@ from .watch import watch
 
 if TYPE_CHECKING:
     from tracejury.collector.judging.llm.build import LlmJudging
+    from tracejury.collector.judging.model.cassette import Cassette
     from tracejury.collector.store.shared_store import SharedStore
     from tracejury.processors.redact.spans import Redactor
 
@@ -88,13 +89,17 @@ class Collector:
         *,
         clock: Callable[[], int] | None = None,
         opening: Future[SharedStore] | None = None,
+        cassette: Cassette | None = None,
     ) -> None:
-        """`clock`: unix nanos, by default a `SteadyClock`. `opening`: gives the store, else it is opened here."""
+        """`clock`: unix nanos, by default a `SteadyClock`. `opening`: gives the store, else it is opened here.
+
+        `cassette`: what is on it is not asked of the judges' model; whoever opened it closes it.
+        """
         self.keyring = Keyring(
             Path(config.keys.file) if config.keys.file else None, closed=bool(config.keys.proxy.header)
         )
         check_loopback(config, has_keys=self.keyring.asks)
-        self.config, self._opening = config, opening
+        self.config, self._opening, self._cassette = config, opening, cassette
         if self.keyring.asks and (names := unencrypted(config)):
             log.warning("%s without TLS: keys cross the network in clear text (docs/tls.md)", ", ".join(names))
         self.grpc_port = self.http_port = self.api_port = 0
@@ -165,6 +170,12 @@ class Collector:
     def idle(self) -> bool:
         """Whether everything committed is judged and every trace closed, as far as this moment tells."""
         return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.worker.idle)
+
+    @property
+    def measured(self) -> bool:
+        """Whether every session that packs judge is closed and judged, too, as far as this moment tells."""
+        packs = self._llm.packs if self._llm else None
+        return (packs is None or not len(packs.closing)) and self.idle
 
     def judges(self, project: str = "") -> JudgesStatus:
         """The present state of LLM judges, for a project: no word of another one's caps."""
@@ -299,7 +310,9 @@ class Collector:
 
         config = self.config
         assembler = config.judging.assembler()
-        return build_llm_judging(store, config.judges, assembler, self.telemetry, ours, self._clock, self._listeners)
+        return build_llm_judging(
+            store, config.judges, assembler, self.telemetry, ours, self._clock, self._listeners, self._cassette
+        )
 
     def _build_judging(
         self,

@@ -110,6 +110,13 @@ judges_options: Decorator = combined(
     ),
     click.option("--adjudicate", is_flag=True, help="Have an LLM say which findings describe which errors."),
     click.option("--adjudicator", default="", metavar="MODEL", help="Another model for that."),
+    click.option(
+        "--split",
+        type=click.IntRange(1, 3),
+        default=2,
+        show_default=True,
+        help="The lowest score that counts as met where scores are cut in two.",
+    ),
     click.option("--limit", type=click.IntRange(min=0), default=0, help="Only the first so many traces."),
     model_options,
 )

@@ -41,7 +41,10 @@ def judges_json(report: JudgesReport) -> dict[str, Any]:
         "spend": _spend(first.spend, len(report.rebuilt.traces)),
         "adjudication": plain(report.sessions.adjudication),
         "repetitions": [_repetition(one, report) for one in report.repetitions],
-        "baseline": {name: _repetition(one, report) for name, one in report.baseline.items()},
+        "baseline": {
+            name: _repetition(one, report) | {"against_annotators": plain(one.agreement)}
+            for name, one in report.baseline.items()
+        },
         "matches": None if report.matches is None else {n: sorted(p) for n, p in sorted(report.matches.items())},
         "results": [_result(result) for result in report.sessions.results],
     }

@@ -8,6 +8,7 @@ from typing import Final
 
 from tracejury.collector.judging.model.cassette import CassetteOptions
 from tracejury.collector.judging.model.config import LlmConfig
+from tracejury.judges.measures.scales import SPLIT
 
 NO_ARCHITECTURE: Final = "none"
 DERIVED: Final = "derived"
@@ -21,7 +22,7 @@ class JudgesOptions:
     `architecture`: "none", "derived", or a file with a description. `detectors`: score them, too, alone and together
     with the judges. `runs`: how often each trace is judged. `adjudicator`: a model for the matcher, "" for the judges'
     own. `human`: matches by people; `labels`: what people said, a file or a collector's address (see
-    `people.read_people`). `limit`: traces, 0 for all.
+    `people.read_people`); `split`: the lowest score that counts as met. `limit`: traces, 0 for all.
     """
 
     folder: Path
@@ -34,6 +35,7 @@ class JudgesOptions:
     adjudicator: str = ""
     human: Path | None = None
     labels: Path | str | None = None
+    split: int = SPLIT
     cassette: CassetteOptions = field(default_factory=CassetteOptions)
     profile: str = "balanced"
     limit: int = 0

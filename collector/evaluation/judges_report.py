@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tracejury.judges.measures.consistency import Embedder
+from tracejury.judges.measures.consistency import Embedder, TfIdf
 from tracejury.judges.measures.outcome_correlation import OutcomeCorrelation
 from tracejury.judges.measures.scales import ScaleAgreement
 from tracejury.schemas.errors import ConfigError
@@ -77,6 +77,16 @@ class ScoredRepetition:
 
 
 @dataclass(frozen=True, slots=True)
+class ScoredBaseline(ScoredRepetition):
+    """The baseline with one call a trace.
+
+    `agreement`: on the judges' basis; None where people decide what is caught and read none of its findings.
+    """
+
+    agreement: AgainstAnnotators | None
+
+
+@dataclass(frozen=True, slots=True)
 class JudgesReport:
     """All that is reported.
 
@@ -97,7 +107,7 @@ class JudgesReport:
     scales: Sequence[ScaleAgreement]
     outcomes: Sequence[OutcomeCorrelation]
     repeatability: Mapping[str, Repeatability]
-    baseline: Mapping[str, ScoredRepetition]
+    baseline: Mapping[str, ScoredBaseline]
     matches: Matches | None
     unadjudicated: int
     verification: VerificationFigures
@@ -136,10 +146,10 @@ def evaluate_judges(options: JudgesOptions, progress: Progress, rebuilt: Rebuilt
         if options.detectors
         else {"judges": repetitions[0].evaluation},
         repetitions=repetitions,
-        scales=against_people(first, named(people.scores, rebuilt.folder.names)) if people else (),
+        scales=against_people(first, named(people.scores, rebuilt.folder.names), options.split) if people else (),
         outcomes=against_outcomes(first, rebuilt.folder.outcomes),
         repeatability=repeatability(sessions.results, _embedder()) if options.runs > 1 else {},
-        baseline={name: _judged(rebuilt, own, options.profile) for name, own in sessions.baseline.items()},
+        baseline={name: _baseline(name, sessions, rebuilt, options, human) for name in sessions.baseline},
         matches=matches,
         unadjudicated=sum(bool(a.failed) for a in sessions.adjudicated.values()),
         verification=verification_figures(rebuilt, findings, matches if matches is not None else human),
@@ -152,6 +162,19 @@ def _judged(rebuilt: RebuiltFolder, results: Sequence[TraceResult], profile: str
     return ScoredRepetition(over_spans(rebuilt, findings, profile), Answered.of(results), total(results))
 
 
+def _baseline(
+    name: str, sessions: JudgingResults, rebuilt: RebuiltFolder, options: JudgesOptions, human: Matches | None
+) -> ScoredBaseline:
+    judged = _judged(rebuilt, sessions.baseline[name], options.profile)
+    findings = [f for result in sessions.baseline[name] for f in result.findings]
+    adjudicated = sessions.adjudicated_baseline.get(name)
+    matches = None if adjudicated is None else {trace: a.pairs for trace, a in adjudicated.items()}
+    read = {finding for pairs in (human or {}).values() for _, finding in pairs}
+    comparable = options.adjudicate or human is None or any(f.id in read for f in findings)
+    agreement = against_annotators(rebuilt, findings, options.profile, matches, human) if comparable else None
+    return ScoredBaseline(judged.evaluation, judged.answered, judged.spend, agreement)
+
+
 def total(results: Iterable[TraceResult]) -> dict[str, Usage]:
     """Spend by purpose of the calls."""
     spent: defaultdict[str, Usage] = defaultdict(Usage)
@@ -161,10 +184,11 @@ def total(results: Iterable[TraceResult]) -> dict[str, Usage]:
     return dict(sorted(spent.items()))
 
 
-def _embedder() -> Embedder | str:
+def _embedder() -> Embedder:
+    """The sentence embedder where its extra is installed, else one without a model."""
     from .embedding import embedder
 
     try:
         return embedder()
-    except ConfigError as error:
-        return str(error)
+    except ConfigError:
+        return TfIdf()

@@ -59,8 +59,8 @@ class JudgingResults:
     """All that was said in an evaluation.
 
     `results`: of every trace and repetition; `baseline` by variant ("without-architecture", "with-architecture").
-    `adjudicated` by name of the trace, of the first repetition; `adjudication`: what that cost. `troubles`: a line for
-    each judge of an installed package that cannot be had.
+    `adjudicated` by name of the trace, of the first repetition, `adjudicated_baseline` the same by variant;
+    `adjudication`: what both cost. `troubles`: a line for each judge of an installed package that cannot be had.
     """
 
     panel: LlmJudges
@@ -69,6 +69,7 @@ class JudgingResults:
     results: tuple[TraceResult, ...]
     baseline: dict[str, tuple[TraceResult, ...]]
     adjudicated: dict[str, Adjudicated]
+    adjudicated_baseline: dict[str, dict[str, Adjudicated]]
     adjudication: Usage
 
 
@@ -91,8 +92,12 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
         results = await run.decide(how, await run.judge(how, architecture))
         adjudicated, cost = await run.match(results) if options.adjudicate else ({}, Usage())
         baseline = await run.judge_baseline(architecture) if options.baseline else {}
+        matched: dict[str, dict[str, Adjudicated]] = {}
+        for name, said in baseline.items() if options.adjudicate else ():
+            matched[name], more = await run.match(said)
+            cost += more
         names = model.model, models.adjudicator.llm.model
-        return JudgingResults(panel, troubles, names, results, baseline, adjudicated, cost)
+        return JudgingResults(panel, troubles, names, results, baseline, adjudicated, matched, cost)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from tracejury.judges.agreement import Annotated
-from tracejury.judges.measures.consistency import Consistency, Embedder, absent, semantic_consistency
+from tracejury.judges.measures.consistency import Consistency, Embedder, semantic_consistency
 from tracejury.judges.measures.finding_precision import PrecisionRow, finding_precision
 from tracejury.judges.measures.judge_agreement import JudgeAgreement, judge_agreement
 from tracejury.judges.measures.kappa import Kappa, matcher_kappa
 from tracejury.judges.measures.matching import Match
 from tracejury.judges.measures.outcome_correlation import OutcomeCorrelation, outcome_correlations
 from tracejury.judges.measures.reliability import Reliability, by_repetition, reliability
-from tracejury.judges.measures.scales import ScaleAgreement, ScaleRating, scale_agreement
+from tracejury.judges.measures.scales import SPLIT, ScaleAgreement, ScaleRating, scale_agreement
 from tracejury.judges.verification import answered
 from tracejury.schemas.detector_opinions import DetectorOpinion
 from tracejury.schemas.findings import Finding
@@ -108,7 +108,9 @@ def over_spans(rebuilt: RebuiltFolder, findings: Iterable[Finding], profile: str
     return evaluate(rebuilt.folder, found, profile=profile, protocol="direct")
 
 
-def against_people(results: Iterable[TraceResult], labels: Sequence[ScaleRating]) -> tuple[ScaleAgreement, ...]:
+def against_people(
+    results: Iterable[TraceResult], labels: Sequence[ScaleRating], split: int = SPLIT
+) -> tuple[ScaleAgreement, ...]:
     """Scores beside those that people gave, of runs, of whole traces, or both, as people scored."""
     wanted = {bool(label.run) for label in labels}
     scored: list[ScaleRating] = []
@@ -121,7 +123,7 @@ def against_people(results: Iterable[TraceResult], labels: Sequence[ScaleRating]
                 for run, v in result.verdicts
                 if v.score is not None
             ]
-    return scale_agreement(scored, labels)
+    return scale_agreement(scored, labels, split)
 
 
 def against_outcomes(results: Sequence[TraceResult], outcomes: Mapping[str, float]) -> tuple[OutcomeCorrelation, ...]:
@@ -142,13 +144,13 @@ class Repeatability:
     reasons: Consistency
 
 
-def repeatability(results: Sequence[TraceResult], embedder: Embedder | str) -> dict[str, Repeatability]:
-    """By judge. A trace's score is the mean of its runs' scores. `embedder`: of reasons, or why there is none."""
+def repeatability(results: Sequence[TraceResult], embedder: Embedder) -> dict[str, Repeatability]:
+    """By judge. A trace's score is the mean of its runs' scores. `embedder`: of reasons."""
     judges = sorted({v.judge for result in results for _, v in result.verdicts})
     return {
         judge: Repeatability(
             reliability(by_repetition(_means(results, judge))),
-            absent(embedder) if isinstance(embedder, str) else semantic_consistency(_reasons(results, judge), embedder),
+            semantic_consistency(_reasons(results, judge), embedder),
         )
         for judge in judges
     }

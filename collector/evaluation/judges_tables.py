@@ -42,6 +42,7 @@ def _parts(report: JudgesReport) -> Iterator[RenderableType]:
         yield listed(f"over {report.options.runs} runs", REPEATABILITY, report.repeatability.items())
     if report.baseline or len(report.repetitions) > 1:
         yield _others(report)
+    yield from _beside(report)
     if report.verification:
         yield listed("verification", VERIFICATION, report.verification.items())
     if report.decisive:
@@ -98,7 +99,8 @@ DECIDED: Final[tuple[Column, ...]] = (
     "unanswered",
 )
 SCALES: Final[tuple[Column, ...]] = (
-    *("n", "accuracy", "off_by_one", "three_point", "two_point", "pearson", "spearman", "normalised_mae", "bias"),
+    *("n", "points", "accuracy", "off_by_one", "three_point", "two_point", "pearson", "spearman"),
+    *("normalised_mae", "three_point_mae", "bias"),
     ("people's alpha", "people.alpha"),
 )
 OUTCOMES: Final[tuple[Column, ...]] = (
@@ -182,6 +184,15 @@ def _others(report: JudgesReport) -> RenderableType:
     return listed("each", rows["run 1"], rows.items())
 
 
+def _beside(report: JudgesReport) -> Iterator[RenderableType]:
+    """What all judges caught, and what one did with one call a trace."""
+    shown = {f"baseline {name.replace('-', ' ')}": a for name, b in report.baseline.items() if (a := b.agreement)}
+    if shown:
+        both = {"judges": report.agreement, **shown}
+        rows = ((name if row.impact == ALL else "", row) for name, own in both.items() for row in own.all.coverage)
+        yield listed("coverage beside one judge", ("impact", *COVERAGE), rows)
+
+
 def _spend(report: JudgesReport, judging: Mapping[str, Usage]) -> RenderableType:
     """Of the first run, by purpose; then what was asked beside it."""
     rows = {**judging, "judging a run": _sum(judging)}
@@ -224,5 +235,6 @@ def _notes(report: JudgesReport, answered: Answered) -> Iterator[RenderableType]
     if report.rebuilt.gold.defaulted:
         yield Text(f"{report.rebuilt.gold.defaulted} errors without labels have the dimensions of their category")
     yield from (Text(one_line(trouble, 200)) for trouble in report.sessions.troubles)
-    absent = {row.reasons.reason for row in report.repeatability.values() if row.reasons.reason}
-    yield from (Text(one_line(reason, 200)) for reason in sorted(absent))
+    reasons = [row.reasons for row in report.repeatability.values()]
+    compared = {own.reason or f"reasons are compared by {own.embedder}" for own in reasons}
+    yield from (Text(one_line(line, 200)) for line in sorted(compared))

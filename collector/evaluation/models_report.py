@@ -14,6 +14,7 @@ from tracejury.collector.judging.model.cassette import Cassette, CassetteOptions
 from tracejury.judges.measures.confusion import Confusion
 from tracejury.judges.measures.judge_agreement import ALL, CoverageRow
 from tracejury.judges.measures.outcome_correlation import OutcomeCorrelation
+from tracejury.judges.measures.scales import ScaleAgreement
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.text.terminal import one_line
 
@@ -21,6 +22,8 @@ from .confusion_tables import every_judge
 from .judges_options import JudgesOptions
 from .judges_report import Answered, JudgesReport, evaluate_judges
 from .judges_run import Progress
+from .judges_tables import SCALES
+from .people import read_people
 from .plain import plain
 from .rebuilt import RebuiltFolder, rebuild_folder
 from .score import DetectorEvaluation
@@ -34,7 +37,8 @@ CONSISTENCY = "logical-consistency"
 class ModelRow:
     """One model on one cassette. `coverage`: of all errors; `caught`, `localised`: all judges' counts together.
 
-    `consistency`: logical consistency beside the traces' outcomes; None where none is known.
+    `consistency`: logical consistency beside the traces' outcomes; None where none is known. `scales`: each judge's
+    scores beside people's, none without any.
     """
 
     model: str
@@ -45,6 +49,7 @@ class ModelRow:
     localised: Confusion
     spans: DetectorEvaluation
     consistency: OutcomeCorrelation | None
+    scales: Sequence[ScaleAgreement]
     spent: Usage
     traces: int
 
@@ -64,7 +69,8 @@ def compare_models(options: JudgesOptions, cassettes: Sequence[Path], progress: 
         ConfigError: a cassette or the judges cannot be used, or no cassette has a score for these prompts.
     """
     progress("reading", 0, 0)
-    rebuilt = rebuild_folder(options.folder, limit=options.limit)
+    people = read_people(options.labels) if options.labels else None
+    rebuilt = rebuild_folder(options.folder, limit=options.limit, people=people)
     rows: list[ModelRow] = []
     silent: list[str] = []
     for path in cassettes:
@@ -95,6 +101,7 @@ def _row(report: JudgesReport, rebuilt: RebuiltFolder, path: Path) -> ModelRow:
         localised=every.localised if every else Confusion(),
         spans=first.evaluation,
         consistency=next((row for row in report.outcomes if row.judge == CONSISTENCY), None),
+        scales=report.scales,
         spent=sum(first.spend.values(), Usage()),
         traces=len(rebuilt.traces),
     )
@@ -108,7 +115,20 @@ def models_json(report: ModelsReport) -> dict[str, Any]:
 def _plain(row: ModelRow) -> Mapping[str, Any]:
     agreement = row.spans.agreement
     spans = {"findings": row.spans.findings, **plain(agreement.all), "intervals": plain(agreement.intervals)}
-    told = ("model", "cassette", "answered", "coverage", "caught", "localised", "consistency", "spent", "traces")
+    told = (
+        *(
+            "model",
+            "cassette",
+            "answered",
+            "coverage",
+            "caught",
+            "localised",
+            "consistency",
+            "scales",
+            "spent",
+            "traces",
+        ),
+    )
     return {**{name: plain(getattr(row, name)) for name in told}, "spans": spans}
 
 
@@ -121,6 +141,8 @@ def _parts(report: ModelsReport) -> Iterator[RenderableType]:
     yield listed("model", COLUMNS, ((row.model, row) for row in report.rows))
     for what in ("caught", "localised"):
         yield listed(f"all judges, {what}", _figures(what), ((row.model, row) for row in report.rows))
+    if scales := [(f"{row.model} {own.judge}", own) for row in report.rows for own in row.scales]:
+        yield listed("beside people's scores", SCALES, scales)
     yield from (Text(one_line(line, 200)) for line in report.silent)
 
 

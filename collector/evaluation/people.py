@@ -15,7 +15,7 @@ from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.collector.otlp.files.files import read_json
 from tracejury.judges.measures.dimension_labels import JUDGES
 from tracejury.judges.measures.people import seen_errors
-from tracejury.judges.measures.scales import SCALE, ScaleRating
+from tracejury.judges.measures.scales import SCALE, THREE_POINT, ScaleRating
 from tracejury.schemas.annotations import LABELS, Annotation, ErrorLabel, Opinion
 from tracejury.schemas.taxonomy import TRAIL, Severity
 from tracejury.schemas.text.moments import parse_since
@@ -169,9 +169,9 @@ def _score(row: Mapping[str, Any]) -> ScaleRating:
 
 
 def load_labels(path: Path) -> tuple[ScaleRating, ...]:
-    """A list of `{"trace", "judge", "score"}`; optionally with the `run` (an agent run's id) and the `rater`.
+    """A list of `{"trace", "judge", "score"}`; optionally with the `run` (an agent run's id), `rater` and `points`.
 
-    `judge`: its name, or the code of its dimension. `score`: 0 to 3.
+    `judge`: its name, or the code of its dimension. `score`: 0 to 3, or 0 to 2 where `points` is 3.
 
     Raises:
         BrokenFileError: it is not; names the row.
@@ -184,10 +184,14 @@ def load_labels(path: Path) -> tuple[ScaleRating, ...]:
 
 def _row(path: Path, number: int, row: Any) -> ScaleRating:
     match row:
-        case {"trace": str() as trace, "judge": str() as judge, "score": int() as score} if score in SCALE:
-            name = JUDGES.get(judge, judge)
-            return ScaleRating(trace, _text(row, "run", WHOLE_TRACE), name, int(score), _text(row, "rater", ""))
-    raise BrokenFileError(f"{path}: label {number} is not of the form trace, judge, score from 0 to 3")
+        case {"trace": str() as trace, "judge": str() as judge, "score": int() as score}:
+            points = row.get("points", len(SCALE))
+            if points in {len(THREE_POINT), len(SCALE)} and score in range(points):
+                name, run, rater = JUDGES.get(judge, judge), _text(row, "run", WHOLE_TRACE), _text(row, "rater", "")
+                return ScaleRating(trace, run, name, int(score), rater, int(points))
+    raise BrokenFileError(
+        f"{path}: label {number} is not of the form trace, judge, score from 0 to 3 (or 0 to 2 with points: 3)"
+    )
 
 
 def _text(row: Mapping[str, Any], key: str, default: str) -> str:

@@ -1,26 +1,39 @@
-"""Measures of packs over sessions: means with intervals, by group and over time, the worst sessions, differences."""
+"""Measures of packs over sessions, or agent runs: means with intervals, by group and over time, the worst, differences.
+
+What is said of sessions holds for the agent runs of a pack whose unit is the run.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from math import fsum
 from types import MappingProxyType
 from typing import Final
 
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.graded_runs import graded_runs, waiting_runs
 from tracejury.collector.store.measured_behaviours import BEHAVIOUR, session_behaviours, success_items
 from tracejury.collector.store.measures import measured_sessions, waiting_sessions
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
 from tracejury.judges.measures.trials import Figures, TaskMean, Trial, TrialRule, by_task, over_tasks, paired
+from tracejury.judges.packs.grades import grades_pack
 from tracejury.judges.packs.loader import known_packs
 from tracejury.judges.packs.pack_types import Pack
 from tracejury.judges.packs.sources import STATES
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, OwnFigure, PackMeasure
+from tracejury.schemas.queries.measures import (
+    MeasuredPack,
+    MeasuredSession,
+    MeasureQuery,
+    OwnFigure,
+    PackMeasure,
+    SessionMeasure,
+)
 from tracejury.schemas.rates import Estimate
 
 WORST: Final = 20
@@ -31,7 +44,9 @@ WORST: Final = 20
 class MeasureFigure:
     """One measure over sessions. `n`: where it is defined, as counted; `raw`: ungrounded items taken as failed.
 
-    `not_applicable` and `unscored`: sessions without a value; `ungrounded`: items of sessions or their exchanges.
+    `not_applicable` and `unscored`: sessions without a value; `ungrounded`: items of sessions or their exchanges, or
+    grades of 0 without a standing finding. `sampled`: the share of sessions that the judge was asked about, None where
+    it was asked about none. `shares`: those of grades of 0 and of 1, of a pack with grades.
     """
 
     measure: PackMeasure
@@ -41,6 +56,8 @@ class MeasureFigure:
     not_applicable: int
     unscored: int
     ungrounded: int
+    sampled: float | None = None
+    shares: Mapping[str, Estimate | None] = field(default_factory=dict)
 
     @property
     def value(self) -> float | None:
@@ -84,13 +101,18 @@ class MeasureGroup:
 
 @dataclass(frozen=True, slots=True)
 class SessionValues:
-    """The values of one session, in order of the pack's measures; None: not applicable or unscored."""
+    """The values of one session, in order of the pack's measures; None: not applicable or unscored.
+
+    `trace_id` and `run_id` of an agent run.
+    """
 
     service: str
     session_id: str
     at: int
     values: Sequence[float | None]
     average: float | None
+    trace_id: str = ""
+    run_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +148,9 @@ class ComparedMeasures:
 
 @cache
 def installed_packs() -> tuple[MeasuredPack, ...]:
-    """All packs of the installation, whether they are switched on or not."""
+    """The grades, and all packs of the installation, whether they are switched on or not."""
     packs, _ = known_packs()
-    return tuple(map(_pack, packs))
+    return (grades_pack(), *map(_pack, packs))
 
 
 def _pack(pack: Pack) -> MeasuredPack:
@@ -166,13 +188,22 @@ class StoredMeasures:
     def ask(self, query: MeasureQuery) -> list[MeasureAnswer]:
         """One answer a pack. Raises ConfigError for an unknown pack, RetryableError, StoreError."""
         return [
-            replace(self._answer(pack, query), waiting=waiting_sessions(self._scope, query, _judges(pack)))
+            replace(
+                self.of(pack, query),
+                waiting=waiting_runs(self._scope, query)
+                if pack.unit == "run"
+                else waiting_sessions(self._scope, query, _judges(pack)),
+            )
             for pack in self._asked(query.pack)
         ]
 
+    def grades(self, query: MeasureQuery) -> MeasureAnswer:
+        """The grades of the GPA judges. Raises RetryableError, StoreError."""
+        return self.of(grades_pack(), query)
+
     def compare(self, answer: MeasureAnswer, to: MeasureQuery) -> ComparedMeasures:
         """How the sessions of an answer differ from others. Raises as `ask`."""
-        other = self._answer(answer.pack, to).total
+        other = self.of(answer.pack, to).total
         pairs = zip(other.figures, answer.total.figures, strict=True)
         differences = {b.measure.letter: difference(a.estimate, b.estimate) for a, b in pairs}
         trials = answer.total.trials, other.trials
@@ -189,8 +220,12 @@ class StoredMeasures:
             raise ConfigError(f"no pack {name[:40]!r}: {f'use one of {known}' if known else 'none is installed'}")
         return found
 
-    def _answer(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
+    def of(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
+        """The measures of one pack, without what waits. Raises RetryableError, StoreError."""
         judges = _judges(pack)
+        if pack.unit == "run":
+            runs, unread = graded_runs(self._scope, query, self._task_keys)
+            return replace(answer_of(pack, replace(query, trials=False), runs), unread=unread)
         validators = {one.judge for each in self.packs for one in each.measures if one.validates}
         sessions, unread = measured_sessions(self._scope, query, judges, validators, self._task_keys)
         if query.by == BEHAVIOUR and sessions:
@@ -239,7 +274,7 @@ def answer_of(
     if query.step:
         rows = [one for row in rows for one in _over_time(query.step, row.key, by_key[row.key], group)]
     defined = [one for one in (_values(pack, one) for one in sessions if not one.invalid) if one.average is not None]
-    worst = sorted(defined, key=lambda one: (one.average, -one.at, one.service, one.session_id))[:WORST]
+    worst = sorted(defined, key=lambda one: (one.average, -one.at, one.service, one.session_id, one.trace_id))[:WORST]
     total = replace(group("", query.since, sessions), own=own({"": sessions}).get("", {}))
     return MeasureAnswer(pack, total, rows, worst, max(0, len(whole) - query.limit))
 
@@ -260,7 +295,7 @@ def _group(
     pack: MeasuredPack, key: str, at: int, members: Sequence[MeasuredSession], query: MeasureQuery
 ) -> MeasureGroup:
     counted = [one for one in members if one.weight and not one.invalid]
-    figures = [_figure(measure, counted, pooled=query.pooled) for measure in pack.measures]
+    figures = [_figure(measure, counted, pack.best, pooled=query.pooled) for measure in pack.measures]
     exchanges = ((one.weight, max(map(len, one.items.values()), default=0)) for one in counted)
     return MeasureGroup(
         key,
@@ -289,24 +324,40 @@ def _trials(pack: MeasuredPack, counted: Sequence[MeasuredSession], query: Measu
     return TaskTrials(len(trials), tasks, over_tasks(rule.figures(letters.values()), tasks.values()))
 
 
-def _figure(measure: PackMeasure, members: Sequence[MeasuredSession], *, pooled: bool) -> MeasureFigure:
-    said = [one for session in members if (one := session.measures.get(measure.judge)) and one.weight]
-    scores = [SessionScore(one.value, one.numerator, one.denominator, one.weight) for one in said]
-    raw = [SessionScore(one.raw, weight=one.weight) for one in said]
-    without = Counter(one.unscored for one in said if one.value is None)
+def _figure(measure: PackMeasure, members: Sequence[MeasuredSession], best: int, *, pooled: bool) -> MeasureFigure:
+    said = [(one, session) for session in members if (one := session.measures.get(measure.judge)) and one.weight]
+
+    def mean(value: Callable[[SessionMeasure], float | None]) -> Estimate | None:
+        return measure_of(SessionScore(value(one), weight=one.weight, cluster=of.trace_id) for one, of in said)
+
+    scores = (SessionScore(one.value, one.numerator, one.denominator, one.weight, of.trace_id) for one, of in said)
+    estimate = _scaled(measure_of(scores, pooled=pooled), best)
+    shares = {str(n): mean(partial(_is_grade, n / best)) for n in range(2)} if best > 1 and not measure.of else {}
+    without = Counter(one.unscored for one, _ in said if one.value is None)
     return MeasureFigure(
         measure,
-        measure_of(scores, pooled=pooled),
-        measure_of(raw),
-        sum(one.value is not None for one in said),
+        estimate,
+        estimate if best > 1 else mean(lambda one: one.raw),
+        sum(one.value is not None for one, _ in said),
         without[False],
         without[True],
         sum(session.ungrounded.get(measure.judge, 0) for session in members),
+        len(said) / total if (total := fsum(one.weight for one, _ in said)) else None,
+        shares,
     )
+
+
+def _is_grade(grade: float, measure: SessionMeasure) -> float | None:
+    return None if measure.value is None else float(measure.value == grade)
+
+
+def _scaled(found: Estimate | None, best: int) -> Estimate | None:
+    return found and Estimate(best * found.value, best * found.low, best * found.high)
 
 
 def _values(pack: MeasuredPack, session: MeasuredSession) -> SessionValues:
     found = (session.measures.get(measure.judge) for measure in pack.measures)
-    values = [one.value if one else None for one in found]
+    values = [pack.best * one.value if one and one.value is not None else None for one in found]
     averaged = (value for measure, value in zip(pack.measures, values, strict=True) if measure.averaged)
-    return SessionValues(session.service, session.session_id, session.at, values, average(averaged))
+    place = session.service, session.session_id, session.at
+    return SessionValues(*place, values, average(averaged), session.trace_id, session.run_id)

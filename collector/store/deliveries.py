@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from tracejury.judges.packs.grades import mean_grades
 from tracejury.schemas.judged_rows import FINDING_SELECT
 from tracejury.schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
 
@@ -13,6 +14,7 @@ from .errors import StoredErrors
 from .findings import read_finding
 from .inserting import insert_rows, store_rows, storing
 from .install import install_once
+from .reading import StoredReading
 from .scope import TENANT, Scope
 from .shared_store import SharedStore
 
@@ -31,7 +33,8 @@ _MOST: Final = NAME + 1
 
 _PLACES: Final = f"""
 SELECT TraceId, leftUTF8(ServiceName, {_MOST}), leftUTF8(SessionId, {_MOST}), State, Conventions, Runs.Id,
-    arrayMap(name -> leftUTF8(name, {_MOST}), Runs.Name), toUnixTimestamp64Nano(ReceivedAt)
+    arrayMap(name -> leftUTF8(name, {_MOST}), Runs.Name), toUnixTimestamp64Nano(ReceivedAt),
+    if(JoinedTo = '', TraceId, JoinedTo)
 FROM traces FINAL WHERE {_THESE}
 """
 
@@ -121,9 +124,9 @@ class StoredDeliveries:
         """The trace's part of a finding's event, and the names of the agent runs."""
         tasks = {row[0]: row[1] for row in self._scope.select(_TASKS, trace_ids=trace_ids)}
         places: dict[str, tuple[dict[str, Any], Mapping[str, str]]] = {}
-        for trace_id, service, session, state, conventions, ids, names, received in self._scope.select(
-            _PLACES, trace_ids=trace_ids
-        ):
+        rows = self._scope.select(_PLACES, trace_ids=trace_ids)
+        verdicts = StoredReading(self._store, self._tenant).load_verdicts(sorted({row[-1] for row in rows}))
+        for trace_id, service, session, state, conventions, ids, names, received, whole in rows:
             said = {
                 "service": service,
                 "session_id": session,
@@ -131,6 +134,7 @@ class StoredDeliveries:
                 "conventions": tuple(conventions),
                 "received": received,
                 "task_id": tasks.get(trace_id, ""),
+                "grades": mean_grades(verdicts.get(whole, ())),
             }
             places[trace_id] = said, dict(zip(ids, names, strict=True))
         return places

@@ -24,7 +24,7 @@ from .reading import places
 from .scope import TENANT, TenantRows
 
 _OWN: Final = named(ERROR_FILTERS, "category")
-_OF_TRACES: Final = named(ERROR_FILTERS, "service", "agent")
+_OF_TRACES: Final = named(ERROR_FILTERS, "service", "agent", "score")
 _TRACE: Final = "(TraceId = {trace_id:String} OR Whole = {trace_id:String})"
 _SPAN: Final = "(SpanId = {at:String} OR ShownAt = {at:String} OR ReadAt = {at:String} OR has(RepeatedAt, {at:String}))"
 _MEMBERS: Final = f"""

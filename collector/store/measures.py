@@ -71,15 +71,29 @@ FROM traces FINAL WHERE {TENANT} AND {THEIRS} GROUP BY ServiceName, SessionId
 """
 
 
+def stated_by_traces(keys: int, trace_ids: str) -> str:
+    """A SELECT of `SpanTraceId` and what such a trace states first at several keys, as `Said0` and so on.
+
+    `keys_0` and so on say each how one may be named; `trace_ids`: a SELECT.
+    """
+    values = "arrayFirst(v -> v != '', arrayFlatten(arrayMap(k -> {}, {{keys_{}:Array(String)}}))) AS Said{}"
+    of_span = ", ".join(values.format(values_at("k"), n, n) for n in range(keys))
+    of_trace = ", ".join(f"argMinIf(Said{n}, (StartNanos, SpanId), Said{n} != '') AS Said{n}" for n in range(keys))
+    return f"""SELECT SpanTraceId, {of_trace} FROM
+    (
+        SELECT TraceId AS SpanTraceId, SpanId, StartNanos, {of_span} FROM spans FINAL
+        WHERE {TENANT} AND TraceId IN ({trace_ids})
+    )
+    GROUP BY SpanTraceId"""
+
+
 def _attributes(shown: int, compared: int) -> str:
-    """What sessions state first at several keys, of which `keys_0` and so on say each how it may be named.
+    """What sessions state first at several keys, as `stated_by_traces` reads them.
 
     The values of those that are only `compared` are hashed: they may be long.
     """
     numbers = range(shown + compared)
-    values = "arrayFirst(v -> v != '', arrayFlatten(arrayMap(k -> {}, {{keys_{}:Array(String)}}))) AS Said{}"
-    of_span = ", ".join(values.format(values_at("k"), n, n) for n in numbers)
-    of_trace = ", ".join(f"argMinIf(Said{n}, (StartNanos, SpanId), Said{n} != '') AS Said{n}" for n in numbers)
+    of_traces = f"SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {THEIRS}"
     hashed = "if({0} = '', '', hex(sipHash128({0})))"
     of_session = (_first(f"Said{n}") if n < shown else hashed.format(_whole(f"Said{n}")) for n in numbers)
     return f"""
@@ -87,12 +101,7 @@ SELECT ServiceName, SessionId, {", ".join(of_session)}
 FROM (SELECT TraceId, ServiceName, SessionId, StartNanos FROM traces FINAL WHERE {TENANT} AND {THEIRS}) AS own
 JOIN
 (
-    SELECT SpanTraceId, {of_trace} FROM
-    (
-        SELECT TraceId AS SpanTraceId, SpanId, StartNanos, {of_span} FROM spans FINAL
-        WHERE {TENANT} AND TraceId IN (SELECT TraceId FROM traces FINAL WHERE {TENANT} AND {THEIRS})
-    )
-    GROUP BY SpanTraceId
+    {stated_by_traces(shown + compared, of_traces)}
 ) AS stated ON own.TraceId = stated.SpanTraceId GROUP BY ServiceName, SessionId
 """
 

@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request, Response
 
 from tracejury.collector.api.params import read_cursor, write_cursor
 from tracejury.collector.queries.explain.glossary import find_term
+from tracejury.collector.queries.measures import MeasureFigure
 from tracejury.collector.queries.present_llm import day_start, spent_by_purpose
 from tracejury.judges.llm.budget import used_of_caps
 from tracejury.judges.measures.rates import share, share_difference
@@ -18,6 +19,7 @@ from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.llm_rows import Spend
 from tracejury.schemas.queries.labels import JudgeQuality
 from tracejury.schemas.queries.ledger import LedgerEntry, LedgerQuery
+from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.queries.pipeline_stats import VersionSeen
 from tracejury.schemas.queries.reader import Confidence, Position
 from tracejury.schemas.rates import By, Estimate, Population, RateAnswer, RateQuery
@@ -38,13 +40,14 @@ SILENT: Final = (Outcome.FAILED, Outcome.OVER_BUDGET)
 
 @dataclass(frozen=True, slots=True)
 class JudgeTableRow:
-    """One judge: outcomes, the share of runs in which it found an error, its quality against labels."""
+    """One judge: outcomes, the share of runs in which it found an error, its grades, its quality against labels."""
 
     name: str
     about: str
     outcomes: Mapping[Outcome, int]
     share: Estimate | None
     quality: JudgeQuality | None
+    grades: MeasureFigure | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
                 reader.pipeline_stats.outcomes(window.since, window.until, window.service),
                 reader.rates.ask(_by_judge(window, request.query_params.get("profile", ""))),
                 quality,
+                reader.measures.grades(MeasureQuery(window.since, window.until, service=window.service)).total.figures,
             ),
             verifiers=reader.pipeline_stats.verifiers(window.since, window.until, window.service),
             rules=[one for one in quality if _is_rule(one.judge)],
@@ -133,14 +137,19 @@ def add_judges(app: FastAPI, site: Site) -> None:
 
 
 def judge_rows(
-    outcomes: Mapping[str, Mapping[Outcome, int]], rates: RateAnswer, quality: Sequence[JudgeQuality]
+    outcomes: Mapping[str, Mapping[Outcome, int]],
+    rates: RateAnswer,
+    quality: Sequence[JudgeQuality],
+    graded: Sequence[MeasureFigure] = (),
 ) -> Sequence[JudgeTableRow]:
     """LLM judges with ledger entries or a rate, by name."""
     shares = {row.key: row.rate.share for row in rates.rows}
     fares = {one.judge: one for one in quality}
+    grades = {one.measure.judge: one for one in graded if one.estimate}
     names = sorted(name for name in {*outcomes, *shares} if name and not _is_rule(name))
     return [
-        JudgeTableRow(name, _about(name), outcomes.get(name, {}), shares.get(name), fares.get(name)) for name in names
+        JudgeTableRow(name, _about(name), outcomes.get(name, {}), shares.get(name), fares.get(name), grades.get(name))
+        for name in names
     ]
 
 

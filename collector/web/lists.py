@@ -43,6 +43,7 @@ NAMES: Final[Mapping[str, str]] = {
     "tool": "tool",
     "model": "model",
     "inferred": "inferred run",
+    "score": "score",
     "version": "version",
     "session": "session",
     "min_duration": "lasting at least",
@@ -227,7 +228,13 @@ def _drop(query: TraceQuery, chip: Chip) -> TraceQuery:
         left = [pair for pair in query.attributes if "=".join(pair) != chip.value]
         return replace(query, attributes=left, limit=1, before=None)
     fields = {"q": "text", "session": "session_id", "profile": "confidence"}
-    empty: dict[str, Any] = {"state": None, "severity": None, "min_duration": 0, "profile": Confidence.of("")}
+    empty: dict[str, Any] = {
+        "state": None,
+        "severity": None,
+        "min_duration": 0,
+        "score": (),
+        "profile": Confidence.of(""),
+    }
     return replace(query, **{fields.get(name, name): empty.get(name, "")}, limit=1, before=None)
 
 

@@ -1,4 +1,4 @@
-"""The overview: the worst errors, error rates, breakdowns, judging."""
+"""The overview: the worst errors, error rates, breakdowns, grades, judging."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from tracejury.schemas.wire.doctor import DiagnosisJson
 
 from .breakdown import break_down, judges_by_behaviour
 from .headline import headline
+from .packs import asked as measured
+from .packs import pack_view
 from .site import Site, choice, page, simulated, stated
 from .window import HOUR, MINUTE, Window
 
@@ -86,6 +88,13 @@ def add_overview(app: FastAPI, site: Site) -> None:
         query = asked(request, site.window(request))
         found = worst_errors(site, query)
         return site.render(request, "worst.html", found=found, profile=query.profile, asked=stated(request))
+
+    @page(app, "/overview/grades", *PARAMS)
+    def grades(request: Request) -> Response:
+        window, measures = site.window(request), site.reader.measures
+        query = measured(request, window)
+        view = pack_view(measures, measures.grades(query), query, window)
+        return site.render(request, "grades.html", view=view, simulated=query.simulated)
 
     @page(app, "/overview/judging", *PARAMS)
     def judging(request: Request) -> Response:

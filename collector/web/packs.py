@@ -1,4 +1,4 @@
-"""Pages of packs: the measures of sessions, over time and by group, and the worst sessions."""
+"""Pages of packs: the measures of sessions or runs, over time and by group, and the worst."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Final
 from fastapi import FastAPI, Request, Response
 
 from tracejury.collector.api.params_measures import GROUPS, checked_group
-from tracejury.collector.queries.measures import MeasureAnswer, MeasureFigure, MeasureGroup, StoredMeasures
+from tracejury.collector.queries.measures import MeasureAnswer, MeasureFigure, StoredMeasures
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.measures import MeasuredPack, MeasureQuery
 from tracejury.schemas.rates import Estimate
@@ -75,7 +75,7 @@ def add_packs(app: FastAPI, site: Site) -> None:
             by=by,
             groups=GROUPS,
             chosen=answer.pack.measures[chosen],
-            chart=chart(answer.rows, chosen, window),
+            chart=chart(answer, chosen, window),
         )
 
 
@@ -88,26 +88,30 @@ def pack_view(measures: StoredMeasures, answer: MeasureAnswer, query: MeasureQue
     """The answer to a query against the time before."""
     before = replace(query, since=window.before.since, until=window.before.until)
     compared = measures.compare(answer, before).differences if answer.total.sessions else {}
-    rows = [measure_row(figure, compared.get(figure.measure.letter)) for figure in answer.total.figures]
+    best = answer.pack.best
+    rows = [measure_row(figure, compared.get(figure.measure.letter), best) for figure in answer.total.figures]
     others = 0
     if not answer.total.sessions:
-        (other,) = measures.ask(replace(query, pack=answer.pack.name, simulated=not query.simulated))
-        others = other.total.sessions
+        others = measures.of(answer.pack, replace(query, simulated=not query.simulated)).total.sessions
     return PackView(answer.pack, answer, rows, others)
 
 
-def measure_row(figure: MeasureFigure, difference: Estimate | None) -> PackMeasureRow:
-    """A figure beside its difference to the time before."""
+def measure_row(figure: MeasureFigure, difference: Estimate | None, best: int = 1) -> PackMeasureRow:
+    """A figure beside its difference to the time before: in percentage points where it is a share, else in grades."""
     if difference is None:
         return PackMeasureRow(figure, "", "")
-    words = f"{points(difference.value)} points ({points(difference.low)} to {points(difference.high)})"
+    value, low, high = difference.value, difference.low, difference.high
+    if best == 1:
+        words = f"{points(value)} points ({points(low)} to {points(high)})"
+    else:
+        words = f"{value:+.2f} ({low:+.2f} to {high:+.2f})"
     return PackMeasureRow(figure, words, "bad" if difference.high < 0 else "fine" if difference.low > 0 else "")
 
 
-def chart(rows: Sequence[MeasureGroup], measure: int, window: Window) -> Mapping[str, Any]:
+def chart(answer: MeasureAnswer, measure: int, window: Window) -> Mapping[str, Any]:
     """One measure over time with its interval; a step without a session that has it is a gap."""
-    shown = {row.at: row.figures[measure] for row in rows}
+    shown = {row.at: row.figures[measure] for row in answer.rows}
     figures = [shown.get(at) for at in window.steps]
-    title = rows[0].figures[measure].measure.title if rows else ""
-    marks = [counted(figure.n, "session") if figure else "" for figure in figures]
-    return series(title, window, [figure.estimate if figure else None for figure in figures], marks)
+    marks = [counted(figure.n, answer.pack.unit) if figure else "" for figure in figures]
+    estimates = [figure.estimate if figure else None for figure in figures]
+    return series(answer.pack.measures[measure].title, window, estimates, marks) | {"percent": answer.pack.best == 1}

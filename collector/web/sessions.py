@@ -15,6 +15,7 @@ from tracejury.collector.api.params import Text
 from tracejury.collector.api.params_lists import SessionParams
 from tracejury.collector.api.paths import SOME
 from tracejury.collector.api.prefixes import whole_session_id
+from tracejury.judges.packs.grades import mean_grades
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.conversation import SessionExchange
 from tracejury.schemas.queries.listing import SessionRow, Sort
@@ -83,6 +84,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             error_place=error_place,
             measures=session_measures(found.verdicts, site.reader.measures.packs),
             item_verdicts=item_verdicts,
+            grades=mean_grades(verdict for exchange in found.exchanges for verdict in exchange.verdicts),
         )
 
 

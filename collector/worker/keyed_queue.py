@@ -65,6 +65,12 @@ class KeyedQueue(Generic[K, V]):
         """Number of items that were taken and are neither done nor put back."""
         return len(self._in_flight)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits and nothing is in flight, at one moment: an item may go from either to the other."""
+        with self._lock:
+            return not self._waiting and not self._in_flight
+
     def put(self, key: K, value: V, not_before: int = 0) -> bool:
         """Add an item, or renew the one that waits under its key; False where there is no room.
 

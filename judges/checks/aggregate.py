@@ -1,7 +1,8 @@
 """Measures over several sessions: weighted means or pooled ratios with 95% intervals, their average and differences.
 
 A mean is the ratio of Σw·value to Σw, the pooled measure that of Σw·numerator to Σw·denominator: both are ratio
-estimates over sessions, whose variance is linearised as that of error rates is (`judges/measures/rates.py`).
+estimates over sessions, whose variance is linearised as that of error rates is (`judges/measures/rates.py`). Agent
+runs of one trace are a cluster: they tell no more than one does where they agree.
 """
 
 from __future__ import annotations
@@ -22,12 +23,16 @@ _TAIL: Final = (1 + _LEVEL) / 2
 
 @dataclass(frozen=True, slots=True)
 class SessionScore:
-    """One measure of one session. `value` None: not applicable. `weight`: sessions that it stands for, 0 for none."""
+    """One measure of one session. `value` None: not applicable. `weight`: sessions that it stands for, 0 for none.
+
+    `cluster`: the trace whose other runs may be like it, "" for none.
+    """
 
     value: float | None
     numerator: float = 0.0
     denominator: float = 0.0
     weight: float = 1.0
+    cluster: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +49,13 @@ def measure_of(scores: Iterable[SessionScore], *, pooled: bool = False) -> Estim
 
     The weighted mean of the values; `pooled`: the sum of numerators over that of denominators.
     """
-    defined = [s for s in scores if s.value is not None and s.weight > 0]
-    if pooled:
-        return _ratio([(s.weight * s.numerator, s.weight * s.denominator) for s in defined if s.denominator])
-    return _ratio([(s.weight * s.value, s.weight) for s in defined if s.value is not None])
+    parts: dict[str | int, tuple[float, float]] = {}
+    for number, s in enumerate(scores):
+        first, second = (s.numerator, s.denominator) if pooled else (s.value or 0.0, 1.0)
+        if s.value is not None and s.weight > 0 and second:
+            before = parts.get(s.cluster or number, (0.0, 0.0))
+            parts[s.cluster or number] = before[0] + s.weight * first, before[1] + s.weight * second
+    return _ratio(list(parts.values()))
 
 
 def average(means: Iterable[float | None]) -> float | None:

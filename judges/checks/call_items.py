@@ -12,7 +12,7 @@ from tracejury.judges.failure_text import FailureKind, told_at
 from tracejury.judges.names import Role, reads
 from tracejury.judges.quoting import json_text, quote, quote_call
 from tracejury.judges.read_call import read_call
-from tracejury.judges.tool_schema import parameters_of, reason_of_refusal
+from tracejury.judges.tool_schema import breach, parameters_of, reason_of_refusal
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.shown import shown_line
@@ -30,12 +30,13 @@ class AttemptedCall:
 
     `item`: the call in one line, at its tool's span if it has one, else at the LLM call that asked for it. `why`: why
     it failed, in one line, "" where it did not, as far as known. `quote`: of a failed call, what the item's span
-    records of it.
+    records of it. `breach`: of one that ran and did not fail, how its arguments break its tool's schema, "" for none.
     """
 
     item: CheckItem
     why: str = ""
     quote: str = ""
+    breach: str = ""
 
     @property
     def failed(self) -> bool:
@@ -43,13 +44,17 @@ class AttemptedCall:
         return bool(self.why)
 
     def answered(self, check: Check) -> ItemAnswer:
-        """The item on the scale of a check that is answered by structure: its best, or its last where it failed."""
-        item = self.item
+        """The item on the scale of a check that is answered by structure: its best, or its last where it failed.
+
+        A breach has the word between these, if there is one, and is as good as the best.
+        """
+        item, words = self.item, check.answers
+        reason = f"It ran, though the tool {self.breach}." if self.breach else ""
         return ItemAnswer(
             item=item.text,
-            answer=check.answers[-1 if self.failed else 0],
+            answer=words[-1] if self.failed else words[1] if self.breach and words[2:] else words[0],
             best=not self.failed,
-            reason=f"The call failed: {self.why}." if self.failed else "",
+            reason=f"The call failed: {self.why}." if self.failed else reason,
             label=item.label,
             trace_id=item.trace_id,
             span_id=item.span_id,
@@ -60,10 +65,10 @@ class AttemptedCall:
 def attempted_calls(trace: Trace, exchange: Exchange, steps: Sequence[Step] = ()) -> tuple[AttemptedCall, ...]:
     """All calls of the exchange's own run, in order; `steps`: of its record, for the labels.
 
-    A failed call could not be read, broke its tool's schema, named a tool that was not there, was refused, brought an
-    error, or started an agent whose run failed. That something was not found is an answer, unless the tool was to
-    change it. What is recorded neither to have run nor to have failed did not fail. How the run hands over its answer
-    is no call, nor is an agent that the harness started unasked.
+    A failed call was refused (also for breaking its tool's schema), could not be read, named a tool that was not there,
+    brought an error, or started an agent whose run failed. That something was not found is an answer, unless the tool
+    was to change it. What is recorded neither to have run nor to have failed did not fail. How the run hands over its
+    answer is no call, nor is an agent that the harness started unasked.
     """
     run = trace.run(exchange.run_id)
     if run is None or exchange.first < 0:
@@ -90,6 +95,7 @@ def _of_turn(trace: Trace, run: AgentRun, turn: Turn, labels: Mapping[str, str])
             item=_item(trace, call, span, labels),
             why=why,
             quote=_quote(turn, facts, span) if why else "",
+            breach="" if why or not facts.ran else breach(call.arguments, parameters_of(call, run.tools)),
         )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import fsum, hypot, isfinite
+from math import fsum, hypot, isfinite, log
 from statistics import fmean
 from typing import Protocol
 
@@ -41,9 +43,21 @@ class Consistency:
     reason: str = ""
 
 
-def absent(reason: str) -> Consistency:
-    """No index, and why."""
-    return Consistency(None, None, 0, 0, "", reason)
+class TfIdf:
+    """An `Embedder` without a model: how often a text has each word, weighed by how few of the texts have it.
+
+    It sees that two reasons use the same words, not that they mean the same. Weights as scikit-learn has them: counts
+    times ln((1 + n) / (1 + texts with the word)) + 1 (after Salton and Buckley 1988).
+    """
+
+    name = "TF-IDF over words, without a model"
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """One number a word of all texts; a text without any word is one of its own."""
+        counts = [Counter(re.findall(r"\w+", text.lower()) or [text]) for text in texts]
+        having = Counter(word for own in counts for word in own)
+        weights = {word: log((1 + len(texts)) / (1 + number)) + 1 for word, number in having.items()}
+        return [[own[word] * weight for word, weight in weights.items()] for own in counts]
 
 
 def semantic_consistency(reasons: Mapping[str, Sequence[str]], embedder: Embedder) -> Consistency:

@@ -111,7 +111,8 @@ class SessionSums:
         """The measure of a check of exchanges, whose items stay with these."""
         said = [verdict for verdict in self._of(check) if verdict is not None]
         scored = [verdict for verdict in said if not verdict.unscored_reason]
-        items = sum(len(verdict.items) for verdict in scored)
+        items = [item for verdict in scored for item in verdict.items]
+        beside = Counter(item.answer for item in items if item.best and item.answer != check.answers[0])
         return verdict_of(
             check,
             self.versions[check.name],
@@ -119,8 +120,9 @@ class SessionSums:
             self.subject,
             [verdict.items for verdict in scored],
             failure="no exchange could be scored" if said and not scored else "",
-            told=[f"{items} {check.items.name} of {len(scored)} exchanges"],
+            told=[f"{len(items)} {check.items.name} of {len(scored)} exchanges"],
             counts={
+                **beside,
                 "exchanges unscored": len(said) - len(scored),
                 "exchanges not judged": len(self.record.exchanges) - len(said),
                 "earlier traces left out": self.left_out,

@@ -41,8 +41,7 @@ def _policies(case: ItemCase) -> Items:
 
 
 def _criteria(case: ItemCase) -> Items:
-    note = case.terms.note if case.check.subject == "session" else ""
-    return Items(tuple(CheckItem(f"{name}: {text}{note}") for name, text in case.check.criteria_texts().items()))
+    return Items(tuple(CheckItem(f"{name}: {text}") for name, text in case.check.criteria_texts().items()))
 
 
 def _calls(case: ItemCase) -> Items:

@@ -18,7 +18,7 @@ class PackMeasure:
     """One measure of a pack. `letter`: its short name; `judge`: the check whose verdicts have it.
 
     `averaged`: whether it is part of AVG and of the order of the worst sessions; `validates`: whether a session with a
-    value below 1 is invalid.
+    value below 1 is invalid. `of`: the judges whose mean it is, where it is no judge's own.
     """
 
     letter: str
@@ -27,6 +27,7 @@ class PackMeasure:
     definition: str
     averaged: bool = True
     validates: bool = False
+    of: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class MeasuredPack:
     """A pack as its measures are read. `states`: the judge whose items are the states of exchanges, "" for none.
 
     `success`: the measure that tells whether a trial succeeded, None for none; `figures`: its own ones of trials.
+    `unit`: what it measures, session or (agent) run; `best`: what the best value is shown as, 1 for shares.
     """
 
     name: str
@@ -42,11 +44,13 @@ class MeasuredPack:
     states: str = ""
     success: PackMeasure | None = None
     figures: OwnFigures | None = None
+    unit: str = "session"
+    best: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureQuery:
-    """Measures of sessions whose last span arrived in [`since`, `until`), unix nanos.
+    """Measures of sessions, or of the runs of traces, whose last span arrived in [`since`, `until`), unix nanos.
 
     `pack`: "" for all; `by`: service, version, agent, model, task, behaviour or attribute:KEY, "" for no groups;
     `step`: nanos of one point in time, 0 for the whole; `pooled`: numerators over denominators instead of the mean of
@@ -76,10 +80,10 @@ class MeasureQuery:
 
 @dataclass(frozen=True, slots=True)
 class SessionMeasure:
-    """One measure of one session. `value` None: not applicable, or `unscored`.
+    """One measure of one session or run, 1 the best value. `value` None: not applicable, or `unscored`.
 
-    `weight`: sessions that it stands for, 1 / the probability of being judged; 0 where somebody asked for it by hand,
-    as chance did not choose it.
+    `weight`: sessions or runs that it stands for, 1 / the probability of being judged; 0 where somebody asked for it by
+    hand, as chance did not choose it.
     """
 
     value: float | None
@@ -92,7 +96,9 @@ class SessionMeasure:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSession:
-    """A session with its measures by judge. `at`: arrival of its last span; `keys`: its groups, "" of no name.
+    """A session, or an agent run, with its measures by judge. `at`: arrival of its last span.
+
+    `keys`: its groups, "" of no name. `trace_id` and `run_id` of a run, whose `session_id` may be "".
 
     `weight`: the largest of its measures. `ungrounded`: items by judge, those of exchanges where it has none itself;
     `items`: by judge, how many each of its exchanges has. `invalid`: it counts in no measure, as a check that validates
@@ -109,3 +115,5 @@ class MeasuredSession:
     items: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     invalid: bool = False
     cell: tuple[str, ...] = ()
+    trace_id: str = ""
+    run_id: str = ""

@@ -54,10 +54,11 @@ class TraceQuery:
     """Traces, or sessions that hold such a trace, in order of `sort`. Empty fields do not filter.
 
     [`since`, `until`) in unix nanos, of arrival. `severity` (at least), `category` (its name, or taxonomy/name),
-    `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role` and `model` of one agent run; where both are
-    given the finding is of that run, and with `tool` at a call of that tool. `min_duration`: nanos. `text`: stands in
-    what was said, found or named, or begins an id. `attributes`, `tag` and `user`: what spans of the trace state, each
-    attribute as (key, value). `judged`: yes, no, or why not. `before`: the place in the list that the answer follows.
+    `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role`, `model` and `score` (as `filters.scores`
+    reads it) of one agent run; where both are given the finding is of that run, and with `tool` at a call of that tool.
+    `min_duration`: nanos. `text`: stands in what was said, found or named, or begins an id. `attributes`, `tag` and
+    `user`: what spans of the trace state, each attribute as (key, value). `judged`: yes, no, or why not. `before`: the
+    place in the list that the answer follows.
     Of sessions, `state`, `min_duration` and the order are the session's own.
     """
 
@@ -81,6 +82,7 @@ class TraceQuery:
     model: str = ""
     role: str = ""
     inferred: str = ""
+    score: Sequence[str] = ()
     min_duration: int = 0
     text: str = ""
     attributes: Sequence[tuple[str, str]] = ()
@@ -97,7 +99,7 @@ class ErrorQuery:
     `since`: unix nanos, of first sight; `severity`: at least; `decisive`: only errors that decided an outcome, or the
     findings that mark them. With `before` and `after`: between the two. Of errors, `span_id` may have any role in one,
     `judge` be any that saw it, and `simulated` ask for those of simulated sessions or (False) of real ones.
-    `attributes`, `tag` and `user`: as of a `TraceQuery`, of the trace that it shows under.
+    `score`: as of a `TraceQuery`, of its run. `attributes`, `tag` and `user`: as there, of the trace that shows it.
     """
 
     confidence: Confidence
@@ -114,6 +116,7 @@ class ErrorQuery:
     before: Position | None = None
     after: Position | None = None
     simulated: bool | None = None
+    score: Sequence[str] = ()
     attributes: Sequence[tuple[str, str]] = ()
     tag: str = ""
     user: str = ""
@@ -121,7 +124,7 @@ class ErrorQuery:
     @property
     def is_narrow(self) -> bool:
         """Whether it is of few traces, so that looking at the latest rows first finds too little."""
-        return bool(self.trace_id or self.span_id or self.attributes or self.tag or self.user)
+        return bool(self.trace_id or self.span_id or self.score or self.attributes or self.tag or self.user)
 
 
 @dataclass(frozen=True, slots=True)

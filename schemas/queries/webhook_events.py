@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
@@ -28,6 +28,7 @@ class Found:
     """A finding of any state, with what an event says of its trace. Times in unix nanos.
 
     `received`: when the newest span that was judged was committed; `task_id`: as the agent's program states it.
+    `grades`: the mean ones of the trace's runs by letter of the measure, as far as there are any yet.
     """
 
     finding: Finding
@@ -39,6 +40,7 @@ class Found:
     judged_at: int
     received: int
     task_id: str = ""
+    grades: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

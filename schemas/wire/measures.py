@@ -7,13 +7,17 @@ from .rates import EstimateJson
 
 
 class PackMeasureJson(WireModel):
-    """One measure of a pack: its short name, the judge whose verdicts have it, its definition, whether AVG has it."""
+    """One measure of a pack: its short name, the judge whose verdicts have it, its definition, whether AVG has it.
+
+    `of`: the judges whose mean it is, where it is no judge's own.
+    """
 
     letter: str
     judge: str
     title: str
     definition: str
     averaged: bool
+    of: list[str]
 
 
 class SpreadJson(WireModel):
@@ -28,7 +32,8 @@ class MeasureFigureJson(WireModel):
     """One measure over sessions; `estimate` null where it is defined in none.
 
     `n`: sessions where it is defined; `raw`: with ungrounded items taken as failed; `not_applicable`, `unscored`:
-    sessions without a value; `ungrounded`: items whose quote was not found.
+    sessions without a value; `ungrounded`: items whose quote was not found, or grades of 0 without a standing finding;
+    `sampled`: the share of sessions that the judge was asked about; `shares`: of grades of 0 and of 1.
     """
 
     letter: str
@@ -38,6 +43,8 @@ class MeasureFigureJson(WireModel):
     not_applicable: int
     unscored: int
     ungrounded: int
+    sampled: Number | None
+    shares: dict[str, EstimateJson | None]
 
 
 class TaskMeanJson(WireModel):
@@ -82,13 +89,15 @@ class MeasureGroupJson(WireModel):
 
 
 class SessionValuesJson(WireModel):
-    """The values of one session by letter; null: not applicable or unscored."""
+    """The values of one session by letter; null: not applicable or unscored. `trace_id`, `run_id`: of an agent run."""
 
     service: str
     session_id: str
     at: Time
     values: dict[str, Number | None]
     average: Number | None
+    trace_id: OptionalText
+    run_id: OptionalText
 
 
 class ComparedMeasuresJson(WireModel):
@@ -107,7 +116,7 @@ class ComparedMeasuresJson(WireModel):
 
 
 class PackMeasuresJson(WireModel):
-    """The measures of one pack over sessions.
+    """The measures of one pack over sessions, or agent runs: its `unit`. `best`: the best value, 3 of grades.
 
     `items`: by group, the lowest average first, and point in time; `worst`: sessions with the lowest average; `left`:
     groups beyond the limit; `unread`: sessions beyond the latest 10,000; `waiting`: sessions that are still to be
@@ -116,6 +125,8 @@ class PackMeasuresJson(WireModel):
 
     pack: str
     title: str
+    unit: str
+    best: int
     measures: list[PackMeasureJson]
     total: MeasureGroupJson
     items: list[MeasureGroupJson]

@@ -79,10 +79,9 @@ def main() -> None:
     parser.add_argument("--steps", type=int, nargs="+", default=[2, 6, 12])
     print("steps  what      calls  input tokens  uncached  output tokens")
     for steps in parser.parse_args().steps:
-        made, drafted = cost(draft(task(steps), default_turns(steps)))
-        _, rewritten = cost(
-            rewrite(task(steps), made[0].texts, [one for one in Behaviour if one is not Behaviour.IDEAL])
-        )
+        made, drafted = cost(draft(task(steps).dealt(default_turns(steps))))
+        dealt, difficult = task(steps).dealt(len(made[0].texts)), [b for b in Behaviour if b is not Behaviour.IDEAL]
+        _, rewritten = cost(rewrite(dealt, made[0].texts, difficult))
         print(f"{steps:5}  draft  {drafted}\n{steps:5}  rewrite{rewritten}")
 
 

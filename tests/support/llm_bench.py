@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 from judging_bench import T0, TRACE, Booms
 from judging_bench import Bench as Detecting
+from sizes import sized
 
 from tracejury.collector.judging.llm.descriptions import no_description
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
@@ -39,7 +40,7 @@ from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import JudgedSubject, SubjectKind, Verdict
 
-PATIENCE = 30.0
+PATIENCE = sized(30, 600)
 NAMES = ("plan-quality", "goal-fulfilment", "logical-consistency", "tool-calling")
 
 

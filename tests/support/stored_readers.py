@@ -14,6 +14,7 @@ from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.label_calibration import LabelCalibration
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.judges.packs.grades import grades_pack
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.measures import MeasuredPack
 
@@ -34,7 +35,7 @@ def stored_reader(
     store: SharedStore,
     config: AssemblerConfig,
     clock: Callable[[], int] = time.time_ns,
-    packs: Callable[[], Sequence[MeasuredPack]] = tuple,
+    packs: Callable[[], Sequence[MeasuredPack]] = lambda: (grades_pack(),),
     tenant: str = "",
 ) -> StoredReader:
     """All that API and pages read; `clock` gives unix nanos."""

@@ -1,4 +1,4 @@
-"""`tracejury evaluate`: `trail DIR`, `steps DIR ...` and `frameworks DIR`."""
+"""`tracejury evaluate`: `trail DIR`, `steps DIR ...`, `sessions DIR`, `models DIR ...` and `frameworks DIR`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from click.core import ParameterSource
 
 from tracejury.collector.cli.failures import Failure
 from tracejury.collector.cli.judges_options import FILE, judges_options, labels_option, options_from, progress_bar
-from tracejury.collector.cli.options import format_option
+from tracejury.collector.cli.measures_options import MEASURES, measure_filters, measures_options
+from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
+from tracejury.collector.cli.options import format_option, show_rows
 
 
 @click.group("evaluate")
@@ -89,6 +91,29 @@ def steps(*, folders: tuple[Path, ...], profile: str, rules: bool, style: str) -
     output.show_report(style, report, partial(as_json, rules=rules), partial(as_tables, rules=rules))
 
 
+@evaluate_command.command("sessions")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--config", "config_file", type=FILE, required=True, help="A configuration, for its section judges.")
+@measures_options
+@model_options
+@format_option
+def sessions(*, folder: Path, config_file: Path, style: str, **asked: Any) -> None:
+    """Judge the sessions of DIR/traces by the packs of a configuration, and show their measures.
+
+    Over a temporary store, as a collector does it; docs/evaluate.md tells more.
+    """
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.measures import measures_table
+    from tracejury.collector.evaluation.sessions import measure_sessions
+
+    filters = measure_filters(**{name: asked[name] for name in MEASURES})
+    llm = judges_section(asked, config_file, concurrency=1)
+    with output.progress() as bar:
+        bar.add_task("judging sessions", total=None)
+        found = measure_sessions(folder, llm, cassette_options(asked), filters)
+    show_rows(found, measures_table, style)
+
+
 @evaluate_command.command("models")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("cassettes", metavar="CASSETTE [CASSETTE ...]", nargs=-1, required=True, type=FILE)
@@ -101,6 +126,7 @@ def steps(*, folders: tuple[Path, ...], profile: str, rules: bool, style: str) -
     metavar="production|paper|DIR",
     help="Which judges.",
 )
+@labels_option
 @judges_options
 @format_option
 def models(*, folder: Path, cassettes: tuple[Path, ...], profile: str, criteria: str, style: str, **asked: Any) -> None:

@@ -10,7 +10,6 @@ from rich.text import Text
 
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.wire.measures import (
-    MeasureFigureJson,
     MeasureGroupJson,
     MeasuresJson,
     PackMeasuresJson,
@@ -22,13 +21,16 @@ from tracejury.schemas.wire.rates import EstimateJson
 from .tables import content, moment, plain_table
 
 WORST: Final = 5
-"""Sessions that are named."""
+"""Sessions, or runs, that are named."""
 UNLABELLED: Final = "unlabelled"
-JUDGED_BY_HAND: Final = "only sessions judged by hand, which count in no figure, in this time"
-NONE_CLOSED: Final = (
-    "no session was measured in this time: a session is measured when it closes, "
-    "after judges.session_quiet_seconds without a trace; tracejury judge --session ID closes one at once"
-)
+JUDGED_BY_HAND: Final = "only {}s judged by hand, which count in no figure, in this time"
+NONE_MEASURED: Final = {
+    "session": "no session was measured in this time: a session is measured when it closes, "
+    "after judges.session_quiet_seconds without a trace; tracejury judge --session ID closes one at once",
+    "run": "no run was graded in this time: LLM judges grade runs of closed traces where judges.model names a model; "
+    "tracejury ledger says why a run has no grade",
+}
+"""By the unit of a pack."""
 
 
 def measures_table(page: MeasuresJson) -> RenderableType:
@@ -39,12 +41,13 @@ def measures_table(page: MeasuresJson) -> RenderableType:
 
 
 def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType]:
-    pooled = ", pooled over sessions" if page.pooled else ""
+    pooled = ", pooled over sessions" if page.pooled and pack.unit == "session" else ""
     yield Text.assemble(
-        content(pack.title, 80, "bold"), f"  {counted(pack.total.sessions, 'session')}{pooled}", *_counts(pack)
+        content(pack.title, 80, "bold"), f"  {counted(pack.total.sessions, pack.unit)}{pooled}", *_counts(pack)
     )
     if not pack.total.sessions:
-        yield Text("" if pack.total.invalid else JUDGED_BY_HAND if pack.worst else NONE_CLOSED, "dim")
+        by_hand = JUDGED_BY_HAND.format(pack.unit) if pack.worst else NONE_MEASURED[pack.unit]
+        yield Text("" if pack.total.invalid else by_hand, "dim")
     elif pack.total.trials:
         yield from _trials(pack, pack.total.trials, page)
     else:
@@ -52,42 +55,53 @@ def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType
         if page.by or page.step_seconds:
             yield _groups(pack, page)
     if page.by == "behaviour" and pack.items:
-        yield Text("a session counts in each behaviour of its users: rows add up to more than all", "dim")
+        yield Text(f"a {pack.unit} counts in each behaviour of its users: rows add up to more than all", "dim")
     if pack.left:
         yield Text(f"{counted(pack.left, 'more group')}: narrow with filters, or raise --limit", "dim")
     if pack.unread:
-        yield Text(f"{counted(pack.unread, 'earlier session')} not read: choose a shorter time", "dim")
+        yield Text(f"{counted(pack.unread, f'earlier {pack.unit}')} not read: choose a shorter time", "dim")
     for one in pack.worst[:WORST]:
-        values = ", ".join(f"{letter} {_value(value)}" for letter, value in one.values.items())
-        place = Text.assemble(content(one.service or "unknown service", 60), " / ", content(one.session_id, 80))
+        values = ", ".join(f"{letter} {_value(value, pack.best)}" for letter, value in one.values.items())
+        named = one.session_id if one.trace_id is None else f"trace {one.trace_id}, run {one.run_id}"
+        place = Text.assemble(content(one.service or "unknown service", 60), " / ", content(named, 120))
         yield Text.assemble("worst: ", place, f"  {values}")
     yield Text()
 
 
 def _figures(pack: PackMeasuresJson) -> RenderableType:
     compared = pack.compared
+    grades = [f"graded {grade}" for grade in pack.total.measures[0].shares]
+    sampled = any(one.sampled is not None and one.sampled < 1 for one in pack.total.measures)
     table = plain_table(
-        "measure", "mean", "95 %", *["difference"] * bool(compared), "of", "n/a", "unscored", "ungrounded"
-    )
+        *("measure", "mean", "95 %"), *["difference"] * bool(compared), *grades,
+        *("of", "n/a", "unscored", "ungrounded"), *["asked of"] * sampled,
+    )  # fmt: skip
     titles = {measure.letter: measure.title for measure in pack.measures}
-    beside = {measure.letter: ("  not in AVG", "dim") for measure in pack.measures if not measure.averaged}
+    several = sum(measure.averaged for measure in pack.measures) > 1
+    left_out = {measure.letter for measure in pack.measures if several and not measure.averaged}
     for one in pack.total.measures:
-        told = [_difference(compared.differences.get(one.letter))] if compared else []
+        told = [_difference(compared.differences.get(one.letter), pack.best)] if compared else []
+        told += [Text(_share(one.shares[grade]) if one.shares else "") for grade in pack.total.measures[0].shares]
         counts = (one.n, one.not_applicable, one.unscored, one.ungrounded)
-        name = Text.assemble((one.letter, "bold"), "  ", content(titles[one.letter], 60), beside.get(one.letter, ""))
-        table.add_row(name, *_estimate(one), *told, *(Text(f"{count:,}", "" if count else "dim") for count in counts))
-    average = pack.total.average
-    blank = [Text()] * (bool(compared) + 5)
-    table.add_row(Text("AVG  mean of these"), Text(_value(average), "bold"), *blank)
+        told += [Text(f"{count:,}", "" if count else "dim") for count in counts]
+        told += [Text("-" if one.sampled is None else f"{one.sampled:.0%}", "dim")] * sampled
+        beside = ("  not in AVG" if one.letter in left_out else "", "dim")
+        name = Text.assemble((one.letter, "bold"), "  ", content(titles[one.letter], 60), beside)
+        table.add_row(name, *_estimate(one.estimate, pack.best), *told)
+    if several:
+        blank = [Text()] * (len(table.columns) - 2)
+        table.add_row(Text("AVG  mean of these"), Text(_value(pack.total.average), "bold"), *blank)
     return table
 
 
 def _groups(pack: PackMeasuresJson, page: MeasuresJson) -> RenderableType:
     letters = [measure.letter for measure in pack.measures]
-    table = plain_table(*_grouped_by(page), *letters, "AVG", "sessions")
+    average = ["AVG"] * (sum(measure.averaged for measure in pack.measures) > 1)
+    table = plain_table(*_grouped_by(page), *letters, *average, f"{pack.unit}s")
     for row in pack.items:
-        values = [Text(_value(one.estimate.value if one.estimate else None)) for one in row.measures]
-        table.add_row(*_group(row, page), *values, Text(_value(row.average)), Text(f"{row.sessions:,}"))
+        values = [_value(one.estimate.value if one.estimate else None, pack.best) for one in row.measures]
+        values += [_value(row.average) for _ in average]
+        table.add_row(*_group(row, page), *map(Text, values), Text(f"{row.sessions:,}"))
     return table
 
 
@@ -155,18 +169,29 @@ def _counts(pack: PackMeasuresJson) -> Iterator[Text]:
             yield Text(f", {spread.mean:.1f} {name} (sd {spread.deviation:.1f})", "dim")
 
 
-def _estimate(one: MeasureFigureJson) -> tuple[Text, Text]:
-    if one.estimate is None:
+def _estimate(found: EstimateJson | None, best: int) -> tuple[Text, Text]:
+    if found is None:
         return Text("-", "dim"), Text("-", "dim")
-    return Text(_value(one.estimate.value), "bold"), Text(f"{one.estimate.low:.3f} - {one.estimate.high:.3f}", "dim")
+    value, low, high = (_value(one, best) for one in (found.value, found.low, found.high))
+    return Text(value, "bold"), Text(f"{low} - {high}", "dim")
 
 
-def _difference(found: EstimateJson | None) -> Text:
+def _difference(found: EstimateJson | None, best: int = 1) -> Text:
     if found is None:
         return Text("-", "dim")
     style = "red" if found.high < 0 else "green" if found.low > 0 else "dim"
-    return Text(f"{found.value:+.3f} ({found.low:+.3f} to {found.high:+.3f})", style)
+    value, low, high = (f"{one:+.{_digits(best)}f}" for one in (found.value, found.low, found.high))
+    return Text(f"{value} ({low} to {high})", style)
 
 
-def _value(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _share(found: EstimateJson | None) -> str:
+    return "-" if found is None else f"{found.value:.0%} ({found.low:.0%} - {found.high:.0%})"
+
+
+def _value(value: float | None, best: int = 1) -> str:
+    return "-" if value is None else f"{value:.{_digits(best)}f}"
+
+
+def _digits(best: int) -> int:
+    """Decimals of a share, and of a grade."""
+    return 3 if best == 1 else 2

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from tracejury.collector.judging.model.budgeted import budget_of
 from tracejury.collector.judging.model.build import open_model, parameters
+from tracejury.collector.judging.model.cassette import Cassette
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.judging.model.ready import check_ready
 from tracejury.collector.judging.pipeline import Judge
@@ -101,10 +102,11 @@ def build_llm_judging(
     ours: Callable[[Span], bool],
     clock: Callable[[], int] = time.time_ns,
     listeners: Listeners | None = None,
+    cassette: Cassette | None = None,
 ) -> LlmJudging:
     """LLM judging over an open store; blocks for a moment. litellm is imported once the worker is started.
 
-    `listeners` are told what was said and stored.
+    `listeners` are told what was said and stored. `cassette`: as `open_model` takes it.
 
     Raises:
         ConfigError: criteria, judges or a policy cannot be had as configured; litellm or a key is missing.
@@ -133,6 +135,7 @@ def build_llm_judging(
         budget = await retry_until_available(lambda: spent(clock()))
         secret = await retry_until_available(lambda: mark_key(store))
         shared: dict[str, Any] = {"answers": kept, "budget": budget, "secret": secret, "clock": clock}
+        shared["cassette"] = cassette
         async with open_model(config, **shared) as model, open_verifier(config, model, **shared) as verifier:
             worker.health.started(model.llm.missing_keys)
             how = prompt_budget(panel, model.llm.max_input_tokens, model.llm.count_tokens, hints=config.hints)
@@ -193,7 +196,7 @@ def build_llm_judging(
         cases.recent.forget(keys)
         queue.drop(lambda item: item.key[0] in keys)
 
-    of_runs = (selector,) if config.on else ()
+    of_runs = (selector,) if config.on and config.agent_runs else ()
     of_packs = (packs.selector,) if packs else ()
     # Behind those whose entries it reads.
     of_traces = (DecisiveSelector(versions[DECISIVE], queue, clock),) if DECISIVE in versions else ()

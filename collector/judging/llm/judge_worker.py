@@ -127,8 +127,7 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
     @property
     def idle(self) -> bool:
         """Whether nothing waits and nothing is in flight, as far as this moment tells."""
-        queue = self._queue
-        return not (queue.overflowed or self._resuming.locked() or len(queue) or queue.in_flight)
+        return not (self._queue.overflowed or self._resuming.locked()) and self._queue.is_empty
 
     @property
     def is_alive(self) -> bool:

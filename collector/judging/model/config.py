@@ -142,6 +142,8 @@ class LlmConfig(Section):
     fallbacks: tuple[Annotated[ModelConfig, BeforeValidator(named)], ...] = ()
     """Models that are asked, in this order, when `model` does not answer: model strings, or mappings
     with `model`, `api_base` and `api_key_env`."""
+    agent_runs: bool = True
+    """Whether the judges of the criteria are asked about agent runs; off: packs alone."""
     criteria: Annotated[str, FilePath(BUILT_IN)] = "production"
     """The criteria set: `production`, `paper`, or a folder with one of your own."""
     mode: Literal["panel", "separate"] = "panel"

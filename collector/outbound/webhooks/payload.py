@@ -40,6 +40,7 @@ def message(webhook: str, news: WebhookNews, base: str) -> WebhookMessage:
                 "session_id": _cut(found.session_id) or None,
                 "task_id": _cut(found.task_id) or None,
                 "state": found.trace_state,
+                "grades": found.grades or None,
             },
             "links": _links(base, finding.trace_id, finding.span_id),
         },

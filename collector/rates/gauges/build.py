@@ -20,10 +20,13 @@ from tracejury.collector.worker.worker import Task, Worker
 from tracejury.schemas.queries.ledger import JudgesStatus
 
 from .findings import FindingCounts
+from .grades import WINDOW, GradeFigures, grade_figures
 from .rates import RateFigures, rate_figures
 
 EVERY: Final = 30.0
 """Seconds between two refreshes."""
+GRADES_EVERY: Final = 240.0
+"""Seconds between two looks at grades: those of ten thousand runs take seconds."""
 STALE: Final = 300.0
 """Seconds after which the last answer is shown no longer."""
 
@@ -32,13 +35,15 @@ STALE: Final = 300.0
 class LastAnswer:
     """The store's last answer and its time (seconds of the monotonic clock).
 
-    `rates` by project, `spent` and `caps` by name of the cap.
+    `rates` and `grades` by project, `spent` and `caps` by name of the cap; `graded_at`: when grades were asked for.
     """
 
     at: float = float("-inf")
     rates: Mapping[str, RateFigures] = field(default_factory=dict)
+    grades: Mapping[str, GradeFigures] = field(default_factory=dict)
     spent: Mapping[str, float] = field(default_factory=dict)
     caps: Mapping[str, float] = field(default_factory=dict)
+    graded_at: float = float("-inf")
 
 
 class Gauges:
@@ -75,15 +80,22 @@ class Gauges:
             RetryableError, StoreError: the store failed.
         """
         now, status = self._clock(), self._judges()
-        rates = {project: rate_figures(self._reader_of(project).rates, now) for project in sorted(self._projects())}
+        projects = sorted(self._projects())
+        rates = {project: rate_figures(self._reader_of(project).rates, now) for project in projects}
+        grades: Mapping[str, GradeFigures] = {}
+        graded_at = self._last.graded_at
         spent: dict[str, float] = {}
         if status.on:
+            grades = self._last.grades
+            if time.monotonic() - graded_at >= GRADES_EVERY:
+                grades = {project: grade_figures(self._reader_of(project).measures, now) for project in projects}
+                graded_at = time.monotonic()
             said = present_spend(self._reader_of("").ledger.spend(day_start(now)), status, now)
             for period, sums in (("hour", said.hour), ("day", said.day)):
                 spent[f"usd_per_{period}"] = sums.usd
                 spent[f"tokens_per_{period}"] = sums.tokens
                 spent[f"unpriced_tokens_per_{period}"] = sums.unpriced
-        self._last = LastAnswer(time.monotonic(), rates, spent, status.caps)
+        self._last = LastAnswer(time.monotonic(), rates, grades, spent, status.caps, graded_at)
 
     def _declare(self, telemetry: Telemetry, store: Store) -> None:
         def rates(name: str, of: str, description: str) -> None:
@@ -94,6 +106,18 @@ class Gauges:
         rates("tracejury_error_rate_low", "low", "Lower end of its 95 % interval")
         rates("tracejury_error_rate_high", "high", "Upper end of its 95 % interval")
         gauge = telemetry.meter.create_observable_gauge
+        for name, of, description in (
+            (
+                "grade",
+                "mean",
+                "Mean grade, 0 to 3, of agent runs by LLM judges, by service and measure",
+            ),
+            ("grade_low", "low", "Lower end of its 95 % interval"),
+            ("grade_high", "high", "Upper end of its 95 % interval"),
+            ("graded_runs", "runs", "Agent runs that it is of"),
+            ("grades_without_finding", "ungrounded", "Grades of 0 among them without a standing finding"),
+        ):
+            gauge(f"tracejury_{name}", callbacks=[self._grades(of)], description=description)
         gauge("tracejury_panel_spend", callbacks=[self._caps("spent")], description="Spend that a cap looks at, by cap")
         gauge("tracejury_panel_cap", callbacks=[self._caps("caps")], description="Caps on spend, by name")
         if store.free_bytes() is not None:
@@ -110,6 +134,16 @@ class Gauges:
                 Observation(value, {"service": service, "window": window, **of_project(project)})
                 for project, figures in self._fresh().rates.items()
                 for (service, window), value in getattr(figures, of).items()
+            ]
+
+        return observe
+
+    def _grades(self, of: str) -> Callable[[CallbackOptions], Iterable[Observation]]:
+        def observe(_options: CallbackOptions) -> Iterable[Observation]:
+            return [
+                Observation(value, {"service": service, "measure": measure, "window": WINDOW, **of_project(project)})
+                for project, figures in self._fresh().grades.items()
+                for (service, measure), value in figures.of(of).items()
             ]
 
         return observe

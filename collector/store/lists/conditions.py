@@ -28,9 +28,9 @@ _STORED: Final = (
 )
 """Spans of the trace, or of one that is joined to it, are left: what is gone cannot be opened."""
 
-_OF_RUN: Final = "Runs.Name, Runs.Role, Runs.Model, Runs.Inferred"
-_RUNS: Final = f"arrayExists((name, role, model, inferred) -> {{}}, {_OF_RUN})"
-_RUN_IDS: Final = f"arrayFilter((id, name, role, model, inferred) -> {{}}, Runs.Id, {_OF_RUN})"
+_OF_RUN: Final = "(id, name, role, model, inferred) -> {}, Runs.Id, Runs.Name, Runs.Role, Runs.Model, Runs.Inferred"
+_RUNS: Final = f"arrayExists({_OF_RUN})"
+_RUN_IDS: Final = f"arrayFilter({_OF_RUN})"
 
 
 def conditions(query: TraceQuery, store: Store, *, of_sessions: bool = False) -> tuple[str, dict[str, Any]]:

@@ -11,6 +11,7 @@ from tracejury.collector.queries.trace.assessment import TraceAssessment
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.trace_index import REST, TraceIndex
 from tracejury.judges.measures.error_labels import label_of, labels_on
+from tracejury.judges.packs.grades import mean_grades
 from tracejury.processors.trace_outline import RunOutline, TraceOutline
 from tracejury.schemas.agent_errors import ErrorSummary, summary
 from tracejury.schemas.annotations import Annotation, ErrorLabel, HumanScore, Review
@@ -166,6 +167,11 @@ class TracePageView:
     def decisive(self) -> ShownError | None:
         """The error that decided the outcome of the trace."""
         return next((shown for shown in self.errors if shown.error.decided), None)
+
+    @property
+    def grades(self) -> Mapping[str, float]:
+        """By part of the GPA, and overall, the mean grade of the runs."""
+        return mean_grades(self.assessment.verdicts)
 
     @property
     def other_verdicts(self) -> Sequence[Verdict]:

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
-from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, StrictStr, StringConstraints
+from pydantic import (
+    BeforeValidator,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    model_validator,
+)
 
 from tracejury.judges.llm.criteria_types import Text
 from tracejury.judges.llm.data_files import model_of, read_data
@@ -15,7 +24,7 @@ from tracejury.schemas.errors import ConfigError
 
 from .oracle import Oracle
 from .task_data import TaskData
-from .user_turns import MOST_TURNS, UserTurns
+from .user_turns import MOST_TURNS, Carries, UserTurns, check_carries
 
 MOST_BYTES: Final = 16 * 1024 * 1024
 """A larger file holds no task cards."""
@@ -65,10 +74,19 @@ class TaskCard(Terms):
     """What calls and states show that the task was done (docs/rut.md)."""
     user_turns: UserTurns = Field(default={})
     """What a simulated user says, by behaviour (docs/rut.md)."""
+    carries: Carries = ()
+    """By turn of the user, the ids of the oracle's steps that it asks for."""
+
+    @model_validator(mode="after")
+    def _carried(self) -> Self:
+        if self.carries:
+            turns = len(next(iter(self.user_turns.values()), ()))
+            check_carries(self.carries, turns, (step.id for step in self.oracle.steps) if self.oracle else ())
+        return self
 
 
-SHOWN_KEYS: Final = frozenset({"instruction", "policies"})
-"""Keys of a card that checks may show beside their items."""
+SHOWN_KEYS: Final = frozenset({"instruction", "policies", "requirements"})
+"""What checks may show of a task beside their items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +101,18 @@ class SessionTerms:
     persona: str = ""
 
     @property
-    def note(self) -> str:
-        """What the card says of how agents are to talk in this task, "" for nothing."""
-        return self.card.oracle.note if self.card and self.card.oracle else ""
-
-    @property
     def policies(self) -> tuple[str, ...]:
         """The policies of the card, then those of the service, each once and on one line."""
         stated = (policy for terms in (self.card, self.service) if terms is not None for policy in terms.policies)
         return tuple(dict.fromkeys(" ".join(policy.split()) for policy in stated))
 
     def shown(self, key: str) -> str:
-        """What the card says under one of `SHOWN_KEYS`, "" for nothing."""
-        said = getattr(self.card, key, "") if self.card else ""
-        return said if isinstance(said, str) else "\n".join(said)
+        """What holds for the session under one of `SHOWN_KEYS`, "" for nothing."""
+        if key == "policies":
+            return "\n".join(self.policies)
+        if key == "requirements":
+            return self.card.oracle.requirements if self.card and self.card.oracle else ""
+        return self.card.instruction if self.card else ""
 
 
 def load_cards(paths: Iterable[str]) -> Mapping[str, TaskCard]:

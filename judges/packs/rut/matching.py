@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -54,14 +55,23 @@ def matches(step: OracleStep, call: OracleCall) -> bool:
     return call.ok and any(next(differences(call, one, step.match), None) is None for one in wanted)
 
 
-def assign(steps: Sequence[OracleStep], calls: Sequence[OracleCall]) -> dict[str, int]:
-    """The position of its call by the id of each step that has one.
+def fitting(steps: Sequence[OracleStep], calls: Sequence[OracleCall]) -> list[list[int]]:
+    """By call, the positions of the steps that it matches, in their order."""
+    by_tool = defaultdict[str, set[int]](set)
+    for n, step in enumerate(steps):
+        for one in (step, *step.equivalent):
+            by_tool[one.tool].add(n)
+    return [[n for n in sorted(by_tool.get(call.tool, ())) if matches(steps[n], call)] for call in calls]
+
+
+def assign(fits: Sequence[Sequence[int]]) -> dict[int, int]:
+    """The position of its call by that of each step that has one. `fits`: of each call, the steps that it matches.
 
     As many steps as possible have a call; among those assignments the earliest calls win: they are tried in their
-    order, and one that found a step keeps having one.
+    order, and one that found a step keeps having one. Steps that a call was tried on in vain have calls that no other
+    steps are left for: no later call is tried on them.
     """
-    fits = [[n for n, step in enumerate(steps) if matches(step, call)] for call in calls]
-    taken: dict[int, int] = {}  # by step
+    taken, full = dict[int, int](), set[int]()
 
     def place(call: int, tried: set[int]) -> bool:
         for step in [n for n in fits[call] if n not in taken] or fits[call]:
@@ -72,6 +82,7 @@ def assign(steps: Sequence[OracleStep], calls: Sequence[OracleCall]) -> dict[str
                     return True
         return False
 
-    for call in range(len(calls)):
-        place(call, set())
-    return {steps[step].id: call for step, call in taken.items()}
+    for call in range(len(fits)):
+        if not place(call, tried := {*full}):
+            full = tried
+    return taken

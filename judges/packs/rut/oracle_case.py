@@ -9,7 +9,7 @@ from tracejury.judges.packs.cards.oracle import Oracle, OracleStep
 from tracejury.judges.packs.cards.writes import Writes
 
 from .calls import OracleCall
-from .matching import assign
+from .matching import assign, fitting
 from .state import UNOBSERVED, States
 
 
@@ -28,10 +28,19 @@ class OracleCase:
         """Calls that the task takes, n_t."""
         return self.oracle.budget or len(self.oracle.steps)
 
+    def wrote(self, call: OracleCall) -> bool:
+        """Whether it changed something; one that failed did not."""
+        return call.ok and self.writes(call.tool)
+
+    @cached_property
+    def fits(self) -> list[list[int]]:
+        """By call, the positions of the steps that it matches, in their order."""
+        return fitting(self.oracle.ordered, self.calls)
+
     @cached_property
     def matched(self) -> dict[str, int]:
         """The position of its call by the id of each step that has one."""
-        return assign(self.oracle.ordered, self.calls)
+        return {self.oracle.ordered[step].id: call for step, call in assign(self.fits).items()}
 
     @cached_property
     def missing(self) -> list[OracleStep]:
@@ -41,7 +50,7 @@ class OracleCase:
     @cached_property
     def written(self) -> list[OracleCall]:
         """The calls that wrote."""
-        return [call for call in self.calls if call.ran and self.writes(call.tool)]
+        return [call for call in self.calls if self.wrote(call)]
 
     @property
     def guessed(self) -> list[str]:

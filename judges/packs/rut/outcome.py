@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from tracejury.judges.packs.cards.oracle import OracleStep
 
@@ -13,6 +14,8 @@ from .matching import differences
 from .oracle_case import OracleCase
 from .rules import Mode, broken
 from .state import holds
+
+_BLIND: Final = " Further writes go unnoticed: the oracle has neither `only` nor a state."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,8 @@ def judge(case: OracleCase) -> OracleOutcome:
     for one in case.oracle.state:
         if holds(one, case.states, case.calls) is None:
             return OracleOutcome(f"the state at {one.path!r} was not observed", known=False)
-    return OracleOutcome("It succeeded.")
+    blind = not (case.oracle.only or case.oracle.state)
+    return OracleOutcome(f"It succeeded.{_BLIND if blind else ''}")
 
 
 def _failures(case: OracleCase) -> Iterator[OracleOutcome]:

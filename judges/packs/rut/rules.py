@@ -1,18 +1,18 @@
-"""Rules that calls break while a task goes on: forbidden calls, edges and exclusive pairs."""
+"""Rules that calls break while a task goes on: forbidden calls, further writes, edges and exclusive pairs."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from operator import attrgetter
 
-from tracejury.judges.packs.cards.oracle import OracleStep
 from tracejury.judges.packs.cards.values import contains
 
 from .calls import OracleCall
-from .matching import matches
 from .oracle_case import OracleCase
+from .ordering import early_calls
 
 
 class Mode(StrEnum):
@@ -39,7 +39,7 @@ def broken(case: OracleCase, *, over: bool) -> tuple[Break, ...]:
 
     `over`: nothing follows. Else a later call may still be the one that a step means, and mend an edge.
     """
-    found = [*_forbidden(case), *_exclusive(case), *_edges(case, over=over)]
+    found = [*_forbidden(case), *_further(case), *_exclusive(case), *_edges(case, over=over)]
     return tuple(sorted(found, key=lambda one: (one.call.order, one.mode is Mode.SEQUENCE, one.reason)))
 
 
@@ -49,6 +49,18 @@ def _forbidden(case: OracleCase) -> Iterator[Break]:
         patterns = (p for p in case.oracle.forbidden if p.tool == call.tool)
         if any(contains(call.arguments or {}, p.arguments) for p in patterns):
             yield Break(Mode.UNAUTHORISED, call, f"The task forbids this call of {call.tool}.")
+
+
+def _further(case: OracleCase) -> Iterator[Break]:
+    """A call wrote that is no step's, where nothing else may; a step without a call may mean the first of its tool."""
+    used, meant = {*case.matched.values()}, Counter(step.tool for step in case.missing)
+    for n, call in enumerate(case.calls if case.oracle.only else ()):
+        if n in used or not case.wrote(call):
+            continue
+        if meant[call.tool]:
+            meant[call.tool] -= 1
+        else:
+            yield Break(Mode.UNAUTHORISED, call, f"{call.tool} writes, and no step asks for this call.")
 
 
 def _exclusive(case: OracleCase) -> Iterator[Break]:
@@ -61,26 +73,6 @@ def _exclusive(case: OracleCase) -> Iterator[Break]:
 
 
 def _edges(case: OracleCase, *, over: bool) -> Iterator[Break]:
-    """Calls that came before one that must come first.
-
-    Any match of a step that reads counts, at both ends. So a read that must follow a write is not too early as long as
-    it may come again.
-    """
-    used, steps = frozenset(case.matched.values()), {step.id: step for step in case.oracle.steps}
-
-    def stands(step: OracleStep) -> list[OracleCall]:
-        """The calls of a step; without a match the first unused one of its tool stands in."""
-        if step.id not in case.matched:
-            return [c for n, c in enumerate(case.calls) if c.ran and c.tool == step.tool and n not in used][:1]
-        written = case.writes(step.tool)
-        return [case.calls[case.matched[step.id]]] if written else [c for c in case.calls if matches(step, c)]
-
-    for edge in case.oracle.order:
-        before, after = (steps[name] for name in edge)
-        if not over and case.writes(before.tool) and not case.writes(after.tool):
-            continue
-        first, called = stands(before), stands(after)
-        unmatched = over and case.oracle.strict_edges and not case.matched.keys() >= {*edge}
-        if called and (unmatched or not any(one.start < other.start for one in first for other in called)):
-            reason = f"{after.tool} ({after.id}) comes before {before.tool} ({before.id})."
-            yield Break(Mode.SEQUENCE, called[0], reason)
+    """Calls that came before one that must come first."""
+    for early in early_calls(case, over=over):
+        yield Break(Mode.SEQUENCE, early.call, early.reason)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from tracejury.judges.packs.cards.user_turns import Behaviour
@@ -28,7 +29,11 @@ def draft_users(card: TaskCard, *, max_tokens: int, turns: int | None = None) ->
         raise PermanentError("it has neither an instruction nor steps that a user could ask for")
     if card.user_turns:
         return WrittenUnit(card)
-    return _onto(card, (yield from draft(task, min(turns or default_turns(steps), max(1, steps)))))
+    task = task.dealt(min(turns or default_turns(steps), max(1, steps)))
+    written = _onto(card, (yield from draft(task)))
+    if not (written.unit.user_turns and steps):
+        return written
+    return replace(written, unit=written.unit.model_copy(update={"carries": task.carries}))
 
 
 def rewrite_users(card: TaskCard, *, max_tokens: int) -> Writing[TaskCard]:
@@ -48,7 +53,7 @@ WRITERS: Final[Mapping[str, Callable[..., Writing[Any]]]] = {"draft": draft_user
 def _task(card: TaskCard, max_tokens: int) -> UserTask:
     if card.oracle is None:
         raise PermanentError("it has no oracle, by whose steps turns are written and verified")
-    return UserTask(card.instruction, card.oracle, max_tokens)
+    return UserTask(card.instruction, card.oracle, max_tokens, card.carries)
 
 
 def _onto(card: TaskCard, written: Sequence[WrittenText]) -> WrittenUnit[TaskCard]:

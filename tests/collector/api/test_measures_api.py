@@ -9,6 +9,7 @@ from dataclasses import replace
 import httpx
 import pytest
 from click.testing import CliRunner, Result
+from graded import NONE_DUE, graded
 from listed_traces import SECOND, Listed, store_all
 from measured_sessions import PACK, POLICY, STATES, a_value, of_exchange, of_session, save
 from served_api import NOW, Api, served
@@ -19,6 +20,7 @@ from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.cli.root import root
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.judges.packs.grades import grades_pack
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.queries.measures import MeasureQuery, PackMeasure
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
@@ -104,6 +106,40 @@ def test_figures_of_sessions(measured: str) -> None:
     assert [(one["session_id"], one["values"]) for one in pack["worst"]] == [("s1", {"S": 0.5, "P": None})]
     assert pack["compared"]["differences"]["S"]["value"] == -0.5
     assert pack["compared"]["differences"]["P"] is None
+
+
+def test_grades_are_measures_of_runs(store: SharedStore) -> None:
+    """Of 0 to 3, with shares and what each mean is of; the command names the worst runs and who was asked of a part."""
+    before, after = (
+        Listed(number, service=HOSTILE, version=str(number), received=NOW - number * HOUR) for number in (1, 2)
+    )
+    store_all(store, [before, after])
+    graded(store, before, GF=3, LC=2)
+    graded(store, after, probability=0.5, GF=0, LC=NONE_DUE)
+    reader = stored_reader(store, AssemblerConfig(), lambda: NOW, lambda: [grades_pack()])
+    app = create_web_app(Services(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW))
+    with served(app) as url:
+        asked = {"pack": "gpa", "version": "2", "compare_to": "version=1"}
+        (pack,) = httpx.get(f"{url}/api/measures", params=asked, trust_env=False).json()["items"]
+        whole = run(url, "--by", "version", "--compare-to", "version=1")
+        none = run(url, "--service", "nobody")
+    measures = {one["letter"]: one for one in pack["measures"]}
+    figures = {one["letter"]: one for one in pack["total"]["measures"]}
+    assert (pack["unit"], pack["best"], measures["Goal"]["of"], measures["GF"]["of"]) == (
+        "run", 3, ["goal-fulfilment"], [],
+    )  # fmt: skip
+    assert list(measures) == ["PQ", "PA", "GF", "LC", "EE", "TS", "TC", "Goal", "Plan", "Action", "GPA"]
+    assert (figures["GF"]["estimate"]["value"], figures["GF"]["sampled"], figures["GF"]["ungrounded"]) == (0, 0.5, 1)
+    assert [share["value"] for share in figures["GF"]["shares"].values()] == [1, 0]
+    assert (figures["LC"]["not_applicable"], figures["LC"]["estimate"], figures["GPA"]["shares"]) == (1, None, {})
+    assert pack["compared"]["differences"]["GF"]["value"] == -3
+    assert [(one["trace_id"], one["run_id"]) for one in pack["worst"]] == [(after.trace_id, "p")]
+    assert "GPA: grades of agent runs  2 runs" in whole.output
+    for text in ("graded 0", "67% (", "asked of", "Action  mean of LC EE TS TC", f"trace {after.trace_id}, run p"):
+        assert text in whole.output
+    assert "AVG" not in whole.output
+    assert "\x1b" not in whole.output
+    assert "no run was graded in this time" in none.output
 
 
 def test_invalid_sessions_are_told_beside_the_measures(store: SharedStore) -> None:

@@ -52,7 +52,9 @@ def test_an_evaluation_is_recorded_and_replayed_offline(folder: Path, tmp_path: 
     with llm_server(over_http) as server:
         first = report(folder, *model(server), *more)
         calls = server.counts.calls
-    assert calls == 3 * 2 + 2 + 3 * 2  # judged twice, two annotated traces matched, the baseline's variants
+    assert (
+        calls == 3 * 2 + 2 + 3 * 2 + 2 * 1
+    )  # judged twice, both annotated traces matched; the baseline's variants, one
     assert report(folder, "--cassette-mode", "replay", "--verify", "off", "--no-hints", *more) == first
 
     assert (first["traces"], first["errors"], first["judged_against"]) == (3, 3, 2)
@@ -80,6 +82,11 @@ def test_an_evaluation_is_recorded_and_replayed_offline(folder: Path, tmp_path: 
     baseline = first["baseline"]["without-architecture"]
     assert baseline["localised"] == pytest.approx(1 / 3)
     assert baseline["answered"]["dropped"] == {"unknown-span": 3}
+    against = baseline["against_annotators"]
+    assert (against["traces"], against["all"]["basis"]) == (2, "adjudicated")
+    covered = {row["impact"]: (row["errors"], row["caught"]) for row in against["all"]["coverage"]}
+    assert covered["all"] == (3, 1)
+    assert sum(errors for errors, _ in covered.values()) == 6  # all of them, and by impact
 
 
 def test_failures_are_unscored_and_tried_again(folder: Path, tmp_path: Path) -> None:
@@ -130,7 +137,14 @@ def test_tables_for_people(folder: Path, tmp_path: Path) -> None:
     trail = write(tmp_path / "trail", [A], {A: [error(3)]}, service=PAPER_SERVICE)
     of_trail = command("evaluate", "trail", trail, *asked, "--cassette-mode", "replay", "--only-judges")
     assert "paper's labels" in of_trail.stdout
-    for told in ("baseline without architecture", "beside people's scores", "claims dropped: no-evidence", "nobody"):
+    for told in (
+        "baseline without architecture",
+        "beside people's scores",
+        "claims dropped: no-evidence",
+        "nobody",
+        "coverage beside one judge",
+        "reasons are compared by",
+    ):
         assert told in full.stdout
     assert difference.exit_code == 0, difference.stderr
     assert "3 annotated errors" in difference.stdout

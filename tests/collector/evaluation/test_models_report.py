@@ -50,7 +50,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path
     return folder, both, other
 
 
-def test_a_table_has_a_row_a_model_of_every_cassette(recorded: tuple[Path, Path, Path]) -> None:
+def test_a_table_has_a_row_a_model_of_every_cassette(recorded: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """The server is gone; a cassette without answers to these prompts is named, and costs no other one its row."""
     folder, both, other = recorded
     done = command("evaluate", "models", folder, both, other, *OPTIONS, "--format", "json")
@@ -65,8 +65,11 @@ def test_a_table_has_a_row_a_model_of_every_cassette(recorded: tuple[Path, Path,
     assert keen["traces"] == 3
     assert report["silent"] == [f"{other}: openai/keen has no score for these prompts"]
 
-    shown = command("evaluate", "models", folder, both, *OPTIONS).stdout
-    assert sum(line.startswith("openai/keen") for line in shown.splitlines()) == 3
+    labels = tmp_path / "scores.json"
+    labels.write_text(json.dumps([{"trace": A, "judge": "TC", "score": 1, "points": 3}]))
+    shown = command("evaluate", "models", folder, both, *OPTIONS, "--labels", labels, "--split", "3").stdout
+    assert sum(line.startswith("openai/keen ") for line in shown.splitlines()) == 4
+    assert sum(line.startswith("openai/mute tool-calling") for line in shown.splitlines()) == 1
 
 
 def test_without_any_answer_and_with_a_model_to_ask_it_is_refused(recorded: tuple[Path, Path, Path]) -> None:

@@ -6,6 +6,7 @@ import io
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from measured_sessions import TASK_KEYS, a_value, of_session, save
 from rates_history import LABELS
 from rich.console import Console
@@ -94,6 +95,21 @@ def test_real_sessions_count_by_the_labels_of_their_exchanges(store: SharedStore
     assert figures["underspecification"]["modes"] == {"partial completion": 1}
     assert (answer.total.own["drop"], answer.total.own["calls"]) == (None, 1.2)
     assert {**ask(store, trials=False).total.own} == {}
+
+
+def test_how_users_are_is_in_no_average(store: SharedStore) -> None:
+    """A flawless agent with a rude user is not among the worst; nor does the reliability count its parts again."""
+    for number, ideal, honest in ((1, 0.0, 1.0), (2, 1.0, 0.75)):
+        a_session(store, number, "success", ())
+        values = {"behaviour": ideal, "honesty": honest, "clarification": 1.0, "discipline": 1.0}
+        values["reliability"] = 0.4 * honest + 0.6
+        subject = of_session("shop", f"s{number}")
+        save(store, *(a_value(f"rut-{name}", subject, value) for name, value in values.items()), received=1)
+    answer = ask(store, by="", trials=False)
+    assert [(one.session_id, one.average) for one in answer.worst] == [("s2", (3 + 0.75) / 4), ("s1", 1)]
+    assert answer.total.average == pytest.approx((3 + 0.875) / 4)
+    shown = {figure.measure.letter: figure.value for figure in answer.total.figures}
+    assert [shown["I"], shown["Rel"]] == pytest.approx([0.5, 0.95])
 
 
 def test_simulated_sessions_are_asked_for_and_count_by_what_they_were_to_be(store: SharedStore) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from tracejury.collector.worker.keyed_queue import KeyedQueue
 from tracejury.collector.worker.wake_event import WakeEvent
 
@@ -36,6 +38,28 @@ def test_one_item_of_a_key_is_in_flight() -> None:
     assert again.value == 2
     queue.done([again])
     assert (len(queue), queue.in_flight, "a" in queue) == (0, 0, False)
+
+
+def test_an_item_is_somewhere_until_it_is_done() -> None:
+    """Waiting, in flight, or waiting again: the queue is never empty for a moment between two."""
+    queue: KeyedQueue[str, int] = KeyedQueue(10)
+    assert queue.is_empty
+    queue.put("a", 1)
+    moving, seen = threading.Event(), set()
+
+    def watch() -> None:
+        while not moving.is_set():
+            seen.add(queue.is_empty)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for _ in range(20_000):
+        queue.put_back(queue.take(0))
+    moving.set()
+    watcher.join()
+    assert True not in seen
+    queue.done(queue.take(0))
+    assert queue.is_empty
 
 
 def test_entries_and_weight_are_bounded() -> None:

@@ -20,6 +20,7 @@ from tracejury.judges.packs.loader import load_packs
 from tracejury.processors.exchanges import find_exchanges
 from tracejury.processors.joining import rebuild_joined
 from tracejury.processors.transcript import session_record
+from tracejury.schemas.normalized import ToolDefinition
 from tracejury.schemas.trajectory import AgentRun, Exchange, Trace, TurnKind
 from tracejury.schemas.transcript import Step, StepKind
 
@@ -109,6 +110,35 @@ def test_what_is_no_failure(call: Did) -> None:
     (found,) = attempted(call)
     assert not found.failed
     assert found.quote == ""
+
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"q": {"type": "string"}, "limit": {"type": "integer", "default": 3}},
+    "required": ["q", "limit"],
+}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"q": "Rhine", "limit": 2}, ""),
+        ({"q": "Rhine"}, ""),
+        ({"q": "Rhine", "page": 1}, "takes no argument 'page'"),
+        ({"limit": 2}, "needs the argument 'q'"),
+        ({"q": 7}, "takes another type for 'q'"),
+    ],
+)
+def test_a_breach_of_the_schema_that_ran_succeeded(arguments: dict[str, Any], told: str) -> None:
+    """It is told beside; one that was refused, or failed for another reason, is a failure alone."""
+    given = [ToolDefinition("search", "", SCHEMA)]
+    made = Did("search", arguments, "1,233 km", span_id="t")
+    for call, failed in ((made, False), (replace(made, result=None, error="the index is down"), True)):
+        whole = trace(run("r", Said("l1", "", [call], tools=given), Said("l2", "Done."), answer="Done.", tools=given))
+        (found,) = attempted_calls(whole, Exchange("r", 0, 1, "", "Done."))
+        assert (found.failed, found.breach) == (failed, "" if failed else told)
+    nothing = trace(run("r", Said("l1", "", [made]), Said("l2", "Done."), answer="Done."))
+    assert [call.breach for call in attempted_calls(nothing, Exchange("r", 0, 1, "", "Done."))] == [""]
 
 
 def test_a_sub_agents_run_is_one_call_that_fails_with_it() -> None:

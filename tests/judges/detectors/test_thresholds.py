@@ -298,7 +298,14 @@ def test_arguments_are_checked_against_the_schema(arguments: Json, problem: str)
 
 @pytest.mark.parametrize(
     "schema",
-    [None, {"properties": {"query": "x"}}, {"properties": 3}, {"properties": {}, "additionalProperties": True}],
+    [
+        None,
+        {"properties": {"query": "x"}},
+        {"properties": 3},
+        {"properties": {}, "additionalProperties": True},
+        {"type": "object"},
+        {"properties": {"page": {}}, "required": [["page"], {"q": 1}]},
+    ],
 )
 def test_an_odd_schema_decides_nothing(schema: dict[str, object] | None) -> None:
     """Some instrumentation records the arguments where the schema belongs."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.judges.measures.consistency import absent, consistency, cosine, semantic_consistency
+from tracejury.judges.measures.consistency import TfIdf, consistency, cosine, semantic_consistency
 
 
 def at(degrees: float, length: float = 1.0) -> tuple[float, float]:
@@ -61,11 +61,22 @@ def test_nothing_to_compare(reasons: dict[str, list[str]]) -> None:
     assert result.reason == "no subject has reasons from two runs"
 
 
-def test_without_an_embedder_the_index_is_absent_and_says_why() -> None:
-    """No number stands in for it."""
-    result = absent("the extra is not installed")
-    assert result.index is None
-    assert result.reason == "the extra is not installed"
+def test_without_a_model_words_are_compared() -> None:
+    """Reasons in the same words are alike, whatever their case; a text without any word can be compared, too."""
+    said = {
+        "same": ["The plan was followed.", "the plan WAS followed"],
+        "near": ["The plan was followed.", "The plan was skipped."],
+        "far": ["The plan was followed.", "Nobody asked."],
+        "odd": ["…", "…"],
+    }
+    found = {
+        subject: semantic_consistency({subject: texts} | {"all": ["the was", "plan"]}, TfIdf())
+        for subject, texts in said.items()
+    }
+    index = {subject: (row.index or 0) for subject, row in found.items()}
+    assert index["same"] == index["odd"] == pytest.approx(1 / 2)  # beside two texts that share no word
+    assert index["same"] > index["near"] > index["far"] == 0
+    assert found["same"].embedder == "TF-IDF over words, without a model"
 
 
 class Forgetful(Compass):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,10 +36,33 @@ def test_figures_by_hand() -> None:
     assert result.spearman == pytest.approx(0.5 / (9.5 * 8) ** 0.5)
 
 
-def test_the_two_point_split_is_a_parameter() -> None:
-    """Only the best score met its goal: 2 counts with 0 and 1."""
-    judge, people = scores("2233"), scores("1323")
-    assert only(scale_agreement(judge, people)).two_point == pytest.approx(3 / 4)
+@pytest.mark.parametrize(("split", "share"), [(1, 1), (2, 3 / 4), (3, 1 / 2)])
+def test_people_set_the_split_of_two_points(split: int, share: float) -> None:
+    """The lowest score that counts as met; of 2 2 3 3 beside 1 3 2 3."""
+    row = only(scale_agreement(scores("2233"), scores("1323"), split))
+    assert row.two_point == pytest.approx(share)
+    assert row.two_point_bins == ((0, 1, 2, 3)[:split], (0, 1, 2, 3)[split:])
+
+
+def test_the_error_on_three_points_is_by_two() -> None:
+    """Judge 0 2 3, people 1 1 3: failed beside in part, twice the same."""
+    row = only(scale_agreement(scores("023"), scores("113")))
+    assert row.three_point_mae == pytest.approx(1 / 3 / 2)
+    assert row.normalised_mae == pytest.approx(2 / 3 / 3)
+
+
+def test_people_may_score_on_three_points() -> None:
+    """All figures are then of three: the judge's 0 2 3 1 is 0 1 2 1, an other person's 0 1 3 2 as well."""
+    thirds = [replace(rating, points=3) for rating in scores("1120", "ann")]
+    row = only(scale_agreement(scores("0231"), [*thirds, *scores("3332", "bob")], 3))
+    assert row.points == 3
+    assert row.accuracy == row.three_point == pytest.approx(1 / 2)  # the stricter of two: 1 1 2 0
+    assert row.mae == pytest.approx(2 / 4)
+    assert row.normalised_mae == row.three_point_mae == pytest.approx(1 / 4)
+    assert row.two_point == pytest.approx(1)  # who met it all: the third alone
+    assert only(scale_agreement(scores("0231"), thirds)).two_point is None  # "in part" may be either
+    with pytest.raises(ValueError, match=r"3 of t0 is not one of \(0, 1, 2\)"):
+        scale_agreement([], [replace(rating, points=3) for rating in scores("3")])
 
 
 @pytest.mark.parametrize(

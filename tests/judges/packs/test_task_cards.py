@@ -74,6 +74,38 @@ def test_what_is_wrong_is_one_line_with_file_and_key(tmp_path: Path, text: str, 
     assert "\n" not in str(caught.value)
 
 
+CARRIED = """
+id: a
+oracle: {{steps: [{{id: look, tool: get}}, {{id: pay, tool: pay}}, {{id: mail, tool: mail}}]}}
+user_turns: [hi, bye]
+carries: {carries}
+"""
+
+
+def test_a_card_says_which_turn_carries_which_steps(tmp_path: Path) -> None:
+    card = load_cards([written(tmp_path, CARRIED.format(carries="[[look, mail], [pay]]"))])["a"]
+    assert card.carries == (("look", "mail"), ("pay",))
+
+
+@pytest.mark.parametrize(
+    ("carries", "told"),
+    [
+        ("[[look, pay, mail]]", "2 turns of the user need as many entries, not 1"),
+        ("[[], [look, pay, mail]]", "turn 1 carries no step: each asks for a part of the task"),
+        ("[[look], [pay, post]]", "there is no step 'post'"),
+        ("[[look], [pay]]", "the step 'mail' must be carried by one turn, not by 0"),
+        ("[[look, pay], [mail, pay]]", "the step 'pay' must be carried by one turn, not by 2"),
+        ("[look, pay]", "card.yaml: carries.0"),
+    ],
+)
+def test_what_turns_cannot_carry(tmp_path: Path, carries: str, told: str) -> None:
+    """All at the end is not carried turn by turn."""
+    with pytest.raises(ConfigError) as raised:
+        load_cards([written(tmp_path, CARRIED.format(carries=carries))])
+    assert told in str(raised.value)
+    assert "carries" in str(raised.value)
+
+
 def test_user_turns_are_a_list_or_by_behaviour(tmp_path: Path) -> None:
     listed = load_cards([written(tmp_path, "id: a\nuser_turns: [hi, ' bye ']")])["a"]
     assert listed.user_turns == {Behaviour.IDEAL: ("hi", "bye")}

@@ -51,12 +51,13 @@ class TurnChecks(TextChecks):
     infer: TextCheck
     leak: TextCheck
 
-    def with_leak(self, reason: str) -> TurnChecks:
-        """The same, where code found a leak, too; "" for none."""
+    def failed(self, check: str, reason: str) -> TurnChecks:
+        """The same, where code found a fault, too, for `reason`; "" for none."""
         if not reason:
             return self
-        said = f"{reason}. {self.leak.reason}" if self.leak.answer is CheckWord.FAIL else reason
-        return self.model_copy(update={"leak": TextCheck.model_construct(reason=said, answer=CheckWord.FAIL)})
+        said: TextCheck = getattr(self, check)
+        told = f"{reason}. {said.reason}" if said.answer is CheckWord.FAIL else reason
+        return self.model_copy(update={check: TextCheck.model_construct(reason=told, answer=CheckWord.FAIL)})
 
 
 def read_turns(text: str, count: int, ideal: Sequence[str] = ()) -> TurnsAnswer:

@@ -28,10 +28,9 @@ def leaks(oracle: Oracle, instruction: str, turns: Sequence[str]) -> str:
     """The names of tools, keys and identifiers in these turns that the instruction does not show, in one line."""
     known, found = folded(instruction), []
     for name, kind in sorted(_secrets(oracle).items()):
-        low = folded(name)
-        said = [str(number) for number, turn in enumerate(turns, 1) if find_name(folded(turn), low) >= 0]
-        if said and find_name(known, low) < 0:
-            found.append(f'turn {", ".join(said)} says "{name}", {kind}')
+        said = saying(turns, name)
+        if said and find_name(known, folded(name)) < 0:
+            found.append(f'turn {", ".join(map(str, said))} says "{name}", {kind}')
     return f"{'; '.join(found)}: the instruction does not show it" if found else ""
 
 
@@ -45,27 +44,37 @@ def _secrets(oracle: Oracle) -> dict[str, str]:
     for assertion in oracle.state:
         path = assertion.path.split(".") if isinstance(assertion.path, str) else assertion.path
         keys |= {part for part in path if isinstance(part, str)}
-    for name, value in _leaves([one.arguments for one in patterns]):
+    for name, value in leaves([one.arguments for one in patterns]):
         (keys if name else values).add(value)
     return (
-        dict.fromkeys((one for one in values if len(one) >= _SHORTEST and _has(_IDENTIFIER, one)), "an identifier")
+        dict.fromkeys(filter(is_identifier, values), "an identifier")
         | dict.fromkeys((key for key in keys if _has(_TECHNICAL, key)), "a key")
         | dict.fromkeys((tool for tool in tools if _has(_TECHNICAL, tool)), "the name of a tool")
     )
+
+
+def is_identifier(value: str) -> bool:
+    """Whether a value names a record."""
+    return len(value) >= _SHORTEST and _has(_IDENTIFIER, value)
+
+
+def saying(turns: Sequence[str], name: str) -> list[int]:
+    """The numbers, from 1, of the turns that say a name."""
+    return [number for number, turn in enumerate(turns, 1) if find_name(folded(turn), folded(name)) >= 0]
 
 
 def _has(pattern: re.Pattern[str], name: str) -> bool:
     return len(name) <= _LONGEST and not _SEVERAL.search(name) and pattern.search(name) is not None
 
 
-def _leaves(value: Any) -> Iterator[tuple[bool, str]]:
+def leaves(value: Any) -> Iterator[tuple[bool, str]]:
     """Each key (True) and each text or whole number (False) in a JSON value."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield True, str(key)
-            yield from _leaves(inner)
+            yield from leaves(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _leaves(inner)
+            yield from leaves(inner)
     elif isinstance(value, str | int) and not isinstance(value, bool):
         yield False, str(value)

@@ -36,7 +36,8 @@ instruction: English).
 - Turns are written before the agent answers: none answers a question of the agent, or relies on what it said, found \
 or did.
 - Each turn serves the task, none repeats what another one says, and together they ask for all that the task needs.
-- Each argument follows from what the user says, unless the question below says otherwise.
+- Each argument of a call follows from the turn that asks for the call, or from the turn before it, unless the \
+question below says otherwise.
 - No turn has the name of a tool, the key of an argument, or an identifier (of a record, an account, a product) that \
 the instruction does not show. Everyday words are fine, also where such a name is made of them: "refund my order". \
 Where an argument could only follow by such an identifier, leave it out.
@@ -53,9 +54,11 @@ none answers what the agent says.
 task needs. The user may be difficult on purpose: what the description of the user says is no fault, as long as each \
 turn serves the task besides. That the agent must ask or refuse is no fault either. A detail that is missing is a \
 matter of `infer` alone.
-- `infer`: each argument of each call follows from what the user says, in all turns together. Go through them one by \
-one. An argument that the turns contradict does not follow; one that they state does, also beside a further \
-condition that cannot hold with it. Without calls it holds. Whether arguments may be missing is said with the turns.
+- `infer`: each argument of each call follows from what the user has said when the agent is asked for the call: from \
+the turn that asks for it, or from the turn before. What another turn says does not count, unless the question below \
+says otherwise. Go through the arguments one by one. An argument that the turns contradict does not follow; one that \
+they state does, also beside a further condition that cannot hold with it. Without calls it holds. Which turn asks for \
+which calls, and whether arguments may be missing, is said with the turns.
 - `leak`: no turn has the name of a tool, the key of an argument, or an identifier (of a record, an account, a \
 product) that the instruction does not show. Everyday words are fine, also where such a name is made of them \
 ("refund my order"), and so are names of options that do not exist.
@@ -67,8 +70,14 @@ is told this reason alone.
 - `answer`: `pass`: it holds. `warning`: it holds on a sensible reading, though not on every one. `fail`: it does not \
 hold."""
 
-MAY_MISS: Final = "Arguments may be missing, so that the agent has to ask; a wrong value is still a fault."
+MAY_MISS: Final = "Arguments may be missing or come late, so that the agent has to ask; a wrong value is still a fault."
 NONE_MISSES: Final = "No argument may be missing."
+
+PARTS: Final = "Each turn asks for a part of the calls: {parts}."
+TOGETHER: Final = (
+    "Which turn asks for which calls is not known: for `infer` all turns count together. It fails where the last of "
+    "them alone states what the calls need."
+)
 
 DRAFT: Final = """\
 # Question
@@ -127,7 +136,7 @@ REWRITE: Final = """\
 # Question
 `ideal turns` are what an ideal user says. Write them as this user says them:
 {behaviour}{material}
-Only the words change: turn by turn the same task, {count}, in the same order.{missing}
+Only the words change: turn by turn the same task, {count}, in the same order.{parts}{missing}
 Answer with one JSON object, nothing else: `turns`, a list of exactly {number} text(s), in order."""
 
 WEAVE: Final = "\nWeave in at least one entry of `material`; between them, the turns may use all."
@@ -136,5 +145,5 @@ AGAIN: Final = "`earlier turns` were checked; `complaints` say what is wrong wit
 
 CHECK: Final = """\
 # Question
-Check the turns of this user: {behaviour}
+Check the turns of this user: {behaviour}{parts}
 {missing}"""

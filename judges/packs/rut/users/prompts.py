@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tracejury.judges.llm.client import Prompt
-from tracejury.judges.packs.cards.oracle import Oracle, OracleStep, ToolPattern
-from tracejury.judges.packs.cards.user_turns import Behaviour
+from tracejury.judges.packs.cards.oracle import Oracle, OracleStep
+from tracejury.judges.packs.cards.user_turns import Behaviour, Carries
 from tracejury.judges.packs.cards.values import blank
 from tracejury.judges.packs.rut.matching import rule_of
 from tracejury.judges.phrases import count
@@ -23,15 +22,33 @@ from .parts import in_parts
 
 @dataclass(frozen=True)
 class UserTask:
-    """The task of a simulated user. `max_tokens`: of one answer."""
+    """The task of a simulated user. `max_tokens`: of one answer.
+
+    `carries`: by turn, the ids of the steps that it asks for; () where that is not known.
+    """
 
     instruction: str
     oracle: Oracle
     max_tokens: int = 4096
+    carries: Carries = ()
+
+    def dealt(self, turns: int) -> UserTask:
+        """The same with the steps, in their order, in contiguous parts, one for each turn."""
+        parts = in_parts([step.id for step in self.oracle.ordered], turns)
+        return replace(self, carries=tuple(map(tuple, parts)))
 
     def may_miss(self, behaviour: Behaviour) -> bool:
         """Whether an argument may be missing, so that the agent has to ask."""
         return self.oracle.type != "execute" or behaviour is Behaviour.UNDERSPECIFICATION
+
+    @property
+    def parts(self) -> str:
+        """Which turns ask for which calls, by their numbers in `shown`; "" for one turn, or where it is not known."""
+        if not self.carries[1:]:
+            return ""
+        numbers = {step.id: number for number, step in enumerate(self.oracle.ordered, 1)}
+        called = enumerate((sorted(numbers[name] for name in ids) for ids in self.carries), 1)
+        return text.PARTS.format(parts=", ".join(f"turn {turn} for {_calls(calls)}" for turn, calls in called))
 
     @cached_property
     def shown(self) -> str:
@@ -47,11 +64,12 @@ class Rejected:
     complaints: str
 
 
-def draft_prompt(task: UserTask, turns: int, rejected: Rejected | None = None) -> Prompt:
+def draft_prompt(task: UserTask, rejected: Rejected | None = None) -> Prompt:
     """Asks for one cooperative utterance for each part of the steps."""
+    turns = len(task.carries)
     asked = text.DRAFT.format(
         count=count(turns, "turn"),
-        parts=_parts(len(task.oracle.steps), turns),
+        parts=task.parts and f"{task.parts} ",
         kind=text.DRAFT_KINDS[task.oracle.type],
         number=turns,
     )
@@ -75,6 +93,7 @@ def rewrite_prompt(
         behaviour=text.BEHAVIOURS[behaviour],
         material=text.WEAVE if material else "",
         count=count(len(ideal), "turn"),
+        parts=task.parts and f" {task.parts}",
         missing=f" {text.MAY_MISS}" if task.may_miss(behaviour) else "",
         number=len(ideal),
     )
@@ -87,7 +106,8 @@ def rewrite_prompt(
 def check_prompt(task: UserTask, behaviour: Behaviour, turns: Sequence[str]) -> Prompt:
     """Asks for the three checks of what a user says."""
     missing = text.MAY_MISS if task.may_miss(behaviour) else text.NONE_MISSES
-    asked = text.CHECK.format(behaviour=text.BEHAVIOURS[behaviour], missing=missing)
+    parts = task.parts or (text.TOGETHER if len(turns) > 1 else "")
+    asked = text.CHECK.format(behaviour=text.BEHAVIOURS[behaviour], parts=parts and f"\n{parts}", missing=missing)
     return _prompt(task, text.CHECKER, TurnChecks, fenced("turns", _turns(turns)), asked)
 
 
@@ -106,17 +126,11 @@ def _turns(turns: Sequence[str]) -> str:
     return "\n".join(f"turn {number}: {entry(turn)}" for number, turn in enumerate(turns, 1))
 
 
-def _parts(steps: int, turns: int) -> str:
-    """What each turn asks for, where there are several."""
-    if turns == 1:
-        return ""
-    ranges = [(part[0], part[-1]) for part in in_parts(range(1, steps + 1), turns)]
-    told = [f"turn {n} for {_calls(first, last)}" for n, (first, last) in enumerate(ranges, 1)]
-    return f"Each turn asks for a part of the calls: {', '.join(told)}. "
-
-
-def _calls(first: int, last: int) -> str:
-    return f"call {first}" if first == last else f"calls {first} to {last}"
+def _calls(numbers: Sequence[int]) -> str:
+    first, last = numbers[0], numbers[-1]
+    if len(numbers) == 1:
+        return f"call {first}"
+    return f"calls {first} to {last}" if last - first == len(numbers) - 1 else f"calls {', '.join(map(str, numbers))}"
 
 
 def _task_lines(instruction: str, oracle: Oracle) -> Iterator[str]:
@@ -125,15 +139,11 @@ def _task_lines(instruction: str, oracle: Oracle) -> Iterator[str]:
     yield "calls:" if oracle.steps else "calls: none"
     writes = oracle.writing()
     for number, step in enumerate(oracle.ordered, 1):
-        yield f"{number}. {_call(step)} ({'writes' if writes(step.tool) else 'reads'}){_free(step)}"
-        yield from (f"   or {_call(one)}" for one in step.equivalent)
+        yield f"{number}. {step.text} ({'writes' if writes(step.tool) else 'reads'}){_free(step)}"
+        yield from (f"   or {one.text}" for one in step.equivalent)
     if oracle.forbidden:
         yield "forbidden:"
-        yield from (f"- {_call(one)}" for one in oracle.forbidden)
-
-
-def _call(pattern: ToolPattern) -> str:
-    return f"{pattern.tool} {json.dumps(pattern.arguments, ensure_ascii=False, default=str)}"
+        yield from (f"- {one.text}" for one in oracle.forbidden)
 
 
 def _free(step: OracleStep) -> str:

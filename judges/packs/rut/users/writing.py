@@ -14,6 +14,7 @@ from tracejury.judges.writing.units import WrittenText
 
 from . import prompt_text as text
 from .answers import Material, TurnChecks, TurnsAnswer, read_turns
+from .late_values import said_late
 from .leaks import leaks
 from .prompts import Rejected, UserTask, check_prompt, draft_prompt, material_prompt, rewrite_prompt
 
@@ -24,9 +25,9 @@ TurnsWriting = Generator[Sequence[Prompt], Outcomes, list[WrittenText]]
 """The turns of each user, as its name."""
 
 
-def draft(task: UserTask, turns: int) -> TurnsWriting:
-    """The turns of an ideal user, verified."""
-    asked, read = partial(draft_prompt, task, turns), partial(read_turns, count=turns)
+def draft(task: UserTask) -> TurnsWriting:
+    """The turns of an ideal user, verified: one for each part of the task that is `dealt`."""
+    asked, read = partial(draft_prompt, task), partial(read_turns, count=len(task.carries))
     return (yield from together([_write(task, Behaviour.IDEAL, asked, read)]))
 
 
@@ -80,6 +81,8 @@ def _checked(task: UserTask, behaviour: Behaviour, turns: tuple[str, ...], writt
     said = yield from ask(check_prompt(task, behaviour, turns), TurnChecks.read)
     if said.answer is None:
         return WrittenText(behaviour, (), written, None, said.failure)
-    checks = said.answer.with_leak(leaks(task.oracle, task.instruction, turns))
+    checks = said.answer.failed("leak", leaks(task.oracle, task.instruction, turns))
+    if not task.may_miss(behaviour):
+        checks = checks.failed("infer", said_late(task.oracle, task.carries, turns))
     failure = checks.complaints.replace("\n", " ")
     return WrittenText(behaviour, () if failure else turns, written, checks, failure)

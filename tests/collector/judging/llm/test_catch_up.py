@@ -67,8 +67,9 @@ class Rig:
         self.llm.settle()
 
     def later(self, nanos: int) -> None:
-        """The clock goes on; then one look."""
+        """The clock goes on; then one look, once what an earlier process left is read back."""
         self.llm.detecting.now += nanos
+        self.llm.settle()
         self.catch_up.tick(self.llm.clock())
         self.llm.settle()
 

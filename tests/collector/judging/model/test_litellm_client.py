@@ -67,22 +67,16 @@ async def test_what_is_sent_and_what_comes_back(server: LlmServer) -> None:
 
 
 async def test_the_settings_of_the_configuration_are_sent(server: LlmServer) -> None:
-    """The smaller of the two limits on an answer; no temperature where none is wanted."""
+    """The smaller of the two limits on an answer; no temperature where none is wanted, else the prompt's own."""
     async with asking(server, temperature=None, max_answer_tokens=300, structured="none") as client:
         await client.complete(ASKED)
-    [body] = server.bodies
+        await client.complete(replace(ASKED, temperature=1.0, top_p=0.9))
+    [body, own] = server.bodies
+    assert (own["temperature"], own["top_p"]) == (1.0, 0.9)
     assert body["max_tokens"] == 300
     assert "temperature" not in body
     assert "response_format" not in body
     assert "JSON schema" in body["messages"][-1]["content"]
-
-
-async def test_a_prompt_may_have_its_own_sampling(server: LlmServer) -> None:
-    """It goes before the configuration's."""
-    async with asking(server, temperature=0.5) as client:
-        await client.complete(replace(ASKED, temperature=1.0, top_p=0.9))
-        await client.complete(ASKED)
-    assert [(body["temperature"], body.get("top_p")) for body in server.bodies] == [(1.0, 0.9), (0.5, None)]
 
 
 @pytest.mark.parametrize(("model", "sent"), [("my-model", "low"), ("openai/o3", "low"), ("openai/gpt-4o", None)])
@@ -390,8 +384,7 @@ async def test_it_can_be_used_again_after_closing(server: LlmServer) -> None:
         await client.complete(ASKED)
         await client.close()
         await client.complete(ASKED)
-    text = await asyncio.to_thread(lambda: asyncio.run(_once(server)))
-    assert text
+    assert await asyncio.to_thread(lambda: asyncio.run(_once(server)))
 
 
 async def _once(server: LlmServer) -> str:

@@ -13,9 +13,13 @@ from hook_server import PATIENCE, Held, Received, answer, hook_server, until
 from store_parts import a_finding, a_run
 
 from tracejury.collector.outbound.webhooks import webhook as webhook_module
+from tracejury.collector.store.llm_judging import StoredLlmJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.webhook_events import SENT, Event
+from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
 NOW = 2_000
 OPEN = {"state": FindingState.PROVISIONAL}
@@ -50,9 +54,28 @@ async def test_what_a_receiver_is_told(at_work: Any) -> None:
     assert said["data"]["finding"]["agent"] == "planner"
     assert said["data"]["trace"] == {
         "trace_id": finding.trace_id, "session_id": "chat-1", "task_id": None, "state": "settled",
+        "grades": None,
     }  # fmt: skip
     assert said["data"]["links"]["span"] == f"http://pages/spans/{finding.span_id}?trace={finding.trace_id}"
     assert (marked.fingerprint, marked.event, marked.state) == (finding.fingerprint, Event.FOUND, SENT)
+
+
+async def test_the_grades_of_the_trace_are_told(at_work: Any, store: SharedStore) -> None:
+    """The mean ones of its runs, as far as judges have scored these when the message is made."""
+    finding = a_finding()
+    run = Subject(SubjectKind.AGENT_RUN, "run-1", finding.trace_id)
+    rows = [
+        Judgement(run, judge, "v", "h", 1, 1, Outcome.DONE, verdicts=(Verdict(judge, "v", run, score),))
+        for judge, score in (("goal-fulfilment", 1), ("tool-calling", 2))
+    ]
+    StoredLlmJudging(store).save([JudgedSubject(TraceState.SETTLED, tuple(rows))])
+    with hook_server() as server:
+        async with at_work(server.url) as bench:
+            bench.judge(finding, runs=(a_run(),))
+            await bench.deliveries.wait(1)
+        (received,) = server.received
+    grades = {"GF": 1.0, "TC": 2.0, "Goal": 1.0, "Action": 2.0, "GPA": 1.5}
+    assert received.said["data"]["trace"]["grades"] == grades
 
 
 async def test_once_whatever_is_judged_again(at_work: Any) -> None:

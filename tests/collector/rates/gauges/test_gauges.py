@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from graded import graded
+from listed_traces import Listed, store_all
 from served_api import Watched
 from store_parts import a_finding, a_judged_subject, a_judged_trace
 from stored_readers import stored_reader
@@ -199,6 +201,26 @@ def test_spend_stands_beside_its_cap(made: Made, telemetry: Telemetry) -> None:
     spent, caps = shown(telemetry, "tracejury_panel_spend"), shown(telemetry, "tracejury_panel_cap")
     assert caps == {'cap="usd_per_day"': 10.0, 'cap="tokens_per_hour"': 500.0}
     assert (spent['cap="usd_per_day"'], spent['cap="tokens_per_hour"']) == (3.0, 100.0)
+
+
+def test_grades_by_service_and_measure(made: Made, store: SharedStore, telemetry: Telemetry) -> None:
+    """Of the last day, with the 0s that no finding supports."""
+    for number, (service, grade) in enumerate([("shop", 0), ("shop", 3), ("desk", 1)], 1):
+        trace = Listed(number, service=service, received=99 * HOUR)
+        store_all(store, [trace])
+        graded(store, trace, GF=grade)
+    gauges, reader = made(JudgesStatus(on=True))
+    reader.ledger.given["spend"] = lambda _since: []
+    gauges.refresh()
+    assert shown(telemetry, "tracejury_grade") == {
+        f'measure="{measure}",service="{service}",window="24h"': pytest.approx(value)
+        for measure in ("GF", "Goal", "GPA")
+        for service, value in (("", 4 / 3), ("shop", 1.5), ("desk", 1.0))
+    }
+    goal = 'measure="GF",service="shop",window="24h"'
+    assert shown(telemetry, "tracejury_grade_low")[goal] < 1.5 < shown(telemetry, "tracejury_grade_high")[goal]
+    assert shown(telemetry, "tracejury_graded_runs")[goal] == 2
+    assert shown(telemetry, "tracejury_grades_without_finding")[goal] == 1
 
 
 async def test_the_task_outlives_failures(made: Made, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> None:

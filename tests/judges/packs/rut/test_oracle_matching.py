@@ -13,9 +13,9 @@ from oracles import call, case
 from tracejury.judges.packs.cards.oracle import MOST_STEPS, OracleStep, ToolPattern
 from tracejury.judges.packs.cards.writes import guess
 from tracejury.judges.packs.rut.calls import OracleCall
-from tracejury.judges.packs.rut.matching import assign, matches
+from tracejury.judges.packs.rut.matching import assign, fitting, matches
 from tracejury.judges.packs.rut.outcome import judge
-from tracejury.judges.packs.rut.rules import broken
+from tracejury.judges.packs.rut.rules import Mode, broken
 
 SCHEMA = {"type": "object", "properties": {"id": {}, "limit": {"default": 10}, "tags": {}}, "required": ["id"]}
 
@@ -120,16 +120,20 @@ def steps(*patterns: tuple[str, str, dict[str, Any]]) -> list[OracleStep]:
     return [OracleStep(id=name, tool=tool, arguments=arguments) for name, tool, arguments in patterns]
 
 
+def assigned(wanted: list[OracleStep], made: list[OracleCall]) -> dict[str, int]:
+    return {wanted[step].id: at for step, at in assign(fitting(wanted, made)).items()}
+
+
 ANY = {"id": "any", "tool": "get", "arguments": {"q": 1}, "match": {"q": "ignore"}}
 
 
 def test_as_many_steps_as_possible_have_a_call_and_the_earliest_calls_win() -> None:
     narrow, wide = OracleStep(id="b", tool="get", arguments={"q": 1}), OracleStep.model_validate(ANY | {"id": "a"})
-    assert assign([wide, narrow], [call("get", q=1), call("get", q=2)]) == {"a": 1, "b": 0}
-    assert assign([wide, narrow], [call("get", q=2), call("get", q=1)]) == {"a": 0, "b": 1}
-    assert assign([wide], [call("get", q=3), call("get", q=4)]) == {"a": 0}
-    assert assign([narrow], [call("get", q=3), call("get", q=1), call("get", q=1)]) == {"b": 1}
-    assert assign([narrow, wide], []) == {}
+    assert assigned([wide, narrow], [call("get", q=1), call("get", q=2)]) == {"a": 1, "b": 0}
+    assert assigned([wide, narrow], [call("get", q=2), call("get", q=1)]) == {"a": 0, "b": 1}
+    assert assigned([wide], [call("get", q=3), call("get", q=4)]) == {"a": 0}
+    assert assigned([narrow], [call("get", q=3), call("get", q=1), call("get", q=1)]) == {"b": 1}
+    assert assigned([narrow, wide], []) == {}
 
 
 @given(st.lists(st.integers(0, 3), max_size=5), st.lists(st.sets(st.integers(0, 3), min_size=1), max_size=4))
@@ -139,7 +143,7 @@ def test_no_assignment_is_larger_and_none_as_large_has_earlier_calls(made: list[
         OracleStep.model_validate({"id": str(n), "tool": "-", "equivalent": [{"tool": str(t)} for t in sorted(w)]})
         for n, w in enumerate(wanted)
     ]
-    found = assign(tools, [call(str(t)) for t in made])
+    found = assigned(tools, [call(str(t)) for t in made])
     assert all(made[at] in wanted[int(step)] for step, at in found.items())
     assert len(set(found.values())) == len(found)
 
@@ -220,8 +224,8 @@ def test_edges(oracle: dict[str, Any], calls: list[OracleCall], breaks: bool) ->
     assert bool(broken(case(oracle, *calls), over=False)) is breaks
 
 
-def test_any_match_of_a_read_counts_for_an_edge() -> None:
-    """The first of two equal reads is that of another step."""
+def test_a_call_is_not_that_of_two_steps() -> None:
+    """The search is the only call of `b`, so that `a` has none before the payment."""
     oracle = {
         "steps": [
             {"id": "a", "tool": "get", "arguments": {"q": 1}, "equivalent": [{"tool": "find"}]},
@@ -230,7 +234,9 @@ def test_any_match_of_a_read_counts_for_an_edge() -> None:
         ],
         "order": [["a", "c"]],
     }
-    assert judge(case(oracle, call("find", 1), call("pay", 2), call("get", 3, q=1))).success
+    found = judge(case(oracle, call("find", 1), call("pay", 2), call("get", 3, q=1)))
+    assert (found.mode, found.reason) == (Mode.SEQUENCE, "pay (c) comes before get (a).")
+    assert judge(case(oracle, call("find", 1), call("get", 2, q=1), call("pay", 3))).success
 
 
 @pytest.mark.parametrize(
@@ -266,4 +272,4 @@ def test_an_endless_agent_and_the_longest_card_are_matched() -> None:
         OracleStep(id=f"{n:03}", tool=f"t{n}", equivalent=(ToolPattern(tool=f"t{n + 1}"),)) for n in range(MOST_STEPS)
     ]
     calls = [call(f"t{n}", n) for n in range(MOST_STEPS, 0, -1)]
-    assert len(assign(wide, [*calls, call("t0"), *[call("t1")] * 3000])) == MOST_STEPS
+    assert len(assigned(wide, [*calls, call("t0"), *[call("t1")] * 3000])) == MOST_STEPS

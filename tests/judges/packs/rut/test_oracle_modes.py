@@ -86,10 +86,11 @@ def test_the_first_mode_whose_condition_holds(calls: tuple[OracleCall, ...], mod
 
 
 def test_a_refused_call_was_made_but_did_not_run() -> None:
-    """It is no premature end, breaks no rule, and wrote nothing."""
+    """It is no premature end, breaks no rule, and wrote nothing; nor did one that failed."""
     refused = replace(REFUND, ok=False, ran=False)
     assert outcome(ORACLE, refused, LOOK, NOTE) == (False, Mode.PARAMETER, "s1")
     assert outcome(ORACLE, LOOK, refused) == (False, Mode.PREMATURE, "")
+    assert outcome(ORACLE, LOOK, replace(REFUND, ok=False)) == (False, Mode.PREMATURE, "")
     assert outcome(ORACLE, LOOK, REFUND, NOTE, replace(call("delete_account"), ran=False, ok=False))[0]
 
 
@@ -110,6 +111,40 @@ def test_a_wrong_parameter_quotes_the_value_that_differs_of_the_nearest_call() -
 
 def test_a_premature_end_names_the_tool() -> None:
     assert "refund" in judge(case(ORACLE, LOOK)).reason
+
+
+@pytest.mark.parametrize(
+    ("calls", "mode", "at"),
+    [
+        ((LOOK, REFUND, NOTE), None, ""),
+        ((LOOK, REFUND, REFUND, NOTE), Mode.UNAUTHORISED, "s3"),
+        ((LOOK, REFUND, NOTE, call("refund", id=8, eur=20)), Mode.UNAUTHORISED, "s4"),
+        ((LOOK, REFUND, NOTE, call("create_order", id=9)), Mode.UNAUTHORISED, "s4"),
+        ((LOOK, REFUND, NOTE, call("refund", ok=False, id=8, eur=20), LOOK), None, ""),
+        ((LOOK, call("refund", id=7, eur=21), NOTE), Mode.PARAMETER, "s2"),
+        ((LOOK, call("refund", id=7, eur=21), REFUND, NOTE), Mode.UNAUTHORISED, "s2"),
+        ((LOOK, call("refund", id=7, eur=21), call("refund", id=7, eur=22), NOTE), Mode.UNAUTHORISED, "s3"),
+    ],
+    ids=[
+        "the steps",
+        "a second refund",
+        "of another order",
+        "by another tool",
+        "failed",
+        "a wrong one in place of the step's",
+        "a wrong one beside it",
+        "two wrong ones",
+    ],
+)
+def test_where_only_the_steps_may_write(calls: tuple[OracleCall, ...], mode: Mode | None, at: str) -> None:
+    """Live, too. Without `only` a further write is none of the oracle's business, which a success says."""
+    assert outcome(ORACLE | {"only": True}, *calls) == (mode is None, mode, at)
+    live = [at] if mode is Mode.UNAUTHORISED else []
+    assert [b.call.span_id for b in broken(case(ORACLE | {"only": True}, *calls), over=False)] == live
+    free = judge(case(ORACLE, *calls))
+    assert free.mode in {None, Mode.PARAMETER}
+    assert free.success is ("Further writes go unnoticed" in free.reason)
+    assert "unnoticed" not in judge(case(ORACLE | {"only": True}, *calls)).reason
 
 
 TWICE = {"steps": [{"id": n, "tool": "refund", "arguments": {"id": i}, "write": True} for n, i in (("a", 1), ("b", 2))]}
@@ -144,6 +179,8 @@ REFUSE = {"type": "refuse_or_scope"}
         (REFUSE, [], (False,), False),
         (REFUSE, [], (), False),
         (REFUSE, [call("refund")], (True,), False),
+        (REFUSE, [call("refund", ok=False)], (True,), True),
+        (CLARIFY, [call("refund", ok=False), call("refund", exchange=1)], (True, True), True),
         (REFUSE | {"steps": [{"id": "n", "tool": "update_note"}]}, [call("update_note")], (True,), True),
     ],
 )

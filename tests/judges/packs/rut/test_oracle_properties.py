@@ -44,6 +44,7 @@ def oracles(draw: st.DrawFn) -> dict[str, Any]:
     edges = draw(st.lists(st.sampled_from(pairs), unique=True)) if pairs else []
     others = sorted({*READS, *WRITES} - {*tools})
     oracle: dict[str, Any] = {"steps": steps, "order": edges, "strict_edges": draw(st.booleans())}
+    oracle["only"] = draw(st.booleans())
     if draw(st.booleans()) and others:
         oracle["forbidden"] = [{"tool": draw(st.sampled_from(others)), "arguments": {"q": 1}}]
         oracle["exclusive"] = [(draw(st.sampled_from(others)), tools[0])]

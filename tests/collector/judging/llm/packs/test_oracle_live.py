@@ -194,6 +194,34 @@ def test_the_oracle_tells_pipa_whether_the_task_was_completed(store: SharedStore
     assert answer.span_id == session["rut-oracle"].items[0].span_id
 
 
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_payment_before_its_approval_is_an_error_whatever_is_read_around_it(
+    store: SharedStore,
+    config: dict[str, Any],
+    strict: bool,  # noqa: FBT001  a parameter
+) -> None:
+    """Two reads are not one between approval and payment: live, at the close, and for PIPA."""
+    approve = Called("approve", '{"id": 7}', "approved")
+    steps = [{"id": "approve", "tool": "approve", "arguments": {"id": 7}, "write": True}, *ORACLE["steps"]]
+    chain = {"steps": steps, "order": [["approve", "look"], ["look", "pay"]], "strict_edges": strict}
+    Path(config["tasks"][0]).write_text(json.dumps({"id": "t1", "oracle": chain}))
+    bench, spans = PackBench(store, config=config | {"packs": ("pipa", "rut")}), turn("a", LOOK, REFUND, approve, LOOK)
+    with bench.running():
+        bench.hear(*running(spans, 2), seconds=1)
+        (live,) = bench.findings("a")
+        assert (live.category, live.span_id.lstrip("0"), live.state) == (
+            "incorrect sequence",
+            "ac1",
+            FindingState.PROVISIONAL,
+        )
+        bench.say(spans)
+        bench.close()
+    assert {(category, span) for category, span, _ in told(bench.findings("a"))} >= {("incorrect sequence", "ac1")}
+    session = bench.session()
+    assert (session["rut-oracle"].value, session["pipa-completion"].value) == (0, 0)
+    assert "refund (pay) comes before approve (approve)." in session["rut-oracle"].items[0].reason
+
+
 @pytest.mark.parametrize(
     ("extra", "why"), [({}, "the task has no oracle"), ({"task_id": "t2"}, "the task has no oracle")]
 )

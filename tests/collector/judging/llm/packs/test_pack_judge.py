@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from verifying import REFUTED, is_verification, judges_and_verifier
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.schemas.findings import FindingState, Verification
+from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
 POLICIES = ["Ask for the user id before anything else.", "Refund at most 100 EUR."]
@@ -75,6 +78,32 @@ def test_a_fault_of_each_measure_is_found_at_its_step_and_quoted(store: SharedSt
         "Policy violated: Refund at most 100 EUR",
     }
     assert len(bench.checker.prompts) == 3  # T + 1
+
+
+def with_schema(spans: list[Span]) -> list[Span]:
+    """The model was given `list_stock` with a city, which is required."""
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    tool = json.dumps({"type": "function", "function": {"name": "list_stock", "parameters": schema}})
+    given = {"llm.tools.0.tool.json_schema": tool}
+    return [replace(s, attributes={**s.attributes, **given}) if s.name == "chat" else s for s in spans]
+
+
+def test_a_call_that_broke_its_schema_and_ran_succeeded_and_is_counted_beside(store: SharedStore) -> None:
+    """Two of seven calls failed: (7 - 2) / (7 + 2), and two others ran with arguments that their tool does not take."""
+    odd = replace(STOCK, arguments='{"town": "Oslo"}'), replace(STOCK, arguments='{"city": 7}')
+    down = replace(STOCK, failed="the stock is down")
+    bench = PackBench(store, config=settings(checks=["pipa-tools"]))
+    bench.hold_session(
+        with_schema(exchange("a", ASKED, [STOCK, STOCK, odd[0], down], "Lamps.")),
+        with_schema(exchange("b", ASKED, [STOCK, down, odd[1]], "Lamps.", at=30)),
+    )
+    verdict = bench.session()["pipa-tools"]
+    assert verdict.value == pytest.approx(0.556, abs=5e-4)
+    assert verdict.reasons == "7 calls of 2 exchanges; 2 ran-in-breach"
+    items = bench.verdicts("a")[SubjectKind.EXCHANGE, "pipa-tools"].items
+    assert [item.answer for item in items] == ["succeeded", "succeeded", "ran-in-breach", "failed"]
+    assert items[2].reason == "It ran, though the tool takes no argument 'town'."
+    assert {f.evidence for f in bench.findings("a", "b") if f.judge == "pipa-tools"} <= {"the stock is down"}
 
 
 @pytest.mark.parametrize(("verify", "wanted"), [("all", Verification.REFUTED), ("high", Verification.NONE)])

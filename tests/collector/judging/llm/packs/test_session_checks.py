@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 from itertools import combinations
 from pathlib import Path
@@ -13,7 +13,9 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pack_bench import Called, FairChecker, Fault, PackBench, exchange
+from judging_bench import T0
+from pack_bench import CHAT, SECOND, SERVICE, Called, FairChecker, Fault, PackBench, exchange
+from sizes import sized
 
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs import loader
@@ -26,7 +28,7 @@ NOTES = ("books the lamp", "sends the mail", "asks for the name")
 STOCK = Called("list_stock", '{"city": "Oslo"}', "7 lamps", thought="I list what there is.")
 BOOK = Called("book", '{"lamp": 1}', "booked", thought="I book the lamp.")
 CHECK = {"title": "Notes", "definition": "Notes achieved.", "subject": "session", "explain": "Notes."}
-PACK = {
+PACK: dict[str, Any] = {
     "version": 1,
     "name": "notes",
     "title": "Notes",
@@ -55,19 +57,16 @@ FORMULAS = {"notes-done": done, "notes-speed": speed}
 
 
 @pytest.fixture
-def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """The pack `notes`, installed; a configuration that names it."""
-    folder = tmp_path / "notes_pack"
-    folder.mkdir()
-    (folder / "__init__.py").touch()
-    (folder / "measures.py").write_text(MEASURES)
-    (folder / "pack.yaml").write_text(yaml.safe_dump(PACK))
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The pack `notes`, installed in `tmp_path`; a configuration that names it."""
+    package = f"notes_of_{tmp_path.name}"  # packages are read once a process
+    for name, text in {"__init__.py": "", "measures.py": MEASURES, "pack.yaml": yaml.safe_dump(PACK)}.items():
+        (tmp_path / package).mkdir(exist_ok=True)
+        (tmp_path / package / name).write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
-    offered = [EntryPoint("notes", "notes_pack", loader.GROUP)]
+    offered = [EntryPoint("notes", package, loader.GROUP)]
     monkeypatch.setattr(loader, "entry_points", lambda group: offered if group == loader.GROUP else [])
-    yield {"packs": ("notes",)}
-    sys.modules.pop("notes_pack", None)
-    sys.modules.pop("notes_pack.measures", None)
+    return {"packs": ("notes",)}
 
 
 def asked_about(bench: PackBench) -> list[list[str]]:
@@ -92,8 +91,13 @@ def a_session() -> list[list[Span]]:
     ]
 
 
-ALL = tuple(check.name for pack in load_packs(["pipa", "rut"]) for check in pack.checks)
-SUBSETS = [names for size in (1, 2) for names in combinations(ALL, size)]
+ALL = tuple(check for pack in load_packs(["pipa", "rut"]) for check in pack.checks)
+SUBSETS = [
+    tuple({name: None for check in checks for name in (check.name, *check.of)})
+    for size in (1, 2)
+    for checks in combinations(ALL, size)
+]
+"""A measure of other checks with these."""
 
 
 @settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -168,6 +172,59 @@ def test_exchanges_may_be_judged_in_any_order(store: SharedStore, notes: dict[st
         bench.close()
     assert bench.session()["notes-done"].value == pytest.approx(2 / 3)
     assert bench.session()["notes-speed"].value == pytest.approx((1 / 3 + 2 / 3 + 2 / 3) / 3)
+
+
+def test_a_check_of_personas_is_asked_of_sessions_with_one_alone(
+    store: SharedStore, notes: dict[str, Any], tmp_path: Path
+) -> None:
+    """Of others the row says why it was not."""
+    (first, second) = PACK["checks"]
+    personal = PACK | {"checks": [first | {"persona": True}, second | {"persona": True}]}
+    next(tmp_path.glob("notes_of_*/pack.yaml")).write_text(yaml.safe_dump(personal))
+    for persona, asked in (("", []), ("curt", [[*NOTES]])):
+        bench = PackBench(store, Achieving({0: NOTES[0]}), config=notes)
+        extra = {"tracejury.simulated": "true", "tracejury.persona": persona}
+        bench.hold_session(exchange("a", "What is there?", [STOCK], "7 lamps.", extra=extra))
+        assert asked_about(bench) == asked
+        reasons = {row.reason for row in bench.rows("a") if row.judge == "notes-done"}
+        assert ("its user is no simulated one with a persona" in reasons) is not bool(persona)
+        for table in ("spans", "traces", "judgements", "verdicts", "findings"):
+            store.command(f"TRUNCATE TABLE {table}")
+
+
+def test_a_session_of_many_exchanges_that_settle_an_item(store: SharedStore, notes: dict[str, Any]) -> None:
+    """Judged side by side: each is asked about once, and what one achieved holds for all after it."""
+    size = sized(8, 250)
+    bench = PackBench(store, Achieving({0: NOTES[0]}), config=notes)
+    with bench.running():
+        bench.detecting.commit(*(span for part in range(4) for span in many(part, size)))
+        bench.detecting.wait(4 * size)
+        bench.settle()
+        bench.close()
+    assert len(bench.checker.prompts) == 4 * size
+    session = bench.session()
+    assert [item.best for item in session["notes-done"].items] == [True, False, False]
+    assert session["notes-speed"].value == pytest.approx(1 / 3)
+
+
+def many(part: int, count: int) -> list[Span]:
+    """A trace of so many exchanges, the first of which lists the stock."""
+    trace_id, at = f"{part + 1:x}" * 32, part * count
+    ends = T0 + (at + count) * SECOND
+    root = Span(
+        trace_id, "f" * 16, "", "chat", T0 + at * SECOND, ends, {"session.id": CHAT}, service=SERVICE
+    )  # fmt: skip
+    spans = [root]
+    for number in range(at, at + count):
+        made = exchange("a", f"What of {number}?", [], "It is so." if number else "7 lamps.", at=number)
+        ids = {span.span_id: f"{number:x}".rjust(4, "0") + span.span_id[4:] for span in made}
+        spans += [
+            replace(
+                s, trace_id=trace_id, span_id=ids[s.span_id], parent_span_id=ids.get(s.parent_span_id, root.span_id)
+            )
+            for s in made
+        ]
+    return spans
 
 
 class Achieving(FairChecker):

@@ -1,0 +1,121 @@
+"""Every command in a block of these pages runs as it stands, but for what the reader is to put in its place."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from llm_server import LlmServer, llm_server
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from otlp_parts import json_body
+from pack_service import CONVERSATION, otlp
+from processes import PATIENCE, Serving, serving
+from trail_folder import error, write
+
+from tracejury.collector.cli.root import root
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = ("llm-judges", "pipa", "rut", "evaluate", "judge-agreement", "measures")
+TRACE, OTHER = "d" * 32, "e" * 32
+PUT = {
+    "DIR": "traced", "NAME": "tool-calling", "ID": TRACE, "FILE": "said.jsonl", "A": "production", "B": "paper",
+    "data/steps/agentrx-tau": "traced", "CASSETTE": "production.jsonl", "my-criteria": "paper", "…": "openai/gpt-4o",
+}  # fmt: skip
+"""What stands for a word that the page leaves to the reader."""
+WAITS = {"--prompts"}
+"""Options of commands that end with work for the reader."""
+ENDLESS = {"--follow"}
+"""Options of commands that go on until they are stopped."""
+
+
+def commands(page: str) -> list[list[str]]:
+    """The words of each command of a page, options in brackets left out."""
+    text = (DOCS / f"{page}.md").read_text().replace("\\\n", " ")
+    lines = re.findall(r"^    tracejury (.*?)(?:\s+#.*)?(?: &)?$", text, re.MULTILINE)
+    return [re.sub(r"\s\[[^\]]*\]", "", line).split() for line in lines]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Somebody who follows a page in a folder, with a model at hand."""
+
+    folder: Path
+    model: LlmServer
+
+    def words(self, said: list[str]) -> list[str]:
+        """A command as it is typed."""
+        known = [word for word in said if word not in ENDLESS]
+        words = [self.model.base if word.startswith("http://") else PUT.get(word, word) for word in known]
+        asks = words[:2] != ["evaluate", "models"] and not {"--api-base", *WAITS} & {*words}
+        return [*words, "--api-base", self.model.base] if "--model" in words and asks else words
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
+    """In the folder of the example of talks, with traces, annotations, cards, configurations and a cassette."""
+    folder = tmp_path_factory.mktemp("reader") / "here"
+    shutil.copytree(DOCS / "examples" / "talk", folder)
+    shutil.copytree(DOCS / "examples" / "talk", folder / "cards")
+    (folder / "cards" / "tracejury.yaml").unlink()
+    write(folder / "traced", [TRACE, OTHER], {TRACE: [error(3)], OTHER: []})
+    for number, spans in enumerate(CONVERSATION):
+        body = json_body(ExportTraceServiceRequest.FromString(otlp(spans)))
+        (folder / "traced" / "traces" / f"chat-{number}.json").write_bytes(body)
+    with llm_server() as model:
+        for pack in ("pipa", "rut"):
+            asked = {"model": "openai/gpt-4o", "api_base": model.base, "packs": [pack], "agent_runs": False}
+            (folder / f"{pack}.yaml").write_text(yaml.safe_dump({"judges": asked}))
+        reader = Reader(folder, model)
+        recorded = reader.words(["evaluate", "trail", str(folder / "traced"), "--judges", "production", "--model", "…"])
+        recorded += ["--cassette", str(folder / "production.jsonl")]
+        assert CliRunner(env={"OPENAI_API_KEY": "x"}).invoke(root, recorded).exit_code == 0
+        yield reader
+
+
+@pytest.fixture(scope="module")
+def collector(reader: Reader) -> Iterator[Serving]:
+    """For pages that start none."""
+    with serving(reader.folder) as started:
+        yield started
+
+
+def eventually(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not done():
+        assert time.monotonic() < deadline, "it never came"
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_commands_of_a_page_run(
+    page: str, reader: Reader, collector: Serving, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In their order, beside the collector that the page starts, if any, which has two traces."""
+    monkeypatch.chdir(reader.folder)
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    said = [reader.words(words) for words in commands(page)]
+    with ExitStack() as stack:
+        for words in said:
+            if words[0] == "serve":
+                dsn = f"chdb:///{tmp_path}/db"
+                collector = stack.enter_context(serving(reader.folder, *words[1:], "--store", dsn, new_store=True))
+        endpoint = f"127.0.0.1:{collector.ports['grpc']}"
+        monkeypatch.setenv("TRACEJURY_URL", collector.url)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{endpoint}")
+        assert CliRunner().invoke(root, ["replay", "traced/traces", "--endpoint", endpoint]).exit_code == 0
+        review = ["labels", "review", TRACE, "--as", "ann"]
+        eventually(lambda: CliRunner().invoke(root, review).exit_code == 0)  # the trace is judged then
+        failed = []
+        for words in said:
+            done = None if words[0] == "serve" else CliRunner().invoke(root, words)
+            if done and done.exit_code != ("--prompts" in words):
+                failed.append(f"{' '.join(words)}: {done.exit_code} {done.stderr}")
+        assert not failed, "\n".join(failed)
