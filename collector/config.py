@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from tracejury.judges.llm.problems import UNKNOWN_KEY, place_of, told
 from tracejury.processors.assemble import SECOND, AssemblerConfig
-from tracejury.schemas.config_base import MIB, Seconds, Section, nested
+from tracejury.schemas.config_base import MIB, Seconds, Section, nested, paths_beside
 from tracejury.schemas.errors import ConfigError
 
 from .auth.config import KeysConfig
@@ -125,11 +125,15 @@ class CollectorConfig(Section):
 def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> CollectorConfig:
     """The configuration of a YAML file (None: the defaults), with `overrides` (nested, as in the file) on top.
 
+    Paths in the file are relative to it, those of `overrides` to the working directory.
+
     Raises:
         ConfigError: one line a problem, each with its place in the file.
     """
     # A section whose keys are all commented out reads as null.
     data = {key: {} if value is None else value for key, value in read_yaml(path).items()} if path else {}
+    if path:
+        data = paths_beside(data, CollectorConfig, path.parent.absolute())
     try:
         config = CollectorConfig.model_validate(merge(data, overrides or {}))
     except ValidationError as error:

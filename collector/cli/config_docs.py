@@ -21,7 +21,8 @@ HEAD = """# Configuration
 
 `tracejury serve --config FILE` reads one YAML file; every key has a usable default, and a key that is not listed
 here is an error. `tracejury validate FILE` checks a file without starting anything. Options of the command line win
-over the file. This page is generated from the config classes (`make docs`).
+over the file. Paths in the file are relative to it, those of the command line to the working directory. This page is
+generated from the config classes (`make docs`).
 """
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from tracejury.judges.llm.case import ServiceDescription
 from tracejury.processors.architecture import DerivedArchitecture as Derived
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.trajectory import Trace
@@ -46,9 +47,11 @@ class ServiceDescriptions:
         """Whether any service has a description."""
         return bool(self.written) or any(self.derived.values())
 
-    def text(self, trace: Trace) -> str:
-        """The description of the trace's service, "" for none."""
-        return self.written or self.derived.get(trace.service, "")
+    def of_service(self, trace: Trace) -> ServiceDescription:
+        """The description of the trace's service."""
+        if self.written:
+            return ServiceDescription(self.written, by_operator=True)
+        return ServiceDescription(self.derived.get(trace.service, ""))
 
 
 def _read(path: Path) -> str:

@@ -12,6 +12,7 @@ from typing import Any, Final
 from tracejury.judges.annotations import canonical_category
 from tracejury.judges.llm.answer_types import AnswerError
 from tracejury.judges.llm.baseline import baseline_prompt
+from tracejury.judges.llm.case import ServiceDescription
 from tracejury.judges.llm.client import Client, Reply
 from tracejury.judges.llm.json_object import json_object
 from tracejury.processors.transcript.views import raw_view
@@ -29,9 +30,9 @@ MOST_ERRORS: Final = 200
 MOST_CHARACTERS: Final = 2000
 
 
-async def judge_baseline(trace: Trace, architecture: str, client: Client) -> RunResult:
+async def judge_baseline(trace: Trace, description: ServiceDescription, client: Client) -> RunResult:
     """The baseline's result for a trace; without a usable answer it is unscored."""
-    prompt = baseline_prompt(raw_view(trace), architecture, trace_id=trace.trace_id, service=trace.service)
+    prompt = baseline_prompt(raw_view(trace), description, trace_id=trace.trace_id, service=trace.service)
     try:
         listed = _errors(await client.complete(prompt))
     except TracejuryError as error:

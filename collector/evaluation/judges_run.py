@@ -110,7 +110,7 @@ class _JudgingRun:
     async def judge(self, how: Judging, architecture: ServiceDescriptions) -> tuple[TraceResult, ...]:
         def judge(trace: Trace, client: Client, verifier: Client) -> Awaitable[tuple[RunResult, ...]]:
             detected = self.rebuilt.detected.get(trace.trace_id, ())
-            return judge_trace(trace, how, client, detected, architecture.text(trace), verifier=verifier)
+            return judge_trace(trace, how, client, detected, architecture.of_service(trace), verifier=verifier)
 
         return await self._results("judging", self.options.runs, judge)
 
@@ -144,7 +144,7 @@ class _JudgingRun:
 
     async def _baseline(self, architecture: ServiceDescriptions) -> tuple[TraceResult, ...]:
         async def judge(trace: Trace, client: Client, _: Client) -> tuple[RunResult, ...]:
-            return (await judge_baseline(trace, architecture.text(trace), client),)
+            return (await judge_baseline(trace, architecture.of_service(trace), client),)
 
         return await self._results("baseline", 1, judge)
 

@@ -8,6 +8,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from tracejury.judges.measures.dimension_labels import PAPER_COUNTS, PAPER_SERVICE
 from tracejury.judges.measures.judge_agreement import ALL
 from tracejury.judges.measures.kappa import Kappa
 from tracejury.schemas.text.terminal import one_line
@@ -149,8 +150,10 @@ def _spans(report: JudgesReport) -> RenderableType:
 
 def _agreement(report: JudgesReport) -> Iterator[RenderableType]:
     agreement = report.agreement.all
-    papers: Column = ("paper's labels (of 289)", lambda row: "" if row.paper is None else row.paper)
-    yield listed("dimension", ("errors", papers), ((f"{d.dimension} {d.judge}", d) for d in agreement.dimensions))
+    counts: list[Column] = ["errors"]
+    if {trace.service for trace in report.rebuilt.traces} == {PAPER_SERVICE}:
+        counts.append(("paper's labels (of 289)", lambda row: PAPER_COUNTS.get(row.dimension, "")))
+    yield listed("dimension", counts, ((f"{d.dimension} {d.judge}", d) for d in agreement.dimensions))
     yield from confusion_tables(agreement)
     yield listed("coverage", COVERAGE, ((row.impact, row) for row in agreement.coverage))
     yield listed("coverage, valid", COVERAGE, ((row.impact, row) for row in report.agreement.valid.coverage))

@@ -12,7 +12,7 @@ from tracejury.collector.judging.llm.judge_request import JudgeRequest, group_re
 from tracejury.collector.judging.llm.judging_steps import JudgingSteps
 from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.collector.judging.llm.verification import Verifier, Verify
-from tracejury.judges.llm.case import Deliberation, Stage
+from tracejury.judges.llm.case import NO_DESCRIPTION, Deliberation, ServiceDescription, Stage
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.groups import Group, groups
 from tracejury.judges.llm.members import LlmJudges
@@ -44,7 +44,7 @@ async def judge_trace(
     how: Judging,
     client: Client,
     detected: Sequence[Finding] = (),
-    architecture: str = "",
+    description: ServiceDescription = NO_DESCRIPTION,
     *,
     verifier: Client | None = None,
 ) -> tuple[RunResult, ...]:
@@ -53,7 +53,7 @@ async def judge_trace(
     `detected`: the detectors' findings in it, asked about where the preparation says so. `verifier`: another model.
     """
     steps = JudgingSteps(client, how.preparation, Verifier(verifier or client, how.verify, patience=None))
-    judging = _TraceJudging(trace, how, steps, detected, architecture)
+    judging = _TraceJudging(trace, how, steps, detected, description)
     panel = how.preparation.panel
     found = groups(trace) if panel.grouped else ()
     together = {run.id for group in found for run in group}
@@ -69,7 +69,7 @@ class _TraceJudging:
     how: Judging
     steps: JudgingSteps
     detected: Sequence[Finding]
-    architecture: str
+    description: ServiceDescription
 
     async def results(self, group: Group) -> list[RunResult]:
         """Those of the runs of a group, or of one run."""
@@ -136,7 +136,7 @@ class _TraceJudging:
                     yield await _answer(request, self.steps, ())
 
     def _requests(self, task: JudgeTask, run: AgentRun, provisional: Iterable[Finding]) -> list[JudgeRequest]:
-        return judge_requests(task, self.trace, run, self.steps.how, self.detected, provisional, self.architecture)
+        return judge_requests(task, self.trace, run, self.steps.how, self.detected, provisional, self.description)
 
 
 async def _answer(request: JudgeRequest, steps: JudgingSteps, provisional: Iterable[Finding]) -> Answer:

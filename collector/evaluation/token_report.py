@@ -165,12 +165,12 @@ class _Counting:
     def _sent(
         self, trace: Trace, mode: Mode, architecture: str, windows: WindowRules | None = None, *, hints: bool = False
     ) -> Sent:
-        text = self._architectures[architecture].text(trace)
+        description = self._architectures[architecture].of_service(trace)
         room = self._options.llm.max_input_tokens or ROOM
         panel = replace(self._panel, mode=mode)
         how = Judging(prompt_budget(panel, room, self._count, hints=hints), windows)
         client = ScriptedClient(shortest)
-        asyncio.run(judge_trace(trace, how, client, self._rebuilt.detected.get(trace.trace_id, ()), text))
+        asyncio.run(judge_trace(trace, how, client, self._rebuilt.detected.get(trace.trace_id, ()), description))
         systems = self._systems.setdefault(f"{mode} {architecture} {windows} {hints}", set())
         return _counted(_once(client.prompts), systems, self._count)
 

@@ -74,7 +74,7 @@ class InProcessResult:
             else ""
         )
         name = one_line(trace.spans[finding.span_id].raw.name, 80)
-        title = f"{error.severity(least).value} {one_line(error.title, 80)}"
+        title = f"{error.severity(least).value} {one_line(error.title, 160)}"
         category = one_line(with_group(finding.taxonomy, finding.category), 80)
         return "\n".join(
             (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Self
+from pathlib import PurePath
+from typing import Annotated, Any, Final, Self
+from urllib.parse import quote
 
 from pydantic import Field, model_validator
 
-from tracejury.schemas.config_base import MIB, Section
+from tracejury.schemas.config_base import MIB, FilePath, Section
 
 MAX_RETENTION_DAYS: Final = 10_000
 """The engine counts expiry in 32-bit seconds: what would expire after 2106 it drops at once."""
@@ -23,6 +25,19 @@ USER_ATTRIBUTES: Final = (
     "metadata.user_id",
     "user_id",
 )
+
+_RELATIVE: Final = ("chdb:///./", "chdb:///../")
+
+
+class StoreFolder(FilePath):
+    """Marks a DSN: the folder of an embedded store may be relative."""
+
+    def beside(self, value: Any, folder: PurePath) -> Any:
+        """The DSN with an absolute folder."""
+        if not isinstance(value, str) or not value.startswith(_RELATIVE):
+            return value
+        return f"chdb://{quote(str(folder))}{value.removeprefix('chdb://')}"
+
 
 Days = Annotated[float, Field(gt=0, le=MAX_RETENTION_DAYS)]
 ANY: Final = "*"
@@ -50,7 +65,7 @@ class RetentionRule(Section):
 class StoreConfig(Section):
     """Where spans and findings are kept, and for how long."""
 
-    dsn: str = "chdb:///./.tracejury/db"
+    dsn: Annotated[str, StoreFolder()] = "chdb:///./.tracejury/db"
     """`chdb:///folder` (embedded) or `clickhouse[s]://user:password@host:port/database` (ClickHouse's HTTP port)."""
     retention_days: Days | None = 30.0
     """Days (at most 10,000) after its arrival at which a span, and what was found in it, is dropped; null keeps all."""
@@ -65,7 +80,7 @@ class StoreConfig(Section):
     """An acknowledged span also survives power loss, at a cost (docs/storage.md)."""
     migrate: bool = False
     """Run pending migrations of a ClickHouse server at start (an embedded store is always migrated)."""
-    backups: str = ""
+    backups: Annotated[str, FilePath()] = ""
     """Folder of backups (docs/backup.md); by default `backups` beside the embedded store's folder."""
     keep_backups: Annotated[int, Field(ge=1)] | None = None
     """Backups that stay in it when another one is made, the latest; null keeps all."""
@@ -90,7 +105,7 @@ class WriterConfig(Section):
     """How often a request that fails unexpectedly is tried before it goes to the dead-letter folder."""
     min_free_bytes: Annotated[int, Field(ge=0)] = 1024 * MIB
     """Below this much free disk under an embedded store every request is refused retryably."""
-    dead_letter: str = ""
+    dead_letter: Annotated[str, FilePath()] = ""
     """Folder for requests that can never be stored; by default `dead-letter` beside the embedded store's folder."""
     max_dead_letter_bytes: Annotated[int, Field(ge=1)] = 256 * MIB
     """Bytes kept there; the oldest files make room."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tracejury.judges.llm.case import NO_DESCRIPTION, ServiceDescription
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.trajectory import Trace
 from tracejury.schemas.transcript import RecordedExchange, SessionRecord, Step
@@ -35,7 +36,7 @@ class CheckCase:
 
     `record`: the session up to the end of the subject. `exchange`: number of the exchange in the record (from 0), None
     for the session as a whole. `traces`: those that the record's steps are of, by each id that their spans have.
-    `architecture`: description of the service, "" for none. `probability`: that the subject is judged at all.
+    `description`: of the service. `probability`: that the subject is judged at all.
     """
 
     subject: Subject
@@ -44,7 +45,7 @@ class CheckCase:
     checks: tuple[AskedCheck, ...]
     service: str = ""
     exchange: int | None = None
-    architecture: str = ""
+    description: ServiceDescription = NO_DESCRIPTION
     probability: float = 1.0
 
     @property

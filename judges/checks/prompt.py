@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.llm.prompt import cached
+from tracejury.judges.llm.prompt_rules import described
 from tracejury.judges.llm.record import Part, data, fenced, mark
 from tracejury.schemas.transcript import Step
 
@@ -23,10 +24,10 @@ def check_prompt(
     case: CheckCase, how: HowAsked, call: Call, part: Part | None = None, *, notes: bool = False
 ) -> Prompt:
     """The prompt of one call. `part`: of a record read in chapters; `notes`: for the next of them are wanted."""
-    full, rest = fenced(case.record.transcript, case.architecture, part)
+    full, rest = fenced(case.record.transcript, case.description, part)
     question = "\n\n".join((_scope(case, part, notes=notes), *(_asked(case, q) for q in call)))
     asked = f"{items_text(call, mark(case.record.transcript))}\n{question}"
-    messages = [PromptMessage("system", text.SYSTEM, cache=True), *cached(full)]
+    messages = [PromptMessage("system", described(text.SYSTEM, case.description), cache=True), *cached(full)]
     if how.mode == "separate":
         messages += [PromptMessage("user", rest, cache=True), PromptMessage("user", asked)]
     else:

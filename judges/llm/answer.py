@@ -35,7 +35,7 @@ __all__ = [
     "schema",
 ]
 
-ANSWER_VERSION: Final = 3
+ANSWER_VERSION: Final = 4
 """Counts changes of the schema or of what is made of a reply; part of a judge's version."""
 
 MAX_SUMMARY: Final = 8000

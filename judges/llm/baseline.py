@@ -14,7 +14,9 @@ from tracejury.schemas.shown import shown
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Severity
 
 from .answer import list_of, object_of
+from .case import NO_DESCRIPTION, ServiceDescription
 from .client import Prompt, PromptMessage
+from .prompt_rules import described
 
 SCORES: Final = ("reliability", "security", "instruction_adherence", "plan_opt")
 """The qualities that TRAIL has scored from 0 (worst) to 5, each with a reasoning, beside `overall`."""
@@ -67,16 +69,22 @@ BASELINE_SCHEMA: Final[Mapping[str, Any]] = MappingProxyType(
 
 
 def baseline_prompt(
-    trace_text: str, architecture: str = "", *, trace_id: str = "", service: str = "", max_tokens: int = 8192
+    trace_text: str,
+    description: ServiceDescription = NO_DESCRIPTION,
+    *,
+    trace_id: str = "",
+    service: str = "",
+    max_tokens: int = 8192,
 ) -> Prompt:
-    """The one prompt of the baseline; `trace_text`: the trace as it was recorded, `architecture` "" for none."""
+    """The one prompt of the baseline; `trace_text`: the trace as it was recorded."""
     data = shown(trace_text)
+    if description.text and not description.by_operator:
+        data = f"About the system:\n{shown(description.text).strip()}\n\n{data}"
     nonce = blake2b(data.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
-    about = f"About the system:\n{shown(architecture).strip()}\n\n" if architecture.strip() else ""
     return Prompt(
         messages=(
-            PromptMessage("system", _TASK.format(taxonomy=_TAXONOMY)),
-            PromptMessage("user", f"{about}=== trace {nonce} ===\n{data}\n=== end of trace {nonce} ==="),
+            PromptMessage("system", described(_TASK.format(taxonomy=_TAXONOMY), description)),
+            PromptMessage("user", f"=== trace {nonce} ===\n{data}\n=== end of trace {nonce} ==="),
         ),
         schema=dict(BASELINE_SCHEMA),
         schema_name="trail",

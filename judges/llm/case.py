@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from tracejury.schemas.errors import TracejuryError
 from tracejury.schemas.findings import Finding
@@ -24,14 +25,28 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ServiceDescription:
+    """The description of a service for its judges, "" for none.
+
+    `by_operator`: the operator wrote it, and it may instruct the judges; one that is derived from telemetry is data.
+    """
+
+    text: str = ""
+    by_operator: bool = False
+
+
+NO_DESCRIPTION: Final = ServiceDescription()
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """One run to be judged.
 
     `judges`: names of those asked. `transcript`: the run so far; a WINDOW case asks for findings at the steps from
     label `first` on, a CLOSING case has first = "". `plans`: the views of the plans to judge (all of the run's at
     CLOSING, the newly closed at PLAN). `provisional`: findings of earlier windows to confirm or retract at
-    CLOSING. `detected`: the detectors' findings in the run, shown in no prompt of the case. `architecture`:
-    description of the service, "" for none.
+    CLOSING. `detected`: the detectors' findings in the run, shown in no prompt of the case. `description`: of the
+    service.
     """
 
     trace: Trace
@@ -43,7 +58,7 @@ class Case:
     plans: tuple[PlanView, ...] = ()
     provisional: tuple[Finding, ...] = ()
     detected: tuple[Finding, ...] = ()
-    architecture: str = ""
+    description: ServiceDescription = NO_DESCRIPTION
     probability: float = 1.0
     uncut: Callable[[], Transcript] | None = field(default=None, compare=False)
 

@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity
 
 from .case import Stage
 
+
+def _lines(value: Any) -> Any:
+    """A text without white space at the ends of its lines; whatever else it is, as it is."""
+    return "\n".join(line.rstrip() for line in value.strip().splitlines()) if isinstance(value, str) else value
+
+
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000), Field(strict=True)]
-Instructions = Annotated[str, StringConstraints(max_length=2000), Field(strict=True)]
-"""A user's own words to a judge, in one line of its prompt."""
+Instructions = Annotated[str, BeforeValidator(_lines), StringConstraints(max_length=8000), Field(strict=True)]
+"""A user's own words to a judge; their lines stay apart in its prompt."""
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=60)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Score = Literal[0, 1, 2, 3]
@@ -37,9 +52,9 @@ class Data(BaseModel):
 
     @field_validator("*", mode="before")
     @classmethod
-    def _one_line(cls, value: Any) -> Any:
-        """Texts may be folded over lines in the file; a prompt has them in one."""
-        return " ".join(value.split()) if isinstance(value, str) else value
+    def _one_line(cls, value: Any, info: ValidationInfo) -> Any:
+        """Texts may be folded over lines in the file; a prompt has them in one, but for instructions."""
+        return " ".join(value.split()) if isinstance(value, str) and info.field_name != "instructions" else value
 
 
 class Example(Data):
@@ -63,6 +78,7 @@ class Criteria(Data):
     """The criteria of one judge. `dimension` None: a judge of a user's own.
 
     `categories`: the leaves of `taxonomy` that its findings may use. `scale`: what each score from 0 to 3 means.
+    `procedure`: how it comes to its answer, in order; `reasons`: what its verdict's reasons hold, "" for a sentence.
     `runs`: whose agent runs it judges; `stages`: when it is asked; `needs`: without a plan there is nothing to judge.
     `confidence`: of its findings by severity, where it differs from the set's. `instructions`: what it has to know or
     to heed besides.
@@ -77,7 +93,9 @@ class Criteria(Data):
     definition: Text
     in_scope: Annotated[tuple[Text, ...], Field(min_length=1)]
     out_of_scope: tuple[Text, ...] = ()
+    procedure: tuple[Text, ...] = ()
     scale: dict[Score, Text]
+    reasons: Annotated[str, StringConstraints(max_length=2000), Field(strict=True)] = ""
     examples: tuple[Example, ...] = ()
     runs: Literal["all", "manager", "sub-agents"] = "all"
     stages: Annotated[tuple[Stage, ...], Field(min_length=1)] = (Stage.WINDOW, Stage.CLOSING)

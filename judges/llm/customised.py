@@ -17,8 +17,8 @@ Examples = Mapping[str, tuple[Example, ...]]
 """By judge's name."""
 
 
-class ExamplesFile(RootModel[dict[Name, Annotated[tuple[Example, ...], Field(min_length=1, max_length=2)]]]):
-    """A file of examples: judge's name to one or two, each with `step` and `finding`."""
+class ExamplesFile(RootModel[dict[Name, Annotated[tuple[Example, ...], Field(min_length=1, max_length=5)]]]):
+    """A file of examples: judge's name to one or several, each with `step` and `finding`."""
 
 
 class InstructionsByJudge(RootModel[dict[Name, Instructions]]):
@@ -40,8 +40,7 @@ def customised(criteria: CriteriaSet, instructions: Mapping[str, str], examples:
     Raises:
         ConfigError: a judge that is named is not in the set, or instructions are too long.
     """
-    lines = {name: " ".join(text.split()) for name, text in instructions.items()}
-    told = model_of(lines, InstructionsByJudge, "judges.instructions").root
+    told = model_of(instructions, InstructionsByJudge, "judges.instructions").root
     names = {judge.name for judge in criteria.judges}
     own: Mapping[str, Mapping[str, object]] = {"instructions": told, "examples": examples}
     for key, given in own.items():

@@ -24,7 +24,7 @@ from .criteria import Criteria
 from .deliberation import Deliberator, vocabulary
 from .members import LlmJudges
 from .prompt import cached
-from .prompt_rules import system_text
+from .prompt_rules import described, system_text
 from .record import fenced, listed_for
 from .ruling import may_stay_unscored
 from .second_look import MOST_CHARACTERS, look_again
@@ -166,13 +166,17 @@ def group_prompt(
     first = cases[0]
     listed = tuple(f for case in cases for f in case.provisional)
     together = replace(first, transcript=record.transcript, provisional=listed)
-    full, rest = fenced(record.transcript, first.architecture, None, listed_for(together, None))
+    full, rest = fenced(record.transcript, first.description, None, listed_for(together, None))
     rules = system_text(
         panel.criteria.rules, run_judges(panel), Stage.CLOSING, lookup=panel.rounds(first) > 0, group=True
     )
     question = _question(cases, record, asked, decide=bool(listed))
     return Prompt(
-        (PromptMessage("system", rules, cache=True), *cached(full), PromptMessage("user", f"{rest}\n{question}")),
+        (
+            PromptMessage("system", described(rules, first.description), cache=True),
+            *cached(full),
+            PromptMessage("user", f"{rest}\n{question}"),
+        ),
         schema,
         "answer",
         panel.max_answer_tokens,

@@ -12,8 +12,9 @@ from tracejury.schemas.shown import shown
 
 MOST_LABELS: Final = 50
 """Labels taken from one field; a range is counted out up to here."""
-MAX_TITLE: Final = 80
+MAX_TITLE: Final = 160
 """Longest title, in characters."""
+_SENTENCE: Final = re.compile(r"[.;!?](?= )|[\u3002\uff1b\uff01\uff1f]")
 MOST_READ: Final = 400
 """Characters of a title that are read; what is not seen takes some of them."""
 
@@ -44,13 +45,19 @@ def text(value: object, length: int) -> str:
 
 
 def title(value: object) -> str:
-    """A short phrase on one line, cut at a word; "" for what is no text: a finding does without."""
+    """A short phrase on one line; "" for what is no text: a finding does without.
+
+    A long one ends with its last whole sentence, or at a word with a mark that it goes on.
+    """
     if not isinstance(value, str):
         return ""
     phrase = " ".join(text(value, MOST_READ).split()).rstrip(".")
     if len(phrase) <= MAX_TITLE:
         return phrase
-    return phrase[:MAX_TITLE].rpartition(" ")[0] or phrase[:MAX_TITLE]
+    if ends := [match.start() for match in _SENTENCE.finditer(phrase, 0, MAX_TITLE)]:
+        return phrase[: ends[-1]]
+    begin = phrase[: MAX_TITLE - 1]
+    return f"{begin.rpartition(' ')[0] or begin}…"
 
 
 def labels(value: object) -> tuple[str, ...]:

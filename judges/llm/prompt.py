@@ -18,7 +18,7 @@ from .case import Case, Stage
 from .client import Prompt, PromptMessage
 from .criteria import Criteria
 from .members import LlmJudges
-from .prompt_rules import criteria_text, rules_text, system_text
+from .prompt_rules import criteria_text, described, rules_text, system_text
 from .record import AGENT, Part, fenced, listed_for
 
 __all__ = ["MOST_REPLY", "Part", "cached", "prompts", "repair"]
@@ -80,15 +80,16 @@ def _of(
     case: Case, panel: LlmJudges, judges: tuple[Criteria, ...], view: PlanView | None = None, part: Part | None = None
 ) -> Iterator[tuple[PromptMessage, ...]]:
     lookup = panel.rounds(case) > 0
-    full, rest = fenced(case.transcript, case.architecture, part, listed_for(case, part))
+    full, rest = fenced(case.transcript, case.description, part, listed_for(case, part))
     if panel.mode == "panel":
         seated = judges if case.stage is Stage.PLAN else _run_judges(case, panel)
         rules = system_text(panel.criteria.rules, seated, case.stage, lookup=lookup)
-        system = PromptMessage("system", rules, cache=True)
+        system = PromptMessage("system", described(rules, case.description), cache=True)
         question = _question(case, judges, view, part)
         yield system, *cached(full), PromptMessage("user", f"{rest}\n{question}")
         return
-    system = PromptMessage("system", rules_text(panel.criteria.rules, case.stage, lookup=lookup), cache=True)
+    rules = rules_text(panel.criteria.rules, case.stage, lookup=lookup)
+    system = PromptMessage("system", described(rules, case.description), cache=True)
     shared = (*cached(full), PromptMessage("user", rest, cache=True))
     for judge in judges:
         question = _question(case, (judge,), view, part)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
+from tracejury.schemas.shown import shown
 from tracejury.schemas.taxonomy import Severity
 
 from . import prompt_text as text
-from .case import Stage
+from .case import ServiceDescription, Stage
 from .criteria import Criteria, Rules
 
 
@@ -39,6 +41,13 @@ def rules_text(rules: Rules, stage: Stage, *, lookup: bool = False) -> str:
     return "\n\n".join((text.ROLE, text.RECORD, rule, "\n".join(answer)))
 
 
+def described(system: str, description: ServiceDescription) -> str:
+    """A system message with the description of the service, where the operator wrote it."""
+    if not description.text or not description.by_operator:
+        return system
+    return f"{system}\n\n{text.SERVICE}\n{shown(description.text).strip()}"
+
+
 def criteria_text(judge: Criteria) -> str:
     """The criteria of one judge. Categories that its scope does not mention are listed."""
     lines = [
@@ -55,8 +64,23 @@ def criteria_text(judge: Criteria) -> str:
         )
     if judge.out_of_scope:
         lines.append(f"Not: {'; '.join(judge.out_of_scope)}.")
-    lines.append("; ".join(f"{score} {judge.scale[score]}" for score in sorted(judge.scale, reverse=True)))
+    if judge.procedure:
+        lines += ["Procedure:", *(f"{number}. {step}" for number, step in enumerate(judge.procedure, 1))]
+    lines += _scale(judge)
+    if judge.reasons:
+        lines.append(f"Its `reasons`, instead of a sentence: {judge.reasons}.")
     if judge.instructions:
-        lines.append(f"Also: {judge.instructions}")
+        lines.append("Also:" + ("\n" if "\n" in judge.instructions else " ") + judge.instructions)
     lines += [f"Example: {e.step} -> {e.finding}" for e in judge.examples]
     return "\n".join(lines)
+
+
+_SHORT: Final = 80  # characters of a score's description that has no line of its own
+
+
+def _scale(judge: Criteria) -> list[str]:
+    """The scores, best first: in one line, or a line each where they are described at length."""
+    scores = sorted(judge.scale.items(), reverse=True)
+    if all(len(text) <= _SHORT for text in judge.scale.values()):
+        return ["; ".join(f"{score} {text}" for score, text in scores)]
+    return ["Scores:", *(f"{score}: {text}" for score, text in scores)]

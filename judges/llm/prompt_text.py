@@ -42,6 +42,10 @@ SCORES: Final = (
 
 UNASKED: Final = "`confirmed`, `retracted` and `summary` stay empty unless asked for."
 
+SERVICE: Final = (
+    "# The service\nIts operator describes it so; what this demands of agents counts as an instruction to them."
+)
+
 HEAD: Final = "S0"
 """The label of a record's head in `look`."""
 

@@ -12,7 +12,7 @@ from tracejury.schemas.shown import shown
 from tracejury.schemas.transcript import Chapter, Transcript
 
 from . import prompt_text as text
-from .case import Case, Stage
+from .case import NO_DESCRIPTION, Case, ServiceDescription, Stage
 
 BLOCK: Final = 16_000
 """Characters from which a block of the record is full: about 4,000 tokens, above providers' least cached prefix."""
@@ -47,7 +47,10 @@ class Part:
 
 
 def fenced(
-    transcript: Transcript, architecture: str = "", part: Part | None = None, listed: Iterable[str] = ()
+    transcript: Transcript,
+    description: ServiceDescription = NO_DESCRIPTION,
+    part: Part | None = None,
+    listed: Iterable[str] = (),
 ) -> tuple[list[str], str]:
     """The fenced record: its full blocks, and the rest with what is only known now and the closing fence.
 
@@ -59,7 +62,7 @@ def fenced(
     common, own = _header(transcript, part)
     full: list[str] = [fence("agent", common, _lined(common))] if common else []
     block, size = [f"=== record {nonce} ===\n"], 0
-    for piece in _pieces(transcript, own, architecture, part):
+    for piece in _pieces(transcript, own, description, part):
         if size >= BLOCK:
             full.append("".join(block))
             block, size = [], 0
@@ -92,9 +95,9 @@ def _cuts(transcript: Transcript, part: Part | None) -> str:
     return f"characters cut: {told}{more}\n" if told else ""
 
 
-def _pieces(transcript: Transcript, header: str, architecture: str, part: Part | None) -> Iterator[str]:
-    if architecture:
-        yield f"about the service:\n{data(architecture)}"
+def _pieces(transcript: Transcript, header: str, description: ServiceDescription, part: Part | None) -> Iterator[str]:
+    if description.text and not description.by_operator:
+        yield f"about the service:\n{data(description.text)}"
     yield _lined(header)
     if part:
         yield _lined(part.chapter.before)

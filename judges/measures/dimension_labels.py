@@ -33,6 +33,9 @@ PAPER_COUNTS: Final[Mapping[str, int]] = MappingProxyType(
 )
 """Errors mapped to each dimension in "What is your agent's GPA?", TRAIL/GAIA dev; none to goal fulfilment."""
 
+PAPER_SERVICE: Final = "gaia-annotation-samples/app:GAIA-Samples"
+"""The service of the traces that these counts are of, as TRAIL's files name it."""
+
 DEFAULT_DIMENSIONS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "Language-only": ("LC",),
@@ -76,12 +79,11 @@ class LabelledErrors:
 
 @dataclass(frozen=True, slots=True)
 class DimensionCount:
-    """Errors mapped to one dimension here, and in the paper's labels of TRAIL/GAIA dev (None: it gives none)."""
+    """Errors mapped to one dimension."""
 
     dimension: str
     judge: str
     errors: int
-    paper: int | None
 
 
 def parse_labels(document: Any) -> dict[str, tuple[tuple[str, ...], ...]]:
@@ -125,9 +127,9 @@ def with_dimensions(annotated: Iterable[Annotated], labels: Labels) -> LabelledE
 
 
 def dimension_counts(annotated: Sequence[Annotated]) -> tuple[DimensionCount, ...]:
-    """The number of errors mapped to each of the seven dimensions, beside the paper's counts."""
+    """The number of errors mapped to each of the seven dimensions."""
     counts = Counter(d for error in annotated for d in set(error.dimensions))
-    return tuple(DimensionCount(d, judge, counts[d], PAPER_COUNTS.get(d)) for d, judge in JUDGES.items())
+    return tuple(DimensionCount(d, judge, counts[d]) for d, judge in JUDGES.items())
 
 
 _KNOWN: Final = frozenset(d.value for d in Dimension)

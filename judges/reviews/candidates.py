@@ -162,7 +162,7 @@ def _told(error: DetectedError, labels: Mapping[str, str]) -> str:
     quote = one_line(lead.evidence, 160)
     places = dict.fromkeys(labels[i] for f in error.findings for i in (f.span_id, *f.also_at) if i in labels)
     also = [label for label in places if label != _label(error, labels)][:_MOST_PLACES]
-    parts = [one_line(lead.shown_title, 120), *([f'"{quote}"'] if quote else []), one_line(lead.explanation, 300)]
+    parts = [one_line(lead.shown_title, 160), *([f'"{quote}"'] if quote else []), one_line(lead.explanation, 300)]
     return ": ".join(parts) + (f" (also at {', '.join(also)})" if also else "")
 
 

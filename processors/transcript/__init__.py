@@ -3,7 +3,7 @@
 from .chapters import split
 from .group_record import group_record
 from .limits import UNCUT, TranscriptLimits
-from .paper import paper_transcript
+from .paper import paper_plan_views, paper_transcript
 from .plans import plan_views
 from .session_record import session_record, upto
 from .transcribe import outline, transcribe
@@ -13,6 +13,7 @@ __all__ = [
     "TranscriptLimits",
     "group_record",
     "outline",
+    "paper_plan_views",
     "paper_transcript",
     "plan_views",
     "session_record",

@@ -1,21 +1,26 @@
 """The preprocessing of "What is your agent's GPA?": system instructions and new messages per agent, uncut.
 
 Of each agent run its system instructions, then of each LLM call the messages that the run had not been sent before and
-what the call put out. No tool definitions, no tool spans (their results are messages of the next call), nothing of a
-trace's plain spans, nothing shortened or replaced by a reference.
+what the call put out. No tool spans (their results are messages of the next call), nothing of a trace's plain spans,
+nothing shortened or replaced by a reference. The publication's agents had their tools in their system instructions; a
+judge's record also has the definitions that calls were given beside their messages, as two judges rest on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import takewhile
 
-from tracejury.schemas.normalized import Message
-from tracejury.schemas.trajectory import AgentRun, Trace, Turn
-from tracejury.schemas.transcript import Step, StepKind, Transcript
+from tracejury.schemas.normalized import Message, NormalizedSpan, ToolDefinition
+from tracejury.schemas.trajectory import AgentRun, Trace, Turn, TurnKind
+from tracejury.schemas.transcript import PlanView, Step, StepKind, Transcript
 
+from .closing import is_over
+from .header import first_call
 from .limits import UNCUT
 from .lines import arguments_block, block, inline, json_line, name
+from .plans import plan_views
 
 _SYSTEM = ("system", "developer")
 
@@ -28,36 +33,91 @@ def paper_view(trace: Trace) -> str:
 def paper_transcript(trace: Trace, run: AgentRun) -> Transcript:
     """The same of one run as a judge's record: a step a call, with a label that leads to its span.
 
-    Append-only while the run goes on. What is known only at its end (`closing`) is no part of the preprocessing.
+    Append-only while the run goes on. Its end is no part of the preprocessing: `closing` holds only the tools that the
+    agent's own span names, of which calls were given no definition.
     """
     header = f"One run of agent {name(run.name)} ({run.role}).\n"
     if run.system_prompt:
         header += f"system instructions:\n{_text(run.system_prompt)}\n"
+    given: list[ToolDefinition] = []
+    header += "".join(f"{line}\n" for line in _tools("tools:", first_call(run.turns), given, run.system_prompt))
     steps: list[Step] = []
     for turn in takewhile(lambda t: t.closed, run.turns):
         if turn.llm is not None:
             label = f"S{len(steps) + 1}"
-            text = "\n".join((f"{label} llm", *_lines(turn, run.system_prompt))) + "\n"
+            own = None if turn.kind is TurnKind.INNER else turn.llm
+            tools = _tools("tools from here on:", own, given, run.system_prompt)
+            text = "\n".join((f"{label} llm", *tools, *_lines(turn, turn.llm, run.system_prompt))) + "\n"
             outline = f"{label} llm: {inline(turn.text, UNCUT.line) or '(no text)'}"
             steps.append(Step(label, StepKind.LLM, turn.llm.span_id, turn.index, text, outline))
     first = steps[0].span_id if steps else run.span.span_id if run.span is not None else ""
-    return Transcript(trace.home(first), run.id, run.name, run.role, header, tuple(steps), common=header)
+    closing = "".join(f"{line}\n" for line in _named(run, given)) if is_over(trace, run) else ""
+    return Transcript(trace.home(first), run.id, run.name, run.role, header, tuple(steps), closing, header)
 
 
-def _lines(turn: Turn, instructions: str) -> Iterator[str]:
+def paper_plan_views(run: AgentRun, transcript: Transcript) -> tuple[PlanView, ...]:
+    """The plans of `plan_views`, each with all that the transcript shows up to it, uncut."""
+    last = {step.label: i for i, step in enumerate(transcript.steps, 1)}
+    return tuple(
+        replace(view, transcript=replace(transcript, steps=transcript.steps[: last[view.label]], closing=""))
+        for view in plan_views(run, transcript)
+    )
+
+
+def _tools(title: str, call: NormalizedSpan | None, given: list[ToolDefinition], instructions: str) -> Iterator[str]:
+    """The definitions that the call is the first to be given, whole but for those that the instructions spell out."""
+    fresh = [tool for tool in call.tools if tool not in given] if call is not None else []
+    given += fresh
+    yield from (title,) if fresh else ()
+    for tool in fresh:
+        if _spelt_out(tool, instructions):
+            yield f" {name(tool.name)}: as in the system instructions"
+        else:
+            yield from _definition(tool)
+
+
+def _named(run: AgentRun, given: Iterable[ToolDefinition]) -> Iterator[str]:
+    """The tools that the agent's own span names, where neither a call nor the instructions define them."""
+    known, executed = {tool.name for tool in given}, {tool.name: tool for tool in run.tools}
+    named = [tool for tool in run.span.tool_names if tool not in known] if run.span is not None else []
+    told = [executed.get(tool, ToolDefinition(tool)) for tool in named]
+    own = [tool for tool in told if not _spelt_out(tool, run.system_prompt)]
+    yield from ("tools of the agent:",) if own else ()
+    for tool in own:
+        yield from _definition(tool)
+
+
+def _definition(tool: ToolDefinition) -> Iterator[str]:
+    yield _text(f"{tool.name}: {tool.description}" if tool.description else tool.name)
+    if tool.parameters:
+        yield _text(f"  parameters: {json_line(tool.parameters)}")
+
+
+def _spelt_out(tool: ToolDefinition, instructions: str) -> bool:
+    properties = (tool.parameters or {}).get("properties")
+    told = (tool.name, tool.description, *(map(str, properties) if isinstance(properties, Mapping) else ()))
+    return bool(tool.description) and all(text in instructions for text in told)
+
+
+def _lines(turn: Turn, llm: NormalizedSpan, instructions: str) -> Iterator[str]:
     for message in _new(turn, instructions):
         yield from _said(f"input {name(message.role, 20)}", message)
-    for message in turn.llm.output_messages if turn.llm is not None else ():
-        yield from _said("wrote", message)
+    if not llm.input_messages and llm.input_text:
+        yield from ("input:", _text(llm.input_text))
+    for message in llm.output_messages:
+        yield from _said("", message)
+    if llm.output and not any(message.text for message in llm.output_messages):
+        yield from ("wrote:", _text(llm.output))
 
 
-def _said(title: str, message: Message) -> Iterator[str]:
-    for text in (message.reasoning, message.text):
+def _said(sent: str, message: Message) -> Iterator[str]:
+    """A message; `sent`: our words on one that the call was sent, "" for what it put out."""
+    for title, text in (("reasoning", message.reasoning), ("" if sent else "wrote", message.text)):
         if text:
-            yield f"{title}:"
+            yield f"{' '.join(filter(None, (sent, title)))}:"
             yield _text(text)
     for request in message.tool_requests:
-        yield f"{title}: calls {name(request.name)}"
+        yield f"{sent}{': ' if sent else ''}calls {name(request.name)}"
         yield arguments_block(request.arguments, UNCUT.arguments)
 
 

@@ -20,7 +20,7 @@ from tracejury.collector.judging.llm.outcome import StoredJudgements, closing
 from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.collector.otlp.codec.decode import decode
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
-from tracejury.judges.llm.case import Stage
+from tracejury.judges.llm.case import NO_DESCRIPTION, Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.deliberation import deliberate
@@ -76,7 +76,7 @@ def main() -> None:
         return len(closing(entry, hearing.case, said, StoredJudgements(), versions, 1).changed)
 
     def requests() -> list[JudgeRequest]:
-        return judge_requests(entry, trace, run, how, (), (), "")
+        return judge_requests(entry, trace, run, how, (), (), NO_DESCRIPTION)
 
     (hearing,) = requests()
     characters = hearing.case.transcript.characters

@@ -10,6 +10,7 @@ import yaml
 
 from tracejury.collector.cli.config_docs import reference
 from tracejury.collector.config import CollectorConfig, load_config
+from tracejury.collector.store.dsn import parse_dsn
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.errors import ConfigError
 
@@ -52,6 +53,41 @@ def test_options_win_over_the_file() -> None:
     config = load_config(file, {"judging": {"quiet_seconds": 1.5}})
     assert config.judging.quiet_seconds == 1.5
     assert config.judging.rootless_seconds == load_config(file).judging.rootless_seconds
+
+
+def test_paths_of_a_file_are_relative_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever in it they stand; names, absolute paths and those of the command line stay as they are."""
+    file = tmp_path / "a b" / "tracejury.yaml"
+    file.parent.mkdir()
+    file.write_text(
+        """
+        store: {dsn: "chdb:///./db", backups: ../copies}
+        writer: {dead_letter: /var/dead}
+        grpc: {tls: {cert: tls/cert.pem, key: tls/key.pem}}
+        judges: {criteria: mine, judge_files: [a.yaml, /b.yaml], tasks: [cards]}
+        export: {otlp: [{name: x, endpoint: "https://h:1", ca_file: ca.pem}]}
+        webhooks: [{name: h, url: "https://h/hook", secret: "${HOOK}", ca_file: hook.pem}]
+        """
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOOK", "0123456789abcdef0123456789abcdef")
+    config = load_config(Path("a b/tracejury.yaml"), {"judges": {"examples": "few.yaml"}})
+    folder = str(file.parent)
+    assert config.grpc.tls is not None
+    assert parse_dsn(config.store.dsn).path == f"{folder}/db"
+    assert (config.store.backups, config.writer.dead_letter) == (f"{folder}/../copies", "/var/dead")
+    assert (config.grpc.tls.cert, config.grpc.tls.client_ca) == (f"{folder}/tls/cert.pem", "")
+    judges = config.judges
+    assert (judges.criteria, judges.judge_files, judges.tasks) == (
+        f"{folder}/mine",
+        (f"{folder}/a.yaml", "/b.yaml"),
+        (f"{folder}/cards",),
+    )
+    assert (judges.examples, config.export.otlp[0].ca_file) == ("few.yaml", f"{folder}/ca.pem")
+    assert config.webhooks[0].ca_file == f"{folder}/hook.pem"
+    file.write_text("judges: {criteria: paper}\nstore: {dsn: 'clickhouse://h:8123/a'}")
+    named = load_config(file)
+    assert (named.judges.criteria, named.store.dsn) == ("paper", "clickhouse://h:8123/a")
 
 
 def test_every_problem_is_named() -> None:

@@ -81,12 +81,12 @@ def error(at: int, category: str = "Formatting Errors", **changes: str) -> dict[
     } | changes
 
 
-def write(folder: Path, names: list[str], errors: dict[str, list[dict[str, str]]]) -> Path:
+def write(folder: Path, names: list[str], errors: dict[str, list[dict[str, str]]], *, service: str = "app") -> Path:
     """A folder of such traces, every other one gzipped, with annotations for those in `errors`."""
     (folder / "traces").mkdir(parents=True)
     (folder / "annotations").mkdir()
     for i, name in enumerate(names):
-        data = json.dumps(trace(name)).encode()
+        data = json.dumps(trace(name)).replace('"app"', json.dumps(service)).encode()
         path = folder / "traces" / f"{name}.json"
         if i % 2:
             path.with_suffix(".json.gz").write_bytes(gzip.compress(data))

@@ -25,7 +25,7 @@ Shown = TypeVar("Shown")
 
 QUOTE = 160
 WHY = 240
-TITLE = 80
+TITLE = 160
 SHORT = 8
 """Digits of an error's id, a hash: `tracejury error` and `/errors/ID` take the beginning of one."""
 PEOPLE: Final[Mapping[str, str]] = {

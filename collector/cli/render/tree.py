@@ -24,7 +24,7 @@ from tracejury.schemas.wire.traces import (
     VerdictJson,
 )
 
-from .tables import STATE_STYLE, content, decisive_told, error_details, headline
+from .tables import STATE_STYLE, TITLE, content, decisive_told, error_details, headline
 
 RUN_STYLE: Mapping[str, str] = {"ok": "green", "error": "red", "unfinished": "yellow"}
 TEXT = 80
@@ -53,7 +53,7 @@ class _Pinned:
         for error in self._by_span.pop(span_id or "", ()):
             node.add(Group(Text.assemble("✗ ", *headline(error)), *error_details(error)))
         for role, error in self._elsewhere.pop(span_id or "", ()):
-            node.add(Text.assemble(f"· {role} here: ", content(error.title, 80), "  span ", content(error.span_id)))
+            node.add(Text.assemble(f"· {role} here: ", content(error.title, TITLE), "  span ", content(error.span_id)))
 
     def scores(self, run_id: str, node: Tree) -> None:
         """Hang the scores of a run under its node, on one line."""

@@ -11,6 +11,7 @@ from typing import Final
 from cachetools import LRUCache
 
 from tracejury.collector.store.architectures import StoredArchitectures
+from tracejury.judges.llm.case import NO_DESCRIPTION, ServiceDescription
 from tracejury.processors.architecture import DerivedArchitecture as Derived
 from tracejury.schemas.errors import TracejuryError
 from tracejury.schemas.llm_rows import Source
@@ -45,34 +46,35 @@ class Descriptions:
     def __init__(self, store_of: Callable[[str], StoredArchitectures]) -> None:
         self._store_of = store_of
         self._services: LRUCache[tuple[str, str], _Service] = LRUCache(MAX_SERVICES)
-        self._pinned: LRUCache[tuple[str, str], str] = LRUCache(MAX_PINNED)
+        self._pinned: LRUCache[tuple[str, str], ServiceDescription] = LRUCache(MAX_PINNED)
         self._lock = threading.Lock()
 
-    def of(self, trace: Trace, run: AgentRun) -> str:
-        """The description shown with a run, "" for none; a settled trace teaches, once, with its manager's run.
+    def of(self, trace: Trace, run: AgentRun) -> ServiceDescription:
+        """The description shown with a run; a settled trace teaches, once, with its manager's run.
 
         Raises:
             RetryableError: the store is away.
         """
         with self._lock:
-            text = self._pin(trace)
+            description = self._pin(trace)
             if not run.parent_id and trace.state is not TraceState.OPEN:
                 self._learn(trace)
-            return text
+            return description
 
-    def _pin(self, trace: Trace) -> str:
+    def _pin(self, trace: Trace) -> ServiceDescription:
         key = (trace.tenant, trace.trace_id)
         # A joined run goes on from traces that were shown something already.
-        before = (self._pinned.get((trace.tenant, part), "") for part in trace.trace_ids)
-        text = self._pinned[key] = next(filter(None, before), "") or self._text(trace)
-        return text
+        before = (self._pinned.get((trace.tenant, part), NO_DESCRIPTION) for part in trace.trace_ids)
+        known = next((description for description in before if description.text), None)
+        description = self._pinned[key] = known or self._current(trace)
+        return description
 
-    def _text(self, trace: Trace) -> str:
+    def _current(self, trace: Trace) -> ServiceDescription:
         kept = self._store_of(trace.tenant).current(trace.service)
         if kept is not None:
-            return kept.text
+            return ServiceDescription(kept.text, by_operator=kept.source is Source.EDITED)
         # The first trace of a service describes itself, once it is whole.
-        return Derived().add(trace).text if trace.state is not TraceState.OPEN else ""
+        return ServiceDescription(Derived().add(trace).text if trace.state is not TraceState.OPEN else "")
 
     def _learn(self, trace: Trace) -> None:
         store, key = self._store_of(trace.tenant), (trace.tenant, trace.service)
@@ -90,6 +92,6 @@ class Descriptions:
                 log.warning("the description of a service cannot be kept: %s", error)
 
 
-def no_description(_trace: Trace, _run: AgentRun) -> str:
+def no_description(_trace: Trace, _run: AgentRun) -> ServiceDescription:
     """Nothing: judges are told nothing of the service."""
-    return ""
+    return NO_DESCRIPTION

@@ -6,14 +6,22 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tracejury.judges.llm.case import Case, Stage
+from tracejury.judges.llm.case import Case, ServiceDescription, Stage
 from tracejury.judges.llm.groups import Group, groups
 from tracejury.judges.llm.members import LlmJudges
 from tracejury.judges.llm.schedule import closed_turns
-from tracejury.processors.transcript import UNCUT, group_record, paper_transcript, plan_views, split, transcribe
+from tracejury.processors.transcript import (
+    UNCUT,
+    group_record,
+    paper_plan_views,
+    paper_transcript,
+    plan_views,
+    split,
+    transcribe,
+)
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import AgentRun, Trace
-from tracejury.schemas.transcript import Chapter, GroupRecord, Transcript
+from tracejury.schemas.transcript import Chapter, GroupRecord, PlanView, Transcript
 
 from .judge_queue import JudgeTask
 from .prompt_budget import PromptBudget
@@ -24,8 +32,27 @@ class JudgeRequest:
     """One case with its transcript cut to the model's context. `turns`: indices of the first and last judged."""
 
     case: Case
-    chapters: tuple[Chapter, ...]
     turns: tuple[int, int]
+    chapters: tuple[Chapter, ...] = ()
+
+    def fitted(self, room: int, count: Callable[[str], int]) -> JudgeRequest:
+        """The same in prompts that show at most `room` tokens of the record."""
+        case = replace(self.case, plans=tuple(_fitted(view, room, count) for view in self.case.plans))
+        if case.stage is Stage.PLAN:
+            return replace(self, case=case)
+        chapters = split(case.transcript, room, count)
+        # What came before a window's last chapter is in its index of steps.
+        return replace(self, case=case, chapters=chapters if case.stage is Stage.CLOSING else chapters[-1:])
+
+    def longest(self, count: Callable[[str], int]) -> int:
+        """Tokens of the record that its longest prompt shows."""
+        plans = (view.transcript.header + "".join(s.text for s in view.transcript.steps) for view in self.case.plans)
+        return max((count(text) for text in (*plans, *(chapter.text for chapter in self.chapters))), default=0)
+
+
+def _fitted(view: PlanView, room: int, count: Callable[[str], int]) -> PlanView:
+    last = split(view.transcript, room, count)[-1]
+    return replace(view, transcript=replace(view.transcript, header=last.header + last.before, steps=last.steps))
 
 
 def judge_requests(
@@ -35,12 +62,12 @@ def judge_requests(
     how: PromptBudget,
     detected: Iterable[Finding],
     provisional: Iterable[Finding],
-    architecture: str,
+    description: ServiceDescription,
 ) -> list[JudgeRequest]:
     """The cases of an entry: its plans, then its window or its closing pass. `detected`: the detectors' findings."""
     paper = how.panel.transcript == "paper"
     transcript = paper_transcript(trace, run) if paper else transcribe(trace, run)
-    views = plan_views(run, transcript)
+    views = (paper_plan_views if paper else plan_views)(run, transcript)
     case = Case(
         trace=trace,
         run=run,
@@ -50,28 +77,28 @@ def judge_requests(
         plans=views,
         provisional=tuple(f for f in provisional if task.stage is Stage.CLOSING and f.agent_run_id == run.id),
         detected=tuple(f for f in detected if f.agent_run_id == run.id),
-        architecture=architecture,
+        description=description,
         probability=task.probability,
         uncut=None if paper else partial(transcribe, trace, run, UNCUT),
     )
     if task.stage is Stage.CLOSING:
-        chapters = split(transcript, how.room(architecture), how.count)
-        return [JudgeRequest(case, chapters, (0, len(run.turns) - 1))]
-    made = _plans(case, task, how)
-    return made + _window(case, task, how) if task.stage is Stage.WINDOW else made
+        made = [JudgeRequest(case, (0, len(run.turns) - 1))]
+    else:
+        made = [*_plans(case, task, how.panel), *(_window(case, task) if task.stage is Stage.WINDOW else ())]
+    return [request.fitted(how.room(description.text), how.count) for request in made]
 
 
-def _plans(case: Case, task: JudgeTask, how: PromptBudget) -> list[JudgeRequest]:
+def _plans(case: Case, task: JudgeTask, panel: LlmJudges) -> list[JudgeRequest]:
     """One case a plan: each is a subject of its own while the run goes on."""
-    judges = how.panel.asked(case.run.role, Stage.PLAN, has_plan=True)
+    judges = panel.asked(case.run.role, Stage.PLAN, has_plan=True)
     views = [view for view in case.plans if view.turn in task.plans] if judges else []
     return [
-        JudgeRequest(replace(case, stage=Stage.PLAN, judges=judges, plans=(view,)), (), (view.turn, view.turn))
+        JudgeRequest(replace(case, stage=Stage.PLAN, judges=judges, plans=(view,)), (view.turn, view.turn))
         for view in views
     ]
 
 
-def _window(case: Case, task: JudgeTask, how: PromptBudget) -> list[JudgeRequest]:
+def _window(case: Case, task: JudgeTask) -> list[JudgeRequest]:
     turns = closed_turns(case.run)[task.turns[0] : task.turns[1]]
     indices = {turn.index for turn in turns}
     at = [i for i, step in enumerate(case.transcript.steps) if step.turn in indices]
@@ -79,12 +106,7 @@ def _window(case: Case, task: JudgeTask, how: PromptBudget) -> list[JudgeRequest
         return []
     so_far = replace(case.transcript, steps=case.transcript.steps[: at[-1] + 1], closing="")
     window = replace(case, transcript=so_far, first=so_far.steps[at[0]].label, plans=())
-    # What came before the last chapter is in its index of steps.
-    return [
-        JudgeRequest(
-            window, split(so_far, how.room(case.architecture), how.count)[-1:], (turns[0].index, turns[-1].index)
-        )
-    ]
+    return [JudgeRequest(window, (turns[0].index, turns[-1].index))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +127,9 @@ def group_request(requests: Sequence[JudgeRequest], group: Group, how: PromptBud
     trace = requests[0].case.trace
     record = group_record(trace, group)
     shown = record.transcript
-    if how.count(shown.header + "".join(step.text for step in shown.steps)) > how.room(requests[0].case.architecture):
+    if how.count(shown.header + "".join(step.text for step in shown.steps)) > how.room(
+        requests[0].case.description.text
+    ):
         return None
     return GroupRequest(tuple(requests), record, lambda: group_record(trace, group, UNCUT).transcript)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.client import Client
@@ -12,7 +11,6 @@ from tracejury.judges.llm.deliberation import deliberate
 from tracejury.judges.llm.group_deliberation import UnreadableTogetherError, deliberate_together
 from tracejury.judges.reviews.candidates import CandidatesReview, review_candidates
 from tracejury.judges.reviews.detected_errors import detected_errors
-from tracejury.processors.transcript import split
 from tracejury.schemas.errors import PromptTooLongError
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.transcript import Chapter
@@ -44,21 +42,19 @@ class JudgingSteps:
         Raises:
             OverBudgetError, RetryableError: the case was not judged and can be later.
         """
-        case, count = request.case, self.how.count
+        count = self.how.count
 
-        async def ask(chapters: Sequence[Chapter]) -> Deliberation:
-            deliberating = deliberate(case, self.how.panel, chapters, self.how.look)
+        async def ask(fitted: JudgeRequest) -> Deliberation:
+            deliberating = deliberate(fitted.case, self.how.panel, fitted.chapters, self.how.look)
             return await run_prompts(deliberating, self.client, bypass_cache=bypass_cache)
 
-        def shorten(room: int) -> tuple[Chapter, ...]:
-            chapters = split(case.transcript, room, count)
-            return chapters if case.stage is Stage.CLOSING else chapters[-1:]
-
         try:
-            said = await ask_shortened(request.chapters, ask, partial(longest, count), shorten)
+            said = await ask_shortened(
+                request, ask, lambda r: r.longest(count), lambda room: request.fitted(room, count)
+            )
         except PromptTooLongError as error:
-            return Deliberation(failures=dict.fromkeys(case.judges, str(error)))
-        return await self.verifier.of_run(case, said, stored, bypass_cache=bypass_cache)
+            return Deliberation(failures=dict.fromkeys(request.case.judges, str(error)))
+        return await self.verifier.of_run(request.case, said, stored, bypass_cache=bypass_cache)
 
     async def judge_together(
         self, request: GroupRequest, stored: Iterable[Finding] = (), *, bypass_cache: bool = False

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from tracejury.collector.worker.loop_runner import LoopRunner
-from tracejury.judges.llm.case import Deliberation, Stage
+from tracejury.judges.llm.case import Deliberation, ServiceDescription, Stage
 from tracejury.judges.llm.groups import Group
 from tracejury.judges.llm.subjects import UNDECIDED, subjects
 from tracejury.schemas.detector_opinions import DetectorOpinion
@@ -33,7 +33,7 @@ class RunJudge:
         steps: JudgingSteps,
         runner: LoopRunner,
         store: StoredCases,
-        describe: Callable[[Trace, AgentRun], str],
+        describe: Callable[[Trace, AgentRun], ServiceDescription],
         versions: Versions,
         observer: LlmJudgingMetrics,
         clock: Callable[[], int],

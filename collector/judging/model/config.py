@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from tracejury.schemas.config_base import Seconds, Section
+from tracejury.judges.llm.criteria import BUILT_IN
+from tracejury.schemas.config_base import FilePath, Seconds, Section
 
 Count = Annotated[int, Field(ge=0)]
 Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -143,21 +144,21 @@ class LlmConfig(Section):
     with `model`, `api_base` and `api_key_env`."""
     agent_runs: bool = True
     """Whether the judges of the criteria are asked about agent runs; off: packs alone."""
-    criteria: str = "production"
+    criteria: Annotated[str, FilePath(BUILT_IN)] = "production"
     """The criteria set: `production`, `paper`, or a folder with one of your own."""
     mode: Literal["panel", "separate"] = "panel"
     """`panel` asks all judges of a run in one call, `separate` each in its own."""
     judges: tuple[str, ...] = ()
     """Names of the judges asked; none named: all of the set."""
-    judge_files: tuple[str, ...] = ()
+    judge_files: Annotated[tuple[str, ...], FilePath()] = ()
     """YAML files with judges of your own."""
     instructions: dict[str, str] = Field(default={})
-    """Your own words to single judges, by name: one line in the prompt of each, of at most 2,000 characters."""
-    examples: str = ""
-    """A YAML file with one or two few-shot examples for single judges, by name: lists of `step` and `finding`."""
+    """Your own words to single judges, by name: a text of at most 8,000 characters, whose lines stay apart."""
+    examples: Annotated[str, FilePath()] = ""
+    """A YAML file with one to five few-shot examples for single judges, by name: lists of `step` and `finding`."""
     transcript: Literal["compact", "paper"] = "compact"
     """How a run is put before the judges: `compact`, each text once and long ones cut, or `paper`, the preprocessing of
-    "What is your agent's GPA?": system instructions and new messages, uncut."""
+    "What is your agent's GPA?": system instructions, tools and new messages, uncut."""
     structured: Literal["auto", "schema", "json", "none"] = "auto"
     """How the model is held to JSON: by the schema, as any JSON, by the prompt alone, or as it turns out to support."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
@@ -198,7 +199,8 @@ class LlmConfig(Section):
     decisive: bool = True
     """Ask, of a trace whose outcome is wrong, which error decided it: one more call a failed trace."""
     architecture: Literal["derived", "none"] = "derived"
-    """Show the judges a description of the service, derived from its trajectories or written by you."""
+    """Show the judges a description of the service: as data one that is derived from its trajectories, in the system
+    message one that you wrote (`tracejury architecture --set`)."""
     policies: tuple[PolicyConfig, ...] = ()
     """Which runs are judged; a run that none fits is not. Without policies every run is."""
     always_severity: Literal["LOW", "MEDIUM", "HIGH", "none"] = "HIGH"
@@ -219,7 +221,7 @@ class LlmConfig(Section):
     """Names of the packs that judge exchanges and sessions, such as `pipa` (docs/packs.md)."""
     pack_settings: dict[str, dict[str, Any]] = Field(default={})
     """Settings by the name of the pack: `mode`, `policies_at`, `services` and what the pack adds (docs/packs.md)."""
-    tasks: tuple[str, ...] = ()
+    tasks: Annotated[tuple[str, ...], FilePath()] = ()
     """YAML or JSON files with task cards, or folders of them."""
     task_key: Annotated[tuple[NonEmpty, ...], Field(min_length=1)] = ("tracejury.task.id", "task_id")
     """Attributes that may name a session's task, also in metadata; the first that the session has counts."""

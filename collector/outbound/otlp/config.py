@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from tracejury.collector.auth.key_file import Project
-from tracejury.schemas.config_base import MIB, Profile, Seconds, Section
+from tracejury.schemas.config_base import MIB, FilePath, Profile, Seconds, Section
 
 Rate = Annotated[float, Field(ge=0, le=1)]
 Annotations = Literal["attributes", "events", "carriers", "phoenix"]
@@ -61,11 +61,11 @@ class BackendConfig(Section):
     """How requests are compressed."""
     timeout_seconds: Seconds = 10.0
     """How long one request may take."""
-    ca_file: str = ""
+    ca_file: Annotated[str, FilePath()] = ""
     """PEM file with the authorities that the backend's certificate is checked against; "" is the system's."""
-    cert_file: str = ""
+    cert_file: Annotated[str, FilePath()] = ""
     """PEM file with a certificate of our own, for backends that ask for one."""
-    key_file: str = ""
+    key_file: Annotated[str, FilePath()] = ""
     """PEM file with its key."""
     annotations: tuple[Annotations, ...] = ("attributes", "events", "carriers")
     """The form of annotations: `attributes` on spans with findings, `events` (`gen_ai.evaluation.result` log

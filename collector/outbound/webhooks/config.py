@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from tracejury.collector.auth.key_file import Project
-from tracejury.schemas.config_base import VARIABLE, Profile, Seconds, Section
+from tracejury.schemas.config_base import VARIABLE, FilePath, Profile, Seconds, Section
 
 from .urls import checked_url
 
@@ -72,11 +72,11 @@ class WebhookConfig(Section):
     """How long a finding is tried; then it is given up, and counted."""
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     """Requests in flight, at most."""
-    ca_file: str = ""
+    ca_file: Annotated[str, FilePath()] = ""
     """PEM file with the authorities that its certificate is checked against; "" is the usual ones."""
-    cert_file: str = ""
+    cert_file: Annotated[str, FilePath()] = ""
     """PEM file with a certificate of our own, for receivers that ask for one."""
-    key_file: str = ""
+    key_file: Annotated[str, FilePath()] = ""
     """PEM file with its key."""
     allow_link_local: bool = False
     """Also send to link-local and other addresses at which clouds keep their credentials."""

@@ -28,13 +28,13 @@ def pack_terms(packs: Iterable[Pack]) -> Iterator[Term]:
 
 
 def pack_names(packs: Iterable[Pack], terms: Mapping[str, Term]) -> Iterator[tuple[str, Term]]:
-    """(name, term) under which packs' terms are shown beside their keys: "PIPA S", "State consistency"."""
+    """(name, term) under which packs' terms are shown beside their keys: "PIPA S", "S", "State consistency"."""
     for pack in packs:
         measures = ", ".join(f"{check.measure} ({check.title})" for check in pack.checks)
         title = f"{pack.title} AVG"
         yield title, Term(slug(title), PACK, title, _AVERAGE.format(measures=measures), (), (pack.name,))
         for check in pack.checks:
-            for name in (check.title, f"{pack.title} {check.title}", f"{pack.title} {check.measure}"):
+            for name in (check.title, f"{pack.title} {check.title}", f"{pack.title} {check.measure}", check.measure):
                 yield name, terms[check.name]
             for category in check.categories:
                 yield category, terms[_category_key(pack, category)]

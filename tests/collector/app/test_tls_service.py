@@ -144,7 +144,8 @@ def test_validate_reads_the_certificates(world: World) -> None:
     config.write_text(yaml.safe_dump({"api": {"tls": {"cert": "nowhere.pem", "key": "nowhere.pem"}}}))
     refused = world.ask("validate", str(config))
     assert refused.returncode != 0
-    assert refused.stderr == "tracejury: api.tls.cert: nowhere.pem cannot be read: No such file or directory\n"
+    missing = world.folder / "nowhere.pem"
+    assert refused.stderr == f"tracejury: api.tls.cert: {missing} cannot be read: No such file or directory\n"
 
 
 def test_pages_name_receivers_by_https() -> None:

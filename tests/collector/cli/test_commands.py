@@ -117,7 +117,7 @@ def test_version_is_the_packages() -> None:
         ("judges: {model: some/model, judges: [plan-qualty]}\n", ["no judge named 'plan-qualty'"]),
         ("judges: {model: some/model, policies: [{judges: [mine]}]}\n", ["judges.policies.0.judges: no judge 'mine'"]),
         ("judges: {model: some/model, judge_files: [/none/mine.yaml]}\n", ["cannot read /none/mine.yaml"]),
-        ("judges: {model: some/model, criteria: mine}\n", ["no criteria set 'mine'"]),
+        ("judges: {model: some/model, criteria: mine}\n", ["/mine': use production, paper, or a folder"]),
         (
             'webhooks: [{name: ops, url: "http://127.0.0.1:1/", secret: "${TRACEJURY_TEST_UNSET}"}]\n',
             ["webhook ops: ${TRACEJURY_TEST_UNSET}: this variable of the environment is not set"],

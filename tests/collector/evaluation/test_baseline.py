@@ -11,6 +11,7 @@ from trail_folder import write
 
 from tracejury.collector.evaluation.baseline import BASELINE, MOST_ERRORS, judge_baseline
 from tracejury.collector.evaluation.rebuilt import rebuild_folder
+from tracejury.judges.llm.case import NO_DESCRIPTION, ServiceDescription
 from tracejury.schemas.errors import LlmError, OverBudgetError, TracejuryError
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import Trace
@@ -35,7 +36,7 @@ def told(**changes: object) -> dict[str, object]:
 
 async def judged(trace: Trace, *errors: object) -> tuple[list[tuple[str, str, Severity]], dict[str, int]]:
     client = CannedClient(lambda _: f"Here: {json.dumps({'errors': errors, 'scores': {}})}")
-    run = await judge_baseline(trace, "", client)
+    run = await judge_baseline(trace, NO_DESCRIPTION, client)
     return [(f.span_id, f.category, f.severity) for f in run.findings], dict(run.dropped)
 
 
@@ -62,7 +63,7 @@ async def test_its_errors_are_bounded(trace: Trace) -> None:
 @pytest.mark.parametrize("said", ["", "none", "{}", '{"errors": 1}', "[]", LlmError("stalled"), OverBudgetError("cap")])
 async def test_without_a_usable_answer_it_is_unscored(trace: Trace, said: str | TracejuryError) -> None:
     """With the reason."""
-    run = await judge_baseline(trace, "", CannedClient(lambda _: said))
+    run = await judge_baseline(trace, NO_DESCRIPTION, CannedClient(lambda _: said))
     assert run.findings == ()
     assert run.failures.keys() == {BASELINE}
 
@@ -70,7 +71,7 @@ async def test_without_a_usable_answer_it_is_unscored(trace: Trace, said: str | 
 async def test_it_reads_the_whole_trace_and_the_architecture(trace: Trace) -> None:
     """All spans with their ids; a description where there is one."""
     client = CannedClient(lambda _: '{"errors": []}')
-    await judge_baseline(trace, "An agent that reads files.", client)
+    await judge_baseline(trace, ServiceDescription("An agent that reads files."), client)
     text = client.asked[0].messages[-1].text
     assert all(span_id in text for span_id in trace.spans)
     assert "An agent that reads files." in text

@@ -14,6 +14,7 @@ from llm_server import LlmServer, llm_server
 from trail_folder import error, write
 
 from tracejury.collector.cli.root import root
+from tracejury.judges.measures.dimension_labels import PAPER_SERVICE
 
 A, B, C = "a" * 32, "b" * 32, "c" * 32
 
@@ -130,8 +131,12 @@ def test_tables_for_people(folder: Path, tmp_path: Path) -> None:
         full = command("evaluate", "trail", folder, *asked, "--runs", "2", "--baseline", "--labels", labels)
         difference = command("judges", "diff", "production", "production", folder, *asked[2:])
     assert full.exit_code == 0, full.stderr
-    for told in ("3 traces, 3 annotated errors; criteria production", "paper's labels", "coverage, valid", "alpha"):
+    for told in ("3 traces, 3 annotated errors; criteria production", "coverage, valid", "alpha"):
         assert told in full.stdout
+    assert "paper's labels" not in full.stdout
+    trail = write(tmp_path / "trail", [A], {A: [error(3)]}, service=PAPER_SERVICE)
+    of_trail = command("evaluate", "trail", trail, *asked, "--cassette-mode", "replay", "--only-judges")
+    assert "paper's labels" in of_trail.stdout
     for told in (
         "baseline without architecture",
         "beside people's scores",

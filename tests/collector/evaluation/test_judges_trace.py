@@ -14,7 +14,7 @@ from tracejury.collector.evaluation.rebuilt import RebuiltFolder, rebuild_folder
 from tracejury.collector.judging.llm.build import panel_from
 from tracejury.collector.judging.llm.prompt_budget import PromptBudget
 from tracejury.collector.judging.model.config import LlmConfig
-from tracejury.judges.llm.case import Stage
+from tracejury.judges.llm.case import ServiceDescription, Stage
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.schedule import WindowRules, closed_turns
 from tracejury.judges.llm.scripted import ScriptedClient, answer, finding
@@ -73,7 +73,7 @@ async def test_the_judges_are_asked_about_detectors_errors_only_as_wanted(rebuil
 async def test_the_architecture_is_shown(rebuilt: RebuiltFolder) -> None:
     """As data, indented."""
     client = ScriptedClient(said)
-    await judge_trace(rebuilt.traces[0], judging(), client, (), "One agent.\nS9 reads files.")
+    await judge_trace(rebuilt.traces[0], judging(), client, (), ServiceDescription("One agent.\nS9 reads files."))
     assert "\n One agent.\n S9 reads files.\n" in client.prompts[0].messages[1].text
 
 

@@ -54,8 +54,10 @@ def test_a_well_formed_answer_is_read_whole() -> None:
     [
         ("Refund reported although the call failed.", "Refund reported although the call failed"),
         ("two\nlines\t and \x1b[2J\u202eodd\x00 signs", "two lines and [2Jodd signs"),
-        ("words " * 30, "words " * 12 + "words"),
-        ("x" * 1000, "x" * 80),
+        ("words " * 25, ("words " * 25).strip()),
+        ("words " * 50, "words " * 25 + "words…"),
+        ("The call failed; the refund is reported. " + "words " * 30, "The call failed; the refund is reported"),
+        ("x" * 1000, "x" * 159 + "…"),
         ("  . ", ""),
         (None, ""),
         (7, ""),
@@ -63,7 +65,7 @@ def test_a_well_formed_answer_is_read_whole() -> None:
     ],
 )
 def test_a_title_is_one_short_line(given: object, title: str) -> None:
-    """Cut at a word; what is no text is none, and costs no finding."""
+    """A long one ends with a sentence, or says that it goes on; what is no text is none, and costs no finding."""
     (claim,) = read(said(findings=[finding("S3", "It is 42.", title=given)])).claims
     assert claim.title == title
 

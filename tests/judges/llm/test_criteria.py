@@ -141,10 +141,30 @@ def tokens_of(name: str) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_the_system_message_is_small(name: str) -> None:
-    """Every word is sent with every call: 2,400 tokens for the six judges of a closing pass, 800 for a plan."""
+    """Every word is sent with every call. The paper's have anchors, procedures and examples as the publication's do."""
     manager, sub_agent, plan = tokens_of(name)
-    assert sub_agent <= manager <= 2400
-    assert plan <= 800
+    most = {"production": (2_400, 800), "paper": (4_000, 1_400)}[name]
+    assert sub_agent <= manager <= most[0]
+    assert plan <= most[1]
+
+
+def test_each_of_the_papers_judges_has_what_the_publication_gives_it() -> None:
+    """A procedure, a description of every score, a form for its reasons, and examples; a plan is no whole run."""
+    criteria = load_set("paper")
+    assert len(criteria.judges) == len(Dimension)
+    for judge in criteria.judges:
+        told = criteria_text(judge)
+        assert all(f"\n{number}. {step}" in told for number, step in enumerate(judge.procedure, 1))
+        assert all(f"\n{score}: {text}" in told for score, text in judge.scale.items())
+        assert judge.procedure
+        assert judge.reasons in told
+        assert 2 <= told.count("\nExample: ") <= 5
+    plan = system_text(criteria.rules, [criteria.judge("plan-quality")], Stage.PLAN)
+    assert "whole run" not in plan
+    finds = (
+        "Find the plan: a part labelled as the plan; else what the thinking, or a passage that plans, sets out; else a"
+    )
+    assert all(finds in criteria_text(criteria.judge(name)) for name in ("plan-quality", "plan-adherence"))
 
 
 def test_the_guide_tells_what_the_system_message_costs() -> None:

@@ -25,29 +25,34 @@ def write(tmp_path: Path, text: str) -> str:
     return str(path)
 
 
-def test_instructions_and_examples_are_a_line_each_and_change_that_judges_version(tmp_path: Path) -> None:
+def test_instructions_and_examples_stand_in_its_prompt_and_change_that_judges_version(tmp_path: Path) -> None:
     """Those of another judge stay as they are."""
     plain, _ = panel_from(LlmConfig(model="m"))
     own = LlmConfig(
-        model="m", instructions={JUDGE: "Refunds  above 50\nneed a ticket."}, examples=write(tmp_path, EXAMPLES)
+        model="m", instructions={JUDGE: " Refunds  above 50 \nneed a ticket.\n"}, examples=write(tmp_path, EXAMPLES)
     )
     panel, _ = panel_from(own)
     lines = criteria_text(panel.judge(JUDGE)).splitlines()
-    assert "Also: Refunds above 50 need a ticket." in lines
+    at = lines.index("Also:")
+    assert lines[at + 1 : at + 3] == ["Refunds  above 50", "need a ticket."]
     assert "Example: calls pay(amount='ten') -> Tool Definition Issues, MEDIUM: the amount is a number" in lines
     assert criteria_text(panel.judge(OTHER)) == criteria_text(plain.judge(OTHER))
     assert panel.version(JUDGE) != plain.version(JUDGE)
     assert panel.version(OTHER) == plain.version(OTHER)
+    longest = "Paste all tools.\n\n" * 444
+    assert longest.strip() in criteria_text(
+        panel_from(LlmConfig(model="m", instructions={JUDGE: longest}))[0].judge(JUDGE)
+    )
 
 
 @pytest.mark.parametrize(
     ("instructions", "examples", "why"),
     [
         ({"tool-caling": "x"}, "", "judges.instructions: no judge named 'tool-caling' in the set"),
-        ({JUDGE: "x" * 2001}, "", "judges.instructions: tool-calling"),
+        ({JUDGE: "x" * 8001}, "", "judges.instructions: tool-calling"),
         ({}, "tool-caling: [{step: a, finding: b}]", "judges.examples: no judge named 'tool-caling'"),
         ({}, f"{JUDGE}: []", "examples.yaml: tool-calling"),
-        ({}, f"{JUDGE}: [{{step: a, finding: b}}, {{step: a, finding: b}}, {{step: a, finding: b}}]", "at most 2"),
+        ({}, f"{JUDGE}: [{', '.join(['{step: a, finding: b}'] * 6)}]", "at most 5"),
         ({}, f"{JUDGE}: [{{step: a}}]", "finding"),
         ({}, "- a", "examples.yaml"),
     ],

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from prompt_cases import case, finding, ours, record_lines, step, transcript
 
-from tracejury.judges.llm.case import Stage
+from tracejury.judges.llm.case import ServiceDescription, Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.members import LlmJudges, llm_judges_of
@@ -46,7 +46,7 @@ def test_the_record_holds_what_is_known_in_order() -> None:
     asked = case(
         transcript("one", "two", closing="End of the run: finished."),
         RUN,
-        architecture="A manager\nwith helpers.",
+        description=ServiceDescription("A manager\nwith helpers."),
         provisional=(finding("s1", "quoted", "wrong"),),
         detected=(finding("s2", "seen and said", "odd"), finding("elsewhere", "x", "y")),
     )
@@ -66,6 +66,21 @@ def test_the_record_holds_what_is_known_in_order() -> None:
         "provisional findings of earlier looks, to confirm or retract:",
         ' 1. S1 TC, EE, Formatting Errors, MEDIUM: "quoted": wrong',
     ]
+
+
+@pytest.mark.parametrize("panel", [PANEL, SEPARATE], ids=["panel", "separate"])
+def test_what_the_operator_wrote_of_the_service_is_told_by_us(panel: LlmJudges) -> None:
+    """In the system message, after rules that stay the same; a derived text, in the same words, is data."""
+    told = "Refunds need a ticket.\u202e"
+    plain, derived, own = (
+        next(iter(prompts(case(transcript("one"), RUN, description=by), panel, schema=SCHEMA)))
+        for by in (ServiceDescription(), ServiceDescription(told), ServiceDescription(told, by_operator=True))
+    )
+    assert texts(own)[0].startswith(texts(plain)[0])
+    assert texts(own)[0].endswith("an instruction to them.\nRefunds need a ticket.")
+    assert texts(own)[1:] == texts(plain)[1:]
+    assert texts(derived)[0] == texts(plain)[0]
+    assert " Refunds need a ticket." in record_lines(derived)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from prompt_cases import case, finding, ours, record_lines, transcript
 from small_traces import Did, Said, run, trace
 
 from tracejury.judges.llm.baseline import baseline_prompt
-from tracejury.judges.llm.case import Case, Stage
+from tracejury.judges.llm.case import Case, ServiceDescription, Stage
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.criteria import load_set
 from tracejury.judges.llm.members import llm_judges_of
@@ -29,7 +29,7 @@ def steps_of(hostile: str) -> Case:
     return case(
         transcript(hostile, f"before {hostile} after", hostile, header=hostile),
         RUN,
-        architecture=hostile,
+        description=ServiceDescription(hostile),
         provisional=(finding("s1", hostile, hostile), finding(hostile, hostile, hostile)),
         detected=(finding("s2", hostile, hostile),),
     )
@@ -151,18 +151,24 @@ def test_a_hostile_trace_is_shown_as_one_of_its_shape(attack: str) -> None:
 @given(st.text(st.characters(exclude_categories=())))
 def test_the_baselines_trace_stays_between_its_lines(text: str) -> None:
     """Its mark is a hash of what it encloses, which no text contains of itself."""
-    said = baseline_prompt(text, "a manager").messages[1].text
+    said = baseline_prompt(text, ServiceDescription("a manager")).messages[1].text
     mark = said.split("=== trace ")[1].split(" ")[0]
-    assert said.startswith("About the system:\na manager\n\n=== trace ")
+    assert said.startswith(f"=== trace {mark} ===\nAbout the system:\na manager\n\n")
     assert said.endswith(f"\n=== end of trace {mark} ===")
     assert said.count(mark) == 2
 
 
 def test_the_baseline_goes_without_a_description() -> None:
     """With none it is the published one; the answer's form stays."""
-    without, with_one = baseline_prompt("{}"), baseline_prompt("{}", "a manager", trace_id="t", service="s")
+    without, with_one = (
+        baseline_prompt("{}"),
+        baseline_prompt("{}", ServiceDescription("a manager"), trace_id="t", service="s"),
+    )
     assert without.messages[1].text.startswith("=== trace ")
     assert without.messages[0] == with_one.messages[0]
+    own = baseline_prompt("{}", ServiceDescription("a manager", by_operator=True))
+    assert own.messages[0].text.endswith("\na manager")
+    assert own.messages[1] == without.messages[1]
     assert without.schema == with_one.schema
     assert (with_one.trace_id, with_one.service, with_one.purpose) == ("t", "s", "baseline")
     assert set(without.schema["properties"]["errors"]["items"]["required"]) == {

@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from trajectories import load
 
 from tracejury.judges.agreement import Annotated
 from tracejury.judges.measures.dimension_labels import (
     DEFAULT_DIMENSIONS,
     JUDGES,
     PAPER_COUNTS,
+    PAPER_SERVICE,
     default_dimensions,
     dimension_counts,
     parse_labels,
@@ -74,11 +76,11 @@ def test_a_dimension_given_twice_counts_once() -> None:
     assert parse_labels({"t": [["LC", "EE", "LC"]]}) == {"t": (("LC", "EE"),)}
 
 
-def test_counts_stand_beside_the_papers() -> None:
-    """Seven rows; goal fulfilment has no count in the paper."""
+def test_every_dimension_is_counted() -> None:
+    """Those without an error, too."""
     rows = dimension_counts(with_dimensions([error("t"), error("t", "Goal Deviation")], {}).errors)
     assert {r.dimension: r.errors for r in rows if r.errors} == {"EE": 1, "TC": 1, "LC": 1, "PA": 1, "TS": 1}
-    assert {r.dimension: r.paper for r in rows} == {**PAPER_COUNTS, "GF": None}
+    assert [r.dimension for r in rows] == list(JUDGES)
 
 
 def _dev_errors() -> list[Annotated]:
@@ -96,6 +98,10 @@ def test_the_labels_of_trail_dev_count_as_published() -> None:
     labels = parse_labels(json.loads((DEV / "dimensions.json").read_text()))
     result = with_dimensions(_dev_errors(), labels)
     assert result.defaulted == 0
+    path = next((DEV / "traces").iterdir())
+    assert {span.raw.resource_attributes["service.name"] for span in load(path)[path.name.split(".")[0]]} == {
+        PAPER_SERVICE
+    }
     counts = {r.dimension: r.errors for r in dimension_counts(result.errors)}
     assert counts == {"LC": 107, "EE": 121, "PA": 69, "PQ": 17, "TS": 88, "TC": 143, "GF": 0}
 

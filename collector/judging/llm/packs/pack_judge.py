@@ -24,7 +24,7 @@ from tracejury.judges.checks.grounding import Grounds
 from tracejury.judges.checks.item_source import ItemCase, RecordedSubject
 from tracejury.judges.checks.questions import Mode
 from tracejury.judges.checks.settling import settled_texts
-from tracejury.judges.llm.case import Deliberation
+from tracejury.judges.llm.case import NO_DESCRIPTION, Deliberation, ServiceDescription
 from tracejury.judges.packs.asked import asked_check, of_exchange
 from tracejury.judges.packs.session_sums import SessionSums, joined
 from tracejury.processors.doctor.examine import without_tool_spans
@@ -83,7 +83,7 @@ class PackJudge:
         sessions: StoredSessions,
         steps: JudgingSteps,
         runner: LoopRunner,
-        describe: Callable[[Trace, AgentRun], str],
+        describe: Callable[[Trace, AgentRun], ServiceDescription],
         observer: LlmJudgingMetrics,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
@@ -233,11 +233,11 @@ class PackJudge:
             checks=tuple(checks),
             service=trace.service,
             exchange=None if way.so_far else recorded.number,
-            architecture=self._describe(trace, run) if run is not None else "",
+            description=self._describe(trace, run) if run is not None else NO_DESCRIPTION,
             probability=task.probability,
         )
         how = self._steps.how
-        record, room = case.record.transcript, how.room(case.architecture)
+        record, room = case.record.transcript, how.room(case.description.text)
         known = self._sessions.findings(task.key[0], [*case.traces]) if self._steps.verifier.of_packs else ()
         began = time.perf_counter()
         answer = ask_shortened(
