@@ -32,6 +32,8 @@ PUT = {
 """What stands for a word that the page leaves to the reader."""
 WAITS = {"--prompts"}
 """Options of commands that end with work for the reader."""
+STARTING = {"serve", "demo"}
+"""Commands that start a collector: the one is started before the others, the other has tests of its own."""
 ENDLESS = {"--follow"}
 """Options of commands that go on until they are stopped."""
 
@@ -115,7 +117,7 @@ def test_the_commands_of_a_page_run(
         eventually(lambda: CliRunner().invoke(root, review).exit_code == 0)  # the trace is judged then
         failed = []
         for words in said:
-            done = None if words[0] == "serve" else CliRunner().invoke(root, words)
+            done = None if words[0] in STARTING else CliRunner().invoke(root, words)
             if done and done.exit_code != ("--prompts" in words):
                 failed.append(f"{' '.join(words)}: {done.exit_code} {done.stderr}")
         assert not failed, "\n".join(failed)
