@@ -177,6 +177,11 @@ class Collector:
         packs = self._llm.packs if self._llm else None
         return (packs is None or not len(packs.closing)) and self.idle
 
+    def end_sessions(self) -> None:
+        """Nothing more comes: close the sessions that packs judge without waiting until they are quiet."""
+        if self._llm and self._llm.packs:
+            self._llm.packs.closing.end_all()
+
     def judges(self, project: str = "") -> JudgesStatus:
         """The present state of LLM judges, for a project: no word of another one's caps."""
         return self._llm.status(project) if self._llm is not None else JudgesStatus()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +23,8 @@ from .folder import load
 from .through import POLL_SECONDS
 
 QUIET_SECONDS: Final = 1.0
+NEVER: Final = 1e9
+"""Seconds: sessions are closed once all traces are judged."""
 
 
 def measure_sessions(
@@ -53,7 +55,7 @@ def measure_sessions(
 def _config(place: Path, llm: LlmConfig, cassette: Cassette | None) -> CollectorConfig:
     """Production's defaults but for ports, place, and how long a trace and a session wait for more."""
     model = llm.model or next((about.model for about in (cassette.about if cassette else ())), "")
-    more = {"model": model, "session_quiet_seconds": QUIET_SECONDS, "answer_cache_days": 0}
+    more = {"model": model, "session_quiet_seconds": NEVER, "answer_cache_days": 0}
     quiet = {"quiet_seconds": QUIET_SECONDS, "rootless_seconds": QUIET_SECONDS}
     sections = {"store": {"dsn": f"chdb:///{place / 'db'}"}, "judging": quiet, "judges": llm.model_dump() | more}
     return load_config(None, sections | {name: {"endpoint": "127.0.0.1:0"} for name in ("grpc", "http", "api")})
@@ -70,10 +72,16 @@ async def _measured(
 
         await asyncio.to_thread(asked)  # a typing error should not cost a run
         await replay(requests, f"127.0.0.1:{collector.grpc_port}", "grpc", in_flight=1)
-        while not collector.measured:
-            if trouble := collector.judges().trouble:
-                raise ConfigError(trouble)
-            await asyncio.sleep(POLL_SECONDS)  # another thread's state, told by no event
+        await _until(lambda: collector.idle, collector)
+        collector.end_sessions()
+        await _until(lambda: collector.measured, collector)
         if cassette:
             cassette.all_answered()
         return await asyncio.to_thread(asked)
+
+
+async def _until(reached: Callable[[], bool], collector: Collector) -> None:
+    while not reached():
+        if trouble := collector.judges().trouble:
+            raise ConfigError(trouble)
+        await asyncio.sleep(POLL_SECONDS)  # another thread's state, told by no event

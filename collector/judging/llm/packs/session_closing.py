@@ -80,6 +80,11 @@ class SessionClosing:
             old = self._watched.get(session, SessionState())
             self._watched[session] = replace(old, by_hand=True)
 
+    def end_all(self) -> None:
+        """Nothing more comes: close every session at the next look at which none of its traces is open."""
+        with self._lock:
+            self._watched.update({key: replace(state, ended=True) for key, state in self._watched.items()})
+
     def forget_traces(self, trace_ids: Collection[str]) -> None:
         """These traces are deleted: no session waits for them."""
         gone = frozenset(trace_ids)
