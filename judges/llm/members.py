@@ -14,7 +14,7 @@ from .answer import ANSWER_VERSION
 from .case import Case, Stage
 from .criteria import Criteria, CriteriaSet
 
-PROMPT_VERSION: Final = 4
+PROMPT_VERSION: Final = 5
 """Counts changes of the prompts apart from the criteria."""
 
 Mode = Literal["panel", "separate"]

@@ -56,6 +56,8 @@ def criteria_text(judge: Criteria) -> str:
     if judge.out_of_scope:
         lines.append(f"Not: {'; '.join(judge.out_of_scope)}.")
     lines.append("; ".join(f"{score} {judge.scale[score]}" for score in sorted(judge.scale, reverse=True)))
+    if judge.needs == "plan":
+        lines.append(text.NEEDS_PLAN)
     if judge.instructions:
         lines.append(f"Also: {judge.instructions}")
     lines += [f"Example: {e.step} -> {e.finding}" for e in judge.examples]
