@@ -36,8 +36,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
 
 
 def config(dsn: str, model: LlmServer) -> CollectorConfig:
-    """One model; of runs that share a call, it names errors at one of them only. All is asked when a run is over."""
-    return configured(dsn, judges=scripted(model, group=False, streaming=False))
+    """One model; of runs that share a call, it names errors at one of them only."""
+    return configured(dsn, judges=scripted(model, group=False))
 
 
 def traces() -> tuple[ExportTraceServiceRequest, ExportTraceServiceRequest]:
