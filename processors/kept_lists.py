@@ -39,11 +39,11 @@ class KeptList:
 
 @dataclass(frozen=True, slots=True)
 class ListChange:
-    """How a list differs from the one before it, in words of the items; `began`: there was none before."""
+    """How a list differs from the one before it, by words of items. `kept`: items of both; `began`: it is the first."""
 
     added: tuple[str, ...]
     dropped: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
+    kept: int = 0
     began: bool = False
 
 
@@ -89,7 +89,7 @@ def _written(turn: Turn) -> Iterator[tuple[str, Json]]:
 def _change(before: KeptList | None, now: KeptList, first: Mapping[str, str]) -> ListChange | None:
     if before is None:
         return ListChange(tuple(now.texts.values()), began=True) if now.to_do else None
-    kept = tuple(text for item, text in now.texts.items() if item in before.texts)
+    kept = len(now.texts.keys() & before.texts.keys())
     added = tuple(text for item, text in now.texts.items() if item not in before.texts)
     gone = (item for item in before.texts if item not in now.texts)
     dropped = tuple(before.texts[item] for item in gone if before.states[item] and before.states[item] == first[item])
@@ -138,12 +138,12 @@ def _is_state(items: Sequence[Mapping[str, object]], key: str) -> bool:
     values = [item.get(key) for item in items]
     if all(isinstance(value, bool) for value in values):
         return True
-    words = {value for value in values if isinstance(value, str) and value and " " not in value}
-    return all(value in words for value in values) and len(words) < len(values)
+    words = [value for value in values if isinstance(value, str) and value and " " not in value]
+    return len({*words}) < len(words) == len(values)
 
 
 def _state(rest: Mapping[str, object]) -> str:
-    return str(sorted((key, value) for key, value in rest.items() if isinstance(value, str | int)))[:_LONGEST]
+    return str(sorted(f"{key}: {value}" for key, value in rest.items() if isinstance(value, str | int)))[:_LONGEST]
 
 
 def _kept(pairs: Iterable[tuple[str, str]], field: str = "", *, to_do: bool = False) -> KeptList:

@@ -52,7 +52,7 @@ def _changed(change: ListChange) -> Iterator[str]:
     """Lines on what a list has that the one before had not."""
     if change.began:
         return
-    yield f"items of its list, against the list before ({len(change.kept)} stayed):\n"
+    yield f"items of its list, against the list before ({change.kept} stayed):\n"
     yield from _items("added", change.added)
     yield from _items("dropped before they were begun", change.dropped)
 

@@ -126,6 +126,8 @@ def with_items(*items: dict[str, Any]) -> dict[str, Any]:
         ({"text": CHECKLIST}, {"text": CHECKLIST + "* [ ] answer"}, (("answer",), ())),
         ({"text": "[1] Smith 2020"}, {"text": "[1] Smith 2020\n[2] Mills 2021"}, None),
         ({"q": "a"}, {"q": "b"}, None),
+        ({"odd": [{"x": [1], "y": "a b"}, {"x": {}, "y": "c d"}]}, {"odd": [{"x": None}, {}]}, None),
+        ({"odd": [" ", "*"]}, [{}, []], None),
     ],
 )
 def test_a_list_changes_with_its_items(first: Any, then: Any, changed: tuple[Any, Any] | None) -> None:
