@@ -6,15 +6,14 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from tracejury.schemas.normalized import Message, NormalizedSpan
-from tracejury.schemas.trajectory import Turn, TurnKind
+from tracejury.schemas.trajectory import TurnKind
 
 from .names import canonical
 from .run_spans import TurnSpans
-from .wording import PLANNING_STEPS, STATED_PLAN, WANTED
+from .wording import PLANNING_STEPS, WANTED
 
 _HEAD: Final = 1_500
 _TAIL: Final = 600
-_OPENING: Final = 600
 _BEFORE: Final = 80
 _AFTER: Final = 8
 _LEAST_PROMPT: Final = 300  # a shorter lone message is a task, not a prompt around one
@@ -100,15 +99,3 @@ def _wanted(text: str) -> TurnKind:
         if pattern.search(text, start, at + len(word) + _AFTER):
             return kind
         last[kind] = text.rfind(word, 0, at)
-
-
-def states_plan(turn: Turn) -> bool:
-    """Whether an acting turn's reply begins by writing down a plan."""
-    if turn.kind is not TurnKind.ACT or turn.llm is None:
-        return False
-    return any(_announces_plan(m.text) for m in turn.llm.output_messages)
-
-
-def _announces_plan(text: str) -> bool:
-    """The pattern is slow, and most replies do not have the word in it."""
-    return "plan" in text[:_OPENING].lower() and STATED_PLAN.search(text, 0, _OPENING) is not None

@@ -12,7 +12,8 @@ from tracejury.schemas.trajectory import AgentRun, KnownRun, KnownRuns, Turn, Tu
 from .calls import CallContext, join_calls
 from .calls_as_text import read_text_calls
 from .novelty import new_messages
-from .phases import kinds_of, states_plan
+from .phases import kinds_of
+from .plans import planning_turns
 from .run_spans import RunSpans, TurnSpans
 from .sent_results import sent_results
 from .span_tree import time_key
@@ -49,6 +50,7 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
     """The run; `below`: those that it started, `goes_on`: its last turn may not be over."""
     turns = _turns(spans, below, goes_on=goes_on, shows_tools=shows_tools)
     agent, status = spans.span, spans.status
+    tools, managed = _tools(turns, agent), agent.managed_agents if agent else ()
     acting = next((t for t in turns if t.kind is TurnKind.ACT and t.llm), None)
     if status == "unfinished" and not goes_on and spans.last_span is None and ends_with_answer(turns):
         status, turns = "ok", with_closing_call(turns)
@@ -67,9 +69,9 @@ def _build(spans: RunSpans, below: Mapping[str, AgentRun], *, goes_on: bool, sho
         answer=answer,
         status=status,
         turns=turns,
-        tools=_tools(turns, agent),
-        plans=tuple(t.index for t in turns if t.kind is TurnKind.PLAN or states_plan(t)),
-        managed_agents=agent.managed_agents if agent else (),
+        tools=tools,
+        plans=planning_turns(turns, means=bool(tools or managed)),
+        managed_agents=managed,
         max_steps=agent.max_steps if agent else None,
         inferred=spans.inferred,
         beside=spans.beside,

@@ -32,13 +32,6 @@ WANTED: Final[Mapping[TurnKind, tuple[str, re.Pattern[str]]]] = {
 }
 """Requests of a prompt: a word, and the wording (lower case) that must stand within 80 characters around it."""
 
-STATED_PLAN: Final = re.compile(
-    r"(?:^|\n)[ \t#*_]{0,6}(?:(?:my|the|here is my|here's my|updated|new|revised)\s+)?plan\b[^\n]{0,40}"
-    r"\n{1,3}\s{0,4}(?:1[.)]|[-*]\s)",
-    re.IGNORECASE,
-)
-"""A plan written down in a reply: a line that announces it, then a list."""
-
 ANSWER_TOOLS: Final = frozenset({"final_answer", "final_result", "finish", "submit", "submit_answer"})
 """Tools by which frameworks let an agent hand over its answer (smolagents, Pydantic AI, DSPy and others)."""
 

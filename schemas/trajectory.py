@@ -107,7 +107,7 @@ class AgentRun:
     """One invocation of one agent. `id` is stable under late arrivals: its own or topmost referenced span id.
 
     `parent_id` the run that caused it ("" for a manager), `parent_turn` the index of the turn there.
-    `plans`: indices of the turns that planned, the first plan first. `status`: "ok", "error" or "unfinished".
+    `plans`: indices of the turns that may hold a plan, in order. `status`: "ok", "error" or "unfinished".
     `inferred`: no agent span, chain, delegation or conversation claims its calls; `span` is then what holds them.
     `beside`: these are calls that the program made around or beside the runs of its agents, such as one that words
     their answer: no request of its own, but a step of the trace.

@@ -148,9 +148,9 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """A plan and the knowledge behind it: a transcript that ends with the plan, and the label of its step.
+    """A turn that may hold a plan, and the knowledge behind it: a transcript that ends with its step, and the label.
 
-    `turn`: index of the planning turn; `replan` whether an earlier plan stands before it.
+    `turn`: index of the turn; `replan` whether an earlier one stands before it and something was done since.
     """
 
     transcript: Transcript

@@ -16,7 +16,15 @@ from tracejury.judges.llm.case import NO_DESCRIPTION, Deliberation, ServiceDescr
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.groups import Group, groups
 from tracejury.judges.llm.members import LlmJudges
-from tracejury.judges.llm.schedule import RunProgress, WindowRules, closed_turns, content_hash, new_plans, window_due
+from tracejury.judges.llm.schedule import (
+    RunProgress,
+    WindowRules,
+    closed_turns,
+    content_hash,
+    judged_so_far,
+    new_plans,
+    window_due,
+)
 from tracejury.judges.llm.subjects import subjects
 from tracejury.schemas.errors import TracejuryError
 from tracejury.schemas.findings import Finding
@@ -172,7 +180,9 @@ def moments(
         judges = panel.asked(run.role, stage, has_plan=bool(so_far.plans))
         task = _task(trace, so_far, stage, judges)
         yield replace(task, turns=(progress.turns, count), plans=plans), so_far
-        progress = RunProgress(count if due else progress.turns, 0 if due else progress.since, len(_planned(so_far)))
+        progress = RunProgress(
+            count if due else progress.turns, 0 if due else progress.since, judged_so_far(so_far).plans
+        )
 
 
 def _up_to(run: AgentRun, count: int) -> AgentRun:
@@ -181,10 +191,6 @@ def _up_to(run: AgentRun, count: int) -> AgentRun:
     known = {turn.index for turn in turns}
     plans = tuple(plan for plan in run.plans if plan in known)
     return replace(run, turns=turns, plans=plans, answer="", status="unfinished")
-
-
-def _planned(run: AgentRun) -> list[Turn]:
-    return [turn for turn in closed_turns(run) if turn.index in run.plans]
 
 
 def _task(trace: Trace, run: AgentRun, stage: Stage, judges: Sequence[str]) -> JudgeTask:

@@ -66,6 +66,8 @@ def criteria_text(judge: Criteria) -> str:
         lines.append(f"Not: {'; '.join(judge.out_of_scope)}.")
     if judge.procedure:
         lines += ["Procedure:", *(f"{number}. {step}" for number, step in enumerate(judge.procedure, 1))]
+    elif judge.needs == "plan":
+        lines.append(text.NEEDS_PLAN)
     lines += _scale(judge)
     if judge.reasons:
         lines.append(f"Its `reasons`, instead of a sentence: {judge.reasons}.")

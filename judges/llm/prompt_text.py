@@ -66,10 +66,19 @@ MORE_LOOKS: Final = "If it cannot be avoided, `look` may ask once more."
 LAST_LOOK: Final = "This answer is final: `look` is empty."
 
 PLAN: Final = (
-    "Judge the plan at {label}, by what stands before it, as {codes}. What came after is not shown: nothing is missing "
-    "for that. Findings at {label} only{trigger}. Give {scores}."
+    "Judge the plan at {label}, by what stands before it, as {codes}. It is what that step sets out to do beyond its "
+    "own calls, in any language: labelled, else in its thinking or words, else as a list. What came after is not "
+    "shown: nothing is missing for that. Findings at {label} only{trigger}. Give {scores}; where nothing is set out "
+    "and no plan was asked for, null, with where you looked."
 )
-TRIGGER: Final = ". An earlier plan stands before it: what came of it is known"
+TRIGGER: Final = (
+    ". An earlier plan stands before it: what came of it is known. Weigh what is changed, what called for that, and "
+    "whether a way that failed is taken again"
+)
+NEEDS_PLAN: Final = (
+    "Null if no step set out more than its own calls, in any language (labelled, in thinking or words, or a list); say "
+    "where you looked."
+)
 
 WINDOW: Final = (
     "The run goes on. Report findings at {span} only, as {codes}; earlier steps are context. What may still come is "

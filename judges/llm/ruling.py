@@ -17,7 +17,8 @@ from .criteria_types import GPA_JUDGES
 from .members import LlmJudges
 from .record import MOST_LISTED
 
-NO_PLAN, NO_CONTENT, UNFINISHED = "no plan", "no content captured", "the run did not finish"
+NO_PLAN = "no plan: the run had no choice, or its calls came without words"
+NO_CONTENT, UNFINISHED = "no content captured", "the run did not finish"
 """Why a judge has nothing to judge."""
 
 

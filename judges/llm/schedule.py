@@ -86,6 +86,12 @@ def new_plans(run: AgentRun, progress: RunProgress) -> tuple[int, ...]:
     return tuple(turn.index for turn in closed[progress.turns :] if turn.index in plans)
 
 
+def judged_so_far(run: AgentRun) -> RunProgress:
+    """The progress of a run whose closed turns were all judged."""
+    closed = closed_turns(run)
+    return RunProgress(turns=len(closed), plans=sum(turn.index in set(run.plans) for turn in closed))
+
+
 def _characters(turn: Turn) -> int:
     said = len(turn.text) + sum(len(m.text) for m in turn.new_messages)
     return said + sum(len(call.result or "") for call in turn.tool_calls)

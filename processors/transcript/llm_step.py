@@ -181,4 +181,16 @@ def _fates(
 def _fate(request: ToolRequest, call: ToolCall, answered: bool, memory: Memory) -> str:  # noqa: FBT001 - one caller
     if call.span is not None or call.sub_run_id or answered or request.name.lower() in ANSWER_TOOLS:
         return ""
-    return " (not executed)" if memory.executes else " (no execution and no result recorded)"
+    return _FATES[0] if memory.executes else _FATES[1]
+
+
+_FATES: Final = (" (not executed)", " (no execution and no result recorded)")
+
+
+def without_fates(text: str) -> str:
+    """A step's text without what came of its calls."""
+    lines = text.split("\n")
+    for i, line in enumerate(lines):
+        if line.startswith("calls "):
+            lines[i] = next((line.removesuffix(fate) for fate in _FATES if line.endswith(fate)), line)
+    return "\n".join(lines)

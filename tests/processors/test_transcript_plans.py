@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from small_traces import Did, Said, run, tool, trace
 
@@ -71,50 +69,21 @@ def test_of_a_long_history_only_the_recent_part_is_told() -> None:
     assert "earlier steps …]\n" in text_of(view)
 
 
-@pytest.mark.parametrize("name", ["write_todos", "TodoWrite", "update_plan", "manage_todo_list"])
-def test_a_to_do_list_is_a_plan(name: str) -> None:
-    """Where no plan is labelled."""
-    found = views(
-        Said("l1", "Hm."),
-        Said("l2", "", [Did(name, {"todos": ["read", "sort"]}, "ok", span_id="t1")]),
-        Said("l3", "Done."),
-    )
-    assert [(v.label, v.turn) for v in found] == [("S2", 1)]
-
-
-@pytest.mark.parametrize(
-    ("text", "planned"),
-    [
-        (f"Here is my plan:\n{PLAN}", True),
-        ("Plan:\n- read\n- write", True),
-        ("Let me plan this out carefully\n\n1. Read.\n2. Write.", True),
-        ("My plan is to win.", False),
-        ("1. Apples\n2. Pears", False),
-        ("", False),
-    ],
-)
-def test_thinking_that_holds_a_plan(text: str, planned: bool) -> None:  # noqa: FBT001 - a table
-    """A plan written into a reply's thinking counts; a list, or the word alone, does not."""
-    one = run("r", Said("l1", "I begin."), Said("l2", "Done."))
-    first = one.turns[0]
-    assert first.llm is not None
-    message = replace(first.llm.output_messages[0], reasoning=text)
-    one = replace(one, turns=(replace(first, llm=replace(first.llm, output_messages=(message,))), one.turns[1]))
-    found = plan_views(one, transcribe(trace(one), one))
-    assert [v.turn for v in found] == ([0] if planned else [])
-
-
-def test_without_a_plan_there_is_none_to_judge() -> None:
-    """The judge then says: not applicable."""
-    assert views(Said("l1", "I act.", [Did("search", {"q": "x"}, "y", span_id="t1")])) == ()
+@pytest.mark.parametrize("executed", [False, None])
+def test_an_acting_turn_is_viewed_without_what_came_of_its_calls(executed: bool | None) -> None:  # noqa: FBT001 - a table
+    """Neither a result nor that there was none."""
+    lost = Did("search", {"q": "x"}, None, executed=executed)
+    (view,) = views(Said("l1", "First I search.", [lost]), Said("l2", "Done.", [Did("read", {}, span_id="t")]))
+    assert text_of(view).endswith('S1 llm\nwrote:\n First I search.\ncalls search\n {"q": "x"}\n')
 
 
 def test_a_second_plan_before_anything_was_done_is_no_replan() -> None:
     """A first thought that plans in more detail answers no failure."""
     first, second = views(Said("p1", PLAN, kind=TurnKind.PLAN), Said("p2", PLAN, kind=TurnKind.PLAN))
     assert (first.replan, second.replan) == (False, False)
-    todo = Did("write_todos", {"todos": ["read"]}, "ok", span_id="t1")
-    noted = views(Said("l1", "", [todo]), Said("l2", "", [replace(todo, span_id="t2")]))
+    todo = Did("write_todos", {"todos": ["read", "sort"]}, "ok", span_id="t1")
+    more = Did("write_todos", {"todos": ["read", "count", "sort"]}, "ok", span_id="t2")
+    noted = views(Said("l1", "", [todo]), Said("l2", "", [more]))
     assert [v.replan for v in noted] == [False, False]
 
 

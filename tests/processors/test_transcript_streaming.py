@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -12,6 +12,7 @@ from sizes import sized
 from small_traces import Did, Said, run, trace
 from trajectories import TRAIL, load
 
+from tracejury.processors.plans import planning_turns
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.transcript import UNCUT, plan_views, transcribe
 from tracejury.schemas.normalized import NormalizedSpan
@@ -70,7 +71,8 @@ def test_more_turns_change_nothing_that_was_shown(turns: list[Said]) -> None:
     before, plans = "", list[str]()
     for count in range(1, len(turns) + 1):
         shown = _so_far(finished.turns[:count])
-        part = replace(finished, turns=shown, span=None, status="unfinished", answer="", plans=_plans(shown))
+        plans_so_far = planning_turns(shown, means=False)
+        part = replace(finished, turns=shown, span=None, status="unfinished", answer="", plans=plans_so_far)
         open_trace = trace(part, state=TraceState.OPEN)
         transcript = transcribe(open_trace, part)
         assert text_of(transcript).startswith(before)
@@ -87,10 +89,6 @@ def _so_far(turns: tuple[Turn, ...]) -> tuple[Turn, ...]:
     """As rebuilding has it: a turn is closed by the agent's next own call."""
     last = max((t.index for t in turns if t.kind is not TurnKind.INNER), default=-1)
     return tuple(replace(t, closed=t.index < last) for t in turns)
-
-
-def _plans(turns: Sequence[Turn]) -> tuple[int, ...]:
-    return tuple(t.index for t in turns if t.kind is TurnKind.PLAN)
 
 
 Shape = list[tuple[str, TurnKind, tuple[tuple[str, str, str], ...], tuple[str, ...]]]

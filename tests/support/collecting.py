@@ -22,8 +22,9 @@ def configured(dsn: str, **sections: Any) -> CollectorConfig:
 
 
 def scripted(model: LlmServer, **more: Any) -> dict[str, Any]:
-    """The section `judges` for a model of ours, whose key stands in SCRIPTED_KEY."""
-    return {"model": "openai/scripted", "api_base": model.base, "api_key_env": "SCRIPTED_KEY"} | more
+    """The section `judges` for a model of ours, whose key stands in SCRIPTED_KEY; it is asked once a run is over."""
+    key = {"api_base": model.base, "api_key_env": "SCRIPTED_KEY"}
+    return {"model": "openai/scripted", **key, "streaming": False} | more
 
 
 def asking(collector: Collector) -> httpx.AsyncClient:

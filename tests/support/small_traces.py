@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tracejury.processors.plans import planning_turns
 from tracejury.schemas.normalized import ExceptionInfo, Json, Kind, Message, NormalizedSpan, ToolDefinition, ToolRequest
 from tracejury.schemas.spans import STATUS_ERROR, STATUS_UNSET, Span
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn, TurnKind
@@ -100,7 +101,7 @@ def run(
         status="unfinished" if not ended else "error" if error else "ok",
         turns=built,
         tools=tuple(given.values()),
-        plans=tuple(t.index for t in built if t.kind is TurnKind.PLAN),
+        plans=planning_turns(built, means=bool(given or managed)),
         managed_agents=managed,
         max_steps=max_steps,
     )
@@ -110,7 +111,7 @@ def _turn(index: int, said: Said, clock: _Clock) -> Turn:
     requests = tuple(ToolRequest(d.name, d.arguments) for d in said.did if d.arguments is not None)
     llm = NormalizedSpan(
         raw(said.span_id, "chat", error=said.llm_error, start=clock.tick()),
-        Kind.LLM,
+        Kind.PLAN if said.kind is TurnKind.PLAN else Kind.LLM,
         "test",
         output_messages=(Message("assistant", said.text, requests),) if said.text or requests else (),
         tools=tuple(said.tools),

@@ -93,7 +93,8 @@ class RunSelector:
             rows += beyond
         ended = any(is_over(trace, run) for run in trace.runs)
         gone = self._take_back(trace, ledger, {run.id for run in judged}) if ended else ()
-        known_runs = frozenset(run_of(key) for key in (*ledger, *elsewhere)) if rows else frozenset()
+        watched = self._windows is not None and trace.state is TraceState.OPEN
+        known_runs = frozenset(run_of(key) for key in (*ledger, *elsewhere)) if rows or watched else frozenset()
         ledger.update(keyed((*rows, *gone)))
         return Selection((*rows, *gone), known_runs)
 
@@ -136,7 +137,7 @@ class RunSelector:
             if self._windows is None:
                 continue
             if one.trace.state is TraceState.OPEN and not one.trace.joined_to:
-                self._windows.watch(one.trace, one.judgement.findings, self._clock())
+                self._windows.watch(one.trace, one.judgement.findings, self._clock(), one.known_runs)
             else:
                 self._windows.forget((one.trace.tenant, one.trace.trace_id))
 

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
 
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.llm.members import LlmJudges
-from tracejury.judges.llm.schedule import RunProgress, WindowRules, closed_turns, is_over, new_plans, window_due
+from tracejury.judges.llm.schedule import (
+    RunProgress,
+    WindowRules,
+    closed_turns,
+    is_over,
+    judged_so_far,
+    new_plans,
+    window_due,
+)
 from tracejury.judges.llm.selection import Policy, decide
 from tracejury.judges.llm.subjects import subjects
 from tracejury.processors.assemble import TraceKey
@@ -27,9 +35,9 @@ MAX_TRACES: Final = 10_000
 class Windows:
     """How far the windows of open traces have come, the least recently changed out first. Any thread.
 
-    The ledger has the windows that were judged, not those that wait, and none that closed by time before: after a
-    restart a run's windows begin anew, and answers that are known cost nothing. To find what is due in the store would
-    mean to rebuild every open trace once a second. Of several processes each watches the traces that it judges.
+    Of a run that was judged before, in another process or before its trace went on, they begin with what comes now:
+    the closing pass looks at all of it. To find what is due in the store would mean to rebuild every open trace once a
+    second. Of several processes each watches the traces that it judges.
     """
 
     def __init__(
@@ -42,13 +50,16 @@ class Windows:
     def __len__(self) -> int:
         return len(self._progress)
 
-    def watch(self, trace: Trace, findings: Sequence[Finding], now: int) -> None:
-        """The trace is open and has changed."""
+    def watch(self, trace: Trace, findings: Sequence[Finding], now: int, known_runs: Collection[str] = ()) -> None:
+        """The trace is open and has changed. `known_runs`: runs of which the ledger tells."""
         key = (trace.tenant, trace.trace_id)
         self._recent.keep(trace, findings)
         with self._lock:
-            self._progress.setdefault(key, {})
+            progress = self._progress.setdefault(key, {})
             self._progress.move_to_end(key)
+            for run in trace.runs:
+                if run.id in known_runs and run.id not in progress:
+                    progress[run.id] = judged_so_far(run)
             self._queue_due(key, now)
             while len(self._progress) > MAX_TRACES:
                 self._progress.popitem(last=False)
@@ -116,5 +127,4 @@ class Windows:
         )
         if (judges or plans) and not self._queue.add(task):
             return seen
-        judged_plans = sum(turn.index in set(run.plans) for turn in closed_turns(run))
-        return RunProgress(closed if due else before.turns, 0 if due else seen.since, judged_plans)
+        return RunProgress(closed if due else before.turns, 0 if due else seen.since, judged_so_far(run).plans)

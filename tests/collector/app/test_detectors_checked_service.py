@@ -93,4 +93,4 @@ async def test_opinions_show_wherever_errors_do(
     assert (refuted["confidence"] <= 0.2, refuted["verification_reason"]) == (True, REASON)
     assert REASON in page
     assert REASON in told.output
-    assert spend["calls"] == 4
+    assert spend["calls"] == 2 * 3

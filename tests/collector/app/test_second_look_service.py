@@ -17,6 +17,7 @@ from panel_requests import request
 from tracejury.collector.app.service import Collector
 
 HIDDEN = "the blue kettle costs 41 euros"
+JUDGES = ["GF", "LC", "EE", "TS", "TC"]
 CLAIM = "Nobody has written down what you asked me about."  # shares no word with what is cut
 
 
@@ -56,7 +57,7 @@ def claiming(*, holds: bool) -> Script:
 
 async def judge(dsn: str, model: LlmServer, **judges: Any) -> tuple[Any, Any, str]:
     """The ledger, the trace in the recall profile, and the metrics, once the run is judged."""
-    off = scripted(model, streaming=False, verify="off")  # one kind of follow-up at a time
+    off = scripted(model, verify="off", judges=JUDGES)  # one kind of follow-up at a time
     async with Collector(configured(dsn, judges=off | judges)) as collector, asking(collector) as client:
         await send(collector, kettle())
         await settled(collector)
@@ -104,7 +105,7 @@ async def test_an_absence_is_confirmed_or_withdrawn_by_the_text_in_full(served_d
 
 async def test_a_cap_that_refuses_the_look_leaves_the_first_answer(served_dsn: str) -> None:
     """Nothing is lost, the claim about cut text is LOW, and the cap holds."""
-    cap = 8_500
+    cap = 7_000
     budget = {"unpriced_tokens_per_day": cap}
     with llm_server(claiming(holds=True)) as model:
         ledger, trace, metrics = await judge(served_dsn, model, budget=budget, max_answer_tokens=256)

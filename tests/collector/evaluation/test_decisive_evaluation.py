@@ -143,8 +143,10 @@ def test_the_prompt_is_written_once_all_else_is_answered(tmp_path: Path) -> None
         waiting = [p for p in sorted(prompts.glob("*.md")) if not p.with_suffix(".json").exists()]
         if not waiting:
             break
-        purposes.append({p.read_text().split()[1] for p in waiting})
-        for path in waiting[:1]:  # the other one waits for a further round
+        plans = [p for p in waiting if p.read_text().startswith("# plan")]
+        others = [p for p in waiting if p not in plans]
+        purposes.append({p.read_text().split()[1] for p in others})
+        for path in (*plans, *others[:1]):  # the other one waits for a further round
             text = path.read_text()
             schema = json.loads(text.rpartition("# JSON schema of the answer\n")[2])
             deciding_now = text.startswith("# decisive")

@@ -52,9 +52,8 @@ def test_an_evaluation_is_recorded_and_replayed_offline(folder: Path, tmp_path: 
     with llm_server(over_http) as server:
         first = report(folder, *model(server), *more)
         calls = server.counts.calls
-    assert (
-        calls == 3 * 2 + 2 + 3 * 2 + 2 * 1
-    )  # judged twice, both annotated traces matched; the baseline's variants, one
+    judged, matched, baseline = 2 * 3 * 2, 2 + 2 * 1, 3 * 2  # plans and runs, twice; the baseline's variants, one error
+    assert calls == judged + matched + baseline
     assert report(folder, "--cassette-mode", "replay", "--verify", "off", "--no-hints", *more) == first
 
     assert (first["traces"], first["errors"], first["judged_against"]) == (3, 3, 2)
@@ -75,8 +74,8 @@ def test_an_evaluation_is_recorded_and_replayed_offline(folder: Path, tmp_path: 
     assert first["kappa"]["n"] == 2 + 1
     assert first["answered"]["dropped"] == {"no-evidence": 3}
     assert first["answered"]["unscored"] == {}
-    assert first["spend"]["calls"] == 3
-    assert first["spend"]["unpriced"] == 3
+    assert first["spend"]["calls"] == 6
+    assert first["spend"]["unpriced"] == 6
     assert first["spend"]["input_tokens"] > first["spend"]["output_tokens"] > 0
     assert first["repeatability"]["goal-fulfilment"]["scores"]["spread"]["mean"] == 0.0
     baseline = first["baseline"]["without-architecture"]
@@ -104,7 +103,7 @@ def test_failures_are_unscored_and_tried_again(folder: Path, tmp_path: Path) -> 
         before = server.counts.calls
         server.script = over_http
         second = report(folder, *model(server), "--cassette", cassette)
-        assert server.counts.calls == before + 1
+        assert server.counts.calls == before + 2
     assert second["answered"]["unscored"] == {}
 
 

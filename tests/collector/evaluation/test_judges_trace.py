@@ -43,16 +43,15 @@ async def test_a_closing_pass_a_run(rebuilt: RebuiltFolder) -> None:
     assert [(f.judge, f.span_id) for f in run.findings] == [("logical-consistency", f"{5:016x}")]
     assert dict(run.dropped) == {"no-evidence": 1}
     assert {v.judge: v.score for v in run.verdicts} == {
-        "plan-quality": None,
-        "plan-adherence": None,
+        "plan-quality": 2,
+        "plan-adherence": 2,
         "goal-fulfilment": 2,
         "logical-consistency": 2,
         "execution-efficiency": 2,
         "tool-selection": 2,
         "tool-calling": 2,
     }
-    assert {v.judge for v in run.verdicts if v.not_applicable} == {"plan-quality", "plan-adherence"}
-    assert [p.purpose for p in client.prompts] == ["closing"]
+    assert [p.purpose for p in client.prompts] == ["plan", "closing"]
 
 
 async def test_the_judges_are_asked_about_detectors_errors_only_as_wanted(rebuilt: RebuiltFolder) -> None:
@@ -63,8 +62,8 @@ async def test_the_judges_are_asked_about_detectors_errors_only_as_wanted(rebuil
     (run,) = await judge_trace(trace, judging(hints=False), alone, detected)
     assert run.opinions == ()
     (run,) = await judge_trace(trace, judging(), asked, detected)
-    assert asked.prompts[0] == alone.prompts[0]
-    assert [p.purpose for p in asked.prompts][:2] == ["closing", PURPOSE]
+    assert asked.prompts[:2] == alone.prompts
+    assert [p.purpose for p in asked.prompts][:3] == ["plan", "closing", PURPOSE]
     refuted = [o.finding_id for o in run.opinions if o.verification is Verification.REFUTED]
     assert refuted
     assert {f.confidence <= MOST_REFUTED for f in answered(detected, run.opinions) if f.id in refuted} == {True}
@@ -98,7 +97,7 @@ class Faulty:
 async def test_a_fault_of_ours_costs_one_run(rebuilt: RebuiltFolder) -> None:
     """It is named in the reason, and does not end the evaluation."""
     (run,) = await judge_trace(rebuilt.traces[0], judging(), Faulty())
-    assert set(run.failures.values()) == {"unexpected ZeroDivisionError: closing"}
+    assert set(run.failures.values()) == {"unexpected ZeroDivisionError: plan"}
 
 
 def at_the_tool(prompt: Prompt) -> str:
@@ -112,9 +111,9 @@ async def test_windows_come_before_the_closing_pass(rebuilt: RebuiltFolder) -> N
     """Their findings are provisional: the closing prompt lists them for a decision."""
     client = ScriptedClient(at_the_tool)
     (run,) = await judge_trace(rebuilt.traces[0], judging(WindowRules(turns=1)), client)
-    assert [p.purpose for p in client.prompts] == ["window", "window", "closing"]
+    assert [p.purpose for p in client.prompts] == ["window", "plan", "window", "plan", "closing"]
     assert (run.provisional, run.lost) == (1, 0)
-    assert ' 1. S3 LC, Tool Output Misinterpretation, HIGH: "No such file' in client.prompts[2].messages[-1].text
+    assert ' 1. S3 LC, Tool Output Misinterpretation, HIGH: "No such file' in client.prompts[4].messages[-1].text
 
 
 async def test_a_lost_window_costs_only_itself(rebuilt: RebuiltFolder) -> None:
@@ -132,8 +131,8 @@ def test_windows_close_by_the_rules_of_production(
     trace = rebuilt.traces[0]
     rules = WindowRules(turns=turns, seconds=1e9)
     found = list(moments(trace, trace.runs[0], judging().preparation.panel, rules, rebuilt.detected[A]))
-    assert [entry.turns for entry, _ in found] == windows
+    assert [entry.turns for entry, _ in found if entry.stage is Stage.WINDOW] == windows
+    assert [plan for entry, _ in found for plan in entry.plans] == [1]
     for entry, run in found:
-        assert entry.stage is Stage.WINDOW
         assert (len(closed_turns(run)), run.answer, run.status) == (entry.turns[1], "", "unfinished")
         assert [turn.closed for turn in run.turns[entry.turns[1] :]] == [False]  # the call that closed the last one

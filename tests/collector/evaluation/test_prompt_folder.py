@@ -50,14 +50,15 @@ def test_prompts_are_answered_by_hand_in_rounds(folder: Path, tmp_path: Path) ->
     """Each round stops with the number left; a repair is a prompt of the next; the cassette alone then replays it."""
     done = ask(folder, tmp_path)
     first = unanswered(tmp_path / "p")
-    assert len(first) == 2
+    assert len(first) == 4
     assert done.exit_code == 1
-    assert done.stderr.splitlines()[-1].startswith("tracejury: 2 prompts wait for their replies in")
+    assert done.stderr.splitlines()[-1].startswith("tracejury: 4 prompts wait for their replies in")
     text = first[0].read_text()
     assert "# message 1 of" in text
     assert f"{first[0].stem}.json" in text
 
-    fill(first[0])
+    for prompt in (first[0], *first[2:]):
+        fill(prompt)
     first[1].with_suffix(".json").write_text("I cannot say.")
     done = ask(folder, tmp_path)
     assert "1 prompt waits for its reply" in done.stderr.splitlines()[-1]

@@ -82,7 +82,7 @@ def test_windows_are_answered_with_findings_that_quote() -> None:
 
 
 def test_every_prompt_is_counted(tmp_path: Path) -> None:
-    """Panel mode asks once a run here, separate mode each judge; the architecture costs what it is long."""
+    """Panel mode asks about the plan and the run, separate mode each judge; the architecture costs what it is long."""
     folder = write(tmp_path / "x", [A, B], {A: []})
     written = tmp_path / "architecture.txt"
     written.write_text("One agent reads files and answers. " * 20)
@@ -90,8 +90,8 @@ def test_every_prompt_is_counted(tmp_path: Path) -> None:
     report = report_tokens(options, lambda _stage, _done, _of: None)
     row = report.traces[0]
     assert (row.name, len(report.traces)) == (A, 2)
-    assert (row.panel.calls, row.panel.total) == (1, row.panel.tokens["closing"])
-    assert row.separate.calls == 5  # without a plan, two judges have nothing to judge
+    assert (row.panel.calls, row.panel.total) == (2, row.panel.tokens["closing"] + row.panel.tokens["plan"])
+    assert row.separate.calls == 7
     assert row.separate.total > row.panel.total > row.separate.uncached / 2
     assert row.ablation["none"].total < row.ablation[str(written)].total == row.panel.total
     assert row.ablation["none"].total <= row.ablation["derived"].total

@@ -15,6 +15,7 @@ from small_traces import without_content
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.llm.members import LlmJudges
+from tracejury.judges.llm.ruling import NO_PLAN
 from tracejury.judges.llm.scripted import Line, answer, finding
 from tracejury.schemas.errors import LlmError, OverBudgetError, RetryableError, TracejuryError
 from tracejury.schemas.verdicts import SubjectKind
@@ -94,7 +95,7 @@ def test_without_a_plan_judges_of_plans_have_nothing_to_judge() -> None:
     said, client = judged(asked=case(TRACE, PANEL, plans=()))
     assert len(client.prompts) == 1
     reasons = {name: v.reasons for name, v in verdicts(said).items() if v.not_applicable}
-    assert reasons == {PLAN: "no plan", "plan-adherence": "no plan"}
+    assert reasons == dict.fromkeys((PLAN, "plan-adherence"), NO_PLAN)
     assert "plan-adherence" not in client.prompts[0].messages[-1].text.rpartition("=== end")[2]
 
 

@@ -230,7 +230,7 @@ def test_a_reply_that_only_asks_is_no_failure() -> None:
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_judge_that_asks_again_and_again_has_a_bounded_number_of_calls(count: int) -> None:
     said, client = judged(lambda _: ONLY_ASKS, by=rounds(count))
-    assert set(said.failures) == {*REST} - {"plan-adherence"}
+    assert set(said.failures) == {*REST}
     assert "has no score" in said.failures[LC]
     assert len(client.prompts) <= count + 2
     assert set(said.looks) == {"failed"}

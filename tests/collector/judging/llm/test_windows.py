@@ -93,6 +93,17 @@ def test_a_plan_goes_before_its_judge_as_soon_as_it_stands() -> None:
     assert seen == [(1, Stage.PLAN, (0,)), (4, Stage.PLAN, (0, 3)), (5, Stage.WINDOW, ())]
 
 
+def test_what_was_judged_before_is_in_no_window() -> None:
+    """Of a run that the ledger knows, in a trace that goes on or in a new process, only what comes now is."""
+    scene = Scene()
+    seen = []
+    for turns in range(6, 12):
+        scene.windows.watch(live(turns, 0, 3, 8), (), 0, known_runs={"m"})
+        if (task := scene.taken()) is not None:
+            seen.append((turns, task.stage, task.turns, task.plans))
+    assert seen == [(9, Stage.PLAN, (6, 9), (8,)), (11, Stage.WINDOW, (6, 11), ())]
+
+
 def test_what_the_policy_leaves_out_has_no_windows() -> None:
     """Sampling decides alike before and at the end."""
     scene = Scene(Policy((Rule(rate=1e-12),), None, always_on_error=False))
