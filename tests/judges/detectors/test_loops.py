@@ -51,7 +51,7 @@ def first_seen(made: Sequence[Made], convention: Convention) -> int | None:
 
 
 @every_convention
-@pytest.mark.parametrize("times", [10, 30])
+@pytest.mark.parametrize("times", [10, 30, 100])
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_loop_is_found_by_its_fifth_call_and_stays(convention: Convention, times: int, *, fails: bool) -> None:
     result = "Error running the tool: the service refused" if fails else '{"orders": []}'
