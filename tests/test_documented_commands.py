@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from llm_server import LlmServer, llm_server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from otlp_parts import json_body
 from pack_service import CONVERSATION, otlp
-from processes import PATIENCE, Serving, serving
+from processes import PATIENCE, Serving, serving, tracejury
 from trail_folder import error, write
 
 from tracejury.collector.cli.root import root
@@ -59,6 +59,16 @@ class Reader:
         asks = words[:2] != ["evaluate", "models"] and not {"--api-base", *WAITS} & {*words}
         return [*words, "--api-base", self.model.base] if "--model" in words and asks else words
 
+    def run(self, words: list[str], env: Mapping[str, str]) -> tuple[int, str]:
+        """Exit code and stderr. What opens a store, or runs an agent, has a process of its own."""
+        if words[0] == "talk" or (
+            words[0] == "evaluate" and not {"--judges", "--tokens", "models", "steps"} & {*words}
+        ):
+            process = tracejury(*words, folder=self.folder, env=env)
+            return process.returncode, process.stderr
+        done = CliRunner(env=env).invoke(root, words)
+        return done.exit_code, done.stderr
+
 
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
@@ -96,13 +106,13 @@ def eventually(done: Callable[[], bool]) -> None:
         time.sleep(0.2)
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", PAGES)
 def test_the_commands_of_a_page_run(
     page: str, reader: Reader, collector: Serving, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """In their order, beside the collector that the page starts, if any, which has two traces."""
     monkeypatch.chdir(reader.folder)
-    monkeypatch.setenv("OPENAI_API_KEY", "x")
     said = [reader.words(words) for words in commands(page)]
     with ExitStack() as stack:
         for words in said:
@@ -110,14 +120,19 @@ def test_the_commands_of_a_page_run(
                 dsn = f"chdb:///{tmp_path}/db"
                 collector = stack.enter_context(serving(reader.folder, *words[1:], "--store", dsn, new_store=True))
         endpoint = f"127.0.0.1:{collector.ports['grpc']}"
-        monkeypatch.setenv("TRACEJURY_URL", collector.url)
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://{endpoint}")
-        assert CliRunner().invoke(root, ["replay", "traced/traces", "--endpoint", endpoint]).exit_code == 0
-        review = ["labels", "review", TRACE, "--as", "ann"]
+        env = {
+            "OPENAI_API_KEY": "x", "TRACEJURY_URL": collector.url,
+            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://{endpoint}",
+        }  # fmt: skip
+        sent = tracejury("replay", "traced/traces", "--endpoint", endpoint, folder=reader.folder)
+        assert sent.returncode == 0, sent.stderr
+        review = ["labels", "review", TRACE, "--as", "ann", "--url", collector.url]
         eventually(lambda: CliRunner().invoke(root, review).exit_code == 0)  # the trace is judged then
         failed = []
         for words in said:
-            done = None if words[0] in STARTING else CliRunner().invoke(root, words)
-            if done and done.exit_code != ("--prompts" in words):
-                failed.append(f"{' '.join(words)}: {done.exit_code} {done.stderr}")
+            if words[0] in STARTING:
+                continue
+            code, told = reader.run(words, env)
+            if code != ("--prompts" in words):
+                failed.append(f"{' '.join(words)}: {code} {told}")
         assert not failed, "\n".join(failed)

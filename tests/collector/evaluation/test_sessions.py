@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 from llm_server import LlmServer, llm_server
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from otlp_parts import json_body
 from pack_bench import exchange
 from pack_service import CONVERSATION, ORDERS, judges, otlp, script
-
-from tracejury.collector.cli.root import root
+from processes import tracejury
 
 
 @pytest.fixture
@@ -29,9 +28,9 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def command(folder: Path, *words: str) -> Result:
-    asked = ["evaluate", "sessions", str(folder), "--config", str(folder / "c.yaml"), "--format", "json", *words]
-    return CliRunner().invoke(root, asked)
+def command(folder: Path, *words: str) -> CompletedProcess[str]:
+    """In a process of its own: it opens a store."""
+    return tracejury("evaluate", "sessions", ".", "--config", "c.yaml", "--format", "json", *words, folder=folder)
 
 
 def configure(folder: Path, server: LlmServer, **more: Any) -> None:
@@ -45,10 +44,10 @@ def test_a_replay_gives_the_measures_of_the_recording(folder: Path) -> None:
     with llm_server(script) as server:
         configure(folder, server, agent_runs=False)
         recorded = command(folder, "--cassette", cassette)
-        assert recorded.exit_code == 0, recorded.stderr
+        assert recorded.returncode == 0, recorded.stderr
         calls = server.counts.calls
     replayed = command(folder, "--cassette", cassette, "--cassette-mode", "replay")
-    assert replayed.exit_code == 0, replayed.stderr
+    assert replayed.returncode == 0, replayed.stderr
     first, second = (
         [pack["total"]["measures"] for pack in json.loads(r.stdout)["items"] if pack["pack"] == "pipa"]
         for r in (recorded, replayed)
@@ -70,5 +69,5 @@ def test_what_cannot_be_judged_is_said_at_once(folder: Path) -> None:
         ):
             configure(folder, server, **more)
             found = command(folder, *words)
-            assert (found.exit_code, told in found.stderr, found.stderr.count("\n")) == (2, True, 1), found.stderr
+            assert (found.returncode, told in found.stderr, found.stderr.count("\n")) == (2, True, 1), found.stderr
         assert server.counts.calls == 0
