@@ -62,9 +62,10 @@ class SessionSums:
     ) -> Deliberation:
         """The answers at the close with those of exchanges, a verdict a check. `found`: all findings in its traces.
 
-        `ground`: the finding of an answer below the best: what may still be achieved is no error before the close.
+        `ground`: the finding of an answer that a run of its question has below the best: what may still be achieved is
+        no error before the close.
         """
-        verdicts = {verdict.judge: verdict for verdict in said.verdicts}
+        verdicts = {verdict.judge: self._with_settled(*checks[verdict.judge], verdict) for verdict in said.verdicts}
         findings = [*said.findings]
         entries: dict[str, list[Sequence[ItemAnswer]]] = {}
         for name, (pack, check) in checks.items():
@@ -74,7 +75,6 @@ class SessionSums:
                 verdicts[name] = self._sum(pack, check)
                 entries[name] = [v.items if v and not v.unscored_reason else () for v in self._of(check)]
             elif name in self._settled and name in verdicts:
-                verdicts[name] = self._with_settled(pack, check, verdicts[name])
                 final = verdicts[name].items
                 entries[name] = self._settled[name].entries(self.most, final)
                 known = {finding.id for finding in findings}
@@ -88,6 +88,12 @@ class SessionSums:
         failures = {name: "its checks are unscored" for name, (_, c) in checks.items() if {*c.of} & {*said.failures}}
         return replace(said, verdicts=tuple(ordered), findings=tuple(findings), failures={**said.failures, **failures})
 
+    def outcome(self, said: Deliberation, pack: Pack, check: Check) -> ItemAnswer | None:
+        """What a check says of whether the task was done: its first answer below the best, else its first."""
+        verdict = next((self._with_settled(pack, check, v) for v in said.verdicts if v.judge == check.name), None)
+        items = verdict.items if verdict else ()
+        return next((one for one in items if not one.best), items[0] if items else None)
+
     def _standing(
         self,
         pack: Pack,
@@ -97,9 +103,10 @@ class SessionSums:
         ground: Callable[[AskedCheck, ItemAnswer], Finding | None],
     ) -> Iterator[Finding]:
         """The findings of settled items: those made in exchanges, or those that are made only now."""
-        if check.settles == "best" and check.reports:
+        if check.settles == "best":
             asked = AskedCheck(check, pack=pack.name)
-            yield from filter(None, (ground(asked, answer) for answer in final if answer.grounded))
+            yield from filter(None, (ground(asked, one) for one in final if one.grounded and check.reports))
+            return
         places = {(answer.span_id, answer.quote) for answer in final if not answer.best}
         yield from (f for f in found if f.judge == check.name and (f.span_id, f.evidence) in places)
 
@@ -133,7 +140,7 @@ class SessionSums:
 
     def _with_settled(self, pack: Pack, check: Check, closing: Verdict) -> Verdict:
         """The verdict at the close with what exchanges told."""
-        before = self._settled[check.name].answers
+        before = self._settled[check.name].answers if check.name in self._settled else ()
         if closing.unscored_reason or not before:
             return closing
         asked = {answer.item: answer for answer in closing.items}

@@ -95,6 +95,11 @@ class TaskCard(Terms):
     carries: Carries = ()
     """By turn of the user, the ids of the oracle's steps that it asks for."""
 
+    @property
+    def most_exchanges(self) -> int | None:
+        """Exchanges that the task may take, None for any number; progress by notes needs a number."""
+        return self.max_turns or (MOST_TURNS if self.notes else None)
+
     @model_validator(mode="after")
     def _carried(self) -> Self:
         if self.carries:
