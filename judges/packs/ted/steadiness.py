@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import fsum
-from statistics import fmean, stdev
+from statistics import fmean
+from statistics import variance as variance_of
 from typing import Final
 
 from tracejury.schemas.checks import ItemAnswer
-from tracejury.schemas.queries.measures import OwnFigure
+from tracejury.schemas.queries.measures import Cells, OwnFigure
 
 EXPECTED: Final = "E"
 SPREAD: Final = "sd of E"
@@ -26,23 +26,21 @@ def variance(answers: Sequence[ItemAnswer]) -> float:
     return fsum(answer.share * (1 - answer.share) for answer in answers) / len(answers) ** 2
 
 
-def figures(groups: Mapping[str, Sequence[Sequence[ItemAnswer]]]) -> dict[str, dict[str, OwnFigure]]:
+def figures(groups: Mapping[str, Cells]) -> dict[str, dict[str, OwnFigure]]:
     """The figures of each group of trials, whose notes had as many runs as any note of them.
 
-    E: its mean. `sd of E`: the agent's inconsistency, the root of the mean variance of E over the trials of a task
-    (which is told by its notes), None without a task of several trials. `judge's sd`: the root of the mean Var.
+    E: its mean. `sd of E`: the agent's inconsistency, the root of the mean variance of E over the trials of a cell,
+    None without a cell of several trials. `judge's sd`: the root of the mean Var.
     """
-    runs = max((answer.runs for trials in groups.values() for answers in trials for answer in answers), default=0)
-    return {
-        group: _figures([t for t in trials if t and all(a.runs == runs for a in t)]) for group, trials in groups.items()
-    }
+    notes = (note for cells in groups.values() for trials in cells.values() for notes in trials for note in notes)
+    runs = max((note.runs for note in notes), default=0)
+    return {group: _figures(cells, runs) for group, cells in groups.items()}
 
 
-def _figures(trials: Sequence[Sequence[ItemAnswer]]) -> dict[str, OwnFigure]:
-    by_task: defaultdict[frozenset[str], list[float]] = defaultdict(list)
-    for answers in trials:
-        by_task[frozenset(answer.item for answer in answers)].append(expected(answers))
-    spreads = [stdev(values) ** 2 for values in by_task.values() if len(values) > 1]
+def _figures(cells: Cells, runs: int) -> dict[str, OwnFigure]:
+    whole = [[one for one in trials if one and all(note.runs == runs for note in one)] for trials in cells.values()]
+    trials = [one for cell in whole for one in cell]
+    spreads = [variance_of(map(expected, cell)) for cell in whole if len(cell) > 1]
     return {
         EXPECTED: fmean(map(expected, trials)) if trials else None,
         SPREAD: fmean(spreads) ** 0.5 if spreads else None,

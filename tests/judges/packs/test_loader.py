@@ -233,7 +233,7 @@ def test_a_package_may_label_users_and_have_figures_of_its_own(offer: Offer) -> 
     ((acme, *built_in), _) = known_packs(offer(measures=FORMULA + said))
     assert acme.labels["acme-tone"]([]) == ("goal-switching",)
     assert acme.figures is not None
-    assert list(acme.figures({"group": []})) == ["group"]
+    assert list(acme.figures({"group": {}})) == ["group"]
     assert set(user_labels()) == {name for pack in built_in for name in pack.labels} == {"rut-behaviour"}
 
 

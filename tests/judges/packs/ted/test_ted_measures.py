@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tracejury.judges.packs.ted.measures import FORMULAS, area, progress, progress_per_turn, valid
 from tracejury.judges.packs.ted.steadiness import expected, figures, variance
 from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.queries.measures import Cells
 
 Entries = list[list[ItemAnswer]]
 
@@ -95,9 +96,9 @@ def test_steadiness_by_hand() -> None:
 
 
 def test_the_spread_over_trials_is_the_agents_and_that_of_runs_the_judges() -> None:
-    """Of two tasks; a trial with fewer runs than others is left out."""
-    other = [ItemAnswer("of another task", "", best=True, yes=5, runs=5)]
-    found = figures({"expert": [trial(5, 5), trial(5, 0), other, trial(3, 3, runs=3)], "vague": [trial(5, 3)], "": []})
-    assert found["expert"] == {"E": pytest.approx(2.5 / 3), "sd of E": pytest.approx(0.125**0.5), "judge's sd": 0}
+    """Within cells; a trial with fewer runs than others is left out."""
+    expert: Cells = {("t", "1"): [trial(5, 5), trial(5, 0), trial(3, 3, runs=3)], ("t", "2"): [trial(0, 0)]}
+    found = figures({"expert": expert, "vague": {("t", "1"): [trial(5, 3)]}, "": {}})
+    assert found["expert"] == {"E": 0.5, "sd of E": pytest.approx(0.125**0.5), "judge's sd": 0}
     assert found["vague"] == {"E": 0.8, "sd of E": None, "judge's sd": pytest.approx((0.24 / 4) ** 0.5)}
     assert found[""] == {"E": None, "sd of E": None, "judge's sd": None}
