@@ -11,12 +11,15 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from judging_bench import T0
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
+from tracejury.collector.queries.measures import StoredMeasures, installed_packs
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import Prompt
 from tracejury.schemas.findings import FindingState
+from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
@@ -229,6 +232,45 @@ def test_an_error_of_a_simulated_user_makes_its_session_invalid(store: SharedSto
         ]
         assert errors(bench, "a") == {}
         assert len(bench.checker.prompts) == 5 + (value is not None)
+
+
+def test_trials_say_how_steady_agent_and_judge_are(store: SharedStore, tmp_path: Path) -> None:
+    """Of two experts, the second of whom misses two notes, and of one vague user; an invalid trial counts nowhere."""
+    faults = [Fault("ted-user", "nonsense", "hat?", label="E1.S1")]
+    votes = {"lamp": ["yyyyy", "yyyyy", "yyyyy"], "chair": ["yyyyy", "yyynn", "nnnnn"], "hat": ["nnnnn"] * 3}
+    traces = [
+        exchange(
+            name, f"A {asked}?", [CALL], "Done.", session=f"chat-{name}",
+            extra={"task_id": "t", "tracejury.simulated": "true", "tracejury.persona": persona},
+        )
+        for name, asked, persona in (("a", "lamp", "x"), ("b", "chair", "x"), ("c", "hat", "x"), ("d", "chair", "v"))
+    ]  # fmt: skip
+
+    class ByUser(Voting):
+        """Votes by what the user asks for."""
+
+        def __call__(self, prompt: Prompt) -> str:
+            text = "".join(message.text for message in prompt.messages)
+            asked = next(word for word in votes if f"A {word}?" in text)
+            self.votes, self.faults = {1: votes[asked]}, faults if asked == "hat" else ()
+            return super().__call__(prompt)
+
+    held(store, tmp_path, ByUser({}), traces)
+    measures = StoredMeasures(store, installed_packs, ("task_id",))
+    by = ("attribute:tracejury.persona",)
+    query = MeasureQuery(0, 4 * T0, pack="ted", simulated=True, trials=True, k=2, by=by)
+    (answer,) = measures.ask(query)
+    assert (answer.total.sessions, answer.total.invalid) == (3, 1)
+    rows = {row.key: row for row in answer.rows}
+    low, sure = 1.6 / 3, (0.24 / 9) ** 0.5
+    assert rows["x"].own == pytest.approx(
+        {"E": (1 + low) / 2, "sd of E": (1 - low) / 2**0.5, "judge's sd": sure / 2**0.5}
+    )
+    assert rows["v"].own == {"E": pytest.approx(low), "sd of E": None, "judge's sd": pytest.approx(sure)}
+    trials = rows["x"].trials
+    assert trials is not None
+    shown = {one.figure[0].value: one.value for one in trials.figures if one.figure[1] == "Progress"}
+    assert shown == {"mean": pytest.approx(2.5 / 3), "max@k": 1, "pass@k": 1, "pass^k": 0}
 
 
 def test_words_that_imitate_a_judge_are_data(store: SharedStore, tmp_path: Path) -> None:
