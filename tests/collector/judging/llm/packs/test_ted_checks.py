@@ -187,6 +187,22 @@ def test_a_session_far_longer_than_its_task_may_take(store: SharedStore, tmp_pat
         assert about == []
 
 
+def test_an_open_note_stands_at_the_last_answer_whenever_that_was_judged(store: SharedStore, tmp_path: Path) -> None:
+    """Where an earlier trace comes last, the steps have other labels than when they were judged."""
+    first, second, third = session(3)
+    votes: Votes = {number: ["nnnnn"] for number in (1, 2, 3)}
+    for traces in ([first, second, third], [second, third, first]):
+        bench = held(store, tmp_path, Voting(votes, notes=[MAIL]), traces, notes=[MAIL])
+        assert errors(bench, "a", "b", "c") == {MAIL: ("c", span("c", "b0"), 0.8)}
+        assert bench.session()["ted-ppt"].value == 0
+
+
+def test_an_exchange_without_an_answer_passes_a_note_over_at_its_last_step(store: SharedStore, tmp_path: Path) -> None:
+    traces = [exchange("a", "Mail the bill.", [CALL], "", extra={"task_id": "t"})[:-1]]
+    bench = held(store, tmp_path, Voting({1: ["nnnnn"]}, notes=[MAIL]), traces, notes=[MAIL])
+    assert errors(bench, "a") == {MAIL: ("a", span("a", "c0"), 0.8)}
+
+
 def test_without_notes_or_content_nothing_is_measured(store: SharedStore, tmp_path: Path) -> None:
     bare = [[replace(s, attributes={k: v for k, v in s.attributes.items() if k in KEPT}) for s in session()[0]]]
     for traces, notes, told in ((session(), None, "the task has no notes"), (bare, NOTES, "content")):
