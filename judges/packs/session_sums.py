@@ -97,10 +97,14 @@ class SessionSums:
         return replace(said, verdicts=tuple(ordered), findings=tuple(findings), failures={**failed, **failures})
 
     def outcome(self, said: Deliberation, pack: Pack, check: Check) -> ItemAnswer | None:
-        """What a check says of whether the task was done: its first answer below the best, else its first."""
+        """What a check says of whether the task was done: its first answer below the best, else its first.
+
+        By its majority: how many of its runs say so is no matter of the task.
+        """
         verdict = next((self._with_settled(pack, check, v) for v in said.verdicts if v.judge == check.name), None)
         items = verdict.items if verdict else ()
-        return next((one for one in items if not one.best), items[0] if items else None)
+        first = next((one for one in items if not one.best), items[0] if items else None)
+        return first and replace(first, yes=0, runs=0)
 
     def _standing(
         self,

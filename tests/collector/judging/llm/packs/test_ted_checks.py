@@ -220,7 +220,7 @@ def test_final_progress_is_r_after_the_oracle_and_before_done(store: SharedStore
     """Without an oracle the mode of failure follows it; one that succeeded by its oracle has none."""
     oracle = {"steps": [{"id": "book", "tool": "book", "arguments": {"lamp": 1}}]}
     cases: list[tuple[dict[str, Any], Sequence[str], int, bool]] = [
-        ({}, ["yyyyy"] * 3, 1, False),
+        ({}, ["ynyny", "yyyyy", "yyyyy"], 1, False),
         ({}, ["yyyyy", "yyyyy", "nnnnn"], 0, True),
         ({"oracle": oracle}, ["nnnnn"] * 3, 1, False),
         ({"done": {"attribute": "task_id", "equals": "t"}}, ["nnnnn"] * 3, 0, True),
@@ -230,6 +230,7 @@ def test_final_progress_is_r_after_the_oracle_and_before_done(store: SharedStore
         bench = held(store, tmp_path, Voting({1: votes}), session(), config=config, **changes)
         verdicts = bench.session()
         assert verdicts["pipa-completion"].value == done
+        assert any(f.judge == "pipa-completion" for f in bench.findings("a")) is not bool(done)
         told = "oracle of the task card" if "oracle" in changes else "notes of the task card"
         assert told in verdicts["pipa-completion"].items[0].reason
         assert any("# rut-mode" in prompt.messages[-1].text for prompt in bench.checker.prompts) is mode
