@@ -29,7 +29,7 @@ CALL = Called("book", '{"lamp": 1}', "booked", thought="I book the lamp.")
 TABLES = ("spans", "traces", "judgements", "verdicts", "findings")
 
 Votes = dict[int, Sequence[str]]
-"""By exchange (from 1), of each note what the five runs say: y, n, or ? for a reply that cannot be read."""
+"""By exchange (from 1), of each note what the five runs say: y, n, - for a reply without it, ? for one that cannot be read."""
 
 
 class Voting(FairChecker):
@@ -51,13 +51,15 @@ class Voting(FairChecker):
         text = "".join(message.text for message in prompt.messages)
         exchange = max(map(int, re.findall(r"^E(\d+)\.S", text, re.MULTILINE)))
         items = dict(re.findall(r"^(\d+)\n ([^\n]*)$", prompt.messages[-1].text, re.MULTILINE))
-        for answer in reply["answers"]:
+        for answer in [*reply["answers"]]:
             if answer["check"] != "ted-notes":
                 continue
             note = items[str(answer["item"])]
             vote = self.votes[exchange][self.notes.index(note)][prompt.repeat]
             if vote == "?":
                 return "I cannot say."
+            if vote == "-":
+                reply["answers"].remove(answer)
             label, quote = self.places.get(note, (None, None))
             answer |= {"answer": "yes" if vote == "y" else "no", "reason": f"run {prompt.repeat}"}
             answer |= {"label": label, "quote": quote}
@@ -131,9 +133,9 @@ def test_each_note_that_a_run_denies_is_an_error_of_its_own(store: SharedStore, 
 
 @pytest.mark.parametrize(
     ("vote", "value", "share", "confidence"),
-    [("yyn??", 1, 2 / 3, 0.8 / 3), ("yynn?", 0, 0.5, 0.4), ("nnnnn", 0, 0, 0.8), ("yn???", None, 0, 0)],
+    [("yyn-?", 1, 2 / 3, 0.8 / 3), ("yynn?", 0, 0.5, 0.4), ("nnnnn", 0, 0, 0.8), ("yn???", None, 0, 0)],
 )
-def test_votes_of_runs_that_cannot_be_read(
+def test_votes_of_runs_of_no_use(
     store: SharedStore, tmp_path: Path, vote: str, value: float | None, share: float, confidence: float
 ) -> None:
     """Of fewer than three valid runs the exchange is unscored, and so is the close, which asks again."""
