@@ -29,7 +29,7 @@ CALL = Called("book", '{"lamp": 1}', "booked", thought="I book the lamp.")
 TABLES = ("spans", "traces", "judgements", "verdicts", "findings")
 
 Votes = dict[int, Sequence[str]]
-"""By exchange (from 1), of each note what the five runs say: y, n, - for a reply without it, ? for one that cannot be read."""
+"""By exchange (from 1), of each note what five runs say: y, n, - (the reply leaves it out) or ? (it cannot be read)."""
 
 
 class Voting(FairChecker):
