@@ -24,9 +24,9 @@ class ItemAnswer:
     """The answer to one item, in a word of the check's scale; a number where the item is one beside the others.
 
     `best`: whether it is the scale's best; then `quote` may be "". Below the best, `label`, `trace_id` and `span_id`
-    say where it went wrong and `quote` stands there. `grounded`: False where no quote could be verified. Of an item
-    that was asked about several times, `runs`: how many of the replies were of use, `yes`: how many of these gave the
-    best answer; 0 where it was asked about once.
+    say where it went wrong and `quote` stands there; of a check that needs no quote, where the answer shows, also the
+    best. `grounded`: False where no quote could be verified. Of an item that was asked about several times, `runs`: how
+    many of the replies were of use, `yes`: how many of these gave the best answer; 0 where it was asked about once.
     """
 
     item: str
@@ -40,3 +40,8 @@ class ItemAnswer:
     grounded: bool = True
     yes: int = 0
     runs: int = 0
+
+    @property
+    def share(self) -> float:
+        """The share of its replies of use that gave the best answer."""
+        return self.yes / self.runs if self.runs else float(self.best)

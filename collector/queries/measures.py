@@ -29,6 +29,7 @@ from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.measures import (
     CARD_GROUPS,
+    Cells,
     MeasuredPack,
     MeasuredSession,
     MeasureQuery,
@@ -294,11 +295,10 @@ def answer_of(
         if pack.figures is None or not outcomes:
             return {}
         at = query.by.index(BEHAVIOUR) if BEHAVIOUR in query.by else 0
-        beside: defaultdict[tuple[str, ...], dict[tuple[str, ...], list[Sequence[ItemAnswer]]]] = defaultdict(dict)
+        beside: defaultdict[tuple[str, ...], dict[tuple[str, ...], Cells]] = defaultdict(dict)
         for keys, members in groups.items():
-            counted = (_place(one) for one in members if one.weight and not one.invalid)
-            if said := [outcomes[place] for place in counted if place in outcomes]:
-                beside[_put(keys, at, "")][keys] = said
+            if cells := _cells(members, outcomes):
+                beside[_put(keys, at, "")][keys] = cells
         found: dict[tuple[str, ...], Mapping[str, OwnFigure]] = {}
         for items in beside.values():
             names = {keys: keys[at] if keys else "" for keys in items}
@@ -320,6 +320,14 @@ def answer_of(
     worst = sorted(defined, key=lambda one: (one.average, -one.at, one.service, one.session_id, one.trace_id))[:WORST]
     total = replace(group((), query.since, sessions), own=own({(): sessions}).get((), {}))
     return MeasureAnswer(pack, total, rows, worst, max(0, len(whole) - query.limit))
+
+
+def _cells(members: Sequence[MeasuredSession], outcomes: Mapping[tuple[str, str], Sequence[ItemAnswer]]) -> Cells:
+    found: defaultdict[tuple[str, ...], list[Sequence[ItemAnswer]]] = defaultdict(list)
+    for one in members:
+        if one.weight and not one.invalid and _place(one) in outcomes:
+            found[one.cell].append(outcomes[_place(one)])
+    return found
 
 
 def _over_time(

@@ -40,8 +40,10 @@ JOIN
     AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND {THEIRS})
 ) AS said ON own.TraceId = said.TraceId WHERE has(Ids, SubjectId)
 """
+_VOTES: Final = ", ".join(f"arrayResize(Items.{column}, length(Items.Item))" for column in ("Yes", "Runs"))
+"""Rows of earlier versions have none."""
 _OUTCOMES: Final = f"""
-SELECT SubjectId, arrayZip(Items.Item, Items.Answer, Items.Best, Items.Reason) FROM verdicts FINAL
+SELECT SubjectId, arrayZip(Items.Item, Items.Answer, Items.Best, Items.Reason, {_VOTES}) FROM verdicts FINAL
 WHERE {OF_SESSIONS} AND Judge = {{success:String}} AND isNotNull(Value) AND notEmpty(Items.Item) AND {STANDS}
 AND SubjectId IN ({SUBJECTS})
 """
@@ -70,5 +72,8 @@ def success_items(
     found = {}
     for subject_id, items in scope.select(_OUTCOMES, success=success, **values_of(query, judges)):
         if place := session_of(Subject(SubjectKind.SESSION, subject_id, "")):
-            found[place] = [ItemAnswer(item, word, best=bool(best), reason=why) for item, word, best, why in items]
+            found[place] = [
+                ItemAnswer(item, word, best=bool(best), reason=why, yes=yes, runs=runs)
+                for item, word, best, why, yes, runs in items
+            ]
     return found

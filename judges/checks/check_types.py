@@ -226,5 +226,5 @@ def odd_runs(value: int) -> int:
         ValueError: it is even, or there are too many.
     """
     if not 0 < value <= MOST_RUNS or value % 2 == 0:
-        raise ValueError(f"runs: must be an odd number from 1 to {MOST_RUNS}, so that more than half of them decide")
+        raise ValueError(f"must be an odd number from 1 to {MOST_RUNS}, so that more than half of them decide")
     return value

@@ -49,7 +49,10 @@ class Grounds:
         self._unmarked: dict[str, Unmarked] = {}
 
     def answer(self, asked: AskedCheck, said: Said) -> Grounded | None:
-        """The answer to one item, with its finding where it is below the best; None for a listed item that is none."""
+        """The answer to one item, with its finding where it is below the best; None for a listed item that is none.
+
+        What may still be achieved, as `best` settles it, is found at the close of its session.
+        """
         item = self._listed(said.mention) if said.position is None else asked.items[said.position]
         if item is None:
             self.dropped["not-in-answer"] += 1
@@ -63,17 +66,19 @@ class Grounds:
             trace_id=item.trace_id,
             span_id=item.span_id,
         )
-        if given.best:
-            return given, None
         check = asked.check
+        if given.best and check.quoted:
+            return given, None
         said = replace(said, quote=self._recorded(said.quote, item.label or said.label))
         placed = self._place(item, said) if said.reason else None
         if placed is None and not check.quoted:
             placed = self._at_answer()
+        if placed is None and given.best:
+            return given, None
         if placed is None:
             self._drop(asked)
             return replace(given, grounded=False), None
-        if not check.reports:
+        if given.best or not check.reports or check.settles == "best":
             return at(given, placed), None
         category, severity, confidence = check.told(given)
         rule = item.text if check.items.rules and not item.label and check.quoted else ""
@@ -81,20 +86,23 @@ class Grounds:
         return at(given, placed), replace(found, severity=severity, confidence=confidence)
 
     def by_structure(self, asked: AskedCheck, answer: ItemAnswer) -> Finding | None:
-        """The finding of an answer that was read from the trace, None for the best, or where nothing can be quoted."""
-        if answer.best:
+        """The finding of an answer that is known; None for the best in all runs, or where nothing can be quoted.
+
+        Where runs of the question differ, its confidence is the share of the check's that is below the best.
+        """
+        if answer.share == 1:
             return None
-        step, anywhere = self._labels.get(answer.label), asked.check.items.anywhere
+        step, anywhere = self._answered_at(answer), asked.check.items.anywhere
         if step is None and anywhere:
             step = Step("", StepKind.TOOL, answer.span_id, 0, "", "", answer.trace_id)
         placed = self._placer.at(step, answer.quote) if step else None
-        if placed is None and step and anywhere and self._placer.known(step):
+        if placed is None and step and (anywhere or not asked.check.quoted) and self._placer.known(step):
             placed = self._placer.told(step)
         if placed is None:
             return None
         category, severity, confidence = asked.check.told(answer)
         found = self._finding(asked, placed, category, answer.reason)
-        return replace(found, severity=severity, confidence=confidence)
+        return replace(found, severity=severity, confidence=confidence * (1 - answer.share))
 
     def also(self, asked: AskedCheck, said: AlsoSaid) -> Finding | None:
         """The finding of a report beside the items."""
@@ -156,6 +164,14 @@ class Grounds:
         exchange = self._case.judged or self._case.record.exchanges[-1]
         step = self._labels.get(exchange.answered) or next(reversed(self._steps), None)
         return self._placer.told(step) if step else None
+
+    def _answered_at(self, answer: ItemAnswer) -> Step | None:
+        """The step of an answer; where labels have moved on, as an earlier trace came late, the one of its span."""
+        step = self._labels.get(answer.label)
+        if not (answer.label and answer.span_id) or (step and step.span_id == answer.span_id):
+            return step
+        at = (answer.trace_id, answer.span_id)
+        return next((s for s in self._steps if (self._case.traces[s.trace_id].home(s.span_id), s.span_id) == at), None)
 
     def _drop(self, asked: AskedCheck) -> None:
         self.dropped["no-evidence"] += 1

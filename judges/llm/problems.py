@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -20,12 +21,14 @@ WORDS: Final[Mapping[str, str]] = {
     "string_type": "must be text",
 }
 """By pydantic's type of the error."""
+_SHOULD: Final = re.compile(r"^(?:Input|Tuple|List|Dictionary|String) should")
 
 
 def told(problem: ErrorDetails) -> str:
     """One problem on one line, without its place."""
     words = WORDS.get(problem["type"]) or problem["msg"].removeprefix("Value error, ")
-    return " ".join(words.replace("Input should be", "must be", 1).split())
+    words = _SHOULD.sub("must", words, count=1).replace(" after validation", "", 1)
+    return " ".join(words.split())
 
 
 def place_of(problem: ErrorDetails) -> str:

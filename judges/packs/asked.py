@@ -28,13 +28,8 @@ def asked_check(pack: Pack, case: ItemCase, settled: Collection[str] = ()) -> As
 def of_exchange(
     said: Deliberation, detected: Iterable[Finding], checks: Mapping[str, tuple[Pack, Check]]
 ) -> Deliberation:
-    """The answer about an exchange, with what is an error of it.
-
-    A failed call at whose span a detector reports an error counts in the measure only, and what later exchanges may
-    still achieve is no error yet.
-    """
+    """The answer about an exchange; a failed call at whose span a detector reports an error is no second one."""
     calls = {name for name, (_, check) in checks.items() if check.items.calls}
-    open_yet = {name for name, (_, check) in checks.items() if check.settles == "best"}
     spans = {i for f in detected if f.state in LIVE for i in (f.span_id, f.tool_span_id) if i}
-    found = (f for f in said.findings if f.judge not in open_yet and (f.judge not in calls or f.span_id not in spans))
+    found = (f for f in said.findings if f.judge not in calls or f.span_id not in spans)
     return replace(said, findings=tuple(found))

@@ -23,7 +23,7 @@ from .pack_types import Configured, Labels, Pack, PackFile, PackSettings, sound_
 from .sources import BUILT_IN as BUILT_IN_SOURCES
 from .sources import POLICIES, sources_by_name
 
-BUILT_IN: Final = ("pipa", "rut")
+BUILT_IN: Final = ("pipa", "rut", "ted")
 GROUP: Final = "tracejury.packs"
 """Entry point group: each entry is a package whose folder has pack.yaml and measures.py, under the pack's name."""
 _PARTS: Final = ("sources", "settings")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from typing import Final
 
 from tracejury.judges.checks.case import AskedCheck
 from tracejury.judges.checks.check_types import Check
@@ -18,6 +19,8 @@ from tracejury.schemas.transcript import SessionRecord
 from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
 
 from .pack_types import Pack
+
+_NEVER: Final = "no exchange could be scored"
 
 
 @dataclass(slots=True)
@@ -50,8 +53,11 @@ class SessionSums:
         check = asked.check
         said = self._of(check)
         self._settled[check.name] = settled = settled_items(check, asked.items, said[: self.most])
-        late = self.most is not None and len(said) > self.most  # the record of the close shows what came later
-        return replace(asked, items=() if late else settled.left)
+        if self.most is None or len(said) <= self.most:
+            return replace(asked, items=settled.left)
+        # The record of the close shows what came later: nothing is asked of it.
+        never = asked.items and not settled.answers
+        return replace(asked, items=(), unanswered=_NEVER if never else "")
 
     def complete(
         self,
@@ -62,9 +68,12 @@ class SessionSums:
     ) -> Deliberation:
         """The answers at the close with those of exchanges, a verdict a check. `found`: all findings in its traces.
 
-        `ground`: the finding of an answer below the best: what may still be achieved is no error before the close.
+        `ground`: the finding of an answer that a run of its question has below the best: what may still be achieved is
+        no error before the close.
         """
-        verdicts = {verdict.judge: verdict for verdict in said.verdicts}
+        verdicts = {verdict.judge: self._with_settled(*checks[verdict.judge], verdict) for verdict in said.verdicts}
+        failed = {name: one.unscored_reason for name, one in verdicts.items() if one.unscored_reason}
+        failed |= {name: why for name, why in said.failures.items() if name not in verdicts}
         findings = [*said.findings]
         entries: dict[str, list[Sequence[ItemAnswer]]] = {}
         for name, (pack, check) in checks.items():
@@ -74,7 +83,6 @@ class SessionSums:
                 verdicts[name] = self._sum(pack, check)
                 entries[name] = [v.items if v and not v.unscored_reason else () for v in self._of(check)]
             elif name in self._settled and name in verdicts:
-                verdicts[name] = self._with_settled(pack, check, verdicts[name])
                 final = verdicts[name].items
                 entries[name] = self._settled[name].entries(self.most, final)
                 known = {finding.id for finding in findings}
@@ -82,11 +90,21 @@ class SessionSums:
             else:
                 entries[name] = [verdicts[name].items if name in verdicts else ()]
         for name, (pack, check) in checks.items():
-            if check.of and not any(of in said.failures for of in check.of):
+            if check.of and not {*check.of} & {*failed}:
                 verdicts[name] = self._measure(pack, check, [entries[of] for of in check.of])
         ordered = (verdicts[name] for name in checks if name in verdicts)
-        failures = {name: "its checks are unscored" for name, (_, c) in checks.items() if {*c.of} & {*said.failures}}
-        return replace(said, verdicts=tuple(ordered), findings=tuple(findings), failures={**said.failures, **failures})
+        failures = {name: "its checks are unscored" for name, (_, c) in checks.items() if {*c.of} & {*failed}}
+        return replace(said, verdicts=tuple(ordered), findings=tuple(findings), failures={**failed, **failures})
+
+    def outcome(self, said: Deliberation, pack: Pack, check: Check) -> ItemAnswer | None:
+        """What a check says of whether the task was done: its first answer below the best, else its first.
+
+        By its majority: how many of its runs say so is no matter of the task.
+        """
+        verdict = next((self._with_settled(pack, check, v) for v in said.verdicts if v.judge == check.name), None)
+        items = verdict.items if verdict else ()
+        first = next((one for one in items if not one.best), items[0] if items else None)
+        return first and replace(first, yes=0, runs=0)
 
     def _standing(
         self,
@@ -97,9 +115,10 @@ class SessionSums:
         ground: Callable[[AskedCheck, ItemAnswer], Finding | None],
     ) -> Iterator[Finding]:
         """The findings of settled items: those made in exchanges, or those that are made only now."""
-        if check.settles == "best" and check.reports:
+        if check.settles == "best":
             asked = AskedCheck(check, pack=pack.name)
-            yield from filter(None, (ground(asked, answer) for answer in final if answer.grounded))
+            yield from filter(None, (ground(asked, one) for one in final if one.grounded and check.reports))
+            return
         places = {(answer.span_id, answer.quote) for answer in final if not answer.best}
         yield from (f for f in found if f.judge == check.name and (f.span_id, f.evidence) in places)
 
@@ -119,7 +138,7 @@ class SessionSums:
             pack.formulas[check.name],
             self.subject,
             [verdict.items for verdict in scored],
-            failure="no exchange could be scored" if said and not scored else "",
+            failure=_NEVER if said and not scored else "",
             told=[f"{len(items)} {check.items.name} of {len(scored)} exchanges"],
             counts={
                 **beside,
@@ -132,9 +151,17 @@ class SessionSums:
         )
 
     def _with_settled(self, pack: Pack, check: Check, closing: Verdict) -> Verdict:
-        """The verdict at the close with what exchanges told."""
-        before = self._settled[check.name].answers
-        if closing.unscored_reason or not before:
+        """The verdict at the close with what exchanges told.
+
+        Where the close could not be scored, what was not achieved before is not.
+        """
+        settled = self._settled.get(check.name)
+        before = settled.answers if settled else ()
+        if closing.reasons == _NEVER:
+            return replace(closing, not_applicable=False, unscored_reason=_NEVER, reasons="")
+        open_yet = {item.text for item in settled.left} if settled else set()
+        known = check.settles == "best" and open_yet <= {answer.item for answer in before}
+        if not before or (closing.unscored_reason and not known):
             return closing
         asked = {answer.item: answer for answer in closing.items}
         items = (*(asked.pop(answer.item, answer) for answer in before), *asked.values())
@@ -146,7 +173,7 @@ class SessionSums:
             self.subject,
             [items],
             items=items,
-            told=[told, *([closing.reasons] if closing.items else [])],
+            told=[told, *([closing.reasons] if closing.items else []), *filter(None, [closing.unscored_reason])],
             model=closing.model,
             probability=self.probability,
         )

@@ -30,7 +30,7 @@ def wrong_outcome(trace: Trace, verdicts: Iterable[Verdict], completion: Collect
     for one in said:
         if one.judge in completion and one.subject.kind is SubjectKind.SESSION and one.value is not None:
             reasons = "; ".join(item.reason for item in one.items if not item.best)
-            return "" if one.value else f"the task was not completed: {reasons or one.reasons}"
+            return "" if one.value == 1 else f"the task was not completed: {reasons or one.reasons}"
     last = _last(trace)
     if last is None:
         return ""

@@ -12,8 +12,10 @@ CARD_GROUPS: Final = ("difficulty", "domain", "mode")
 """Groups of sessions by what the card of their task says."""
 OwnFigure = float | Mapping[str, float] | None
 """A figure of a pack: a number, None where it is not applicable, or shares by name."""
-OwnFigures = Callable[[Mapping[str, Sequence[Sequence[ItemAnswer]]]], Mapping[str, Mapping[str, OwnFigure]]]
-"""A pack's own figures by group of sessions, from the items of the verdict on the success of each session."""
+Cells = Mapping[tuple[str, ...], Sequence[Sequence[ItemAnswer]]]
+"""By cell, of whose trials each differs by chance alone, of each trial the items of the verdict on its success."""
+OwnFigures = Callable[[Mapping[str, Cells]], Mapping[str, Mapping[str, OwnFigure]]]
+"""A pack's own figures by group of sessions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,10 @@ what a prompt has in common with an earlier one of the session.
 from __future__ import annotations
 
 import argparse
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from check_replies import numbers, reply
 from deliberations import rehearse
@@ -30,6 +33,8 @@ from tracejury.schemas.checks import CheckItem
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
 POLICIES = 15
+NEVER = "never did"
+_NEVER_ACHIEVED = re.compile(rf"^(\d+)\n Note \d+: the agent {NEVER} so\.$", re.MULTILINE)
 
 
 def asked(number: int) -> Asked:
@@ -46,36 +51,58 @@ def asked(number: int) -> Asked:
     )
 
 
-def prompts_of(packs: Sequence[Pack], exchanges: int) -> list[Prompt]:
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """The notes of the task: so many are `never` achieved, the others in the first exchange."""
+
+    notes: int = 3
+    never: int = 1
+
+    def open_at(self, exchange: int) -> tuple[CheckItem, ...]:
+        """Those that are asked about at the end of an exchange, from 0."""
+        first = self.notes - self.never if exchange else 0
+        return tuple(
+            CheckItem(f"Note {n}: the agent {NEVER if n >= self.notes - self.never else 'did'} so.")
+            for n in range(first, self.notes)
+        )
+
+
+def prompts_of(packs: Sequence[Pack], exchanges: int, cards: Cards = Cards()) -> list[Prompt]:
     """All that is sent for a session: each exchange when it ends, then the session."""
-    every = [(pack, check) for pack in packs for check in pack.checks]
+    every = {check.name: (pack, check) for pack in packs for check in pack.checks if check.asks}
     traces = session([asked(number) for number in range(1, exchanges + 1)], Layout.RESENT)
     whole, by_id = session_record("chat", traces), {trace.trace_id: trace for trace in traces}
     formulas = {name: formula for pack in packs for name, formula in pack.formulas.items()}
-    how = HowAsked(formulas, dict.fromkeys(formulas, "v"))
-    client = ScriptedClient(lambda prompt: _best({check.name: check for _, check in every}, prompt))
+    client = ScriptedClient(lambda prompt: _answered({name: check for name, (_, check) in every.items()}, prompt))
     for number in [*range(exchanges), None]:
         record = whole if number is None else upto(whole, number)
         subject = Subject(SubjectKind.SESSION, '["shop", "chat"]', "")
-        checks: list[AskedCheck] = []
-        for pack, check in every:
-            if check.asks and (check.subject == "session") == (number is None):
+        ways: defaultdict[tuple[int, bool, bool], list[AskedCheck]] = defaultdict(list)
+        for pack, check in every.values():
+            if (check.at_exchanges and number is not None) or (not check.at_exchanges and number is None):
                 items: Iterable[CheckItem] = ()
                 if number is not None and check.items is sources.STATES:
                     items = states(record, number, by_id[record.exchanges[number].trace_id])
+                elif number is not None and check.items.needs == "notes":
+                    items = cards.open_at(number)
                 elif check.items is sources.POLICIES:
                     items = (CheckItem(f"Rule {n}: never state a price of part {n} unseen.") for n in range(POLICIES))
                 elif check.items is sources.CRITERIA:
                     items = (CheckItem(f"{name}: {text}") for name, text in check.criteria_texts().items())
-                checks.append(AskedCheck(check, tuple(items), pack.name))
-        case = CheckCase(subject, record, by_id, tuple(checks), "shop", number)
-        rehearse(judge_checks(case, how), client)
+                way = (check.runs, pack.settings.early_stop, check.settles == "best")
+                ways[way].append(AskedCheck(check, tuple(items), pack.name))
+        for (_, early_stop, so_far), checks in ways.items():
+            case = CheckCase(subject, record, by_id, tuple(checks), "shop", None if so_far else number)
+            how = HowAsked(formulas, dict.fromkeys(formulas, "v"), early_stop=early_stop)
+            rehearse(judge_checks(case, how), client)
     return client.prompts
 
 
-def _best(checks: Mapping[str, Check], prompt: Prompt) -> str:
-    words = {at: checks[name].answers[0] for name, own in numbers(prompt).items() for at in own}
-    return reply(prompt, {at: {"answer": word} for at, word in words.items()})
+def _answered(checks: Mapping[str, Check], prompt: Prompt) -> str:
+    """The best answer, but for the notes that are never achieved."""
+    never = {int(number) for number in _NEVER_ACHIEVED.findall(prompt.messages[-1].text)}
+    said = {at: checks[name].answers[-1 if at in never else 0] for name, own in numbers(prompt).items() for at in own}
+    return reply(prompt, {at: {"answer": word} for at, word in said.items()})
 
 
 def main() -> None:
@@ -83,11 +110,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--exchanges", type=int, nargs="+", default=[3, 10, 30])
     parser.add_argument("--packs", nargs="+", default=["pipa"])
+    parser.add_argument("--notes", type=int, default=3)
+    parser.add_argument("--never", type=int, default=1, help="notes that are never achieved; the others are at once")
+    parser.add_argument("--runs", type=int, help="how often each question is asked")
+    parser.add_argument("--early-stop", action="store_true")
     given = parser.parse_args()
-    packs = load_packs(given.packs)
+    asking = {"early_stop": given.early_stop} | ({"runs": given.runs} if given.runs else {})
+    packs = load_packs(given.packs, dict.fromkeys(given.packs, asking))
     print("exchanges  calls  input tokens  without what a prefix cache serves")
     for exchanges in given.exchanges:
-        prompts = prompts_of(packs, exchanges)
+        prompts = prompts_of(packs, exchanges, Cards(given.notes, given.never))
         sent = sum(tokens("".join(message.text for message in prompt.messages)) for prompt in prompts)
         print(f"{exchanges:9}{len(prompts):7}{sent:14,}{uncached(prompts):36,}")
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from tracejury.schemas.behaviours import Behaviour
 from tracejury.schemas.checks import ItemAnswer
-from tracejury.schemas.queries.measures import OwnFigure
+from tracejury.schemas.queries.measures import Cells, OwnFigure
 
 from .rules import Mode
 
@@ -45,13 +45,16 @@ def task_result(items: Sequence[ItemAnswer]) -> TaskResult:
     return TaskResult(mode, *map(int, told.groups() if told else ()))
 
 
-def figures(groups: Mapping[str, Sequence[Sequence[ItemAnswer]]]) -> dict[str, dict[str, OwnFigure]]:
+def figures(groups: Mapping[str, Cells]) -> dict[str, dict[str, OwnFigure]]:
     """The figures of each group.
 
     `drop`: of the success rate against that of the group `ideal`, negative for a gain, None where that is 0 or unknown.
     `calls`: mean of n / n_t, None without a budget. `modes`: shares of the failures.
     """
-    results = {group: [task_result(items) for items in sessions if items] for group, sessions in groups.items()}
+    results = {
+        group: [task_result(items) for trials in cells.values() for items in trials if items]
+        for group, cells in groups.items()
+    }
     ideal = success_rate(results.get(Behaviour.IDEAL.value, ()))
     return {group: _figures(members, ideal) for group, members in results.items()}
 

@@ -50,6 +50,8 @@ def test_any_order_of_judging_gives_the_same_session(case: tuple[list[Said], lis
     in_order = settled_items(BEST, ITEMS, asked_in(range(len(whole)), whole))
     any_order = settled_items(BEST, ITEMS, asked_in(order, whole))
     assert (in_order.answers, in_order.left) == (any_order.answers, any_order.left)
+    made = [sum(one.best and one.grounded for one in state) for state in in_order.states]
+    assert made == sorted(made)  # what is achieved stays so
     achieved = {text for said in whole for text, (word, real) in said.items() if word == "yes" and real}
     assert {one.item for one in in_order.answers if one.best and one.grounded} == achieved
 

@@ -74,6 +74,19 @@ def test_an_early_stop_never_changes_an_answer() -> None:
             assert len(early.asked) == 3
 
 
+@given(
+    st.lists(st.sampled_from("yn?"), min_size=5, max_size=5).flatmap(
+        lambda a: st.tuples(st.just(a), st.permutations(a))
+    )
+)
+def test_runs_in_any_order_give_the_same_answer(orders: tuple[list[str], list[str]]) -> None:
+    said = {"y": "yes", "n": "no", "?": "?"}
+    case = check_case(1, check(sources.STATES, runs=5))
+    found = [only(asked_of(case, Runs([said[one] for one in order]))[0]) for order in orders]
+    assert len({tuple((one.item, one.answer, one.share) for one in verdict.items) for verdict in found}) == 1
+    assert len({verdict.value for verdict in found}) == 1
+
+
 def test_fewer_runs_of_use_than_half_leave_a_check_unscored() -> None:
     said, _ = asked_of(check_case(1, THREE), Runs(["yes", "?", "?"]))
     assert only(said).unscored_reason.startswith("1 of 3 runs gave an answer: ")

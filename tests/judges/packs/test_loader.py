@@ -127,7 +127,7 @@ def test_settings_of_services() -> None:
             {"pipa": {"services": {"a": {"rules": []}}}},
             "judges.pack_settings.pipa: services.a.rules: there is no such key here",
         ),
-        ({"pippa": {}}, "judges.pack_settings: there is no pack 'pippa': use pipa, rut"),
+        ({"pippa": {}}, "judges.pack_settings: there is no pack 'pippa': use pipa, rut, ted"),
     ],
 )
 def test_settings_that_no_pack_has(settings: dict[str, Any], told: str) -> None:
@@ -135,7 +135,7 @@ def test_settings_that_no_pack_has(settings: dict[str, Any], told: str) -> None:
 
 
 def test_an_unknown_pack_lists_those_there_are(offer: Offer) -> None:
-    assert refusal(["pip"], offered=offer()) == "judges.packs: there is no pack 'pip': use acme, pipa, rut"
+    assert refusal(["pip"], offered=offer()) == "judges.packs: there is no pack 'pip': use acme, pipa, rut, ted"
 
 
 SETTINGS = """
@@ -233,7 +233,7 @@ def test_a_package_may_label_users_and_have_figures_of_its_own(offer: Offer) -> 
     ((acme, *built_in), _) = known_packs(offer(measures=FORMULA + said))
     assert acme.labels["acme-tone"]([]) == ("goal-switching",)
     assert acme.figures is not None
-    assert list(acme.figures({"group": []})) == ["group"]
+    assert list(acme.figures({"group": {}})) == ["group"]
     assert set(user_labels()) == {name for pack in built_in for name in pack.labels} == {"rut-behaviour"}
 
 
@@ -255,7 +255,7 @@ def test_a_package_may_label_users_and_have_figures_of_its_own(offer: Offer) -> 
         ({"checks": [{**CHECK, "items": "findings"}]}, "pack.yaml: checks.0.items: no source 'findings'"),
         ({"checks": [{**CHECK, "subject": "agent-run"}]}, "checks: 'acme-tone' must ask of an exchange or a session"),
         ({"name": "acne"}, "pack.yaml: name: must be 'acme'"),
-        ({"checks": [{**CHECK, "runs": 4}]}, "pack.yaml: checks.0.runs: runs: must be an odd number from 1 to 25"),
+        ({"checks": [{**CHECK, "runs": 4}]}, "pack.yaml: checks.0.runs: must be an odd number from 1 to 25"),
         (
             {"checks": [{**CHECK, "settles": "best"}]},
             "pack.yaml: checks.0: settles: only items of a session that a model",
@@ -343,7 +343,7 @@ def test_no_package_replaces_a_built_in_pack() -> None:
 def test_all_packs_there_are_and_those_that_are_broken(offer: Offer) -> None:
     gone = EntryPoint("gone", "nowhere_at_all", GROUP)
     packs, broken = known_packs([*offer(), gone])
-    assert [pack.name for pack in packs] == ["acme", "pipa", "rut"]
+    assert [pack.name for pack in packs] == ["acme", "pipa", "rut", "ted"]
     assert [name for name, _ in broken] == ["gone"]
 
 

@@ -19,6 +19,7 @@ from tracejury.collector.judging.llm.verification import Evidence
 from tracejury.collector.judging.pipeline import NotYetError
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.checks.case import AskedCheck, CheckCase
+from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.grounding import Grounds
 from tracejury.judges.checks.item_source import ItemCase, RecordedSubject
@@ -26,6 +27,7 @@ from tracejury.judges.checks.questions import Mode
 from tracejury.judges.checks.settling import settled_texts
 from tracejury.judges.llm.case import NO_DESCRIPTION, Deliberation, ServiceDescription
 from tracejury.judges.packs.asked import asked_check, of_exchange
+from tracejury.judges.packs.pack_types import Pack
 from tracejury.judges.packs.session_sums import SessionSums, joined
 from tracejury.processors.doctor.examine import without_tool_spans
 from tracejury.processors.session_states import states
@@ -117,7 +119,7 @@ class PackJudge:
         asked = []
         for pack, check in (self._panel.checks[name] for name in self._panel.checks if name in task.judges):
             case = ItemCase(check, recorded, partial(session.task.terms, pack))
-            most = case.terms.card.max_turns if check.settles and case.terms.card else None
+            most = case.terms.card.most_exchanges if check.settles and case.terms.card else None
             if most and number >= most:
                 asked.append(AskedCheck(check, pack=pack.name, unanswered=f"beyond the {most} exchanges of its task"))
             else:
@@ -140,19 +142,21 @@ class PackJudge:
         verdicts = self._sessions.verdicts(tenant, ids)
         goal = next((v for v in verdicts if v.judge == GOAL and v.subject.id == last.exchange.run_id), None)
         recorded = recorded_subject(session.record, session.traces, None, session.left_out)
-        most = session.task.match.card.max_turns if session.task.match.card else None
+        most = session.task.match.card.most_exchanges if session.task.match.card else None
         versions = self._panel.versions
         sums = SessionSums(subject, session.record, verdicts, versions, task.probability, session.left_out, most)
-        asked: list[AskedCheck] = []
+        said: list[Deliberation] = []
         outcomes: dict[str, ItemAnswer] = {}
         of_session = [one for one in self._panel.checks.values() if one[1].subject == "session" and not one[1].of]
-        for pack, check in sorted(of_session, key=lambda one: not one[1].items.needs):  # those that others go by first
-            case = ItemCase(check, recorded, partial(session.task.terms, pack), goal, outcomes)
-            one = asked_check(pack, case)
-            if check.items.needs and check.items.outcome and one.answers:
-                outcomes.setdefault(check.items.name, one.answers[0])
-            asked.append(sums.settle(one) if check.settles else one)
-        said = [self._asked(task, subject, recorded, way, checks) for way, checks in self._grouped(asked, recorded)]
+        for in_turn in _in_turn(of_session):
+            asked: list[AskedCheck] = []
+            for pack, check in in_turn:
+                one = asked_check(pack, ItemCase(check, recorded, partial(session.task.terms, pack), goal, outcomes))
+                asked.append(sums.settle(one) if check.settles else one)
+            said += [self._asked(task, subject, recorded, *way) for way in self._grouped(asked, recorded)]
+            for pack, check in in_turn:
+                if _leads(check) and (outcome := sums.outcome(joined(said), pack, check)):
+                    outcomes[check.items.name] = outcome
         found = self._sessions.findings(tenant, [*recorded.traces])
         grounds = Grounds(CheckCase(subject, session.record, recorded.traces, ()))
         told = sums.complete(joined(said), self._panel.checks, found, grounds.by_structure)
@@ -287,6 +291,16 @@ def recorded_subject(
         unseen=lambda: unseen or without_tool_spans(traces),
         number=number,
     )
+
+
+def _in_turn(checks: Sequence[tuple[Pack, Check]]) -> list[list[tuple[Pack, Check]]]:
+    """Checks by when they are asked: those whose outcome others go by first, of these the ones that need no model."""
+    leading = sorted((one for one in checks if _leads(one[1])), key=lambda one: one[1].asks)
+    return [leading, [one for one in checks if not _leads(one[1])]]
+
+
+def _leads(check: Check) -> bool:
+    return check.items.outcome and bool(check.items.needs)
 
 
 def _leads_to(row: LedgerRow, last_run: str) -> bool:

@@ -13,6 +13,7 @@ from tracejury.judges.packs.rut.figures import TaskResult, counts, figures, succ
 from tracejury.judges.packs.rut.rules import Mode
 from tracejury.schemas.behaviours import Behaviour, behaviours_of_session
 from tracejury.schemas.checks import ItemAnswer
+from tracejury.schemas.queries.measures import Cells
 
 IDEAL = Behaviour.IDEAL.value
 TASKS = 234
@@ -28,8 +29,10 @@ def outcome(mode: Mode | None, calls: int = 0, budget: int = 0) -> tuple[ItemAns
     return ItemAnswer("Success", word, best=mode is None), *counts(calls, budget)
 
 
-def groups(succeeded: dict[str, int], tasks: int = TASKS) -> dict[str, list[tuple[ItemAnswer, ...]]]:
-    return {b: [outcome(None if n < s else Mode.PARTIAL) for n in range(tasks)] for b, s in succeeded.items()}
+def groups(succeeded: dict[str, int], tasks: int = TASKS) -> dict[str, Cells]:
+    return {
+        b: {(f"t{n}",): [outcome(None if n < s else Mode.PARTIAL)] for n in range(tasks)} for b, s in succeeded.items()
+    }
 
 
 def drops(succeeded: dict[str, int]) -> list[object]:
@@ -38,7 +41,7 @@ def drops(succeeded: dict[str, int]) -> list[object]:
 
 def test_the_drops_and_the_rate_of_the_paper() -> None:
     assert drops(SUCCEEDED) == pytest.approx([0, 0.087, 0.058, 0.126, 0.437, 0.155, 0.194], abs=5e-4)
-    every = [task_result(items) for members in groups(SUCCEEDED).values() for items in members]
+    every = [task_result(items) for cells in groups(SUCCEEDED).values() for (items,) in cells.values()]
     assert success_rate(every) == pytest.approx(612 / 1638)
 
 
@@ -61,7 +64,7 @@ def test_calls_are_counted_by_the_budget_and_modes_among_failures() -> None:
         outcome(Mode.PARTIAL)[:1],
     ]
     found = {"drop": 0, "calls": pytest.approx(1), "modes": {"partial completion": 0.75, "incorrect sequence": 0.25}}
-    assert figures({IDEAL: some}) == {IDEAL: found}
+    assert figures({IDEAL: {("t",): some}}) == {IDEAL: found}
 
 
 @given(st.lists(st.lists(st.sampled_from([b for b in Behaviour if b != IDEAL]), max_size=2)), st.randoms())
