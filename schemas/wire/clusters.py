@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from pydantic import StringConstraints
+from typing import Any
 
 from .base import Time, WireModel
 from .rates import EstimateJson
-
-Id = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 
 
 class ClusterErrorJson(WireModel):
