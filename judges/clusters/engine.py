@@ -38,6 +38,9 @@ TERMS: Final = 4
 
 _NOISE: Final = -1
 
+_WORD: Final = r"\b[^\W\d]\w+\b"
+"""Numbers are values of one error: by them, errors of one kind would fall apart."""
+
 
 def by_likeness(errors: Iterable[ClusteredError]) -> Grouped:
     """Groups of at least max(5, n / 1,000) errors, each within one taxonomy and tool."""
@@ -69,7 +72,7 @@ def by_likeness(errors: Iterable[ClusteredError]) -> Grouped:
 
 def _vectors(texts: Sequence[str]) -> tuple[Any, Any, Sequence[str]]:
     """The texts as rows of length 1 and (sparse) by term, and the terms; a term of one text alone compares nothing."""
-    vectorizer = TfidfVectorizer(min_df=2, sublinear_tf=True)
+    vectorizer = TfidfVectorizer(min_df=2, sublinear_tf=True, token_pattern=_WORD)
     try:
         weights = vectorizer.fit_transform(texts)
     except ValueError:  # no term is in two texts

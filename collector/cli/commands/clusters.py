@@ -83,6 +83,7 @@ def _named(
     client: ApiClient, units: Sequence[UnnamedGroupJson], config: LlmConfig, cassette: CassetteOptions
 ) -> NamedTypes:
     """Have the model name what has no name, and the collector store it."""
+    from tracejury.judges.clusters.clustering import MOST_NAMED
     from tracejury.judges.clusters.error_group import ClusteredError, ErrorGroup
     from tracejury.judges.clusters.naming import NamedTypes
 
@@ -99,9 +100,11 @@ def _named(
     if not all(group.named for group in groups):
         types = asyncio.run(_ask(groups, config, cassette))
     # Kept names are stored with the errors that came since: earlier ones leave the time that is asked for.
-    known = [(group.name, group) for group in groups if group.named]
-    for name, group in (*known, *((one.name, group) for one in types.types for group in one.groups)):
-        client.name_errors(name, [error.id for error in group.errors])
+    known = [(group.name, (group,)) for group in groups if group.named]
+    for name, own in (*known, *((one.name, one.groups) for one in types.types)):
+        ids = [error.id for group in own for error in group.errors]
+        for at in range(0, len(ids), MOST_NAMED):
+            client.name_errors(name, ids[at : at + MOST_NAMED])
     return types
 
 
