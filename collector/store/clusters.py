@@ -22,7 +22,8 @@ _FACTS: Final = (
     f"FROM {TRACES.newest('TraceId IN {trace_ids:Array(String)}')}"
 )
 _NAMES: Final = (
-    f"SELECT ErrorId, Name, NamedAt FROM cluster_names FINAL WHERE {TENANT} AND TraceId IN {{ids:Array(String)}}"
+    "SELECT ErrorId, Name, toUnixTimestamp64Nano(ReceivedAt) FROM cluster_names FINAL "
+    f"WHERE {TENANT} AND TraceId IN {{ids:Array(String)}}"
 )
 _KNOWN: Final = f"SELECT Id, TraceId FROM errors FINAL WHERE {TENANT} AND Id IN {{ids:Array(String)}} AND NOT Removed"
 
@@ -61,7 +62,7 @@ class StoredClusters(TenantRows):
         """Give these errors the name, as of `at` (unix nanos); how many of them there are."""
         known = [row for page in _pages(error_ids) for row in self._scope.select(_KNOWN, ids=page)]
         rows = [(self._scope.tenant, trace_id, error_id, name, at) for error_id, trace_id in known]
-        columns = ("tenant", "TraceId", "ErrorId", "Name", "NamedAt")
+        columns = ("tenant", "TraceId", "ErrorId", "Name", "ReceivedAt")
         store_rows(self._store, "names of clusters", "cluster_names", columns, rows)
         return len(rows)
 
