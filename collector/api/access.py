@@ -35,8 +35,13 @@ STATIC: Final = "/static/"
 PROXY: Final = "proxy"
 """The id of people whom a proxy has signed in."""
 
-LABELLING: Final = (*(f"/api/{kind.plural}" for kind in LABELS), "/api/labels/import", "/feedback/")
-"""Addresses that change labels alone; whatever else changes something needs the scope admin."""
+LABELLING: Final = (
+    *(f"/api/{kind.plural}" for kind in LABELS),
+    "/api/labels/import",
+    "/api/clusters/names",
+    "/feedback/",
+)
+"""Addresses that change labels, and names of clusters, alone; whatever else changes something needs the scope admin."""
 
 AppOf = Callable[[str], Awaitable[ASGIApp]]
 """The application of a project."""

@@ -26,6 +26,7 @@ from .access import KEY
 from .addresses import Heads, Slashes
 from .answers import documented, json_answer, on_error, problem
 from .backups import add_backups
+from .clusters import add_clusters
 from .dataset import add_export
 from .deletion import add_deletion
 from .errors import add_errors
@@ -68,6 +69,7 @@ def create_app(services: Services) -> FastAPI:
     add_labels(app, reader, clock)
     add_rates(app, reader, clock)
     add_measures(app, reader, clock)
+    add_clusters(app, reader, clock)
     add_received(app, reader)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)

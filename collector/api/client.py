@@ -15,6 +15,7 @@ from tracejury.schemas.filters import an_id
 from tracejury.schemas.text.naming import CUT
 from tracejury.schemas.wire.backups import BackupJson
 from tracejury.schemas.wire.base import Model, WireModel
+from tracejury.schemas.wire.clusters import ClustersJson, NamedErrorsJson, UnnamedGroupJson, UnnamedGroupPage
 from tracejury.schemas.wire.doctor import DiagnosisJson, DoctorPage
 from tracejury.schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson
 from tracejury.schemas.wire.explain import TermJson
@@ -191,6 +192,19 @@ class ApiClient:
     def measures(self, filters: Mapping[str, str]) -> MeasuresJson:
         """Measures of packs; `filters` are the parameters of /api/measures. Raises ConfigError as `rates`."""
         return self._get(MeasuresJson, "/api/measures", filters)
+
+    def clusters(self, filters: Parameters) -> ClustersJson:
+        """Clusters of errors; `filters` are the parameters of /api/clusters. Raises ConfigError for a wrong one."""
+        return self._get(ClustersJson, "/api/clusters", filters)
+
+    def cluster_units(self, filters: Parameters) -> list[UnnamedGroupJson]:
+        """What a model is to name, and the types that have a name. Raises as `clusters`."""
+        return self._get(UnnamedGroupPage, "/api/clusters/units", filters).items
+
+    def name_errors(self, name: str, error_ids: Sequence[str]) -> int:
+        """Give up to 1,000 errors the name of their type; how many of them there are."""
+        body = {"name": name, "error_ids": list(error_ids)}
+        return self._send(NamedErrorsJson, "POST", "/api/clusters/names", body).named
 
     def architectures(self) -> list[ArchitectureJson]:
         """The description that holds of each service."""

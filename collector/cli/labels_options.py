@@ -9,7 +9,8 @@ import click
 from .options import Decorator
 
 
-def _login() -> str:
+def login() -> str:
+    """The name of the user of this process, "" for none."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):  # no such user in this container, and no variable that names one
@@ -19,7 +20,7 @@ def _login() -> str:
 as_option: Decorator = click.option(
     "--as",
     "annotator",
-    default=_login,
+    default=login,
     envvar="TRACEJURY_ANNOTATOR",
     metavar="NAME",
     help="Who says so; the login name by default.",

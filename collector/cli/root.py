@@ -19,6 +19,8 @@ COMMANDS: Final = {
     "errors": "List errors: what went wrong, at which span.",
     "error": "Show one error with its findings.",
     "rates": "Show error rates with intervals, and whether they changed.",
+    "clusters": "Put alike errors together, and name their types.",
+    "fixes": "Write texts for an agent from types of errors.",
     "measures": "Show the measures that packs give sessions.",
     "traces": "List stored traces.",
     "trace": "Show one trace: agent runs, turns, errors at their spans.",

@@ -187,7 +187,7 @@ class StoredMeasures:
         tenant: str = "",
         cards: Callable[[], Mapping[str, TaskCard]] = dict,
     ) -> None:
-        self._scope, self._packs, self._task_keys, self._cards = Scope(store, tenant), packs, task_keys, cards
+        self._scope, self._packs, self.task_keys, self._cards = Scope(store, tenant), packs, task_keys, cards
 
     @property
     def packs(self) -> Sequence[MeasuredPack]:
@@ -233,11 +233,11 @@ class StoredMeasures:
         """The measures of one pack, without what waits. Raises RetryableError, StoreError."""
         judges = _judges(pack)
         if pack.unit == "run":
-            runs, unread = graded_runs(self._scope, query, self._task_keys)
+            runs, unread = graded_runs(self._scope, query, self.task_keys)
             runs = self._by_card(runs, query)
             return replace(answer_of(pack, replace(query, trials=False), runs), unread=unread)
         validators = {one.judge for each in self.packs for one in each.measures if one.validates}
-        sessions, unread = measured_sessions(self._scope, query, judges, validators, self._task_keys)
+        sessions, unread = measured_sessions(self._scope, query, judges, validators, self.task_keys)
         if BEHAVIOUR in query.by and sessions:
             behaviours, at = session_behaviours(self._scope, query, judges), query.by.index(BEHAVIOUR)
             sessions = [

@@ -44,6 +44,7 @@ from tracejury.schemas.queries.reader import (
 from tracejury.schemas.receipts import DeletionReceipt
 from tracejury.schemas.verdicts import Verdict, session_subject_id
 
+from .clusters import ErrorClusters
 from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
 from .measures import StoredMeasures
@@ -75,6 +76,7 @@ class StoredReader:
         self.trace_queries = StoredTraceQueries(store, config, clock, tenant=tenant)
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
         self.pipeline_stats = StoredPipelineStats(store, tenant)
+        self.clusters = ErrorClusters(self._scope, self.trace_queries.trace, clock)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

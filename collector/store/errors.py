@@ -36,6 +36,7 @@ _LATEST: Final = (
     f"SELECT TraceId, FindingIds FROM errors WHERE {TENANT} AND Id = {{id:String}} ORDER BY FoldedAt DESC LIMIT 1"
 )
 _JUDGE: Final = "has(Judges, {seen_by:String})"
+_PACK: Final = "arrayExists(judge -> startsWith(judge, concat({pack:String}, '-')), Judges)"
 
 
 class StoredErrors(TenantRows):
@@ -56,6 +57,18 @@ class StoredErrors(TenantRows):
         else:
             rows = latest(self._scope, ERRORS, asked)
         return self._located([(error_from_row(row), *row[-2:]) for row in rows])
+
+    def sample(self, query: ErrorQuery) -> tuple[list[ErrorSummary], int]:
+        """Up to `query.limit` errors, those whose ids (hashes) come first; and how many there are."""
+        asked = _asked(query, self._store)
+        where = " AND ".join([*asked.own, *asked.of_traces("1")])
+        rows = self._scope.select(
+            f"SELECT {asked.columns('1')}, count() OVER () FROM errors FINAL WHERE {TENANT} AND {where} "
+            "ORDER BY Id LIMIT {limit:UInt64}",
+            limit=query.limit,
+            **asked.values,
+        )
+        return [error_from_row(row) for row in rows], int(rows[0][-1]) if rows else 0
 
     def ids_from(self, prefix: str, limit: int) -> list[str]:
         """Up to `limit` ids that begin so, in order: of errors, earlier ones included, and of findings."""
@@ -143,6 +156,7 @@ def _asked(query: ErrorQuery, store: Store) -> Asked:
         (_TRACE, "trace_id", query.trace_id),
         (_SPAN, "at", query.span_id),
         (_JUDGE, "seen_by", query.judge),
+        (_PACK, "pack", query.pack),
         ("FirstSeen >= {since:UInt64}", "since", query.since),
     ):
         if value:

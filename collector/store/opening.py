@@ -33,6 +33,7 @@ RETAINED: Final = (
     "run_facts",
     "outlines",
     "deletions",
+    "cluster_names",
 )
 """Tables whose rows expire by `ReceivedAt`."""
 

@@ -27,6 +27,7 @@ _MADE: Final = (
     "verdicts",
     "findings",
     "errors",
+    "cluster_names",
     "judgements",
     "deliveries",
     "exports",

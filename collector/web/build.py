@@ -20,6 +20,7 @@ from tracejury.schemas.text.scores import score_words
 
 from .assets import Asset, add_assets, load_assets
 from .change_feed import ChangeFeed
+from .clusters import add_clusters
 from .compare import add_compare
 from .errors import refusal_pages
 from .explain import add_explain_pages
@@ -54,7 +55,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
     lists = add_labels_page, add_traces, add_sessions, add_compare
-    for add in (add_overview, add_explain_pages, add_judges, add_packs, *lists):
+    for add in (add_overview, add_explain_pages, add_judges, add_packs, add_clusters, *lists):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)
     add_trace(app, site, few)

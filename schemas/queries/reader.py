@@ -100,6 +100,7 @@ class ErrorQuery:
     findings that mark them. With `before` and `after`: between the two. Of errors, `span_id` may have any role in one,
     `judge` be any that saw it, and `simulated` ask for those of simulated sessions or (False) of real ones.
     `score`: as of a `TraceQuery`, of its run. `attributes`, `tag` and `user`: as there, of the trace that shows it.
+    `pack`: errors that one of its checks saw; `task`: of traces with a span that names it by one of `task_keys`.
     """
 
     confidence: Confidence
@@ -120,6 +121,9 @@ class ErrorQuery:
     attributes: Sequence[tuple[str, str]] = ()
     tag: str = ""
     user: str = ""
+    pack: str = ""
+    task: str = ""
+    task_keys: Sequence[str] = ()
 
     @property
     def is_narrow(self) -> bool:

@@ -51,9 +51,10 @@ names what needs it: tracejury, an extra, or its build. A test refuses copyleft 
 (`tests/test_licences.py`); packages under the MPL, which covers changes of their own files alone, are accepted by name.
 This page is generated (`make docs`).
 
-Two extras are in no lock and no image. What `[presidio]` adds is under permissive licences. `[consistency]` adds
+Three extras are in no image. What `[presidio]` and `[clusters]` add is under permissive licences. `[consistency]` adds
 PyTorch, which on Linux brings NVIDIA's CUDA libraries under a proprietary licence, unless PyTorch is installed from its
-index for CPUs. For an environment that has them: `python tests/support/licences.py embedded llm presidio consistency`.
+index for CPUs. For an environment that has them:
+`python tests/support/licences.py embedded llm presidio clusters consistency`.
 
 | package | licence | for |
 |---|---|---|

@@ -19,7 +19,7 @@ from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
 
-from .base import BaseRun, BaseTrace, BaseWord
+from .base import BaseCall, BaseRun, BaseTrace, BaseWord
 from .facts import HOUR, ErrorScope, Fact, FactError, FactKey, Standing, fact_unit, short
 from .judge_coverage import OPEN, JudgeCoverage, run_coverage, trace_coverage
 
@@ -167,18 +167,22 @@ def _error(error: AgentError, trace: BaseTrace, scopes: ErrorScope, llm: bool) -
         taxonomy=short(lead.taxonomy),
         category=short(lead.category),
         confidences=(error.confidence(), error.confidence(Severity.MEDIUM), error.confidence(Severity.HIGH)),
-        tool=short(next(_tools(error, trace), "")),
+        tool=short(tool_of((lead.tool_span_id, error.shown_at, lead.span_id), lead.dimensions, trace.calls)),
         turn=lead.turn,
     )
 
 
-def _tools(error: AgentError, trace: BaseTrace) -> Iterator[str]:
-    """The tool where it showed, else where it was made; one that was only asked for, where it is about tools."""
-    about = not ABOUT_TOOLS.isdisjoint(error.lead.dimensions)
-    for span_id in (error.lead.tool_span_id, error.shown_at, error.lead.span_id):
-        calls = trace.calls.get(span_id, ()) if span_id else ()
-        yield from (call.tool for call in calls if not call.asked)
-        yield from (call.tool for call in calls if call.asked and about)
+def tool_of(span_ids: Iterable[str], dimensions: Iterable[Dimension], calls: Mapping[str, Sequence[BaseCall]]) -> str:
+    """The tool of an error: where it showed, else where it was made, the order of `span_ids`; "" for none.
+
+    One that was only asked for where the error is about tools. `calls` by span.
+    """
+    about = not ABOUT_TOOLS.isdisjoint(dimensions)
+    for span_id in filter(None, span_ids):
+        own = sorted(calls.get(span_id, ()), key=lambda call: call.asked)
+        if found := next((call.tool for call in own if about or not call.asked), ""):
+            return found
+    return ""
 
 
 def behaviours_of(trace: BaseTrace) -> Mapping[str, tuple[str, ...]]:

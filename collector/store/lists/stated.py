@@ -39,7 +39,7 @@ def values_at(key: str) -> str:
 
 
 def stated(query: Any, store: Store, near: str = "1") -> tuple[list[str], dict[str, Any]]:
-    """Conditions on a trace id, one for each of `attributes`, `tag` and `user` that a query asks for, and their values.
+    """Conditions on a trace id, one for each of `attributes`, `task`, `tag` and `user` that it asks for, with values.
 
     Each holds for all traces of a joined run if a span of one of them states it. `near`: a condition on the id that
     spares reading other traces.
@@ -63,6 +63,9 @@ def _of_spans(query: Any, store: Store) -> Iterator[tuple[str, dict[str, Any]]]:
     for at, (key, value) in enumerate(query.attributes):
         names = f"key_{at}", f"value_{at}"
         yield f"has({values_at(f'{{{names[0]}:String}}')}, {{{names[1]}:String}})", {names[0]: key, names[1]: value}
+    if task := getattr(query, "task", ""):
+        named = f"arrayExists(key -> has({values_at('key')}, {{task:String}}), {{task_keys:Array(String)}})"
+        yield named, {"task": task, "task_keys": list(query.task_keys)}
     if query.tag:
         yield _TAGGED, {"tag": query.tag}
     if query.user:
