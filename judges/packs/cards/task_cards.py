@@ -22,6 +22,7 @@ from tracejury.judges.llm.criteria_types import Text
 from tracejury.judges.llm.data_files import model_of, read_data
 from tracejury.schemas.errors import ConfigError
 
+from .notes import Notes
 from .oracle import Oracle
 from .task_data import TaskData
 from .user_turns import MOST_TURNS, Carries, UserTurns, check_carries
@@ -70,15 +71,21 @@ class TaskCard(Terms):
     """One task; what else packs need of a task are further keys here."""
 
     id: Annotated[str, StringConstraints(min_length=1, max_length=500), BeforeValidator(_as_text)]
+    """As sessions name it in an attribute."""
     difficulty: Word = ""
     """How hard it is, a word of one's own: sessions can be told apart by it, as by the next two."""
     domain: Word = ""
     """What it is about."""
     mode: Word = ""
     """The kind of task, or of run."""
-    """As sessions name it in an attribute."""
     instruction: Annotated[str, StringConstraints(max_length=20_000)] = ""
     """What the user was to get done."""
+    stop: Annotated[str, StringConstraints(max_length=20_000)] = ""
+    """When a simulated user ends the conversation, though not everything was done."""
+    agent: Annotated[str, StringConstraints(max_length=20_000)] = ""
+    """What the agent is, as its users know."""
+    notes: Notes = ()
+    """What must happen, a subgoal each (docs/ted.md)."""
     max_turns: Annotated[int, Field(ge=1, le=MOST_TURNS)] | None = None
     """Exchanges that the task may take; later ones are not judged by how far it came."""
     oracle: Oracle | None = None

@@ -19,6 +19,10 @@ policies:
   - Ask for the user id first.
   - Refund by certificate only.
 done: {attribute: shop.refunded, equals: true}
+stop: The agent refuses.
+agent: A shop's assistant.
+notes: [Call refund(7)., " Tell\n  the user. "]
+max_turns: 8
 """
 
 
@@ -34,6 +38,8 @@ def test_a_file_holds_one_card_or_a_list(tmp_path: Path) -> None:
     cards = load_cards([one, several])
     assert list(cards) == ["refund-7", "1", "2"]
     card = cards["refund-7"]
+    assert card.notes == ("Call refund(7).", "Tell the user.")
+    assert (card.stop, card.agent, card.max_turns) == ("The agent refuses.", "A shop's assistant.", 8)
     assert card.policies[1] == "Refund by certificate only."
     assert card.done is not None
     assert card.done.equals is True
@@ -53,7 +59,7 @@ def test_a_folder_is_read_in_order(tmp_path: Path) -> None:
         ("id: ''", "card.yaml: id: "),
         ("id: true", "card.yaml: id: must be text"),
         ("[{id: a}, {instruction: x}]", "card.yaml: card 2: id: this key is missing"),
-        ("id: a\nnotes: [1]", "card.yaml: notes: there is no such key here"),
+        ("id: a\ncomments: [1]", "card.yaml: comments: there is no such key here"),
         ("id: a\ndone: {attribute: x}", "card.yaml: done.equals: this key is missing"),
         ("id: a\npolicies: one", "card.yaml: policies: must be a list"),
         ("id: a\npolicies: [3]", "card.yaml: policies.0: must be text"),
@@ -64,6 +70,16 @@ def test_a_folder_is_read_in_order(tmp_path: Path) -> None:
         ("id: a\nuser_turns: []", "card.yaml: user_turns"),
         ("id: a\nuser_turns: {hungry: [hi]}", "card.yaml: user_turns.hungry"),
         ("id: a\nuser_turns: {ideal: [hi, bye], goal-switching: [hi]}", "card.yaml: user_turns: each behaviour"),
+        ("id: a\nnotes: []", "card.yaml: notes: "),
+        ("id: a\nnotes: [call it, ' ']", "card.yaml: notes.1: "),
+        ("id: a\nnotes: [call it, 7]", "card.yaml: notes.1: must be text"),
+        (
+            f"id: a\nnotes: [call it, {'a' * 100} b, {'a' * 100} c]",
+            "card.yaml: notes: 2 and 3 are alike in their first 100",
+        ),
+        (f"id: a\nnotes: {[f'call {n}' for n in range(101)]}", "card.yaml: notes: "),
+        ("id: a\nmax_turns: 0", "card.yaml: max_turns: "),
+        ("id: a\nmax_turns: 21", "card.yaml: max_turns: "),
         ("[{id: a}, {id: a}]", "card.yaml: card 2: id: "),
     ],
 )
