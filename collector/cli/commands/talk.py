@@ -28,6 +28,7 @@ BOTH: Final = "both"
 SUBCOMMANDS: Final = {
     "draft": ("talk_writing", "Have a model write what ideal users say."),
     "rewrite": ("talk_writing", "Have a model write what six difficult users say."),
+    "import": ("talk_import", "Make cards with grading notes of a benchmark's tasks, or of oracles."),
 }
 """The module of each, which holds it as `<name>_command`, and its help."""
 
