@@ -21,6 +21,7 @@ from llm_server import llm_server
 from processes import COMMAND, PATIENCE, Serving, serving, tracejury
 
 from tracejury.collector.cli.root import root
+from tracejury.collector.otlp.files.chat import parse
 from tracejury.schemas.behaviours import Persona
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "talk"
@@ -213,6 +214,46 @@ def test_users_by_a_model_talk_to_an_instrumented_agent_of_the_same_process(fold
         return groups if groups.get("expert") and groups.get("non-expert") else None
 
     assert {name: eventually(measured)[name]["value"] for name in Persona} == {"expert": 1.0, "non-expert": 1.0}
+
+
+def as_chat(collector: Serving, session: str, user: str) -> dict[str, Any]:
+    """A stored session as a recorded conversation."""
+    messages: list[dict[str, Any]] = []
+    for exchange in get(collector, f"/api/sessions/{session}")["exchanges"]:
+        runs = get(collector, f"/api/traces/{exchange['trace_id']}")["agent_runs"]
+        (run,) = [run for run in runs if run["id"] == exchange["agent_run_id"]]
+        messages.append({"role": "user", "content": run["goal"]})
+        for turn in run["turns"]:
+            calls = [
+                {"id": str(at), "function": {"name": one["name"], "arguments": json.dumps(one["arguments"])}}
+                for at, one in enumerate(turn["tool_calls"])
+            ]
+            messages.append({"role": "assistant", "content": turn["text"]} | ({"tool_calls": calls} if calls else {}))
+            for call, one in zip(calls, turn["tool_calls"], strict=True):
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": one["result"]})
+    return {"task": "tour-of-the-alder-bridge", "persona": user, "service": "recorded", "messages": messages}
+
+
+def test_the_same_conversations_as_chat_messages_have_the_same_verdicts(folder: Path, collector: Serving) -> None:
+    """Each fault at its span, each success; sessions close at once."""
+    played = json.loads(tracejury(*arguments(collector, CLERK, "--format", "json"), folder=folder).stdout)
+    users = {one["session"]["session_id"]: one["session"]["behaviour"] for one in played}
+    talked = eventually(lambda: found if len(found := faults(collector, users)) == len(FAULTS) else None)
+    conversations = [as_chat(collector, session, user) for session, user in users.items()]
+    (folder / "chat.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in conversations))
+    endpoint = ("--endpoint", f"127.0.0.1:{collector.ports['grpc']}")
+    assert tracejury("replay", "chat.jsonl", "--format", "chat", *endpoint, folder=folder).returncode == 0
+    replayed = {session.id: one["persona"] for session, one in zip(parse(conversations), conversations, strict=True)}
+    assert eventually(lambda: found if len(found := faults(collector, replayed)) == len(FAULTS) else None) == talked
+
+    def success_of(by: str) -> dict[str, float]:
+        (pack,) = get(collector, f"/api/measures?pack=rut&by={by}&simulated=1")["items"]
+        groups = {group["key"]: group["measures"][0]["estimate"] for group in pack["items"]}
+        return {name: groups[name]["value"] for name in users.values() if groups.get(name)}
+
+    assert eventually(lambda: len(found := success_of("attribute:tracejury.persona")) == 7 and found) == success_of(
+        "behaviour"
+    )
 
 
 HALTING = '''
