@@ -79,7 +79,7 @@ class Conversation(BaseModel):
 
 def is_conversation(document: object) -> bool:
     """Whether decoded JSON is meant as a conversation."""
-    return isinstance(document, dict) and isinstance(document.get("messages"), list)
+    return isinstance(document, dict) and "task" in document and isinstance(document.get("messages"), list)
 
 
 def parse(documents: Iterable[object]) -> list[Session]:

@@ -118,7 +118,7 @@ def _requests(name: str, data: bytes, limit: int, *, strict: bool, chat_only: bo
     as_json = chat_only or _is_json(data)
     found = _from_json(name, data, warnings, chat_only=chat_only) if as_json else _from_protobuf(name, data)
     if found is None and strict:
-        raise BrokenFileError(f"{name} is JSON, but neither OTLP nor TRAIL's form of a trace, nor an agent's session")
+        raise BrokenFileError(f"{name} is JSON, but neither OTLP nor TRAIL's form of a trace, nor a session")
     for request in found or ():
         if count(request):
             yield FileRequest(name, request, warnings.pop() if warnings else "")

@@ -11,7 +11,7 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tracejury.collector.otlp.codec.groups import rows
-from tracejury.collector.otlp.files import BrokenFileError, TraceFile, read_file
+from tracejury.collector.otlp.files import BrokenFileError, TraceFile, read, read_file
 
 SYSTEM = {"role": "developer", "content": "You are a clerk."}
 GREETING = {"role": "assistant", "content": "Hello!"}
@@ -89,6 +89,14 @@ def test_conversations_that_are_alike_are_sessions_of_their_own(tmp_path: Path) 
     assert len({span.trace_id for spans in sessions for _, span in spans}) == 3
     assert [given(s[0][1])["session.id"] for s in spans_in(tmp_path, [alike, alike])] == ids[:2]
     assert "gen_ai.output.messages" not in given(sessions[2][0][1])
+
+
+def test_conversations_are_told_by_their_content_too(tmp_path: Path) -> None:
+    """Beside other files of a folder, of which those without a task are no conversations."""
+    (tmp_path / "a.jsonl").write_text(json.dumps({"task": "a", "messages": [ASKED, ANSWER]}))
+    (tmp_path / "index.json").write_text(json.dumps({"messages": [ASKED]}))
+    (source,) = read([tmp_path])
+    assert len(list(rows(source.request))) == 3
 
 
 @pytest.mark.parametrize(
