@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,7 +18,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from tracejury.collector.simulation.callable_agent import CallableAgent
 from tracejury.collector.simulation.player import NOTHING_SAID, USER_MODEL_FAILED, PlayedSession, play
 from tracejury.collector.simulation.simulated_session import persona_sessions
-from tracejury.judges.llm.client import Prompt
+from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.judges.writing.persona_messages import MOST_SHOWN
 from tracejury.schemas.behaviours import Persona
@@ -185,6 +186,31 @@ async def test_no_span_of_the_users_model_is_in_the_agents_traces() -> None:
     assert not traces["work"] & traces["user model"]
     ends = [span.end_time for span in spans if span.name == "invoke_agent"]
     assert all(end is not None and end <= begun for end, begun in zip(ends, over[1:], strict=True))
+
+
+async def test_what_was_said_is_kept_when_it_is_cancelled_while_the_user_thinks() -> None:
+    """The last exchange is sent, and does not end the session: nobody knows whether another would have followed."""
+    talk, thinks, found = Talk(), asyncio.Event(), list[PlayedSession]()
+
+    class Thinking(CannedClient):
+        async def complete(self, prompt: Prompt) -> Reply:
+            if len(prompt.messages) > 2:
+                thinks.set()
+                await asyncio.Event().wait()
+            return await super().complete(prompt)
+
+    model = Thinking(replies(said("A")))
+    sessions = persona_sessions([CARD], [Persona.EXPERT], 1, "m")
+    agent = CallableAgent(str)
+    playing = asyncio.create_task(play(sessions, lambda s: s.begin(model, 4096), agent, talk.tracer, found.append))
+    await thinks.wait()
+    playing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await playing
+    assert [(one.answered, one.failure) for one in found] == [(1, "interrupted")]
+    (root,) = talk.attributes()
+    assert "gen_ai.output.messages" in root
+    assert root.keys().isdisjoint({"tracejury.session.end", "tracejury.user.failed", "error.type"})
 
 
 async def test_each_trial_is_asked_for_an_answer_of_its_own() -> None:
