@@ -24,6 +24,13 @@ class Behaviour(StrEnum):
         return next((one for one in cls if one.value == wanted), None)
 
 
+class Persona(StrEnum):
+    """How well a simulated user knows the system it talks to."""
+
+    EXPERT = "expert"
+    NON_EXPERT = "non-expert"
+
+
 def behaviours_of_session(exchanges: Iterable[Sequence[str]]) -> tuple[str, ...]:
     """The behaviours of a session by the labels of its exchanges: ideal where none has any; () without exchanges."""
     labels = list(exchanges)

@@ -12,7 +12,12 @@ SIMULATED: Final = "tracejury.simulated"
 BEHAVIOUR: Final = "tracejury.behaviour"
 PERSONA: Final = "tracejury.persona"
 USER_MODEL: Final = "tracejury.user.model"
+USER_FAILED: Final = "tracejury.user.failed"
+"""True on an exchange after which the model that wrote the user gave no message."""
 FIX: Final = "tracejury.fix.id"
+SESSION_END: Final = "tracejury.session.end"
+"""A span with it ends its session: nothing is waited for once its traces have settled."""
+TRIAL: Final = "tracejury.trial"
 
 
 def is_simulated(spans: Mapping[str, NormalizedSpan]) -> bool:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from opentelemetry import baggage, context
-from opentelemetry.context import Context
+from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, Context  # instrumentations look for it
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import ReadableSpan, Span, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_ON
 from opentelemetry.trace import Span as ApiSpan
-from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer
+from opentelemetry.trace import SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
-SESSION_END: Final = "tracejury.session.end"
+from tracejury.schemas.simulation import SESSION_END, USER_FAILED
+
 _PENDING: Final = "tracejury.pending"
 _EVERY_MS: Final = 200  # between exports: an agent is judged while it works
 _MOST_QUEUED: Final = 65_536
@@ -54,11 +56,25 @@ def tracer_provider(endpoint: str, service: str) -> TracerProvider:
     return provider
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ExchangeSpan:
-    """The root span of an exchange that goes on."""
+    """The root span of an exchange. It is sent by `end`, once it is known whether another exchange follows."""
 
     span: ApiSpan
+    _over: int = 0
+
+    @contextmanager
+    def current(self, attributes: Mapping[str, str | int | bool]) -> Iterator[None]:
+        """For the agent's work: the span and baggage of the attributes are current. At the end the exchange is over."""
+        carried = Context()
+        for name, value in attributes.items():
+            carried = baggage.set_baggage(name, json.dumps(value) if value is True else str(value), carried)
+        token = context.attach(set_span_in_context(self.span, carried))
+        try:
+            yield
+        finally:
+            context.detach(token)
+            self._over = time.time_ns()
 
     def answered(self, text: str) -> None:
         """The agent answered."""
@@ -70,32 +86,33 @@ class ExchangeSpan:
         self.span.set_attribute("error.type", kind)
         self.span.set_status(Status(StatusCode.ERROR, reason))
 
-    def end_session(self) -> None:
-        """No exchange follows."""
-        self.span.set_attribute(SESSION_END, True)  # noqa: FBT003  the SDK's signature
+    def user_failed(self) -> None:
+        """The user's model gave no message after it."""
+        self.span.set_attribute(USER_FAILED, True)  # noqa: FBT003  the SDK's signature
+
+    def end(self, *, session: bool) -> None:
+        """Send it as of when the exchange was over; `session`: no exchange follows."""
+        if session:
+            self.span.set_attribute(SESSION_END, True)  # noqa: FBT003  the SDK's signature
+        self.span.end(self._over)
 
 
-@contextmanager
-def exchange_span(tracer: Tracer, said: str, attributes: Mapping[str, str | int | bool]) -> Iterator[ExchangeSpan]:
-    """A root span of an exchange in which the user says `said`. It is current, and so is baggage of the attributes."""
+def begin_exchange(tracer: Tracer, said: str, attributes: Mapping[str, str | int | bool]) -> ExchangeSpan:
+    """The root span of an exchange in which the user says `said`."""
     message = {"role": "user", "parts": [{"type": "text", "content": said}]}
     given = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.input.messages": json.dumps([message]),
         **attributes,
     }
-    carried = Context()
-    for name, value in attributes.items():
-        carried = baggage.set_baggage(name, json.dumps(value) if value is True else str(value), carried)
-    token = context.attach(carried)
+    return ExchangeSpan(tracer.start_span("invoke_agent", Context(), SpanKind.CLIENT, given))
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """For calls that are none of the agent's: no span is current, and its instrumentation makes none."""
+    token = context.attach(context.set_value(_SUPPRESS_INSTRUMENTATION_KEY, True, Context()))  # noqa: FBT003
     try:
-        with tracer.start_as_current_span(
-            "invoke_agent",
-            kind=SpanKind.CLIENT,
-            attributes=given,
-            record_exception=False,
-            set_status_on_exception=False,
-        ) as span:
-            yield ExchangeSpan(span)
+        yield
     finally:
         context.detach(token)

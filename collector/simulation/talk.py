@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 
+from tracejury.collector.judging.model.budgeted import budget_of
+from tracejury.collector.judging.model.build import open_model
+from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.otlp.client.connect import check_listening
 
 from .callable_agent import CallableAgent
@@ -18,18 +21,23 @@ from .exchange_spans import tracer_provider
 from .player import PlayedSession, play
 from .simulated_session import SimulatedSession
 from .talking_agent import TalkingAgent, imported
+from .users import SimulatedUser
 
 _FLUSH_MS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class TalkSettings:
-    """Where spans go, and as which service; seconds for each answer; how many sessions are played side by side."""
+    """Where spans go, and as which service; seconds for each answer; how many sessions are played side by side.
+
+    `user_model`: writes the messages of users with a persona.
+    """
 
     endpoint: str = ""
     service: str = ""
     timeout: float = 120.0
     at_once: int = 1
+    user_model: LlmConfig = field(default_factory=LlmConfig)
 
 
 def agent_at(address: str, model: str = "", key: str = "") -> TalkingAgent:
@@ -48,7 +56,7 @@ def talk(
     """Play the sessions, and send all spans; whether Ctrl-C ended it. An agent without a tracer provider shares ours.
 
     Raises:
-        ConfigError, RetryableError: nothing listens at the endpoint, or it is none.
+        ConfigError, RetryableError: nothing listens at the endpoint, or it is none; the user's model cannot be had.
     """
     asyncio.run(check_listening(settings.endpoint, "grpc"))
     provider = tracer_provider(settings.endpoint, settings.service)
@@ -58,10 +66,18 @@ def talk(
 
     async def played() -> bool:
         tracer = provider.get_tracer("tracejury.talk")
-        try:
-            await play(sessions, agent, tracer, on_played, timeout=settings.timeout, at_once=settings.at_once)
-        except asyncio.CancelledError:
-            return True
+        config = settings.user_model
+        async with open_model(config, budget=budget_of(config.budget)) as model:
+
+            def begin(session: SimulatedSession) -> SimulatedUser:
+                return session.begin(model.client, config.max_answer_tokens)
+
+            try:
+                await play(
+                    sessions, begin, agent, tracer, on_played, timeout=settings.timeout, at_once=settings.at_once
+                )
+            except asyncio.CancelledError:
+                return True
         return False
 
     try:

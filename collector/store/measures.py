@@ -13,7 +13,7 @@ from tracejury.schemas.filters import SIMULATED_SESSIONS
 from tracejury.schemas.judged_rows import STANDS
 from tracejury.schemas.llm_rows import LATEST
 from tracejury.schemas.queries.measures import CARD_GROUPS, MeasuredSession, MeasureQuery, SessionMeasure
-from tracejury.schemas.simulation import BEHAVIOUR, FIX, PERSONA, USER_MODEL
+from tracejury.schemas.simulation import BEHAVIOUR, FIX, PERSONA, USER_FAILED, USER_MODEL
 from tracejury.schemas.verdicts import Subject, SubjectKind, session_of
 
 from .lists.names import short
@@ -169,7 +169,8 @@ def measured_sessions(
 ) -> tuple[list[MeasuredSession], int]:
     """The sessions with a verdict of one of these judges, latest first, and how many of that time were not read.
 
-    `validators`: judges that make a session invalid; `task_keys`: attributes that name a session's task.
+    `validators`: judges that make a session invalid, as the failure of its user's model does; `task_keys`: attributes
+    that name a session's task.
 
     Raises:
         RetryableError, StoreError: the store failed.
@@ -192,6 +193,9 @@ def measured_sessions(
     if kept and validators:
         rows = scope.select(_INVALID, validators=sorted(validators), **values)
         invalid = {session_of(Subject(SubjectKind.SESSION, row[0], "")) for row in rows}
+    if kept and query.simulated:
+        failed = scope.select(_attributes(1, 0), keys_0=[USER_FAILED], **values)
+        invalid |= {(service, session) for service, session, said in failed if said}
     (count,) = scope.select(_COUNT, **values) if len(sessions) == MOST_SESSIONS else [(len(sessions),)]
     found = [
         MeasuredSession(

@@ -24,7 +24,9 @@ from tracejury.judges.packs.rut.users.answers import Material
 from tracejury.judges.packs.rut.users.parts import default_turns
 from tracejury.judges.packs.rut.users.prompts import UserTask
 from tracejury.judges.packs.rut.users.writing import TurnsWriting, draft, rewrite
+from tracejury.judges.writing.persona_messages import UserBrief, UserMessage, next_message
 from tracejury.judges.writing.units import WrittenText
+from tracejury.schemas.behaviours import Persona
 
 TURN = "Hello, I bought six pumps with order {n} last week, and I need two of them sent to Ulm by Friday, please. "
 REASON = "Each argument is stated in turn 1 or can be looked up with the order, as turn 2 says which pumps are meant."
@@ -73,6 +75,16 @@ def cost(writing: TurnsWriting) -> tuple[list[WrittenText], str]:
     return made, f"{len(client.prompts):7}{read:14,}{uncached(client.prompts):10,}{wrote:15,}"
 
 
+def talked(messages: int) -> str:
+    """What a user with a persona takes for so many messages, the last call without one."""
+    brief = UserBrief(Persona.NON_EXPERT, task(6).instruction, "The agent refuses.", "The clerk of a shop.")
+    said = [UserMessage(reflection=REASON, message=TURN.format(n=n), done=False) for n in range(messages)]
+    prompts = [next(next_message(brief, said[:n], [TURN] * n, trial=1, max_tokens=4096)) for n in range(messages + 1)]
+    read = sum(tokens("".join(message.text for message in prompt.messages)) for prompt in prompts)
+    wrote = sum(tokens(one.model_dump_json()) for one in said)
+    return f"{len(prompts):7}{read:14,}{uncached(prompts):10,}{wrote:15,}"
+
+
 def main() -> None:
     """Print two rows for each number of steps."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -83,6 +95,9 @@ def main() -> None:
         dealt, difficult = task(steps).dealt(len(made[0].texts)), [b for b in Behaviour if b is not Behaviour.IDEAL]
         _, rewritten = cost(rewrite(dealt, made[0].texts, difficult))
         print(f"{steps:5}  draft  {drafted}\n{steps:5}  rewrite{rewritten}")
+    print("messages of a user with a persona")
+    for messages in (1, 5, 15):
+        print(f"{messages:5}         {talked(messages)}")
 
 
 if __name__ == "__main__":

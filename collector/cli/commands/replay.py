@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tracejury.collector.cli.failures import EXIT_ERROR
-from tracejury.collector.cli.options import format_option, tls_options
+from tracejury.collector.cli.options import tls_options
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.terminal import one_line
 
@@ -28,14 +28,25 @@ if TYPE_CHECKING:
     help="OTLP over gRPC, as protobuf over HTTP, or as JSON over HTTP.",
 )
 @tls_options
-@format_option
+@click.option(
+    "--format", "formats", type=click.Choice(["table", "json", "chat"]), multiple=True, default=("table",),
+    help="chat: PATHs are conversations {task, messages}, and nothing else. json: print the counts as JSON.",
+)  # fmt: skip
 @click.pass_context
 def replay_command(
-    ctx: click.Context, /, *, paths: tuple[Path, ...], endpoint: str, fresh_ids: bool, protocol: str, style: str
+    ctx: click.Context,
+    /,
+    *,
+    paths: tuple[Path, ...],
+    endpoint: str,
+    fresh_ids: bool,
+    protocol: str,
+    formats: tuple[str, ...],
 ) -> None:
     """Send stored traces over OTLP: files and folders of OTLP protobuf, OTLP JSON or TRAIL's JSON, also gzipped.
 
-    Sessions of coding agents are sent as traces: Claude Code's stream-json output and its own session files, and ATIF.
+    Sessions of coding agents are sent as traces: Claude Code's stream-json output and its own session files, and ATIF;
+    and so are conversations with simulated users, JSON lines with messages as of OpenAI's chat API (--format chat).
     """
     from tracejury.collector.cli import output
     from tracejury.collector.otlp.client import replay_files
@@ -46,14 +57,14 @@ def replay_command(
         def moved(done: int, total: int, counts: ReplayResult) -> None:
             bar.update(task, completed=done, total=total, description=f"{counts.spans} spans")
 
-        counts = replay_files(paths, endpoint, protocol, fresh_ids=fresh_ids, progress=moved)
+        counts = replay_files(paths, endpoint, protocol, fresh_ids=fresh_ids, chat="chat" in formats, progress=moved)
     for message in counts.messages:
         output.note(f"tracejury: refused: {one_line(message, 300)}")
     for message in counts.warnings:
         output.note(f"tracejury: {one_line(message, 300)}")
     for message in counts.broken:
         output.note(f"tracejury: passed over: {one_line(message, 300)}")
-    if style == "json":
+    if "json" in formats:
         output.show_json(as_json(counts))
     else:
         rate = counts.sent / counts.seconds if counts.seconds else 0

@@ -5,12 +5,15 @@ from __future__ import annotations
 import importlib
 import os
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from tracejury.collector.cli.failures import EXIT_ERROR
 from tracejury.collector.cli.interrupts import heed_ctrl_c
+from tracejury.collector.cli.model_options import judges_section
 from tracejury.collector.cli.options import api_options
 from tracejury.schemas.errors import ConfigError, TracejuryError
 from tracejury.schemas.text.counting import counted
@@ -21,11 +24,13 @@ if TYPE_CHECKING:
     from tracejury.schemas.behaviours import Behaviour
 
 ALL: Final = "all"
+BOTH: Final = "both"
 SUBCOMMANDS: Final = {
-    "draft": "Have a model write what ideal users say.",
-    "rewrite": "Have a model write what six difficult users say.",
+    "draft": ("talk_writing", "Have a model write what ideal users say."),
+    "rewrite": ("talk_writing", "Have a model write what six difficult users say."),
+    "import": ("talk_import", "Make cards with grading notes of a benchmark's tasks, or of oracles."),
 }
-"""Each with its help; `talk_writing.py` holds it as `<name>_command`."""
+"""The module of each, which holds it as `<name>_command`, and its help."""
 
 
 class _Talk(click.Command):
@@ -33,14 +38,14 @@ class _Talk(click.Command):
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> click.Context:
         if args[:1] and args[0] in SUBCOMMANDS:
-            module = importlib.import_module(".talk_writing", __package__)
+            module = importlib.import_module(f".{SUBCOMMANDS[args[0]][0]}", __package__)
             command: click.Command = getattr(module, f"{args[0]}_command")
             return command.make_context(f"{info_name} {args[0]}", args[1:], *rest, **extra)
         return super().make_context(info_name, args, *rest, **extra)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002  click's
         with formatter.section("Commands"):
-            formatter.write_dl(list(SUBCOMMANDS.items()))
+            formatter.write_dl([(name, told) for name, (_, told) in SUBCOMMANDS.items()])
 
 
 @click.command("talk", cls=_Talk)
@@ -52,6 +57,15 @@ class _Talk(click.Command):
 @click.option(
     "--behaviour", "behaviours", multiple=True, default=(ALL,), metavar="NAME|all", help="Users (repeatable)."
 )
+@click.option(
+    "--persona", type=click.Choice(["expert", "non-expert", BOTH]), default=None,
+    help="Users by a model instead, by the instruction of each card.",
+)  # fmt: skip
+@click.option("--user-model", default="", metavar="M", help="Writes the users with a persona (litellm: provider/name).")
+@click.option(
+    "--config", "config_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A configuration file, for its section judges: key and budget of the user's model.",
+)  # fmt: skip
 @click.option("--trials", type=click.IntRange(1, 1000), default=1, show_default=True, help="Sessions of each user.")
 @click.option("--model", default="", metavar="NAME", help="The model that the endpoint is asked for.")
 @click.option("--key-env", default="", metavar="VARIABLE", help="The environment variable with the endpoint's key.")
@@ -77,6 +91,9 @@ def talk_command(
     cards: tuple[str, ...],
     agent: str,
     behaviours: tuple[str, ...],
+    persona: str | None,
+    user_model: str,
+    config_file: Path | None,
     trials: int,
     model: str,
     key_env: str,
@@ -93,16 +110,29 @@ def talk_command(
     module sets up OpenTelemetry, or uses instrumented clients). An agent elsewhere, of another environment or
     language, is talked to by its URL: POST URL/chat/completions, as of OpenAI's API.
 
+    Users say what their cards hold (`user_turns`), as each --behaviour; with --persona a model says what the card's
+    instruction leads to, one call a message.
+
     Each exchange is a trace; `traceparent` and baggage go with the request, so that the agent's spans join it. Ends
-    with 1 if a session failed: no answer, or no spans of the agent.
+    with 1 if a session failed: no answer, no spans of the agent, or a user whose model failed.
     """
     from tracejury.collector.cli import output
     from tracejury.collector.cli.render.talk import talk_summary
+    from tracejury.collector.judging.model.config import LlmConfig
     from tracejury.collector.simulation.talk import TalkSettings, agent_at, talk
 
-    sessions = _sessions(cards, behaviours, trials)
+    if persona is None:
+        if user_model or config_file:
+            raise ConfigError("--user-model and --config are for users with a --persona")
+        sessions, writing = _sessions(cards, behaviours, trials), LlmConfig()
+    else:
+        if ctx.get_parameter_source("behaviours") is not ParameterSource.DEFAULT:
+            raise ConfigError("--persona and --behaviour: a user has one of them")
+        sessions = _persona_sessions(cards, persona, trials, user_model)
+        # Spans of the user's model would be judged as an agent's where they go to the same collector.
+        writing = judges_section({}, config_file, model=user_model, telemetry_endpoint="")
     talked_to = agent_at(agent, model, _key(key_env))
-    settings = TalkSettings(endpoint, service, timeout, at_once)
+    settings = TalkSettings(endpoint, service, timeout, at_once, writing)
     played: list[PlayedSession] = []
     with output.progress() as bar:
         task = bar.add_task("sessions", total=len(sessions))
@@ -142,6 +172,21 @@ def _sessions(paths: tuple[str, ...], names: tuple[str, ...], trials: int) -> li
             f"{counted(len(without), 'card')} without such `user_turns` left out, {without[0][:60]!r} the first"
         )
     return sessions
+
+
+def _persona_sessions(paths: tuple[str, ...], persona: str, trials: int, user_model: str) -> list[SimulatedSession]:
+    """What is to be played by users with a persona. Raises ConfigError: no model, or a card without instruction."""
+    from tracejury.collector.simulation.simulated_session import persona_sessions
+    from tracejury.judges.packs.cards.task_cards import load_cards
+    from tracejury.schemas.behaviours import Persona
+
+    if not user_model:
+        raise ConfigError("--persona needs a --user-model, which writes what the user says")
+    cards = load_cards(paths)
+    if without := [name for name, card in cards.items() if not card.instruction.strip()]:
+        raise ConfigError(f"--persona: the card {without[0][:60]!r} has no `instruction`, by which a user talks")
+    personas = list(Persona) if persona == BOTH else [Persona(persona)]
+    return persona_sessions(cards.values(), personas, trials, user_model)
 
 
 def _behaviour(name: str) -> Behaviour:

@@ -73,18 +73,19 @@ def replay_files(
     protocol: str = "grpc",
     *,
     fresh_ids: bool = False,
+    chat: bool = False,
     in_flight: int = 16,
     progress: Progress = lambda _done, _total, _counts: None,
 ) -> ReplayResult:
     """Send files and folders of stored traces; runs its own event loop.
 
-    An unreadable file of a folder is skipped and listed in `ReplayResult.broken`.
+    An unreadable file of a folder is skipped and listed in `ReplayResult.broken`. `chat`: all are conversations.
 
     Raises:
         BrokenFileError: a file that was named outright cannot be read; what was read before has been sent.
         ConfigError, RetryableError: see `replay`.
     """
-    files = find(paths)
+    files = find(paths, chat=chat)
     counts = ReplayResult()
     fresh = FreshIds() if fresh_ids else None
 

@@ -1,8 +1,8 @@
 """Files and folders of stored traces to OTLP requests, told apart by their content.
 
 Understood: OTLP protobuf (an export request of spans or of log records), OTLP JSON, JSON lines of it (the OpenTelemetry
-Collector's file exporter), TRAIL's JSON, sessions of coding agents (Claude Code's stream-json and its own files, ATIF);
-each also gzipped, and any of them in a zip archive.
+Collector's file exporter), TRAIL's JSON, sessions of coding agents (Claude Code's stream-json and its own files, ATIF),
+conversations with messages as of OpenAI's chat API; each also gzipped, and any of them in a zip archive.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tracejury.collector.otlp.codec.groups import Request, count, rows
 from tracejury.collector.otlp.codec.signals import LOGS, SPANS
 from tracejury.schemas.errors import PermanentError
 
-from . import atif, claude_session, trail
+from . import atif, chat, claude_session, trail
 from .session import request_of
 
 MAX_FILE_BYTES: Final = 512 * 1024 * 1024
@@ -50,10 +50,14 @@ class FileRequest:
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """A file to read; one that was `named` outright must hold trace data, one found in a folder may not."""
+    """A file to read; one that was `named` outright must hold trace data, one found in a folder may not.
+
+    `chat`: it must hold conversations, and nothing else.
+    """
 
     path: Path
     named: bool = True
+    chat: bool = False
 
 
 def read(paths: Iterable[Path], *, limit: int = MAX_FILE_BYTES) -> Iterator[FileRequest]:
@@ -66,8 +70,8 @@ def read(paths: Iterable[Path], *, limit: int = MAX_FILE_BYTES) -> Iterator[File
         yield from read_file(file, limit=limit)
 
 
-def find(paths: Iterable[Path]) -> list[TraceFile]:
-    """The files that `read` would read, in its order.
+def find(paths: Iterable[Path], *, chat: bool = False) -> list[TraceFile]:
+    """The files that `read` would read, in its order; `chat`: as those of conversations.
 
     Raises:
         BrokenFileError: a path does not exist.
@@ -76,9 +80,9 @@ def find(paths: Iterable[Path]) -> list[TraceFile]:
     for path in paths:
         if path.is_dir():
             found = (p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
-            files += [TraceFile(p, named=False) for p in sorted(found)]
+            files += [TraceFile(p, named=False, chat=chat) for p in sorted(found)]
         elif path.exists():
-            files.append(TraceFile(path))
+            files.append(TraceFile(path, chat=chat))
         else:
             raise BrokenFileError(f"no such file or folder: {path}")
     return files
@@ -92,7 +96,7 @@ def read_file(file: TraceFile, *, limit: int = MAX_FILE_BYTES) -> Iterator[FileR
     Raises:
         BrokenFileError: not what it seems to be, or larger than `limit` bytes.
     """
-    yield from _requests(str(file.path), _bytes(file.path, limit), limit, strict=file.named)
+    yield from _requests(str(file.path), _bytes(file.path, limit), limit, strict=file.named, chat_only=file.chat)
 
 
 def _bytes(path: Path, limit: int) -> bytes:
@@ -104,16 +108,17 @@ def _bytes(path: Path, limit: int) -> bytes:
         raise BrokenFileError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _requests(name: str, data: bytes, limit: int, *, strict: bool) -> Iterator[FileRequest]:
+def _requests(name: str, data: bytes, limit: int, *, strict: bool, chat_only: bool = False) -> Iterator[FileRequest]:
     data = _unzipped(name, data, limit)
     if data.startswith(b"PK\x03\x04"):
         for member, content in _members(name, data, limit):
-            yield from _requests(f"{name}:{member}", content, limit, strict=False)
+            yield from _requests(f"{name}:{member}", content, limit, strict=False, chat_only=chat_only)
         return
     warnings: list[str] = []
-    found = _from_json(name, data, warnings) if _is_json(data) else _from_protobuf(name, data)
+    as_json = chat_only or _is_json(data)
+    found = _from_json(name, data, warnings, chat_only=chat_only) if as_json else _from_protobuf(name, data)
     if found is None and strict:
-        raise BrokenFileError(f"{name} is JSON, but neither OTLP nor TRAIL's form of a trace, nor an agent's session")
+        raise BrokenFileError(f"{name} is JSON, but neither OTLP nor TRAIL's form of a trace, nor a session")
     for request in found or ():
         if count(request):
             yield FileRequest(name, request, warnings.pop() if warnings else "")
@@ -158,14 +163,17 @@ def _members(name: str, data: bytes, limit: int) -> Iterator[tuple[str, bytes]]:
         raise BrokenFileError(f"{name} is a broken zip archive: {error}") from error
 
 
-def _from_json(name: str, data: bytes, warnings: list[str]) -> list[Request] | None:
+def _from_json(name: str, data: bytes, warnings: list[str], *, chat_only: bool) -> list[Request] | None:
     """The requests in a JSON document or in JSON lines; None where it is something else."""
     found: list[Request] = []
     entries: list[Any] = []
+    conversations: list[Any] = []
     known = False
     for document in _documents(name, data, warnings):
         try:
-            if claude_session.is_entry(document):
+            if chat_only or chat.is_conversation(document):
+                conversations.append(document)
+            elif claude_session.is_entry(document):
                 entries.append(document)
             elif atif.is_trajectory(document):
                 found.append(request_of(atif.parse(document)))
@@ -179,7 +187,7 @@ def _from_json(name: str, data: bytes, warnings: list[str]) -> list[Request] | N
             raise BrokenFileError(f"{name} is broken: {_line(error)}") from error
         known = True
     try:
-        found += [request_of(session) for session in claude_session.parse(entries)]
+        found += map(request_of, (*claude_session.parse(entries), *chat.parse(conversations)))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise BrokenFileError(f"{name} is broken: {_line(error)}") from error
     return found if known else None

@@ -25,6 +25,7 @@ from tracejury.collector.otlp.codec.encode import pairs, scope_of
 from tracejury.collector.otlp.codec.groups import group
 from tracejury.collector.otlp.codec.signals import SPANS
 from tracejury.processors.normalize.claude_code import stopped_by_user
+from tracejury.schemas.simulation import SESSION_END
 from tracejury.schemas.text.moments import parse_since
 
 SCOPE: Final = "tracejury.replay.session"
@@ -80,12 +81,17 @@ class Exchange:
 
 @dataclass(slots=True)
 class Session:
-    """A session as a file tells it. `id`: unique to it, never ""."""
+    """A session as a file tells it. `id`: unique to it, never "".
+
+    `simulated`: attributes of a conversation as `tracejury talk` holds it: each exchange is a trace, whose root has
+    them, and calls without a result have a span, too.
+    """
 
     id: str
     agent: str
     version: str = ""
     exchanges: list[Exchange] = field(default_factory=list)
+    simulated: Mapping[str, Any] = field(default_factory=dict)
 
 
 def message(role: str, text: str) -> Mapping[str, Any]:
@@ -131,9 +137,11 @@ class _Spans:
 
     session: Session
     clock: int
+    trace: str = ""
 
     def exchange(self, at: int, exchange: Exchange) -> Iterator[Span]:
-        path = f"{at}"
+        path, simulated = f"{at}", self.session.simulated
+        self.trace = f"{self.session.id}\n{at}" if simulated else self.session.id
         last = exchange.replies[-1] if exchange.replies else None
         start = self._start(exchange.time)
         below = list(self._replies(path, exchange.replies, start, 0))
@@ -143,8 +151,14 @@ class _Spans:
         if last and last.text and not last.calls:
             attributes["gen_ai.output.messages"] = _json([message("assistant", last.text)])
         end = max((s.end_time_unix_nano for s in below), default=start)
-        name = f"invoke_agent {self.session.agent}"
-        yield self._span(path, "", name, start, end, attributes, exchange.error)
+        name, root = f"invoke_agent {self.session.agent}", ""
+        if simulated:
+            root = f"{at}/user"
+            said = {key: value for key, value in attributes.items() if key.endswith(".messages")}
+            ends = {SESSION_END: True} if exchange is self.session.exchanges[-1] else {}
+            given = {"gen_ai.operation.name": "invoke_agent", **said, **simulated, **ends}
+            yield self._span(root, "", "invoke_agent", start, end, given, "", Span.SPAN_KIND_CLIENT)
+        yield self._span(path, root, name, start, end, attributes, exchange.error)
         yield from below
 
     def _replies(self, path: str, replies: Sequence[Reply], start: int, depth: int) -> Iterator[Span]:
@@ -157,7 +171,7 @@ class _Spans:
             yield self._span(own, path, name, begun, written, self._chat(reply), reply.error)
             before = written
             for place, call in enumerate(reply.calls):
-                if call.result is None and not call.below:
+                if call.result is None and not call.below and not self.session.simulated:
                     continue
                 for span in self._call(f"{own}/{place}", path, call, written, depth):
                     yield span
@@ -228,14 +242,22 @@ class _Spans:
         return self.clock
 
     def _span(
-        self, path: str, parent: str, name: str, start: int, end: int, attributes: Mapping[str, Any], error: str
+        self,
+        path: str,
+        parent: str,
+        name: str,
+        start: int,
+        end: int,
+        attributes: Mapping[str, Any],
+        error: str,
+        kind: Span.SpanKind.ValueType = Span.SPAN_KIND_INTERNAL,
     ) -> Span:
         span = Span(
-            trace_id=_hash(self.session.id, 16),
+            trace_id=_hash(self.trace, 16),
             span_id=_hash(f"{self.session.id}\n{path}", 8),
             parent_span_id=_hash(f"{self.session.id}\n{parent}", 8) if parent else b"",
             name=_whole(name),
-            kind=Span.SPAN_KIND_INTERNAL,
+            kind=kind,
             start_time_unix_nano=start,
             end_time_unix_nano=max(end, start),
             attributes=pairs({k: _whole(v) if isinstance(v, str) else v for k, v in attributes.items()}),

@@ -16,9 +16,13 @@ from typing import Any
 import httpx
 import pytest
 from click.testing import CliRunner
+from llm_scripts import Call, Play
+from llm_server import llm_server
 from processes import COMMAND, PATIENCE, Serving, serving, tracejury
 
 from tracejury.collector.cli.root import root
+from tracejury.collector.otlp.files.chat import parse
+from tracejury.schemas.behaviours import Persona
 
 EXAMPLE = Path(__file__).parents[3] / "docs" / "examples" / "talk"
 CLERK = "tracejury.collector.cli.demo.clerk:answer"
@@ -153,6 +157,105 @@ def test_a_forbidden_call_is_found_while_the_agent_works(folder: Path, collector
     assert session["exchanges"][0]["answer"] == "unauthorised tool, provisional"
 
 
+INSTRUMENTED = '''
+import litellm
+from opentelemetry import trace
+
+from tracejury.collector.cli.demo.clerk import answer
+
+asked = litellm.acompletion
+
+async def acompletion(*args, **given):
+    """As instrumentations of clients do that know no suppression."""
+    with trace.get_tracer("client").start_as_current_span("chat user-model"):
+        return await asked(*args, **given)
+
+litellm.acompletion = acompletion
+'''
+
+
+def traces_named(collector: Serving, name: str) -> list[Any]:
+    return [row for row in get(collector, "/api/traces?limit=1000")["items"] if row["name"] == name]
+
+
+def as_the_visitor(call: Call) -> Play:
+    """A user of the tour: an expert says who comes and when, another one does so when asked; both end by `done`."""
+    asked = sum(message["role"] == "assistant" for message in call.body["messages"])
+    expert = "You are an expert" in call.prompt
+    says = [] if expert else ["A tour of the Alder Bridge, please."]
+    says += ["Please book a tour of the Alder Bridge on Friday for 4 people.", "Confirm it to ada@example.org."]
+    over = asked == len(says)
+    said = {"reflection": "I am the visitor.", "message": "" if over else says[asked], "done": over}
+    return Play(text=json.dumps(said))
+
+
+def test_users_by_a_model_talk_to_an_instrumented_agent_of_the_same_process(folder: Path, collector: Serving) -> None:
+    """No span of their model is in the agent's traces, and sessions close at once: the quiet time is half an hour."""
+    (folder / "instrumented.py").write_text(INSTRUMENTED)
+    with llm_server(as_the_visitor) as server:
+        (folder / "talk.yaml").write_text(f'judges: {{api_base: "{server.base}", budget: {{usd_per_day: 1}}}}')
+        users = ("--persona", "both", "--user-model", "openai/scripted", "--config", "talk.yaml", "--format", "json")
+        result = tracejury(*arguments(collector, "instrumented:answer", *users), folder=folder)
+    assert (result.returncode, server.counts.calls) == (0, 7), result.stderr
+    played = json.loads(result.stdout)
+    assert [(one["session"]["brief"]["persona"], one["answered"], one["failure"]) for one in played] == [
+        ("expert", 2, ""), ("non-expert", 3, "")
+    ]  # fmt: skip
+    theirs = eventually(lambda: len(found := traces_named(collector, "chat user-model")) == 7 and found)
+    assert {row["session_id"] for row in theirs} == {None}
+    for one in played:
+        (joined,) = get(collector, f"/api/traces?session={one['session']['session_id']}")["items"]
+        assert "user-model" not in json.dumps(get(collector, f"/api/traces/{joined['trace_id']}"))
+    asked = "/api/measures?pack=rut&by=attribute:tracejury.persona&simulated=1"
+
+    def measured() -> Any:
+        (pack,) = get(collector, asked)["items"]
+        groups = {group["key"]: group["measures"][0]["estimate"] for group in pack["items"]}
+        return groups if groups.get("expert") and groups.get("non-expert") else None
+
+    assert {name: eventually(measured)[name]["value"] for name in Persona} == {"expert": 1.0, "non-expert": 1.0}
+
+
+def as_chat(collector: Serving, session: str, user: str) -> dict[str, Any]:
+    """A stored session as a recorded conversation."""
+    messages: list[dict[str, Any]] = []
+    for exchange in get(collector, f"/api/sessions/{session}")["exchanges"]:
+        runs = get(collector, f"/api/traces/{exchange['trace_id']}")["agent_runs"]
+        (run,) = [run for run in runs if run["id"] == exchange["agent_run_id"]]
+        messages.append({"role": "user", "content": run["goal"]})
+        for turn in run["turns"]:
+            calls = [
+                {"id": str(at), "function": {"name": one["name"], "arguments": json.dumps(one["arguments"])}}
+                for at, one in enumerate(turn["tool_calls"])
+            ]
+            messages.append({"role": "assistant", "content": turn["text"]} | ({"tool_calls": calls} if calls else {}))
+            for call, one in zip(calls, turn["tool_calls"], strict=True):
+                messages.append({"role": "tool", "tool_call_id": call["id"], "content": one["result"]})
+    return {"task": "tour-of-the-alder-bridge", "persona": user, "service": "recorded", "messages": messages}
+
+
+def test_the_same_conversations_as_chat_messages_have_the_same_verdicts(folder: Path, collector: Serving) -> None:
+    """Each fault at its span, each success; sessions close at once."""
+    played = json.loads(tracejury(*arguments(collector, CLERK, "--format", "json"), folder=folder).stdout)
+    users = {one["session"]["session_id"]: one["session"]["behaviour"] for one in played}
+    talked = eventually(lambda: found if len(found := faults(collector, users)) == len(FAULTS) else None)
+    conversations = [as_chat(collector, session, user) for session, user in users.items()]
+    (folder / "chat.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in conversations))
+    endpoint = ("--endpoint", f"127.0.0.1:{collector.ports['grpc']}")
+    assert tracejury("replay", "chat.jsonl", "--format", "chat", *endpoint, folder=folder).returncode == 0
+    replayed = {session.id: one["persona"] for session, one in zip(parse(conversations), conversations, strict=True)}
+    assert eventually(lambda: found if len(found := faults(collector, replayed)) == len(FAULTS) else None) == talked
+
+    def success_of(by: str) -> dict[str, float]:
+        (pack,) = get(collector, f"/api/measures?pack=rut&by={by}&simulated=1")["items"]
+        groups = {group["key"]: group["measures"][0]["estimate"] for group in pack["items"]}
+        return {name: groups[name]["value"] for name in users.values() if groups.get(name)}
+
+    assert eventually(lambda: len(found := success_of("attribute:tracejury.persona")) == 7 and found) == success_of(
+        "behaviour"
+    )
+
+
 HALTING = '''
 import pathlib, time
 
@@ -213,6 +316,14 @@ def test_a_collector_that_cannot_be_asked_is_no_failure(folder: Path, collector:
         (("--agent", "https:///v1"), 2, "--agent: 'https:///v1' names no host"),
         (("--agent", CLERK, "--behaviour", "angry"), 2, "--behaviour: no behaviour 'angry': all, ideal"),
         (("--agent", "http://h", "--key-env", "NO_SUCH"), 2, "--key-env: the variable NO_SUCH"),
+        (("--agent", CLERK, "--persona", "both"), 2, "--persona needs a --user-model, which writes what the user says"),
+        (("--agent", CLERK, "--persona", "both", "--behaviour", "ideal"), 2, "a user has one of them"),
+        (("--agent", CLERK, "--user-model", "m"), 2, "--user-model and --config are for users with a --persona"),
+        (
+            ("--agent", CLERK, "--persona", "expert", "--user-model", "no/such", "--endpoint", "127.0.0.1:1"),
+            1,
+            "nothing listens at 127.0.0.1:1",
+        ),
         (("--agent", CLERK, "--endpoint", "127.0.0.1:1"), 1, "nothing listens at 127.0.0.1:1"),
     ],
 )
@@ -226,6 +337,11 @@ def test_what_cannot_be_talked_to_is_one_line(args: Sequence[str], code: int, li
 def test_cards_without_turns_are_refused_or_noted(tmp_path: Path) -> None:
     """Nothing to say is an error; some cards without turns are left out."""
     (tmp_path / "bare.yaml").write_text("id: bare\n")
+    persona = ("--persona", "expert", "--user-model", "m")
+    unknowing = CliRunner().invoke(root, ["talk", str(tmp_path), "--agent", CLERK, *persona])
+    assert (unknowing.exit_code, unknowing.stderr) == (
+        2, "tracejury: --persona: the card 'bare' has no `instruction`, by which a user talks\n"
+    )  # fmt: skip
     nothing = CliRunner().invoke(root, ["talk", str(tmp_path), "--agent", CLERK])
     assert (nothing.exit_code, "no card has `user_turns` of all users" in nothing.stderr) == (2, True)
     shutil.copy(EXAMPLE / "tours.yaml", tmp_path)

@@ -127,6 +127,15 @@ def test_an_invalid_session_is_in_no_measure_of_any_pack(store: SharedStore, tri
     assert ask(store).total.invalid == 0, "without the pack nothing validates sessions"
 
 
+def test_a_simulated_session_whose_users_model_failed_is_invalid(store: SharedStore) -> None:
+    """Whatever checks say; on one of its spans is enough."""
+    said = {"tracejury.simulated": "true", "tracejury.task.id": "t"}
+    a_trial(store, 1, 1.0, said, simulated=True)
+    a_trial(store, 2, 0.0, said | {"tracejury.user.failed": "true"}, simulated=True)
+    (row,) = ask(store, simulated=True, by=("version",)).rows
+    assert (row.sessions, row.invalid, row.figures[0].value) == (1, 1, 1.0)
+
+
 def test_a_measure_may_stand_beside_the_average(store: SharedStore) -> None:
     """In neither AVG nor the order of the worst sessions."""
     for number, policies in ((1, 1.0), (2, 0.0)):

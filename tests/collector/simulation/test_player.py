@@ -25,6 +25,7 @@ from tracejury.collector.simulation.chat_endpoint import ChatEndpoint
 from tracejury.collector.simulation.player import PlayedSession, play
 from tracejury.collector.simulation.simulated_session import SimulatedSession, sessions_of
 from tracejury.collector.simulation.talking_agent import MOST_ANSWERED, TalkingAgent
+from tracejury.collector.simulation.users import ScriptedUser
 from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.judges.packs.cards.user_turns import Behaviour
 
@@ -56,6 +57,10 @@ def spans() -> Spans:
     return Spans()
 
 
+def scripted(session: SimulatedSession) -> ScriptedUser:
+    return ScriptedUser(session.turns)
+
+
 async def played(
     agent: TalkingAgent | Callable[..., Any],
     spans: Spans,
@@ -66,7 +71,7 @@ async def played(
     """The sessions of the card with this agent."""
     found: list[PlayedSession] = []
     talked_to = agent if isinstance(agent, ChatEndpoint) else CallableAgent(agent)  # type: ignore[arg-type]
-    await play(sessions_of([CARD], behaviours, trials), talked_to, spans.tracer, found.append, **settings)
+    await play(sessions_of([CARD], behaviours, trials), scripted, talked_to, spans.tracer, found.append, **settings)
     return found
 
 
@@ -302,7 +307,7 @@ async def test_what_was_said_is_kept_when_it_is_cancelled(spans: Spans) -> None:
         return "yes"
 
     sessions = sessions_of([CARD], [*Behaviour], 2)
-    playing = asyncio.create_task(play(sessions, CallableAgent(agent), spans.tracer, found.append))
+    playing = asyncio.create_task(play(sessions, scripted, CallableAgent(agent), spans.tracer, found.append))
     await begun.wait()
     playing.cancel()
     with pytest.raises(asyncio.CancelledError):

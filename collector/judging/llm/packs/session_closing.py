@@ -16,13 +16,11 @@ from tracejury.judges.llm.schedule import exchange_hash
 from tracejury.judges.llm.selection import Decision, Policy, decide_session
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.llm_rows import LedgerRow
+from tracejury.schemas.simulation import SESSION_END
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import JudgedSubject, LedgerEntries, Outcome
 
 from .stored_sessions import SessionKey, SessionState, StoredSessions
-
-END_ATTRIBUTE: Final = "tracejury.session.end"
-"""A span with it ends its session: nothing is waited for once its traces have settled."""
 
 WHILE_OPEN: Final = ":open"
 """Ends the content hash of an exchange in an open trace: what was found in it is provisional."""
@@ -63,7 +61,7 @@ class SessionClosing:
     def note(self, trace: Trace) -> None:
         """A trace of a session was judged."""
         key = SessionKey(trace.tenant, trace.service, trace.session_id)
-        ended = any(END_ATTRIBUTE in span.raw.attributes for span in trace.spans.values())
+        ended = any(SESSION_END in span.raw.attributes for span in trace.spans.values())
         with self._lock:
             old = self._watched.pop(key, SessionState())
             alone = frozenset(trace.trace_ids)

@@ -9,7 +9,7 @@ from pack_bench import exchange
 from store_parts import a_judged_subject, a_judged_trace, a_span
 
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
-from tracejury.collector.judging.llm.packs.session_closing import END_ATTRIBUTE, SessionClosing
+from tracejury.collector.judging.llm.packs.session_closing import SessionClosing
 from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey, StoredSessions
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.store.judging import StoredJudging
@@ -19,6 +19,7 @@ from tracejury.judges.llm.selection import Policy, Rule
 from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
+from tracejury.schemas.simulation import SESSION_END
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Outcome, Subject, SubjectKind, session_of
 
@@ -124,7 +125,7 @@ def test_a_session_waits_for_its_open_traces(scene: Scene) -> None:
 
 def test_a_session_that_says_that_it_has_ended_is_not_waited_for(scene: Scene) -> None:
     """But for what is still open."""
-    scene.judged("a", TraceState.OPEN, attributes=(END_ATTRIBUTE,))
+    scene.judged("a", TraceState.OPEN, attributes=(SESSION_END,))
     assert scene.closed(SECOND) == []
     scene.judged("a")
     assert len(scene.closed(SECOND)) == 1
