@@ -56,7 +56,7 @@ def test_every_column_of_an_evaluation_is_explained() -> None:
 def test_every_figure_of_measures_and_rates_is_explained() -> None:
     """By its letter, as a pack's own, and as a column."""
     letters = {check.measure for pack in known_packs()[0] for check in pack.checks}
-    own = {name for row in figures({"ideal": [[]]}).values() for name in row} | {"drop", "calls", "modes"}
+    own = {name for row in figures({"ideal": {(): [[]]}}).values() for name in row} | {"drop", "calls", "modes"}
     assert {"S", "SR", "H", "C", "T"} <= letters
     printed = {*letters, *own, *MEASURES, *RATES, "invalid", "tasks", "difference by task", "mean (95 %)"}
     assert sorted(name for name in printed if find_term(name) is None) == []
