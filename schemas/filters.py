@@ -105,7 +105,7 @@ def scores(name: str, given: str) -> tuple[str, ...]:
         ConfigError: it is no such text, or no score is all that it asks of a judge.
     """
     allowed: dict[str, set[int]] = {}
-    for text in filter(str.strip, given.split(",")):
+    for text in given.split(",") if given.strip() else ():
         if not (found := _SCORE.fullmatch(text)):
             raise ConfigError(f"{name}: {text[:60]!r} is no JUDGE<=SCORE: a judge or dimension, <= >= < > or =, 0 to 3")
         judge, comparison, score = found.groups()

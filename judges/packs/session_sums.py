@@ -89,11 +89,12 @@ class SessionSums:
                 findings += [f for f in self._standing(pack, check, final, found, ground) if f.id not in known]
             else:
                 entries[name] = [verdicts[name].items if name in verdicts else ()]
-        for name, (pack, check) in checks.items():
-            if check.of and not {*check.of} & {*failed}:
-                verdicts[name] = self._measure(pack, check, [entries[of] for of in check.of])
-        ordered = (verdicts[name] for name in checks if name in verdicts)
         failures = {name: "its checks are unscored" for name, (_, c) in checks.items() if {*c.of} & {*failed}}
+        for name, (pack, check) in checks.items():
+            if check.of:
+                parts = [] if name in failures else [entries[of] for of in check.of]
+                verdicts[name] = self._measure(pack, check, parts, failures.get(name, ""))
+        ordered = (verdicts[name] for name in checks if name in verdicts)
         return replace(said, verdicts=tuple(ordered), findings=tuple(findings), failures={**failed, **failures})
 
     def outcome(self, said: Deliberation, pack: Pack, check: Check) -> ItemAnswer | None:
@@ -178,8 +179,10 @@ class SessionSums:
             probability=self.probability,
         )
 
-    def _measure(self, pack: Pack, check: Check, entries: Sequence[Sequence[Sequence[ItemAnswer]]]) -> Verdict:
-        """A measure over other checks, of their entries side by side."""
+    def _measure(
+        self, pack: Pack, check: Check, entries: Sequence[Sequence[Sequence[ItemAnswer]]], failure: str
+    ) -> Verdict:
+        """A measure over other checks, of their entries side by side; `failure`: why it is unscored."""
         joined_entries = [tuple(answer for one in row for answer in one) for row in zip_longest(*entries, fillvalue=())]
         return verdict_of(
             check,
@@ -187,6 +190,7 @@ class SessionSums:
             pack.formulas[check.name],
             self.subject,
             joined_entries,
+            failure=failure,
             told=[f"of {', '.join(check.of)}"],
             probability=self.probability,
         )

@@ -47,7 +47,8 @@ def _pack(pack: PackMeasuresJson, page: MeasuresJson) -> Iterator[RenderableType
     )
     if not pack.total.sessions:
         by_hand = JUDGED_BY_HAND.format(pack.unit) if pack.worst else NONE_MEASURED[pack.unit]
-        yield Text("" if pack.total.invalid else by_hand, "dim")
+        simulated = "" if page.simulated or pack.unit != "session" else "; --simulated: those of tracejury talk"
+        yield Text("" if pack.total.invalid else f"{by_hand}{simulated}", "dim")
     elif pack.total.trials:
         yield from _trials(pack, pack.total.trials, page)
     else:

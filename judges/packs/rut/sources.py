@@ -37,7 +37,8 @@ def _by_oracle(case: ItemCase) -> Items:
         return Items()
     oracle_case = _case(card.oracle, subject, case.terms)
     unseen = subject.unseen()
-    if unseen or (not oracle_case.calls and not any(map(_answered, subject.distinct_traces))):
+    shown = oracle_case.calls or any(map(_answered, subject.distinct_traces)) or _failed(subject)
+    if unseen or not shown:
         return Items(nothing=unseen or _UNSEEN)
     if subject.number is None:
         return _outcome(case.check, subject, oracle_case)
@@ -56,6 +57,13 @@ def _failure(case: ItemCase) -> Items:
     wanted = (card.instruction if card else "") or subject.record.exchanges[0].exchange.asked
     text = f"The task failed ({done[0].reason[:_MOST_TEXT]}). Calls in order: {', '.join(told) or 'none'}. "
     return Items((CheckItem(f"{text}Task: {' '.join(wanted.split())[:_MOST_TEXT]}"),))
+
+
+def _failed(subject: RecordedSubject) -> bool:
+    """Whether every exchange ended in an error without an answer: then it is no matter of what is recorded."""
+    runs = {(trace.trace_id, run.id): run for trace in subject.distinct_traces for run in trace.runs}
+    ended = [(one.exchange.answer, runs.get((one.trace_id, one.exchange.run_id))) for one in subject.record.exchanges]
+    return bool(ended) and all(not answer and run is not None and run.status == "error" for answer, run in ended)
 
 
 def _answered(trace: Trace) -> bool:

@@ -33,6 +33,7 @@ ALONE = {
     "serve", "demo", "keys", "judges", "evaluate", "validate", "migrate", "store",  # no collector that runs is asked
     "talk",  # speaks to an agent, or writes files
     "replay",  # sends what stands in a file
+    "fixes",  # reads a file
 }  # fmt: skip
 
 
@@ -59,6 +60,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "rates": [["--by", "agent"], ["--by", "service", "--service", service], ["--by", "model", "--compare-to",
                   f"service={service}"]],
         "measures": [["--service", service]],
+        "clusters": [[], ["--service", service, "--profile", "0"]],
         "traces": [[], ["--service", service], ["--text", f"{one.name}-goal"]],
         "trace": [[trace], [trace[:8]]],
         "sessions": [[], ["--service", service]],

@@ -132,6 +132,7 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
             {"items": [own | missed]},
             {"items": [{"annotator": "mallory", "opinion": "disagree", "finding_id": error}]},
         ],
+        ("POST", "/api/clusters/names"): [{"name": "mallory", "error_ids": [error]}],
         ("POST", "/api/scores"): [{"items": [own | score]}],
         ("POST", "/api/reviews"): [{"items": [own | review]}],
         ("POST", "/api/preferences"): [{"items": [{"annotator": "mallory", "service": tenant.service} | pair]}],

@@ -236,7 +236,8 @@ def as_chat(collector: Serving, session: str, user: str) -> dict[str, Any]:
 
 def test_the_same_conversations_as_chat_messages_have_the_same_verdicts(folder: Path, collector: Serving) -> None:
     """Each fault at its span, each success; sessions close at once."""
-    played = json.loads(tracejury(*arguments(collector, CLERK, "--format", "json"), folder=folder).stdout)
+    asked = arguments(collector, CLERK, "--format", "json", "--service", "talked")
+    played = json.loads(tracejury(*asked, folder=folder).stdout)
     users = {one["session"]["session_id"]: one["session"]["behaviour"] for one in played}
     talked = eventually(lambda: found if len(found := faults(collector, users)) == len(FAULTS) else None)
     conversations = [as_chat(collector, session, user) for session, user in users.items()]
@@ -246,14 +247,13 @@ def test_the_same_conversations_as_chat_messages_have_the_same_verdicts(folder: 
     replayed = {session.id: one["persona"] for session, one in zip(parse(conversations), conversations, strict=True)}
     assert eventually(lambda: found if len(found := faults(collector, replayed)) == len(FAULTS) else None) == talked
 
-    def success_of(by: str) -> dict[str, float]:
-        (pack,) = get(collector, f"/api/measures?pack=rut&by={by}&simulated=1")["items"]
+    def success_of(service: str, by: str) -> dict[str, float]:
+        (pack,) = get(collector, f"/api/measures?pack=rut&by={by}&simulated=1&service={service}")["items"]
         groups = {group["key"]: group["measures"][0]["estimate"] for group in pack["items"]}
         return {name: groups[name]["value"] for name in users.values() if groups.get(name)}
 
-    assert eventually(lambda: len(found := success_of("attribute:tracejury.persona")) == 7 and found) == success_of(
-        "behaviour"
-    )
+    recorded = eventually(lambda: len(found := success_of("recorded", "attribute:tracejury.persona")) == 7 and found)
+    assert recorded == success_of("talked", "behaviour")
 
 
 HALTING = '''

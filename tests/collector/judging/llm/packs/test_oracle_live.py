@@ -14,7 +14,7 @@ from tracejury.collector.store import session_traces
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs.rut.figures import task_result
 from tracejury.schemas.findings import Finding, FindingState
-from tracejury.schemas.spans import Span
+from tracejury.schemas.spans import STATUS_ERROR, Span
 from tracejury.schemas.verdicts import SubjectKind
 
 ORACLE: dict[str, Any] = {
@@ -259,6 +259,15 @@ def test_where_no_content_was_captured_nobody_stopped_too_early(store: SharedSto
     verdict = bench.session()["rut-oracle"]
     assert (verdict.not_applicable, bench.findings("a")) == (True, [])
     assert verdict.reasons == "neither calls of tools nor answers of models were recorded"
+
+
+def test_an_agent_that_only_fails_fails_its_task(store: SharedStore, config: dict[str, Any]) -> None:
+    """Nothing of it is recorded but its error: with an answer that would be missing instrumentation."""
+    (root, *_) = turn("a", answer="")
+    bench = PackBench(store, config=config)
+    bench.hold_session([replace(root, status_code=STATUS_ERROR, status_message="no answer within 60 s")])
+    verdict = bench.session()["rut-oracle"]
+    assert (verdict.value, verdict.items[0].answer) == (0, "premature-termination")
 
 
 def test_a_sub_agents_call_is_found_at_its_span(store: SharedStore, config: dict[str, Any]) -> None:

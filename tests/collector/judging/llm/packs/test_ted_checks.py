@@ -181,10 +181,9 @@ def test_a_session_far_longer_than_its_task_may_take(store: SharedStore, tmp_pat
     for vote, value in (("nnnnn", 0), ("nn???", None)):
         bench = held(store, tmp_path, Voting({1: [vote]}), session(5), notes=NOTES[:1], max_turns=1)
         verdicts = bench.session()
-        assert [verdicts[name].value for name in ("ted-notes", "ted-auc", "ted-ppt") if name in verdicts] == (
-            [0] * 3 if value == 0 else [None]
-        )
-        assert bool(verdicts["ted-notes"].unscored_reason) is (value is None)
+        told = [verdicts[name] for name in ("ted-notes", "ted-auc", "ted-ppt")]
+        assert [one.value for one in told] == [value] * 3
+        assert [bool(one.unscored_reason) for one in told] == [value is None] * 3
         about = [prompt for prompt in bench.checker.prompts if "E2.S1" in "".join(m.text for m in prompt.messages)]
         assert about == []
 
