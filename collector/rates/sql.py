@@ -92,6 +92,8 @@ def by_errors(q: Question, *, keyed: bool = False) -> str:
         value = "toString(j)"
         condition = f"{_condition(q)} AND {_ITS_JUDGE} AND NOT l AND NOT has(Missed, j)"
     turn = q.unit is Unit.TURN
+    if turn:
+        condition += " AND u >= 0"  # an error of no turn is none of turns
     if q.by is By.DIMENSION:
         each = "arrayMap(v -> (toString(v), u), d)" if turn else "d"
         none = "CAST([], 'Array(Tuple(String, Int32))')" if turn else "CAST([], 'Array(LowCardinality(String))')"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, note, settings
+from hypothesis import HealthCheck, Phase, example, given, note, settings
 from hypothesis import strategies as st
 from naive_errors import expected_errors, stored_errors
 from naive_rates import expected
@@ -160,8 +160,19 @@ def histories(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
     return begun + heard + draw(st.lists(acts, max_size=12))
 
 
+OF_NO_TURN = {
+    "trace": 3, "hour": 0, "state": TraceState.SETTLED, "claims": [17], "service": "shop", "session": "", "runs": 3,
+    "known": True, "joined": None, "outcome": Outcome.DONE, "p": 1.0, "failed": (), "simulated": None,
+}  # fmt: skip
+BY_TURNS = [
+    RateQuery(0, 2**63 - 1, by=by, unit=Unit.TURN, population=Population.DETECTORS)
+    for by in (By.DIMENSION, By.JUDGE, By.CATEGORY)
+]
+
+
 @pytest.mark.timeout(60 * HISTORIES)
 @settings(max_examples=HISTORIES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
+@example(history=[("judge", OF_NO_TURN)], asked=BY_TURNS)
 @given(histories(), st.lists(queries(), min_size=8, max_size=8, unique=True))
 def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], asked: list[RateQuery]) -> None:
     """Sent again, judged again, taken back, moved, joined, killed, restarted: errors and answers are those of a scan.
