@@ -99,6 +99,8 @@ def _change(before: KeptList | None, now: KeptList, first: Mapping[str, str]) ->
 
 def _list(value: object, field: str) -> KeptList | None:
     if isinstance(value, str):
+        if "] " not in value:
+            return None
         lines = (_CHECKLIST.match(line) for line in islice(value.split("\n"), _MOST) if "] " in line)
         boxes = [(match[2], match[1]) for match in lines if match]
         return _kept(boxes, to_do=True) if boxes else None

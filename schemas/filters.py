@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import operator
-import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Final
@@ -13,17 +11,13 @@ from .annotations import Label, Opinion, SessionLabel
 from .behaviours import Behaviour
 from .errors import ConfigError
 from .not_judged import NotJudged
-from .taxonomy import DIMENSION_NAMES, Dimension, Severity
+from .score_filter import scores
+from .taxonomy import Dimension, Severity
 from .trajectory import OK, TraceState
 from .verdicts import Outcome
 
 MOST_PAIRS: Final = 8
 """KEY=VALUE that one question may ask for: each is looked for in the attributes of all spans."""
-
-_SCORE: Final = re.compile(r"\s*([\w.-]{1,60})\s*(<=|>=|<|>|=)\s*([0-3])\s*")
-_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
-    "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,27 +88,6 @@ def pairs(name: str, given: Iterable[str]) -> tuple[tuple[str, str], ...]:
     if len(found) > MOST_PAIRS:
         raise ConfigError(f"{name}: {len(found)} are given, and at most {MOST_PAIRS} can be asked for at once")
     return tuple((key, value) for key, _, value in (text.partition("=") for text in found))
-
-
-def scores(name: str, given: str) -> tuple[str, ...]:
-    """The scores that a text such as "plan-adherence<=1, GF>0" allows, each as judge, space, score; () for none.
-
-    A dimension stands for its judge. All must hold of one agent run.
-
-    Raises:
-        ConfigError: it is no such text, or no score is all that it asks of a judge.
-    """
-    allowed: dict[str, set[int]] = {}
-    for text in given.split(",") if given.strip() else ():
-        if not (found := _SCORE.fullmatch(text)):
-            raise ConfigError(f"{name}: {text[:60]!r} is no JUDGE<=SCORE: a judge or dimension, <= >= < > or =, 0 to 3")
-        judge, comparison, score = found.groups()
-        judge = DIMENSION_NAMES.get(judge.upper(), judge).replace(" ", "-")
-        within = {one for one in range(4) if _COMPARISONS[comparison](one, int(score))}
-        allowed[judge] = allowed.get(judge, within) & within
-        if not allowed[judge]:
-            raise ConfigError(f"{name}: no score from 0 to 3 is all that is asked of {judge}")
-    return tuple(f"{judge} {score}" for judge, within in allowed.items() for score in sorted(within))
 
 
 def conditions(filters: Iterable[Filter], query: Any) -> tuple[list[str], dict[str, Any]]:

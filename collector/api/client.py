@@ -49,8 +49,6 @@ from .client_connection import DEFAULT_URL, KEY_VARIABLE, UnreachableError, open
 from .client_requests import PAGE, Parameters, in_path, of_errors, of_page, refuse_unknown, sayable
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
-MAX_QUEUE = 500  # runs of the label queue that can be asked for at once
-MAX_FILTER = 1_000  # characters of a value that the API filters by
 _NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
 _NO_ANSWER = "without sending a response"  # httpcore's, of a connection that was closed at once
 _NOT_FOUND, _BUSY, _BAD, _REFUSED = 404, frozenset({429, 503}), frozenset({400, 422}), frozenset({401, 403})
@@ -272,28 +270,6 @@ class ApiClient:
         page = self._get(QueuePage, "/api/labels/queue", filters)
         refuse_unknown(filters, page.unknown)
         return page.items
-
-    def drawn_run(self, trace_id: str, run_id: str, filters: Mapping[str, str]) -> QueueItemJson:
-        """How the calibration queue drew an agent run; without its id: the one run of the trace that it holds.
-
-        Asked for is the queue of the trace's service: there it comes no later than in the queue of all, so it is found
-        whether or not the queue was narrowed. `filters`: annotator and times of that queue.
-
-        Raises:
-            ConfigError: it is not in the queue, or several runs of the trace are.
-            NotFoundError: there is no such trace.
-        """
-        trace_id = trace_id.strip().lower()
-        service = self.trace(trace_id).service
-        if len(service) > MAX_FILTER:
-            service = ""
-        # Whatever share of runs is asked of everybody: what others have reviewed meanwhile was drawn all the same.
-        waiting = self.label_queue({**filters, "service": service, "overlap": "1", "limit": str(MAX_QUEUE)})
-        found = [item for item in waiting if item.trace_id == trace_id and run_id in ("", item.agent_run_id)]
-        if len(found) != 1:
-            what = f"{len(found)} runs of this trace: name the run" if found else "no such run (any more)"
-            raise ConfigError(f"your calibration queue has {what}")
-        return found[0]
 
     def label_quality(self, filters: Mapping[str, str]) -> QualityPage:
         """How judges fare against labels."""

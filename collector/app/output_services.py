@@ -24,7 +24,8 @@ from tracejury.collector.otlp.receiver.tls import ListenerTls
 from tracejury.collector.otlp.receiver.web_server import WebServer
 from tracejury.collector.outbound.otlp.build import build_exports
 from tracejury.collector.outbound.webhooks.build import build_webhooks
-from tracejury.collector.queries.measures import StoredMeasures, installed_packs
+from tracejury.collector.queries.measured_packs import installed_packs
+from tracejury.collector.queries.measures import StoredMeasures
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.gauges.build import Gauges

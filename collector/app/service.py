@@ -60,6 +60,7 @@ from .watch import watch
 
 if TYPE_CHECKING:
     from tracejury.collector.judging.llm.build import LlmJudging
+    from tracejury.collector.judging.llm.packs.session_closing import SessionClosing
     from tracejury.collector.judging.model.cassette import Cassette
     from tracejury.collector.store.shared_store import SharedStore
     from tracejury.processors.redact.spans import Redactor
@@ -91,10 +92,7 @@ class Collector:
         opening: Future[SharedStore] | None = None,
         cassette: Cassette | None = None,
     ) -> None:
-        """`clock`: unix nanos, by default a `SteadyClock`. `opening`: gives the store, else it is opened here.
-
-        `cassette`: what is on it is not asked of the judges' model; whoever opened it closes it.
-        """
+        """`clock`: unix nanos, else a `SteadyClock`. `opening`: gives the store. `cassette`: as `open_model` has it."""
         self.keyring = Keyring(
             Path(config.keys.file) if config.keys.file else None, closed=bool(config.keys.proxy.header)
         )
@@ -172,15 +170,9 @@ class Collector:
         return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.worker.idle)
 
     @property
-    def measured(self) -> bool:
-        """Whether every session that packs judge is closed and judged, too, as far as this moment tells."""
-        packs = self._llm.packs if self._llm else None
-        return (packs is None or not len(packs.closing)) and self.idle
-
-    def end_sessions(self) -> None:
-        """Nothing more comes: close the sessions that packs judge without waiting until they are quiet."""
-        if self._llm and self._llm.packs:
-            self._llm.packs.closing.end_all()
+    def sessions(self) -> SessionClosing | None:
+        """The sessions that packs judge and that are open yet; None without packs."""
+        return self._llm.packs.closing if self._llm and self._llm.packs else None
 
     def judges(self, project: str = "") -> JudgesStatus:
         """The present state of LLM judges, for a project: no word of another one's caps."""
@@ -313,10 +305,9 @@ class Collector:
     def _build_llm(self, store: SharedStore, ours: Callable[[Span], bool]) -> LlmJudging:
         from tracejury.collector.judging.llm.build import build_llm_judging
 
-        config = self.config
-        assembler = config.judging.assembler()
+        judges, assembler = self.config.judges, self.config.judging.assembler()
         return build_llm_judging(
-            store, config.judges, assembler, self.telemetry, ours, self._clock, self._listeners, self._cassette
+            store, judges, assembler, self.telemetry, ours, self._clock, self._listeners, self._cassette
         )
 
     def _build_judging(

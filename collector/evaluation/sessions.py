@@ -73,8 +73,9 @@ async def _measured(
         await asyncio.to_thread(asked)  # a typing error should not cost a run
         await replay(requests, f"127.0.0.1:{collector.grpc_port}", "grpc", in_flight=1)
         await _until(lambda: collector.idle, collector)
-        collector.end_sessions()
-        await _until(lambda: collector.measured, collector)
+        if (sessions := collector.sessions) is not None:
+            sessions.end_all()
+            await _until(lambda: not len(sessions) and collector.idle, collector)
         if cassette:
             cassette.all_answered()
         return await asyncio.to_thread(asked)

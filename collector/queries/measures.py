@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import partial
 from math import fsum
 from types import MappingProxyType
 from typing import Final
@@ -22,9 +22,6 @@ from tracejury.judges.checks.aggregate import CountSpread, SessionScore, average
 from tracejury.judges.measures.trials import Figures, TaskMean, Trial, TrialRule, by_task, over_tasks, paired
 from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.judges.packs.grades import grades_pack
-from tracejury.judges.packs.loader import known_packs
-from tracejury.judges.packs.pack_types import Pack
-from tracejury.judges.packs.sources import STATES
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.measures import (
@@ -152,25 +149,6 @@ class ComparedMeasures:
     total: MeasureGroup
     differences: Mapping[str, Estimate | None]
     trials: Sequence[TaskMean] = ()
-
-
-@cache
-def installed_packs() -> tuple[MeasuredPack, ...]:
-    """The grades, and all packs of the installation, whether they are switched on or not."""
-    packs, _ = known_packs()
-    return (grades_pack(), *map(_pack, packs))
-
-
-def _pack(pack: Pack) -> MeasuredPack:
-    states = next((check.name for check in pack.checks if check.items is STATES), "")
-    measures = {
-        check.measure: PackMeasure(
-            check.measure, check.name, check.title, check.definition, check.averaged, check.validates
-        )
-        for check in pack.checks
-    }
-    success = measures.get(pack.success or "")
-    return MeasuredPack(pack.name, pack.title, tuple(measures.values()), states, success, pack.figures)
 
 
 class StoredMeasures:

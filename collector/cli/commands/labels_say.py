@@ -98,11 +98,12 @@ def review(
     Only what was --drawn calibrates rates: runs that somebody picked are not like the others.
     """
     from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.api.drawn_run import drawn_run
 
     item: dict[str, Any] = {"annotator": annotator, "trace_id": trace, "agent_run_id": run, "withdrawn": withdrawn}
     if drawn:
         with ApiClient(url) as client:
-            found = client.drawn_run(trace, run, {"annotator": annotator, **times})
+            found = drawn_run(client, trace, run, {"annotator": annotator, **times})
         item |= found.model_dump(include={"agent_run_id", "stratum", "probability"})
     _add(Review, [item], style, url)
 

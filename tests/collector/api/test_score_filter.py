@@ -19,7 +19,7 @@ from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.filters import scores
+from tracejury.schemas.score_filter import scores
 
 MARKS = (Mark(), Mark("schema", agent="helper"))
 

@@ -11,6 +11,7 @@ from served_api import KNOWN, NOW, SECOND, Api
 from store_parts import a_span
 
 from tracejury.collector.api.client import ApiClient
+from tracejury.collector.api.drawn_run import drawn_run
 from tracejury.schemas.annotations import Review
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.queries.labels import Labelled
@@ -40,7 +41,7 @@ def test_a_run_of_a_services_own_queue(api: Api, service: str) -> None:
         else:
             narrow = client.label_queue({**ANN, "limit": "500"})
         (item,) = [i for i in narrow if i.trace_id == KNOWN]
-        drawn = client.drawn_run(KNOWN.upper(), "", ANN)
+        drawn = drawn_run(client, KNOWN.upper(), "", ANN)
         assert (drawn.agent_run_id, drawn.stratum) == ("run-1", item.stratum)
 
 
@@ -49,7 +50,7 @@ def test_a_run_of_a_queue_of_some_time(api: Api) -> None:
     with ApiClient(api.url) as client:
         served(api, "service-1")
         times = {"since": "1h"}
-        assert client.drawn_run(KNOWN, "run-1", ANN | times).probability == 1.0
+        assert drawn_run(client, KNOWN, "run-1", ANN | times).probability == 1.0
 
 
 def test_what_somebody_else_has_reviewed_meanwhile_was_drawn_all_the_same(api: Api) -> None:
@@ -60,9 +61,9 @@ def test_what_somebody_else_has_reviewed_meanwhile_was_drawn_all_the_same(api: A
             trace_id=KNOWN, agent_run_id="run-1", annotator="bob", stratum="found/-/rare", probability=0.5, changed_at=1
         )
         api.reader.labels.save(Labelled(reviews=[review]))
-        assert client.drawn_run(KNOWN, "", ANN).agent_run_id == "run-1"
+        assert drawn_run(client, KNOWN, "", ANN).agent_run_id == "run-1"
         api.reader.labels.save(Labelled(reviews=[replace(review, annotator="ann")]))
         with pytest.raises(ConfigError, match="no such run"):
-            client.drawn_run(KNOWN, "", ANN)
+            drawn_run(client, KNOWN, "", ANN)
         with pytest.raises(NotFoundError):
-            client.drawn_run("9" * 32, "", ANN)
+            drawn_run(client, "9" * 32, "", ANN)

@@ -11,7 +11,8 @@ from listed_traces import SECOND, Listed, store_all
 from measured_sessions import PACK, POLICY, STATES, TASK_KEYS, a_value, an_item, of_exchange, of_session, save
 from store_parts import a_span
 
-from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, answer_of, installed_packs
+from tracejury.collector.queries.measured_packs import installed_packs
+from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, answer_of
 from tracejury.collector.store import measures
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore

@@ -14,7 +14,8 @@ from store_parts import a_judged_trace, a_run, a_span
 
 from tracejury.collector.api.rates import present_measures
 from tracejury.collector.cli.render.measures import measures_table
-from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures, installed_packs
+from tracejury.collector.queries.measured_packs import installed_packs
+from tracejury.collector.queries.measures import MeasureAnswer, StoredMeasures
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs.cards.task_cards import TaskCard

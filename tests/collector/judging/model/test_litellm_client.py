@@ -58,8 +58,7 @@ async def test_what_is_sent_and_what_comes_back(server: LlmServer) -> None:
     assert body["model"] == "my-model"
     assert body["messages"] == [{"role": m.role, "content": m.text} for m in ASKED.messages]
     assert body["response_format"]["json_schema"] == {"name": "answer", "schema": SCHEMA, "strict": True}
-    assert (body["max_tokens"], body["temperature"]) == (500, 0.0)
-    assert orjson.loads(first.text) == {"score": 2}
+    assert (body["max_tokens"], body["temperature"], orjson.loads(first.text)) == (500, 0.0, {"score": 2})
     assert (first.model, first.finish_reason, first.cost, first.known) == ("my-model", "stop", None, False)
     assert first.input_tokens + second.input_tokens == server.counts.input_tokens
     assert (first.cached_tokens, second.cached_tokens) == (0, server.counts.cached_tokens)

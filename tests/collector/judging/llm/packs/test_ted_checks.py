@@ -14,7 +14,8 @@ import pytest
 from judging_bench import T0
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
-from tracejury.collector.queries.measures import StoredMeasures, installed_packs
+from tracejury.collector.queries.measured_packs import installed_packs
+from tracejury.collector.queries.measures import StoredMeasures
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import Prompt
