@@ -83,6 +83,7 @@ bench: setup
 	$(BIN)/python tests/bench/ingest.py --passes 20 --spans 32
 	$(BIN)/python tests/bench/secured.py --passes 10 --rounds 5
 	$(BIN)/python tests/bench/commit.py
+	$(BIN)/python tests/bench/clusters.py
 	$(BIN)/python tests/bench/latency.py
 	$(BIN)/python tests/bench/small.py
 	$(BIN)/python tests/bench/fair.py

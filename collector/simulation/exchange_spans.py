@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from opentelemetry import baggage, context
-from opentelemetry.context import _SUPPRESS_INSTRUMENTATION_KEY, Context  # instrumentations look for it
+from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import ReadableSpan, Span, TracerProvider
@@ -110,8 +110,14 @@ def begin_exchange(tracer: Tracer, said: str, attributes: Mapping[str, str | int
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """For calls that are none of the agent's: no span is current, and its instrumentation makes none."""
-    token = context.attach(context.set_value(_SUPPRESS_INSTRUMENTATION_KEY, True, Context()))  # noqa: FBT003
+    """For calls that are none of the agent's: no span is current, and its instrumentation makes none.
+
+    Instrumentations look for one of two keys: that of the specification's text, or one that the API keeps to itself.
+    """
+    quiet = Context()
+    for key in ("suppress_instrumentation", getattr(context, "_SUPPRESS_INSTRUMENTATION_KEY", "")):
+        quiet = context.set_value(key, True, quiet)  # noqa: FBT003  the API's signature
+    token = context.attach(quiet)
     try:
         yield
     finally:

@@ -183,6 +183,8 @@ def _persona_sessions(paths: tuple[str, ...], persona: str, trials: int, user_mo
     if not user_model:
         raise ConfigError("--persona needs a --user-model, which writes what the user says")
     cards = load_cards(paths)
+    if not cards:
+        raise ConfigError(f"there is no card in {', '.join(paths)}: docs/simulated-users.md shows how one is written")
     if without := [name for name, card in cards.items() if not card.instruction.strip()]:
         raise ConfigError(f"--persona: the card {without[0][:60]!r} has no `instruction`, by which a user talks")
     personas = list(Persona) if persona == BOTH else [Persona(persona)]

@@ -234,7 +234,8 @@ def packs_from(config: LlmConfig, panel: LlmJudges) -> tuple[Pack, ...]:
     asking = [(pack, check) for pack in packs for check in pack.checks if check.asks]
     if asking and not config.on:
         pack, check = asking[0]
-        free = ", ".join(check.name for check in pack.checks if not check.asks)
+        needs = {check.name for check in pack.checks if check.asks}
+        free = ", ".join(check.name for check in pack.checks if check.name not in needs and needs.isdisjoint(check.of))
         keep = f", or name under judges.pack_settings.{pack.name}.checks those that do not: {free}" if free else ""
         raise ConfigError(f"judges.packs: {check.name} asks a model: set judges.model{keep}")
     return packs

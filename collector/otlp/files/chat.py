@@ -112,6 +112,8 @@ def _session(conversation: Conversation, session_id: str) -> Session:
     asked: Sequence[Call] = ()
     for number, one in enumerate(conversation.messages):
         time = time_of({"timestamp": one.timestamp})
+        if one.timestamp and not time:
+            raise ValueError(f"messages.{number}.timestamp: it is no time in ISO 8601")
         if one.role in _TOOL:
             call = _answered(asked, one, number)
             call.result, call.time = one.text, time

@@ -202,20 +202,21 @@ def _documents(name: str, data: bytes, warnings: list[str]) -> Iterator[Any]:
         except json.JSONDecodeError as error:
             if not error.msg.startswith("Extra data"):
                 raise
-            yield from _lines(name, [line for line in text.split("\n") if line.strip()], warnings)
+            yield from _lines(name, text, warnings)
             return
     except (ValueError, RecursionError) as error:
         raise BrokenFileError(f"{name} is broken JSON: {_line(error)}") from error
     yield from document if isinstance(document, list) else [document]
 
 
-def _lines(name: str, lines: list[str], warnings: list[str]) -> Iterator[Any]:
-    for number, line in enumerate(lines, 1):
+def _lines(name: str, text: str, warnings: list[str]) -> Iterator[Any]:
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    for number, line in lines:
         try:
             document = json.loads(line)
-        except ValueError:
-            if number < len(lines) or not claude_session.is_entry(json.loads(lines[0])):
-                raise
+        except ValueError as error:
+            if number < lines[-1][0] or not claude_session.is_entry(json.loads(lines[0][1])):
+                raise BrokenFileError(f"{name}, line {number}, is broken JSON: {_line(error)}") from error
             warnings.append(f"{name} ends in the middle of a line: what is before it is sent")
             return
         yield document

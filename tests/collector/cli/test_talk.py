@@ -342,6 +342,9 @@ def test_cards_without_turns_are_refused_or_noted(tmp_path: Path) -> None:
     assert (unknowing.exit_code, unknowing.stderr) == (
         2, "tracejury: --persona: the card 'bare' has no `instruction`, by which a user talks\n"
     )  # fmt: skip
+    (tmp_path / "none.json").write_text("[]")
+    none = CliRunner().invoke(root, ["talk", str(tmp_path / "none.json"), "--agent", CLERK, *persona])
+    assert (none.exit_code, "there is no card in" in none.stderr) == (2, True)
     nothing = CliRunner().invoke(root, ["talk", str(tmp_path), "--agent", CLERK])
     assert (nothing.exit_code, "no card has `user_turns` of all users" in nothing.stderr) == (2, True)
     shutil.copy(EXAMPLE / "tours.yaml", tmp_path)

@@ -110,6 +110,7 @@ def test_conversations_are_told_by_their_content_too(tmp_path: Path) -> None:
         ({"task": "a", "messages": [SYSTEM, GREETING]}, "conversation 2: messages: there is none of a user"),
         ({"task": "a", "messages": [ASKED, *RESULTS]}, "conversation 2: messages.1: it is the result of no call"),
         ({"task": "a", "messages": [ASKED, CALL, RESULTS[0], RESULTS[0]]}, "messages.3: it is the result of no call"),
+        ({"task": "a", "messages": [ASKED | {"timestamp": "yesterday"}]}, "messages.0.timestamp: it is no time"),
         ({"task": "a", "trial": 0, "messages": [ASKED]}, "conversation 2: trial: "),
         ({"task": "a", "personna": "x", "messages": [ASKED]}, "conversation 2: personna: "),
         ({"resourceSpans": []}, "conversation 2: "),
@@ -122,3 +123,10 @@ def test_what_is_no_conversation_is_one_line(tmp_path: Path, document: object, w
         spans_in(tmp_path, {"task": "a", "messages": [ASKED]}, document)
     assert why in str(error.value), error.value
     assert "\n" not in str(error.value)
+
+
+def test_a_broken_line_is_named_by_its_number(tmp_path: Path) -> None:
+    """As it stands in the file, blank lines counted."""
+    (tmp_path / "a.jsonl").write_text(json.dumps({"task": "a", "messages": [ASKED]}) + '\n\n{"task": "b", \n{}\n')
+    with pytest.raises(BrokenFileError, match=r"a\.jsonl, line 3, is broken JSON"):
+        list(read([tmp_path / "a.jsonl"]))
