@@ -11,7 +11,7 @@ from tracejury.judges.clusters.naming import NamedTypes
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.wire.clusters import ClusterJson, ClustersJson
 
-from .tables import SHORT, content, plain_table
+from .tables import SHORT, content, rows_table
 
 _NAME = 90
 
@@ -21,18 +21,20 @@ def clusters_table(page: ClustersJson) -> RenderableType:
     if not page.items and not page.errors:
         return Text("no errors")
     mark = "~" if page.sampled is not None else ""
-    table = plain_table("kind", "tool", "errors", "sessions", "share", "before", "change", "error")
-    for row in page.items:
-        table.add_row(
-            content(row.name, _NAME, "bold" if row.named else ""),
-            content(row.tool or "-", 40),
-            Text(f"{mark}{row.errors}"),
-            Text(f"{row.sessions}"),
-            Text(f"{100 * row.share:.1f} %"),
-            Text(f"{mark}{row.before}", "dim"),
-            _change(row),
-            content(row.spans[0].error_id[:SHORT], style="dim"),
-        )
+    table = rows_table(
+        page.items,
+        "no two errors are alike",
+        {
+            "kind": lambda row: content(row.name, _NAME, "bold" if row.named else ""),
+            "tool": lambda row: content(row.tool or "-", 40),
+            "errors": lambda row: f"{mark}{row.errors}",
+            "sessions": lambda row: str(row.sessions),
+            "share": lambda row: f"{100 * row.share:.1f} %",
+            "before": lambda row: Text(f"{mark}{row.before}", "dim"),
+            "change": _change,
+            "error": lambda row: content(row.spans[0].error_id[:SHORT], style="dim"),
+        },
+    )
     lines = [Text(f"{mark}{counted(page.errors, 'error')}; {mark}{page.single} like no others", "dim")]
     if page.left:
         lines.append(Text(f"{counted(page.left, 'more cluster')}: narrow with filters, or raise --limit", "dim"))
