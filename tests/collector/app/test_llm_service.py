@@ -161,9 +161,11 @@ async def test_a_window_of_a_live_run_is_judged_before_its_root_arrives(served_d
         for _ in range(300):
             await asyncio.sleep(0.1)
             found = (await get(collector, "/api/findings?profile=recall"))["items"]
-            if any(f["state"] == "provisional" and f["judge"] != "detectors" for f in found):
+            ledger = await get(collector, "/api/ledger")  # its rows are written after the findings
+            if ledger["items"] and any(f["state"] == "provisional" and f["judge"] != "detectors" for f in found):
                 break
-        ledger = await get(collector, "/api/ledger")
+        else:
+            pytest.fail("no provisional finding of an LLM judge")
     assert {item["subject"]["kind"] for item in ledger["items"]} == {"turn-window"}
 
 
