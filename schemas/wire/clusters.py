@@ -52,7 +52,7 @@ class ClustersJson(WireModel):
     items: list[ClusterJson]
     left: int
     tools: dict[str, dict[str, Any]]
-    unknown: dict[str, list[str]] = {}
+    unknown: dict[str, list[str]]
 
 
 class UnnamedGroupJson(WireModel):
