@@ -1,8 +1,9 @@
-"""Users' YAML and JSON files as models: what is wrong in one is one line, with the file and the key."""
+"""Users' YAML and JSON files as models, and YAML for people. What is wrong is one line, with the file and the key."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from typing import Any, Final, TypeVar
@@ -64,6 +65,24 @@ def read_data(file: Traversable, *, most_bytes: int = MOST_BYTES, holds: str = "
         raise ConfigError(f"{file} is not YAML: {where}{error.problem or error.context}"[:400]) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"{file} is not {kind}: {' '.join(str(error).split())}"[:400]) from None
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes texts with odd line breaks, which are read back as other ones where they stand plainly."""
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        """A text as a node: of several lines as it is, where that can be."""
+        style = '"' if _ODD_BREAKS.search(text) else "|" if "\n" in text else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_ODD_BREAKS: Final = re.compile("[\r\x85\u2028\u2029]")
+_Dumper.add_representer(str, _Dumper.represent_text)
+
+
+def as_yaml(data: Any) -> str:
+    """Plain data as a YAML text for people, with the keys in their order."""
+    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
 
 
 def problems_of(error: ValidationError) -> str:

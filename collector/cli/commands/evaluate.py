@@ -1,4 +1,4 @@
-"""`tracejury evaluate`: `trail DIR`, `steps DIR ...`, `sessions DIR`, `models DIR ...` and `frameworks DIR`."""
+"""`tracejury evaluate`: `trail`, `steps`, `sessions`, `notes`, `models` and `frameworks`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tracejury.collector.cli.failures import Failure
 from tracejury.collector.cli.judges_options import FILE, judges_options, labels_option, options_from, progress_bar
 from tracejury.collector.cli.measures_options import MEASURES, measure_filters, measures_options
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
-from tracejury.collector.cli.options import format_option, show_rows
+from tracejury.collector.cli.options import api_options, format_option, show_rows, since_option
+from tracejury.schemas.text.counting import counted
 
 
 @click.group("evaluate")
@@ -112,6 +113,55 @@ def sessions(*, folder: Path, config_file: Path, style: str, **asked: Any) -> No
         bar.add_task("judging sessions", total=None)
         found = measure_sessions(folder, llm, cassette_options(asked), filters)
     show_rows(found, measures_table, style)
+
+
+@evaluate_command.command("notes")
+@click.option("--sheet", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="A new YAML file for people, without what the judge says.")  # fmt: skip
+@click.option("--human", type=FILE, help="A sheet that a person filled in: how far the judge agrees.")
+@click.option("--sample", type=click.IntRange(1, 1000), default=10, show_default=True, help="Sessions on the sheet.")
+@click.option(
+    "--judge", default="ted-notes", show_default=True, metavar="NAME", help="The check whose items are rated."
+)
+@click.option("--service", default="", metavar="NAME", help="Only sessions of this service.")
+@since_option
+@api_options
+def notes(
+    *,
+    sheet: Path | None,
+    human: Path | None,
+    sample: int,
+    judge: str,
+    service: str,
+    since: str,
+    style: str,
+    url: str,
+) -> None:
+    """Have a person say of notes whether they were achieved, and compare the answers with the collector's.
+
+    --sheet writes sessions and notes; --human reads what was filled in. Both together write the sheet again, with our
+    errors beside the person's. docs/ted.md tells more.
+    """
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.notes_agreement import agreement_json, agreement_tables, compare_notes
+    from tracejury.collector.evaluation.notes_sheet import draw_sheet, read_sheet, write_sheet
+
+    if not (sheet or human):
+        raise click.UsageError("--sheet FILE writes a sheet, --human FILE reads one that was filled in")
+    if human:
+        _refuse({"sample", "judge", "service", "since"}, "is for a new sheet: leave out --human")
+    given = read_sheet(human) if human else None
+    with ApiClient(url) as client:
+        if given is None:
+            drawn = draw_sheet(client, judge, sample, {"service": service, "since": since})
+        else:
+            agreement, drawn = compare_notes(client, given)
+            output.show_report(style, agreement, agreement_json, agreement_tables)
+    if sheet:
+        write_sheet(drawn, sheet)
+        count = sum(len(one.notes) for one in drawn.sessions)
+        output.note(f"{counted(len(drawn.sessions), 'session')} with {counted(count, 'note')} in {sheet}")
 
 
 @evaluate_command.command("models")
