@@ -9,7 +9,7 @@ from typing import Any, Final
 from tracejury.judges.checks.check_types import Answer
 from tracejury.judges.checks.item_source import ItemCase, Items, ItemSource, none_found
 from tracejury.judges.packs.emitted_states import MISSING, States, emitted
-from tracejury.judges.situations.situation_types import Situation, all_situations
+from tracejury.judges.situations.situation_types import Situation, all_situations, named_situations
 from tracejury.schemas.checks import CheckItem
 from tracejury.schemas.taxonomy import Severity
 
@@ -69,15 +69,13 @@ def _cut(text: str) -> str:
 
 
 def _answer(situation: Situation) -> Answer:
-    axes = f"user {situation.user}; tools {situation.tools}; agent {situation.conduct}."
+    told = situation.text if situation in named_situations() else "None of the named ones happened."
+    meaning = f"user {situation.user}; tools {situation.tools}; agent {situation.conduct}. {told}"
     if situation.good:
-        return Answer(meaning=f"{axes} {situation.text}")
-    return Answer(
-        meaning=f"{axes} {situation.text}",
-        category=situation.name,
-        severity=Severity.HIGH if situation.user == "satisfied" else Severity.MEDIUM,
-        confidence=0.2 if situation.name in UNSURE else 0.4,
-    )
+        return Answer(meaning=meaning)
+    severity = Severity.HIGH if situation.user == "satisfied" else Severity.MEDIUM
+    sure = 0.2 if situation.name in UNSURE else 0.4
+    return Answer(meaning=meaning, category=situation.name, severity=severity, confidence=sure)
 
 
 SOURCES: Final = (
