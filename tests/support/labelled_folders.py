@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,18 +48,30 @@ GOOD: Final = Told("Your refund was paid on Monday, as the ledger shows.", good=
 BAD: Final = Told("Your refund was paid, I am quite sure of it.", good=False)
 
 
-def labelled_folder(folder: Path, sessions: Sequence[Told], **more: Any) -> Path:
-    """`traces/` and `labels.jsonl` of sessions chat-00, chat-01 …; `more`: fields of each label."""
+def write_trace(folder: Path, number: int, told: Told, session: str) -> str:
+    """The one trace of a session, as a file; its id. Nothing was recorded where nothing was asked."""
+    trace_id = f"{number + 1:032x}"
+    call = Called("ledger", '{"what": "refund"}', f"refund {number} open", thought="I look into the ledger.")
+    spans = exchange("a", told.asked, [call] if told.asked else [], told.answer, session=session, at=number)
+    kept = {"openinference.span.kind", "session.id"} if not told.asked else {*chain(*(s.attributes for s in spans))}
+    recorded = [
+        replace(span, trace_id=trace_id, attributes={k: v for k, v in span.attributes.items() if k in kept})
+        for span in spans
+    ]
+    request = ExportTraceServiceRequest.FromString(otlp(recorded))
+    (folder / "traces" / f"{number:02}.json").write_bytes(json_body(request))
+    return trace_id
+
+
+def labelled_folder(folder: Path, sessions: Sequence[Told]) -> Path:
+    """`traces/` and `labels.jsonl` of sessions, from chat-00 on."""
     (folder / "traces").mkdir()
     lines = []
     for number, told in enumerate(sessions):
-        call = Called("ledger", '{"what": "refund"}', f"refund {number} open", thought="I look into the ledger.")
         name = f"chat-{number:02}"
-        spans = exchange("a", told.asked, [call], told.answer, session=name, at=number)
-        request = ExportTraceServiceRequest.FromString(otlp([replace(s, trace_id=f"{number + 1:032x}") for s in spans]))
-        (folder / "traces" / f"{name}.json").write_bytes(json_body(request))
+        write_trace(folder, number, told, name)
         label = {"kind": "session", "service": SERVICE, "session_id": name, "annotator": "ada", "good": told.good}
-        lines.append(json.dumps(label | {"satisfied": told.satisfied} | more))
+        lines.append(json.dumps(label | {"satisfied": told.satisfied}))
     (folder / "labels.jsonl").write_text("".join(f"{line}\n" for line in lines))
     return folder
 
