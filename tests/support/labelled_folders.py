@@ -126,14 +126,14 @@ def learner(schema: Mapping[str, Any], prompt: str) -> str:
 
 
 def reasons(prompt: str, quote: str = "", **change: Any) -> str:
-    """A reason in each category that is asked for, quoted from the agent's answer."""
+    """A reason in each category that is asked for, quoted from the agent's answer, if it is shown."""
     label = ""
     for line in prompt.split("\n"):
         if found := _STEP.match(line):
             label = found[1]
     word = _WORD.findall(prompt)[-1]
     wanted = dict.fromkeys(_ALSO.findall(prompt.rpartition("Report in `also`")[2]))
-    answer = next(line for line in reversed(prompt.split("\n")) if "refund was" in line).strip()[:80]
+    answer = next((line for line in reversed(prompt.split("\n")) if "refund was" in line), "").strip()[:80]
     also = [
         {
             "check": "session-reasons",
@@ -144,5 +144,6 @@ def reasons(prompt: str, quote: str = "", **change: Any) -> str:
         }
         | change
         for category in wanted
+        if answer
     ]
     return reply(prompt, also=also)
