@@ -147,3 +147,20 @@ def reasons(prompt: str, quote: str = "", **change: Any) -> str:
         if answer
     ]
     return reply(prompt, also=also)
+
+
+def rubrics_for(prompt: Prompt, text: str = "Sign {number}.") -> str:
+    """As many rubrics as are asked for: line n goes to rubric n modulo their number. Weights of 5."""
+    count = prompt.messages[1].text.rpartition("===\n ")[2].count("\n ") + 1
+    if "weights" in prompt.schema["properties"]:
+        return json.dumps({"weights": [{"rubric": n + 1, "weight": 5, "make_or_break": True} for n in range(count)]})
+    most = min(int(prompt.messages[2].text.partition("at most ")[2].split()[0]), count)
+    rubrics = [
+        {
+            "name": f"sign-number-{at}",
+            "text": text.format(number=at),
+            "covers": [*range(at + 1, count + 1, most)],
+        }
+        for at in range(most)
+    ]
+    return json.dumps({"rubrics": rubrics})
