@@ -14,9 +14,8 @@ import re
 from collections import Counter
 
 from labelled_folders import rubrics_for, session_model
-from pack_cost import asked
 from prompt_tokens import tokens
-from sessions import Layout, session
+from sessions import Layout, session, shop_exchange
 
 from tracejury.collector.evaluation.learn_rubrics import learn_rubrics
 from tracejury.collector.judging.llm.packs.pack_judge import recorded_subject
@@ -35,7 +34,7 @@ REASON = (
 
 def made(number: int, exchanges: int, *, good: bool) -> LabelledSession:
     """A session; its texts differ from those of the others."""
-    traces = session([asked(number * exchanges + at) for at in range(exchanges)], Layout.ONE_TRACE)
+    traces = session([shop_exchange(number * exchanges + at) for at in range(exchanges)], Layout.ONE_TRACE)
     label = AgreedLabel(good, good, "", ("ada",))
     name = f"chat-{number}"
     return LabelledSession(("shop", name), recorded_subject(session_record(name, traces), traces), label)
@@ -68,14 +67,16 @@ class UsualModel:
         )
         quotes = re.findall(r"Order \d+ holds part \d+", text)
         label = re.findall(r"^(E\d+\.S\d+)\b", text, re.MULTILINE)[-1]
-        answer = {"check": "session-reasons", "mention": None, "reason": ABOUT, "answer": "yes"}
+        empty = {"mention": None, "label": None, "quote": None}
         reason = {"check": "session-reasons", "reason": REASON.format(number=self.calls[kind]), "label": label}
         also = [
             reason
             | {"category": f"area {n + 1}" if len(items) > 1 else "reason", "quote": quotes[-1 - n % len(quotes)]}
             for n in range(self._reasons)
         ]
-        answers = [answer | {"item": item, "label": None, "quote": None} for item in items]
+        answers = [
+            {"check": "session-reasons", "item": item, "reason": ABOUT, "answer": "yes", **empty} for item in items
+        ]
         return json.dumps({"answers": answers, "also": also, "summary": None})
 
 

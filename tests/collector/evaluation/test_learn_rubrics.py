@@ -16,7 +16,7 @@ from labelled_folders import BAD, GOOD, Told, labelled, labelled_folder, learner
 from llm_scripts import Call, Play
 from llm_server import LlmServer, llm_server
 from pack_bench import SERVICE
-from processes import COMMAND
+from processes import COMMAND, PATIENCE
 from prompt_attacks import ATTACKS, MARK
 
 from tracejury.collector.cli.root import root
@@ -207,9 +207,12 @@ def test_ctrl_c_is_one_line(model: LlmServer, tmp_path: Path) -> None:
     model.script = lambda call: Play(stall=True) if call.number > 2 else play(call)
     words = ["rubrics", "learn", ".", "--out", "set.yaml", "--model", "openai/scripted", "--api-base", model.base]
     with subprocess.Popen([*COMMAND, *words], cwd=folder, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
-        model.wait_until(lambda counts: counts.in_flight == 8)
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        try:
+            model.wait_until(lambda counts: counts.calls > 3, PATIENCE)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=PATIENCE)
+        finally:
+            process.kill()
     assert (process.returncode, told.splitlines()[-1].startswith("tracejury: stopped; the same command")) == (1, True)
     assert not (folder / "set.yaml").exists()
 
