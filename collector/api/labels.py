@@ -102,7 +102,7 @@ def add_kind(
         labelling.save()
         return json_answer({"items": [fill(model, label) for label in taken], "changed": changed})
 
-    plural = kind.plural.title()
+    plural = kind.plural.title().replace("-", "")
     items: Any = Annotated[list[item], Field(min_length=1, max_length=MAX_ITEMS)]  # type: ignore[valid-type]
     doc = f"{plural}: all are taken, or none."
     body = create_model(f"{plural}Body", __base__=Params, __doc__=doc, items=(items, ...))
@@ -128,7 +128,7 @@ def _whole(reader: StoredReader, said: Label) -> Label:
 def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     @app.get("/api/labels/queue", responses=documented(QueuePage))
     def queue(params: Annotated[QueueParams, Query()]) -> Response:
-        """Which agent runs to label next, and why."""
+        """Which agent runs or sessions to label next, and why."""
         items = [QueueItemJson.model_validate(item) for item in reader.labels.queue(params.query(clock()))]
         return json_answer({"items": items, "next": None, "unknown": _unknown(reader, params.service, items)})
 

@@ -149,16 +149,17 @@ class LabelExportParams(Params):
 
 
 class QueueParams(Params):
-    """Of the queue of runs to label; without times: of all that is stored."""
+    """Of the queue of what to label; without times: of all that is stored."""
 
     purpose: Annotated[
-        Purpose, Field(description="calibration: a random stratified sample; learning: what is disputed")
+        Purpose,
+        Field(description="calibration: random runs; learning: disputed runs; sessions: random sessions"),
     ] = Purpose.CALIBRATION
     since: Since = ""
     until: Since = ""
     service: Text = ""
-    annotator: Annotated[Text, Field(description="Whose queue: what they have reviewed is left out")] = ""
-    overlap: Annotated[float, Field(ge=0, le=1, description="The share of runs that everybody is asked for")] = OVERLAP
+    annotator: Annotated[Text, Field(description="Whose queue: what they have labelled is left out")] = ""
+    overlap: Annotated[float, Field(ge=0, le=1, description="The share that everybody is asked for")] = OVERLAP
     simulated: Simulated = False
     limit: Annotated[int, Field(ge=1, le=MAX_QUEUE)] = 50
 

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.judges.checks.check_types import MOST_CATEGORY
-from tracejury.judges.llm.data_files import as_yaml, model_of, read_data
+from tracejury.judges.llm.data_files import model_of, read_data, yaml_of
 from tracejury.judges.packs.cards.task_data import TaskData
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.shown import shown_line
@@ -114,7 +114,7 @@ def read_sheet(file: Path) -> NotesSheet:
 def write_sheet(sheet: NotesSheet, file: Path) -> None:
     """Write it to a file that was not there. Raises ConfigError: it cannot be made."""
     compared = any(note.ours for session in sheet.sessions for note in session.notes)
-    text = as_yaml(sheet.model_dump(exclude_unset=True) | {"sessions": list(map(_filled, sheet.sessions))})
+    text = yaml_of(sheet.model_dump(exclude_unset=True) | {"sessions": list(map(_filled, sheet.sessions))})
     try:
         with file.open("x", encoding="utf-8") as made:
             made.write((_COMPARED if compared else _HOW) + text)

@@ -11,7 +11,7 @@ from tracejury.collector.store.findings import read_finding
 from tracejury.collector.store.inserting import insert_rows, storing
 from tracejury.collector.store.scope import TENANT, TenantRows
 from tracejury.judges.measures.quality import quality_of
-from tracejury.schemas.annotations import LABELS, TRACE_LABELS, Annotation, Label, SessionLabel, TraceLabel
+from tracejury.schemas.annotations import LABELS, TRACE_LABELS, Annotation, Label, LabelOfSessions, TraceLabel
 from tracejury.schemas.columns import columns_of
 from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, conditions, label_filters
 from tracejury.schemas.findings import Finding
@@ -56,7 +56,7 @@ class StoredLabels(TenantRows):
 
     def find(self, kind: type[LabelT], query: LabelQuery) -> Sequence[LabelT]:
         """Up to `limit` labels of one kind, latest change first."""
-        if query.trace_id if issubclass(kind, SessionLabel) else query.session_id:
+        if query.trace_id if issubclass(kind, LabelOfSessions) else query.session_id:
             return []
         columns = columns_of(kind)
         asked, values = conditions(label_filters(kind), query)
@@ -134,7 +134,7 @@ class StoredLabels(TenantRows):
 
 def _has(kind: type[Label], name: str) -> str:
     """The condition that a label has the value of that parameter as its field; of a session, as any of its sessions."""
-    names = kind.sessions if issubclass(kind, SessionLabel) and name in kind.sessions else (name,)
+    names = kind.sessions if issubclass(kind, LabelOfSessions) and name in kind.sessions else (name,)
     return f"({' OR '.join(f'{columns_of(kind).column_of(one)} = {{{name}:String}}' for one in names)})"
 
 

@@ -80,9 +80,10 @@ _ODD_BREAKS: Final = re.compile("[\r\x85\u2028\u2029]")
 _Dumper.add_representer(str, _Dumper.represent_text)
 
 
-def as_yaml(data: Any) -> str:
-    """Plain data as a YAML text for people, with the keys in their order."""
-    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100)
+def yaml_of(data: Any, *, rows: bool = False) -> str:
+    """Data as YAML for people, which is read back as it is. `rows`: innermost lists and mappings take a line each."""
+    flow = None if rows else False
+    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100, default_flow_style=flow)
 
 
 def problems_of(error: ValidationError) -> str:

@@ -83,20 +83,44 @@ class PreferenceJson(WireModel):
     changed_at: Time
 
 
+class SessionLabelJson(WireModel):
+    """Whether a person finds a session good; `satisfied`: whether its user is, null where that is unknown.
+
+    `session_id`: the trace's id where a trace has no session. `situation`: what went wrong, null where nobody says.
+    """
+
+    kind: str
+    id: str
+    annotator: str
+    service: str
+    session_id: str
+    good: bool
+    satisfied: bool | None
+    situation: OptionalText
+    explanation: str
+    withdrawn: bool
+    changed_at: Time
+
+
 LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "annotations": AnnotationJson,
     "scores": HumanScoreJson,
     "reviews": ReviewJson,
     "preferences": PreferenceJson,
+    "session-labels": SessionLabelJson,
 }
 """By the plural of their kind of label."""
 
 
 class QueueItemJson(WireModel):
-    """An agent run to look at. `stratum` and `probability` go into the review; null where it was not drawn."""
+    """An agent run to look at. `stratum` and `probability` go into the review; null where it was not drawn.
 
-    trace_id: str
-    agent_run_id: str
+    Or a session, without trace, run and agent; `session_id` is the trace's id where a trace has no session.
+    """
+
+    trace_id: OptionalText
+    agent_run_id: OptionalText
+    session_id: OptionalText
     service: str
     agent: str
     why: str
@@ -105,7 +129,7 @@ class QueueItemJson(WireModel):
 
 
 class QueuePage(Page[QueueItemJson]):
-    """The runs to review, in that order; `next` is always null: what is reviewed leaves the queue."""
+    """The runs or sessions to label, in that order; `next` is always null: what is reviewed leaves the queue."""
 
 
 class StratumJson(WireModel):

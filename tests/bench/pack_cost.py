@@ -24,15 +24,15 @@ from naming_models import named_by
 from planted_errors import planted
 from prompt_tokens import tokens, uncached
 from scope_sets import set_file, set_of
-from sessions import Asked, Layout, session
+from sessions import Layout, session, shop_exchange
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.how_asked import HowAsked
+from tracejury.judges.checks.item_source import ItemCase, RecordedSubject
 from tracejury.judges.clusters.error_group import by_text
 from tracejury.judges.clusters.naming import name_types
-from tracejury.judges.checks.item_source import ItemCase, RecordedSubject
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.judges.packs import sources
@@ -47,20 +47,6 @@ from tracejury.schemas.verdicts import Subject, SubjectKind
 POLICIES = 15
 NEVER = "never did"
 _NEVER_ACHIEVED = re.compile(rf"^(\d+)\n Note \d+: the agent {NEVER} so\.$", re.MULTILINE)
-
-
-def asked(number: int) -> Asked:
-    """One exchange; its texts differ from those of the others."""
-    row = "; ".join(
-        f"order {number}{k}: part {k * 37 + number}, {k + 2} pieces, {number * 7 + k}.50 EUR" for k in range(12)
-    )
-    return Asked(
-        f"And what about order {number}4? I need the parts by the {number + 1}th, and please check the price again.",
-        f"Order {number}4 holds part {148 + number}, 6 pieces at {number * 7 + 4}.50 EUR each. "
-        "I can't promise a date, but all of them are in stock. Shall I place the order?",
-        (f"found 12 rows: {row}", f"stock: {row}"),
-        f"The user asks about order {number}4. I look it up, and then its parts in the stock, before I state a price.",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +68,7 @@ class Cards:
 def prompts_of(packs: Sequence[Pack], exchanges: int, cards: Cards = Cards()) -> list[Prompt]:
     """All that is sent for a session: each exchange when it ends, then the session."""
     every = {check.name: (pack, check) for pack in packs for check in pack.checks if check.asks}
-    traces = session([asked(number) for number in range(1, exchanges + 1)], Layout.RESENT)
+    traces = session([shop_exchange(number) for number in range(1, exchanges + 1)], Layout.RESENT)
     whole, by_id = session_record("chat", traces), {trace.trace_id: trace for trace in traces}
     formulas = {name: formula for pack in packs for name, formula in pack.formulas.items()}
     client = ScriptedClient(lambda prompt: _answered({name: check for name, (_, check) in every.items()}, prompt))

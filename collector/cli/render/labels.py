@@ -26,6 +26,11 @@ _OF_RUN: Final[Mapping[str, Callable[[Any], Text | str]]] = {
     "at": lambda r: moment(r.changed_at),
     "annotator": lambda r: content(r.annotator, 30),
 }
+_OF_SESSION: Final[Mapping[str, Callable[[Any], Text | str]]] = {
+    "at": _OF_RUN["at"],
+    "annotator": _OF_RUN["annotator"],
+    "service": lambda r: content(r.service or "unknown service", 40),
+}
 LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = {
     "annotations": {
         "annotation": lambda r: content(r.id, 40),
@@ -51,12 +56,18 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
         ),
     },
     "preferences": {
-        "at": _OF_RUN["at"],
-        "annotator": _OF_RUN["annotator"],
-        "service": lambda r: content(r.service or "unknown service", 40),
+        **_OF_SESSION,
         "first": lambda r: content(r.session_id, 60),
         "second": lambda r: content(r.other_session_id, 60),
         "better": lambda r: _opinion(r.better, withdrawn=r.withdrawn),
+        "why": lambda r: content(r.explanation, WHY),
+    },
+    "session-labels": {
+        **_OF_SESSION,
+        "session": lambda r: content(r.session_id, 60),
+        "label": lambda r: _opinion("good" if r.good else "bad", withdrawn=r.withdrawn),
+        "satisfied": lambda r: {True: "yes", False: "no", None: "unknown"}[r.satisfied],
+        "situation": lambda r: content(r.situation or "-", 40),
         "why": lambda r: content(r.explanation, WHY),
     },
 }
@@ -65,21 +76,19 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
 
 def labels_table(plural: str) -> Callable[[Sequence[WireModel]], RenderableType]:
     """The table of a kind of label: a line a label."""
-    return lambda rows: rows_table(rows, f"no {plural}", LABEL_COLUMNS[plural])
+    return lambda rows: rows_table(rows, f"no {plural.replace('-', ' ')}", LABEL_COLUMNS[plural])
 
 
 def queue_table(rows: Sequence[QueueItemJson]) -> RenderableType:
-    """A line a run, in the order in which to look at them."""
-    return rows_table(
-        rows,
-        "nothing to label",
-        {
-            "trace": lambda r: content(r.trace_id),
-            "run": lambda r: content(r.agent_run_id),
-            "service / agent": lambda r: content(f"{r.service or 'unknown service'} / {agent_name(r.agent)}", 60),
-            "why": lambda r: content(r.why, WHY),
-        },
-    )
+    """A line a run or session, in the order in which to look at them."""
+    runs: Mapping[str, Callable[[Any], Text | str]] = {
+        "trace": lambda r: content(r.trace_id),
+        "run": lambda r: content(r.agent_run_id),
+        "service / agent": lambda r: content(f"{r.service or 'unknown service'} / {agent_name(r.agent)}", 60),
+    }
+    sessions = {"session": lambda r: content(r.session_id, 80), "service": _OF_SESSION["service"]}
+    columns = sessions if any(row.session_id for row in rows) else runs
+    return rows_table(rows, "nothing to label", {**columns, "why": lambda r: content(r.why, WHY)})
 
 
 def quality_tables(page: QualityPage) -> RenderableType:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TextIO
 
 from tracejury.collector.judging.model.prompt_folder import PromptsLeftError
-from tracejury.judges.llm.data_files import as_yaml
+from tracejury.judges.llm.data_files import yaml_of
 from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.schemas.errors import ConfigError
 
@@ -27,7 +27,7 @@ class CardsFile:
         data = card.model_dump(exclude_unset=True, exclude={"user_turns"})
         if card.user_turns:
             data["user_turns"] = {str(behaviour): list(turns) for behaviour, turns in card.user_turns.items()}
-        self.file.write(as_yaml([data]))
+        self.file.write(yaml_of([data]))
         self.file.flush()
         self.cards += 1
 

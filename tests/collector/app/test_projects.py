@@ -136,6 +136,9 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ("POST", "/api/scores"): [{"items": [own | score]}],
         ("POST", "/api/reviews"): [{"items": [own | review]}],
         ("POST", "/api/preferences"): [{"items": [{"annotator": "mallory", "service": tenant.service} | pair]}],
+        ("POST", "/api/session-labels"): [
+            {"items": [{"annotator": "mallory", "service": tenant.service, "session_id": tenant.session, "good": True}]}
+        ],
         ("POST", "/api/labels/import"): [{"items": [{"kind": "score"} | own | score | review]}],
         ("POST", "/api/labels/delete"): [
             {"trace": tenant.trace_id},
@@ -150,6 +153,9 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ("POST", "/feedback/preference"): [
             {"annotator": "mallory", "first": tenant.session, "second": "acme-session", "better": "same"}
         ],
+        ("POST", "/feedback/session"): [
+            {"annotator": "mallory", "session_id": tenant.session, "service": tenant.service, "good": "no"}
+        ],
         ("POST", "/feedback/name"): [{"annotator": "mallory"}],
     }
 
@@ -159,6 +165,7 @@ async def everything(world: Projects, tenant: Tenant) -> list[str]:
     paths = (
         "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/scores?withdrawn=true",
         "/api/reviews?withdrawn=true", "/api/preferences?withdrawn=true",
+        "/api/session-labels?withdrawn=true",
         f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0", f"/api/traces/{tenant.trace_id}",
     )  # fmt: skip
     return [(await world.get(path, tenant)).text for path in paths]
