@@ -117,7 +117,7 @@ class StoredReader:
 
     def unknown_names(self, asked: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
         """Of names to filter by, by kind (`service`, `tool` …), the unknown ones; known ones of each, nearest first."""
-        return unknown_names(self._scope, asked)
+        return unknown_names(self._scope, asked, self.measures.task_keys)
 
     def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""

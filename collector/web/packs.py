@@ -59,7 +59,7 @@ def add_packs(app: FastAPI, site: Site) -> None:
         window, measures = site.window(request), site.reader.measures
         if name not in {one.name for one in measures.packs}:
             raise NotFoundError(f"no pack {name[:60]!r} is installed")
-        by = request.query_params.get("by") or GROUPS[1]
+        by = ",".join(filter(None, request.query_params.getlist("by"))) or GROUPS[1]
         query = replace(asked(request, window), pack=name)
         (answer,) = measures.ask(replace(query, step=window.step))
         (grouped,) = measures.ask(replace(query, by=checked_groups(by), limit=MOST_GROUPS))
