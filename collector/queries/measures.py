@@ -209,11 +209,18 @@ class StoredMeasures:
 
     def of(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
         """The measures of one pack, without what waits. Raises RetryableError, StoreError."""
+        sessions, outcomes, unread = self.sessions(pack, query)
+        trials = query.trials and pack.unit == "session"
+        return replace(answer_of(pack, replace(query, trials=trials), sessions, outcomes), unread=unread)
+
+    def sessions(
+        self, pack: MeasuredPack, query: MeasureQuery
+    ) -> tuple[Sequence[MeasuredSession], Mapping[tuple[str, str], Sequence[ItemAnswer]], int]:
+        """The sessions, or runs, of one pack; for its own figures the items of their success; how many are unread."""
         judges = _judges(pack)
         if pack.unit == "run":
             runs, unread = graded_runs(self._scope, query, self.task_keys)
-            runs = self._by_card(runs, query)
-            return replace(answer_of(pack, replace(query, trials=False), runs), unread=unread)
+            return self._by_card(runs, query), {}, unread
         validators = {one.judge for each in self.packs for one in each.measures if one.validates}
         sessions, unread = measured_sessions(self._scope, query, judges, validators, self.task_keys)
         if BEHAVIOUR in query.by and sessions:
@@ -227,9 +234,9 @@ class StoredMeasures:
             ]
         sessions = self._by_card(sessions, query)
         outcomes: Mapping[tuple[str, str], Sequence[ItemAnswer]] = {}
-        if query.trials and pack.success and pack.figures and sessions:
+        if query.trials and pack.success and sessions:
             outcomes = success_items(self._scope, query, judges, pack.success.judge)
-        return replace(answer_of(pack, query, sessions, outcomes), unread=unread)
+        return sessions, outcomes, unread
 
     def _by_card(self, sessions: list[MeasuredSession], query: MeasureQuery) -> list[MeasuredSession]:
         """The sessions with what the card of their task says in place of the task. Raises ConfigError for bad cards."""
