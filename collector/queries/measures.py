@@ -347,15 +347,16 @@ def _group(
 
 
 def _trials(pack: MeasuredPack, counted: Sequence[MeasuredSession], query: MeasureQuery) -> TaskTrials:
-    """The trials among these sessions, each counted once, however it was sampled."""
+    """The trials among these sessions, each counted once, however it was sampled. All of them are valid."""
     rule = TrialRule(query.k, pack.success.letter if pack.success else "", query.threshold)
-    letters = {measure.judge: measure.letter for measure in pack.measures}
+    letters = {measure.judge: measure.letter for measure in pack.measures if not measure.validates}
     trials = []
     for one in counted:
         task, *cell = one.cell
         if task:
-            known = ((letters[judge], found.value) for judge, found in one.measures.items() if found.weight)
-            trials.append(Trial(task, cell, {letter: value for letter, value in known if value is not None}))
+            known = ((letters.get(judge), found.value) for judge, found in one.measures.items() if found.weight)
+            values = {letter: value for letter, value in known if letter and value is not None}
+            trials.append(Trial(task, cell, values))
     tasks = by_task(trials, rule)
     return TaskTrials(len(trials), tasks, over_tasks(rule.figures(letters.values()), tasks.values()))
 
