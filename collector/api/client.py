@@ -186,7 +186,9 @@ class ApiClient:
 
     def measures(self, filters: Mapping[str, str]) -> MeasuresJson:
         """Measures of packs; `filters` are the parameters of /api/measures. Raises ConfigError as `rates`."""
-        return self._get(MeasuresJson, "/api/measures", filters)
+        found = self._get(MeasuresJson, "/api/measures", filters)
+        refuse_unknown(filters, found.unknown)
+        return found
 
     def clusters(self, filters: Parameters) -> ClustersJson:
         """Clusters of errors; `filters` are the parameters of /api/clusters. Raises ConfigError as `rates`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
@@ -18,12 +18,13 @@ MOST: Final = 20
 """Known names of a kind that are listed."""
 
 
-def unknown_names(scope: Scope, asked: Mapping[str, str]) -> dict[str, list[str]]:
+def unknown_names(scope: Scope, asked: Mapping[str, str], task_keys: Sequence[str] = ()) -> dict[str, list[str]]:
     """Of the names in `asked`, by kind, the unknown ones: for each up to `MOST` known names, the nearest first.
 
-    What is of no kind in `KINDS`, and what is "", is left out. Raises RetryableError, StoreError.
+    What is of no kind in `KINDS`, and what is "", is left out. `task_keys`: attributes that name a task. Raises
+    RetryableError, StoreError.
     """
-    names = StoredNames(scope.store, scope.tenant)
+    names = StoredNames(scope, task_keys)
     return {
         kind: _nearest(name, [*names.near(kind, name, MOST), *_own(kind)])
         for kind, name in asked.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .base import Number, OptionalText, Time, WireModel
 from .errors import ErrorJson, FindingJson, WorstErrorJson
-from .traces import VerdictJson
+from .traces import ItemJson, VerdictJson
 
 
 class SessionRowJson(WireModel):
@@ -65,16 +65,40 @@ class ExchangeJson(WireModel):
     first_turn: int
 
 
+class ItemProgressJson(WireModel):
+    """The last answer to an item; `exchange`: number of the one that settled it, null where none did."""
+
+    answer: ItemJson
+    exchange: int | None
+
+
+class CheckProgressJson(WireModel):
+    """How far the items of a check came to settle at their best answer; `kind`: what they are, such as notes.
+
+    `settled`: how many are; `after`: the share at the end of each exchange; `closed`: nothing else follows.
+    """
+
+    judge: str
+    title: str
+    kind: str
+    items: list[ItemProgressJson]
+    settled: int
+    after: list[Number]
+    closed: bool
+
+
 class SessionJson(SessionRowJson):
     """A session as a conversation in order of time; `left`: traces beyond those that are shown.
 
-    `verdicts`: on the session as a whole, its measures.
+    `verdicts`: on the session as a whole, its measures; `progress`: of checks whose items settle, in sessions of one
+    service.
     """
 
     services: list[str]
     exchanges: list[ExchangeJson]
     left: int
     verdicts: list[VerdictJson]
+    progress: list[CheckProgressJson]
 
 
 class SessionPage(WireModel):

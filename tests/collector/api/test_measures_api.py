@@ -123,7 +123,7 @@ def test_grades_are_measures_of_runs(store: SharedStore) -> None:
         asked = {"pack": "gpa", "version": "2", "compare_to": "version=1"}
         (pack,) = httpx.get(f"{url}/api/measures", params=asked, trust_env=False).json()["items"]
         whole = run(url, "--by", "version", "--compare-to", "version=1")
-        none = run(url, "--service", "nobody")
+        none = run(url, "--service", HOSTILE, "--version", "1", "--model", "gpt", "--until", "3h")
     measures = {one["letter"]: one for one in pack["measures"]}
     figures = {one["letter"]: one for one in pack["total"]["measures"]}
     assert (pack["unit"], pack["best"], measures["Goal"]["of"], measures["GF"]["of"]) == (
@@ -179,5 +179,8 @@ def test_the_command_shows_them(measured: str, store: SharedStore) -> None:
     tried = run(measured, "--trials", "--k", "2", "--by", "version", "--compare-to", "previous").output
     for text in ("1 session of no named task: no trial", "S mean, max@2", "0.500, -", "S max@2", "no task was tried 2"):
         assert text in tried
+    for kind, known in (("service", "shop"), ("version", "1, 2"), ("task", "7")):
+        unknown = run(measured, f"--{kind}", "shpo")
+        assert (unknown.exit_code, f"no {kind} 'shpo' is stored; known are: {known}" in unknown.output) == (2, True)
     refused = run(measured, "--pack", "nothing")
     assert (refused.exit_code, "no pack 'nothing': use one of demo" in refused.output) == (2, True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from listed_traces import Listed, Mark, store_all
-from store_parts import a_judged_subject
+from measured_sessions import TASK_KEYS
+from store_parts import a_judged_subject, a_span
 
 from tracejury.collector.queries.known_names import MOST, unknown_names
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 
 KNOWN = {
     "service": "shop", "version": "1", "session": "talk", "agent": "helper", "model": "gpt", "tool": "search",
@@ -40,6 +42,18 @@ def test_the_nearest_known_names_come_first(store: SharedStore) -> None:
     assert unknown_names(Scope(store), {"tool": "serch", "agent": "planer"}) == {
         "tool": ["search"], "agent": ["planner", "helper"]
     }  # fmt: skip
+
+
+def test_tasks_are_what_spans_state(store: SharedStore) -> None:
+    """Under any of the keys, on a span or in metadata; not those of another tenant."""
+    said = ({"tracejury.task.id": "refund-7"}, {"metadata": '{"task_id": "refund-8"}'}, {"task_id": ""}, {"other": "x"})
+    spans = [a_span(span_id=f"{n:016x}", attributes=one) for n, one in enumerate(said, start=1)]
+    spans.append(a_span(tenant="other", attributes={"task_id": "theirs"}))
+    store.insert("spans", SPAN_COLUMNS, span_columns(spans, 1))
+    for name in ("refund-7", "refund-8"):
+        assert unknown_names(Scope(store), {"task": name}, TASK_KEYS) == {}
+    for name in ("x", "theirs"):
+        assert unknown_names(Scope(store), {"task": name}, TASK_KEYS) == {"task": ["refund-7", "refund-8"]}
 
 
 def test_an_empty_store_knows_no_service(store: SharedStore) -> None:

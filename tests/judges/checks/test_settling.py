@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from check_cases import check
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracejury.judges.checks.progress import check_progress
 from tracejury.judges.checks.settling import settled_items, settled_texts
 from tracejury.judges.packs import sources
 from tracejury.schemas.checks import CheckItem, ItemAnswer
@@ -94,3 +96,31 @@ def test_a_task_has_as_many_entries_as_it_may_take_exchanges() -> None:
     assert [[one.answer for one in entry] for entry in settled.entries(1, settled.states[0])] == [["no"]]
     assert len(settled.entries(None, final)) == 2
     assert settled_items(BEST, (), []).entries(2, ()) == [(), ()]
+
+
+YES, NO, LOOSE = ("yes", True), ("no", True), ("yes", False)
+
+
+@pytest.mark.parametrize(
+    ("said", "closing", "exchanges", "after"),
+    [
+        ([{"a": YES, "b": NO, "c": NO}, None, {"b": YES}], None, [1, 3, None], [1 / 3, 1 / 3, 2 / 3]),
+        ([{"a": YES, "b": NO, "c": NO}, "failed"], {"a": YES, "b": YES, "c": NO}, [1, None, None], [1 / 3, 2 / 3]),
+        ([{"a": LOOSE, "b": YES}, {"a": NO}, {"a": YES}], None, [3, 1], [0.5, 0.5, 1]),
+        ([], {"a": YES, "b": NO}, [None, None], []),
+    ],
+)
+def test_progress_is_the_share_that_is_settled_after_each_exchange(
+    said: Sequence[Said | str | None], closing: Said | None, exchanges: list[int | None], after: list[float]
+) -> None:
+    """With the exchange that settled each; what the close alone settles counts at the last one."""
+    verdicts = [
+        None if one is None else verdict(at, {}, one) if isinstance(one, str) else verdict(at, one)
+        for at, one in enumerate(said)
+    ]
+    found = check_progress(BEST, verdicts, None if closing is None else verdict(99, closing))
+    assert found is not None
+    assert [one.exchange for one in found.items] == exchanges
+    assert found.after == pytest.approx(after)
+    assert found.closed is (closing is not None)
+    assert check_progress(BEST, [None, verdict(1, {}, "failed")], None) is None

@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 from judging_bench import T0
-from pack_bench import Called, FairChecker, Fault, PackBench, exchange
+from pack_bench import CHAT, Called, FairChecker, Fault, PackBench, exchange
 
 from tracejury.collector.queries.measured_packs import installed_packs
 from tracejury.collector.queries.measures import StoredMeasures
+from tracejury.collector.queries.stored_reader import stored_session
 from tracejury.collector.store.errors import StoredErrors
+from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import Prompt
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
@@ -163,6 +166,13 @@ def test_progress_by_exchange_up_to_n(store: SharedStore, tmp_path: Path) -> Non
         [2 / 3, 0.5, 0.222], abs=5e-4
     )
     assert errors(bench, "a", "b", "c", "d", "e") == {TELL: ("d", span("d", "b0"), 0.8)}
+    view = stored_session(Scope(store), CHAT, Confidence(0, 0))
+    assert view is not None
+    (progress,) = view.progress
+    assert (progress.settled, progress.closed) == (2, True)
+    assert progress.after == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3, 2 / 3])
+    assert [(one.answer.item, one.exchange) for one in progress.items] == [(BOOK, 1), (MAIL, 3), (TELL, None)]
+    assert [one.answer.trace_id[:1] for one in progress.items] == ["a", "c", "d"]
 
 
 def test_the_last_exchange_unscored_keeps_the_value_before(store: SharedStore, tmp_path: Path) -> None:
