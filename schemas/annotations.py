@@ -10,6 +10,8 @@ from .findings import digest
 from .taxonomy import TRAIL, Dimension, Severity
 
 BEST_SCORE: Final = 3
+GENERATOR: Final = "generator"
+"""The annotator of simulated sessions that were made to be good or bad; it is no person."""
 
 
 class Opinion(StrEnum):

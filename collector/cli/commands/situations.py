@@ -1,0 +1,119 @@
+"""`tracejury situations`: simulated sessions in which a known thing goes wrong, or nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from tracejury.collector.cli.interrupts import heed_ctrl_c
+from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.terminal import one_line
+
+if TYPE_CHECKING:
+    from tracejury.collector.simulation.situation_traces import LabelledTraces
+    from tracejury.judges.situations.session_prompts import SessionPlan
+    from tracejury.judges.writing.units import WrittenUnit
+
+CURATOR = "curator"
+"""The annotator of sessions that people wrote by hand."""
+
+config_option = click.option(
+    "--config", "config_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A configuration file, for its section judges: model, key and budget; options go before it.",
+)  # fmt: skip
+
+
+@click.group("situations")
+def situations_command() -> None:
+    """Simulated sessions of 26 situations between user, tools and agent, for tests of judges."""
+
+
+@situations_command.command("generate")
+@click.option("--out", type=click.Path(path_type=Path), required=True, metavar="DIR",
+              help="A new folder for traces/ and labels.jsonl.")  # fmt: skip
+@click.option("--tools", "tools_file", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+              help="Groups of tools of your own (YAML or JSON; docs/scope.md).")  # fmt: skip
+@click.option("--each", type=click.IntRange(1, 100), default=1, show_default=True,
+              help="Sessions of each situation and tool group.")  # fmt: skip
+@click.option("--examples", is_flag=True, help="Write the 34 sessions written by hand; no model is asked.")
+@config_option
+@model_options
+def generate_situations(
+    *, out: Path, tools_file: Path | None, each: int, examples: bool, config_file: Path | None, **asked: Any
+) -> None:
+    """Have a model write sessions, and make labelled traces of them: one per situation and tool group.
+
+    labels.jsonl says of each whether it is good, whether its user is satisfied and which situation it is, and of bad
+    ones at which span they go wrong; no span does. Stopped, the same command goes on where it was.
+    """
+    from tracejury.collector.cli import output
+    from tracejury.collector.simulation.situation_folder import unfinished, write_sessions
+
+    if examples and (tools_file or each > 1):
+        raise ConfigError("--examples has sessions of its own: leave --tools and --each out")
+    cassette = unfinished(out)
+    left_out: list[str] = []
+    made = _curated() if examples else _written(tools_file, each, config_file, cassette, asked, left_out)
+    for problem in left_out:
+        output.note(one_line(f"left out: {problem}", 300))
+    output.note(f"{counted(write_sessions(out, made), 'session')} in {out}")
+
+
+def _curated() -> list[LabelledTraces]:
+    from tracejury.collector.simulation.situation_traces import labelled_traces
+    from tracejury.judges.situations.situation_session import curated_sessions
+    from tracejury.judges.situations.tool_groups import tool_groups
+
+    groups = {group.name: group for group in tool_groups()}
+    return [labelled_traces(one, groups[one.group].offered(one.situation), CURATOR) for one in curated_sessions()]
+
+
+def _written(
+    tools_file: Path | None, each: int, config_file: Path | None, path: Path, asked: Any, left_out: list[str]
+) -> list[LabelledTraces]:
+    """Sessions by a model; it tells what is `left_out`. Raises Failure: they can be had later, or there is none."""
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.failures import Failure
+    from tracejury.collector.simulation.situation_traces import labelled_traces
+    from tracejury.collector.simulation.writing.write_units import write_units
+    from tracejury.judges.situations.session_writing import session_plans, write_session
+    from tracejury.judges.situations.tool_groups import read_tool_groups, tool_groups
+    from tracejury.schemas.annotations import GENERATOR
+
+    config = judges_section(asked, config_file)
+    plans = session_plans(read_tool_groups(tools_file) if tools_file else tool_groups(), each)
+    cassette = cassette_options(asked)
+    cassette = cassette if cassette.path else replace(cassette, path=path)
+    made: list[LabelledTraces] = []
+    later: list[str] = []
+    with output.progress() as bar:
+        task = bar.add_task("sessions", total=len(plans))
+
+        def finished(done: WrittenUnit[SessionPlan]) -> None:
+            plan = done.unit
+            if plan.written:
+                made.append(labelled_traces(plan.written, plan.group.offered(plan.situation.name), GENERATOR))
+            else:
+                left_out.extend(f"{plan.situation.name}, {plan.group.name}: {one.failure}" for one in done.written)
+                later.extend([done.failure] if done.failure else [])
+            bar.advance(task)
+
+        heed_ctrl_c()
+        try:
+            write = partial(write_session, max_tokens=config.max_answer_tokens)
+            asyncio.run(write_units(plans, write, config, cassette, finished))
+        except KeyboardInterrupt:
+            later.append("interrupted")
+    if later or not made:
+        told = f"{len(made)} of {counted(len(plans), 'session')} written"
+        raise Failure(
+            f"{later[0]}: {told}; the same command goes on" if later else f"no session is of use: {left_out[0]}"
+        )
+    return made
