@@ -201,10 +201,11 @@ class Review(RunLabel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionLabel(Label):
+class LabelOfSessions(Label):
     """A label of one session of a service, or of several. `sessions`: the fields that have their ids.
 
-    Ids of sessions are any text: a label's own `id` follows from what it is about and who says it.
+    Ids of sessions are any text: a label's own `id` follows from what it is about and who says it. A trace without a
+    session is one of its own, under the trace's id.
     """
 
     key: ClassVar[tuple[str, ...]] = ("id",)
@@ -219,6 +220,12 @@ class SessionLabel(Label):
         """The sessions that it is about."""
         return tuple(getattr(self, name) for name in self.sessions)
 
+    def after(self, old: Self | None) -> Self:
+        """A withdrawal that is said now keeps what it takes back."""
+        if old is None or not self.withdrawn or self.changed_at:
+            return self
+        return replace(old, withdrawn=True, changed_at=0)
+
     def identified(self) -> Self:
         """With its id (32 hex digits)."""
         parts = (self.kind, self.tenant, self.service, *self.session_ids, self.annotator)
@@ -226,7 +233,7 @@ class SessionLabel(Label):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preference(SessionLabel):
+class Preference(LabelOfSessions):
     """Which of two sessions of a service a person finds better. They are stored in the order of their ids."""
 
     kind = "preference"
@@ -252,15 +259,36 @@ class Preference(SessionLabel):
         if self.session_id > self.other_session_id:
             ids, better = (self.other_session_id, self.session_id), _SWAPPED[self.better]
             swapped = replace(self, session_id=ids[0], other_session_id=ids[1], better=better)
-        return SessionLabel.identified(swapped)  # not super(): classes with slots are made anew
+        return LabelOfSessions.identified(swapped)  # not super(): classes with slots are made anew
 
 
-LABELS: Final[tuple[type[Label], ...]] = (Annotation, HumanScore, Review, Preference)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionLabel(LabelOfSessions):
+    """Whether a session was good on the whole, and whether its user is satisfied.
+
+    Good needs right tool work and right conduct, however content the user is. `situation`: what went wrong between
+    user, tools and agent, or that nothing did.
+    """
+
+    kind = "session"
+    plural = "session-labels"
+    table = "session_labels"
+    verb = "label_session"
+    listing = "Which sessions people find good and which bad, latest change first."
+    taking = "Say whether sessions were good; one replaces what its annotator said of the same session before."
+
+    good: bool
+    satisfied: Annotated[bool | None, "Whether the user is satisfied; null: unknown"] = None
+    situation: Annotated[str, "One of the situations of `tracejury explain`"] = ""
+    explanation: str = ""
+
+
+LABELS: Final[tuple[type[Label], ...]] = (Annotation, HumanScore, Review, Preference, SessionLabel)
 """All kinds of labels, as they are stored."""
-DRAFTS: Final[tuple[type[Label], ...]] = (AnnotationDraft, HumanScore, Review, Preference)
+DRAFTS: Final[tuple[type[Label], ...]] = (AnnotationDraft, HumanScore, Review, Preference, SessionLabel)
 """The same, as people say them."""
 TRACE_LABELS: Final = tuple(kind for kind in LABELS if issubclass(kind, TraceLabel))
-SESSION_LABELS: Final = tuple(kind for kind in LABELS if issubclass(kind, SessionLabel))
+SESSION_LABELS: Final = tuple(kind for kind in LABELS if issubclass(kind, LabelOfSessions))
 
 
 def opinion_id(tenant: str, annotator: str, finding_id: str) -> str:

@@ -26,8 +26,10 @@ from tracejury.schemas.wire.labels import (
     DeletedLabelsJson,
     ImportedJson,
     QualityPage,
+    QueuedSessionJson,
     QueueItemJson,
     QueuePage,
+    SessionQueuePage,
 )
 from tracejury.schemas.wire.lists import SessionJson, SessionRowJson
 from tracejury.schemas.wire.measures import MeasuresJson
@@ -156,7 +158,6 @@ class ApiClient:
         Raises NotFoundError for an unknown trace.
         """
         page = self._get(LedgerPage, "/api/ledger", of_page(filters, limit))
-        refuse_unknown(filters, page.unknown)
         while page.next and len(page.items) < limit:
             more = self._get(LedgerPage, "/api/ledger", of_page(filters, limit - len(page.items), page.next))
             page = page.model_copy(update={"items": page.items + more.items, "next": more.next})
@@ -175,9 +176,7 @@ class ApiClient:
 
     def rates(self, filters: Parameters) -> RatesJson:
         """Error rates; `filters` are the parameters of /api/rates. Raises ConfigError for what means nothing."""
-        found = self._get(RatesJson, "/api/rates", filters)
-        refuse_unknown(filters, found.unknown)
-        return found
+        return self._get(RatesJson, "/api/rates", filters)
 
     def compare_rates(self, filters: Parameters, to: str) -> RatesComparisonJson:
         """Error rates compared to others; `to` as /api/rates/compare takes it. Raises as `rates`."""
@@ -267,21 +266,19 @@ class ApiClient:
 
     def label_queue(self, filters: Mapping[str, str]) -> list[QueueItemJson]:
         """The runs to label next."""
-        page = self._get(QueuePage, "/api/labels/queue", filters)
-        refuse_unknown(filters, page.unknown)
-        return page.items
+        return self._get(QueuePage, "/api/labels/queue", filters).items
+
+    def session_queue(self, filters: Mapping[str, str]) -> list[QueuedSessionJson]:
+        """The sessions to label next."""
+        return self._get(SessionQueuePage, "/api/labels/session-queue", filters).items
 
     def label_quality(self, filters: Mapping[str, str]) -> QualityPage:
         """How judges fare against labels."""
-        page = self._get(QualityPage, "/api/labels/quality", filters)
-        refuse_unknown(filters, page.unknown)
-        return page
+        return self._get(QualityPage, "/api/labels/quality", filters)
 
     def label_agreement(self, filters: Mapping[str, str]) -> AgreementPage:
         """How measures go with preferences."""
-        page = self._get(AgreementPage, "/api/labels/agreement", filters)
-        refuse_unknown(filters, page.unknown)
-        return page
+        return self._get(AgreementPage, "/api/labels/agreement", filters)
 
     def stream(
         self, path: str, params: Mapping[str, str], begun: Callable[[Mapping[str, str]], None] | None = None
@@ -297,7 +294,9 @@ class ApiClient:
             yield from answer.iter_bytes()
 
     def _get(self, model: type[Model], path: str, params: Parameters | None = None) -> Model:
-        return self._parsed(model, self._ask("GET", path, params))
+        found = self._parsed(model, self._ask("GET", path, params))
+        refuse_unknown(params or {}, getattr(found, "unknown", {}))
+        return found
 
     def _send(
         self, model: type[Model], method: str, path: str, body: object, params: Parameters | None = None

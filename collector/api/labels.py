@@ -29,9 +29,11 @@ from tracejury.schemas.wire.labels import (
     JudgeQualityJson,
     MeasureAgreementJson,
     QualityPage,
+    QueuedSessionJson,
     QueueItemJson,
     QueuePage,
     RefusedLine,
+    SessionQueuePage,
     StratumJson,
 )
 
@@ -48,6 +50,7 @@ from .params_labels import (
     LabelsParams,
     QualityParams,
     QueueParams,
+    SessionQueueParams,
     WithdrawParams,
     item_of,
     times,
@@ -102,7 +105,7 @@ def add_kind(
         labelling.save()
         return json_answer({"items": [fill(model, label) for label in taken], "changed": changed})
 
-    plural = kind.plural.title()
+    plural = kind.plural.title().replace("-", "")
     items: Any = Annotated[list[item], Field(min_length=1, max_length=MAX_ITEMS)]  # type: ignore[valid-type]
     doc = f"{plural}: all are taken, or none."
     body = create_model(f"{plural}Body", __base__=Params, __doc__=doc, items=(items, ...))
@@ -129,7 +132,14 @@ def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> 
     @app.get("/api/labels/queue", responses=documented(QueuePage))
     def queue(params: Annotated[QueueParams, Query()]) -> Response:
         """Which agent runs to label next, and why."""
-        items = [QueueItemJson.model_validate(item) for item in reader.labels.queue(params.query(clock()))]
+        query = params.query(clock(), params.purpose)
+        items = [QueueItemJson.model_validate(item) for item in reader.labels.queue(query)]
+        return json_answer({"items": items, "next": None, "unknown": _unknown(reader, params.service, items)})
+
+    @app.get("/api/labels/session-queue", responses=documented(SessionQueuePage))
+    def session_queue(params: Annotated[SessionQueueParams, Query()]) -> Response:
+        """Which sessions to label next: a random sample."""
+        items = [QueuedSessionJson.model_validate(item) for item in reader.labels.session_queue(params.query(clock()))]
         return json_answer({"items": items, "next": None, "unknown": _unknown(reader, params.service, items)})
 
     @app.get("/api/labels/quality", responses=documented(QualityPage))

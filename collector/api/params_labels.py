@@ -148,27 +148,32 @@ class LabelExportParams(Params):
         return LabelQuery(limit, **given, since=since, withdrawn=True, after=Position(0))
 
 
-class QueueParams(Params):
+class SessionQueueParams(Params):
+    """Of the queue of sessions to label; without times: of all that is stored."""
+
+    since: Since = ""
+    until: Since = ""
+    service: Text = ""
+    annotator: Annotated[Text, Field(description="Whose queue: what they have labelled is left out")] = ""
+    overlap: Annotated[float, Field(ge=0, le=1, description="The share that everybody is asked for")] = OVERLAP
+    simulated: Simulated = False
+    limit: Annotated[int, Field(ge=1, le=MAX_QUEUE)] = 50
+
+    def query(self, now: int, purpose: Purpose = Purpose.CALIBRATION) -> QueueQuery:
+        """As the question. Raises ConfigError on a value that means nothing."""
+        since, until = times(self.since, self.until, now)
+        who = self.annotator.strip()
+        return QueueQuery(
+            purpose, since, until, self.limit, self.service, who, overlap=self.overlap, simulated=self.simulated
+        )
+
+
+class QueueParams(SessionQueueParams):
     """Of the queue of runs to label; without times: of all that is stored."""
 
     purpose: Annotated[
         Purpose, Field(description="calibration: a random stratified sample; learning: what is disputed")
     ] = Purpose.CALIBRATION
-    since: Since = ""
-    until: Since = ""
-    service: Text = ""
-    annotator: Annotated[Text, Field(description="Whose queue: what they have reviewed is left out")] = ""
-    overlap: Annotated[float, Field(ge=0, le=1, description="The share of runs that everybody is asked for")] = OVERLAP
-    simulated: Simulated = False
-    limit: Annotated[int, Field(ge=1, le=MAX_QUEUE)] = 50
-
-    def query(self, now: int) -> QueueQuery:
-        """As the question. Raises ConfigError on a value that means nothing."""
-        since, until = times(self.since, self.until, now)
-        who = self.annotator.strip()
-        return QueueQuery(
-            self.purpose, since, until, self.limit, self.service, who, overlap=self.overlap, simulated=self.simulated
-        )
 
 
 class QualityParams(Params):

@@ -5,18 +5,29 @@ from __future__ import annotations
 import io
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from tracejury.collector.api.client import ApiClient
+from tracejury.collector.api.params_labels import item_of
+from tracejury.collector.labels.checks import checked
 from tracejury.collector.labels.lines import LabelLine, read_lines
 from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.collector.otlp.files.files import read_json
 from tracejury.judges.measures.dimension_labels import JUDGES
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.scales import SCALE, THREE_POINT, ScaleRating
-from tracejury.schemas.annotations import LABELS, Annotation, ErrorLabel, Opinion
+from tracejury.schemas.annotations import (
+    SESSION_LABELS,
+    TRACE_LABELS,
+    Annotation,
+    ErrorLabel,
+    Opinion,
+    SessionLabel,
+)
+from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import TRAIL, Severity
 from tracejury.schemas.text.moments import parse_since
 
@@ -70,18 +81,47 @@ def read_people(source: Source) -> People:
         BrokenFileError: it holds neither, or no review; names the line.
         TracejuryError: the collector cannot be asked.
     """
+    with _opened(source) as stream:
+        if stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{" or is_url(source):
+            stream.seek(0)
+            return _people(str(source), read_lines(str(source), stream, ""))
+    return People(load_labels(Path(source)))
+
+
+def read_session_labels(source: Source) -> list[SessionLabel]:
+    """The labels of sessions that stand; other kinds are passed over. `service` is "" where a line names none.
+
+    Raises:
+        BrokenFileError: a line is no label; names it.
+        TracejuryError: the collector cannot be asked.
+    """
+    found: list[SessionLabel] = []
+    with _opened(source) as stream:
+        for line in read_lines(str(source), stream, ""):
+            if line.problem:
+                raise BrokenFileError(f"{line.place}: {line.problem}")
+            if line.item.get("kind") != SessionLabel.kind:
+                continue
+            try:
+                label = checked(item_of(dict(line.item)).said(0))
+            except ConfigError as error:
+                raise BrokenFileError(f"{line.place}: {error}") from None
+            found += [label.identified()] if isinstance(label, SessionLabel) else ()
+    last = {label.id: label for label in sorted(found, key=lambda label: label.changed_at)}
+    return [label for label in last.values() if not label.withdrawn]
+
+
+@contextmanager
+def _opened(source: Source) -> Iterator[IO[bytes]]:
     if is_url(source):
         with ApiClient(str(source)) as client:
-            return _people(str(source), read_lines(str(source), io.BytesIO(b"".join(client.export_labels({}))), ""))
-    path = Path(source)
+            yield io.BytesIO(b"".join(client.export_labels({})))
+        return
     try:
-        with path.open("rb") as stream:
-            if stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
-                stream.seek(0)
-                return _people(str(source), read_lines(str(source), stream, ""))
+        with Path(source).open("rb") as stream:
+            yield stream
     except OSError as error:
-        raise BrokenFileError(f"{path} cannot be read: {error.strerror}") from None
-    return People(load_labels(path))
+        raise BrokenFileError(f"{source} cannot be read: {error.strerror}") from None
 
 
 def named(scores: Iterable[ScaleRating], names: Mapping[str, str]) -> list[ScaleRating]:
@@ -104,6 +144,8 @@ def _people(name: str, lines: Iterable[LabelLine]) -> People:
 def _good(lines: Iterable[LabelLine]) -> Iterator[Mapping[str, Any]]:
     """Rows with what each kind must have."""
     for line in lines:
+        if line.item.get("kind") in _OF_SESSIONS:
+            continue
         needed = _NEEDED.get(str(line.item.get("kind")))
         wrong = [key for key in needed if not isinstance(line.item.get(key), str)] if needed else ["a known kind"]
         if line.problem or wrong:
@@ -111,7 +153,8 @@ def _good(lines: Iterable[LabelLine]) -> Iterator[Mapping[str, Any]]:
         yield line.item
 
 
-_KEYS: Final = {kind.kind: kind.key for kind in LABELS}
+_OF_SESSIONS: Final = {kind.kind for kind in SESSION_LABELS}
+_KEYS: Final = {kind.kind: kind.key for kind in TRACE_LABELS}
 _NEEDED: Final = _KEYS | {Annotation.kind: (*Annotation.key, "annotator", "span_id", "category")}
 
 

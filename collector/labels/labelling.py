@@ -17,9 +17,9 @@ from tracejury.schemas.annotations import (
     Annotation,
     AnnotationDraft,
     Label,
+    LabelOfSessions,
     Opinion,
     RunLabel,
-    SessionLabel,
     missed_id,
     opinion_id,
 )
@@ -34,7 +34,7 @@ from .surroundings import Surroundings
 
 MICROSECOND: Final = 1_000
 """Nanos: changes are told apart, and written down elsewhere, by the microsecond."""
-SessionLabelT = TypeVar("SessionLabelT", bound=SessionLabel)
+LabelOfSessionsT = TypeVar("LabelOfSessionsT", bound=LabelOfSessions)
 
 SKEW: Final = 300_000_000_000
 """Nanos by which another machine's clock may be ahead."""
@@ -70,7 +70,7 @@ class Labelling:
         if isinstance(said, AnnotationDraft):
             return self.take_opinion(said)  # type: ignore[return-value]  # an annotation is a draft, too
         said = replace(checked(said), tenant=self._tenant)
-        if isinstance(said, SessionLabel):
+        if isinstance(said, LabelOfSessions):
             return self._of_sessions(said)
         kept = self._about.kept(type(said), trace_id=getattr(said, "trace_id", ""))
         old = kept.get(said.place)
@@ -82,13 +82,14 @@ class Labelling:
             kept = self._about.kept(type(said), trace_id=trace_id)
         return self._take(said.after(kept.get(said.place)), kept)
 
-    def _of_sessions(self, said: SessionLabelT) -> SessionLabelT:
+    def _of_sessions(self, said: LabelOfSessionsT) -> LabelOfSessionsT:
         named = said.identified()
         old = self._about.kept(type(said), id=named.id).get(named.place)
         if old is not None and self._stays(old, said.changed_at):
             return old
         named = replace(said, service=self._about.service(said.service, said.session_ids)).identified()
-        return self._take(named, self._about.kept(type(said), id=named.id))
+        kept = self._about.kept(type(said), id=named.id)
+        return self._take(named.after(kept.get(named.place)), kept)
 
     def take_opinion(self, said: AnnotationDraft) -> Annotation:
         """An opinion on a finding, or a missed error."""

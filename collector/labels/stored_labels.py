@@ -11,15 +11,24 @@ from tracejury.collector.store.findings import read_finding
 from tracejury.collector.store.inserting import insert_rows, storing
 from tracejury.collector.store.scope import TENANT, TenantRows
 from tracejury.judges.measures.quality import quality_of
-from tracejury.schemas.annotations import LABELS, TRACE_LABELS, Annotation, Label, SessionLabel, TraceLabel
+from tracejury.schemas.annotations import LABELS, TRACE_LABELS, Annotation, Label, LabelOfSessions, TraceLabel
 from tracejury.schemas.columns import columns_of
 from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, conditions, label_filters
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.judged_rows import FINDING_SELECT
-from tracejury.schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
+from tracejury.schemas.queries.labels import (
+    JudgeQuality,
+    Labelled,
+    LabelQuery,
+    QueuedSession,
+    QueueItem,
+    QueueQuery,
+    Stratum,
+)
 
 from . import queue as label_queue
 from .labelled_runs import labelled_runs
+from .session_queue import session_queue
 
 _FILTERED: Final = frozenset(one.target for one in (*LABEL_FILTERS, *ANNOTATION_FILTERS) if not one.column)
 """Fields of a query that may change with a label."""
@@ -56,7 +65,7 @@ class StoredLabels(TenantRows):
 
     def find(self, kind: type[LabelT], query: LabelQuery) -> Sequence[LabelT]:
         """Up to `limit` labels of one kind, latest change first."""
-        if query.trace_id if issubclass(kind, SessionLabel) else query.session_id:
+        if query.trace_id if issubclass(kind, LabelOfSessions) else query.session_id:
             return []
         columns = columns_of(kind)
         asked, values = conditions(label_filters(kind), query)
@@ -108,6 +117,10 @@ class StoredLabels(TenantRows):
         """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
         return label_queue.queue(self._scope, query)
 
+    def session_queue(self, query: QueueQuery) -> Sequence[QueuedSession]:
+        """Up to `limit` sessions that the annotator has not labelled, in a random order that is the same for all."""
+        return session_queue(self._scope, query)
+
     def strata(self, since: int, until: int, service: str = "") -> Sequence[Stratum]:
         """The strata of the judged runs that arrived in [since, until), by name."""
         return label_queue.strata(self._scope, since, until, service)
@@ -134,7 +147,7 @@ class StoredLabels(TenantRows):
 
 def _has(kind: type[Label], name: str) -> str:
     """The condition that a label has the value of that parameter as its field; of a session, as any of its sessions."""
-    names = kind.sessions if issubclass(kind, SessionLabel) and name in kind.sessions else (name,)
+    names = kind.sessions if issubclass(kind, LabelOfSessions) and name in kind.sessions else (name,)
     return f"({' OR '.join(f'{columns_of(kind).column_of(one)} = {{{name}:String}}' for one in names)})"
 
 

@@ -244,6 +244,6 @@ def stored_session(scope: Scope, session_id: str, confidence: Confidence, servic
         for i, one in ((one.trace_id, one) for one in said)
         for exchange in pinned(one, findings[i], errors.get(i, ()), least[i], verdicts[i], names)
     ]
-    services = [r.service for r in rows]
+    services = list(dict.fromkeys(r.service for r in rows))
     measures = reading.load_session_verdicts([session_subject_id(one, session_id) for one in services])
     return SessionView(whole, services, exchanges, max(0, whole.traces - len(said)), measures)

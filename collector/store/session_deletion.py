@@ -20,7 +20,9 @@ SessionName = tuple[str, str]
 """Service and session id."""
 
 _THESE: Final = "TraceId IN {trace_ids:Array(String)}"
-_SESSIONS: Final = f"SELECT DISTINCT ServiceName, SessionId FROM traces WHERE {TENANT} AND {_THESE} AND SessionId != ''"
+_SESSIONS: Final = f"""
+SELECT DISTINCT ServiceName, if(SessionId = '', TraceId, SessionId) FROM traces WHERE {TENANT} AND {_THESE}
+"""
 _OF_SESSIONS: Final = f"TraceId = '' AND SubjectKind = '{SubjectKind.SESSION}'"
 _IN_SUBJECTS: Final = "SubjectId IN {subjects:Array(String)}"
 _CLOSED: Final = f"SELECT DISTINCT SubjectId FROM judgements WHERE {TENANT} AND {_OF_SESSIONS} AND {_IN_SUBJECTS}"

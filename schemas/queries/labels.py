@@ -30,7 +30,8 @@ class QueueQuery:
     Runs that the annotator has reviewed are left out; of a calibration sample only those reviewed as drawn: whoever
     looked at a run for another reason is asked for it again, since the sample may not depend on what people look at.
     Of such a sample `overlap` of the runs, the same ones for everybody, are asked of each annotator; the others only
-    until somebody has reviewed them as drawn. `simulated`: runs of simulated sessions instead of real ones.
+    until somebody has reviewed them as drawn. `simulated`: runs of simulated sessions instead of real ones. Sessions to
+    label are asked for likewise.
     """
 
     purpose: Purpose
@@ -59,6 +60,15 @@ class QueueItem:
     why: str
     stratum: str = ""
     probability: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedSession:
+    """A session to label. `session_id`: the trace's id where a trace has no session."""
+
+    service: str
+    session_id: str
+    traces: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,11 +83,31 @@ class PreferenceJson(WireModel):
     changed_at: Time
 
 
+class SessionLabelJson(WireModel):
+    """Whether a person finds a session good; `satisfied`: whether its user is, null where that is unknown.
+
+    `session_id`: the trace's id where a trace has no session. `situation`: what went wrong, null where nobody says.
+    """
+
+    kind: str
+    id: str
+    annotator: str
+    service: str
+    session_id: str
+    good: bool
+    satisfied: bool | None
+    situation: OptionalText
+    explanation: str
+    withdrawn: bool
+    changed_at: Time
+
+
 LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "annotations": AnnotationJson,
     "scores": HumanScoreJson,
     "reviews": ReviewJson,
     "preferences": PreferenceJson,
+    "session-labels": SessionLabelJson,
 }
 """By the plural of their kind of label."""
 
@@ -106,6 +126,18 @@ class QueueItemJson(WireModel):
 
 class QueuePage(Page[QueueItemJson]):
     """The runs to review, in that order; `next` is always null: what is reviewed leaves the queue."""
+
+
+class QueuedSessionJson(WireModel):
+    """A session to label, drawn at random; `session_id`: the trace's id where a trace has no session."""
+
+    service: str
+    session_id: str
+    traces: int
+
+
+class SessionQueuePage(Page[QueuedSessionJson]):
+    """The sessions to label, in that order; `next` is always null: what is labelled leaves the queue."""
 
 
 class StratumJson(WireModel):

@@ -21,10 +21,11 @@ from tracejury.collector.cli.options import (
 )
 from tracejury.schemas.annotations import LABELS, Annotation
 from tracejury.schemas.filters import LABEL_FILTERS, SESSION_LABEL_FILTERS, named
+from tracejury.schemas.queries.labels import Purpose
 from tracejury.schemas.text.counting import counted
 
 from .labels_import import import_labels
-from .labels_say import add, compare, delete_labels, review, score, take_back
+from .labels_say import add, compare, delete_labels, label_session, review, score, take_back
 
 by_option: Decorator = click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
 until_option: Decorator = click.option("--until", type=Moment(), default="", help="Only before this point in time.")
@@ -40,11 +41,12 @@ def labels_command() -> None:
 @click.option(
     "--for",
     "purpose",
-    type=click.Choice(["calibration", "learning"]),
-    default="calibration",
+    type=click.Choice(list(map(str, Purpose))),
+    default=Purpose.CALIBRATION.value,
     show_default=True,
     help="A random sample that rates are corrected by, or what is disputed.",
 )
+@click.option("--sessions", is_flag=True, help="Sessions instead of agent runs: a random sample.")
 @service_option
 @since_option
 @until_option
@@ -53,17 +55,24 @@ def labels_command() -> None:
 @click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="Show at most this many.")
 @as_option
 @api_options
-def show_queue(*, limit: int, overlap: float | None, simulated: bool, style: str, url: str, **given: str) -> None:
-    """List the agent runs to look at next, in this order."""
+def show_queue(
+    *, purpose: str, sessions: bool, limit: int, overlap: float | None, simulated: bool, style: str, url: str,
+    **given: str,
+) -> None:  # fmt: skip
+    """List the agent runs, or the sessions, to look at next, in this order."""
     from tracejury.collector.api.client import ApiClient
-    from tracejury.collector.cli.render.labels import queue_table
+    from tracejury.collector.cli.render.labels import queue_table, session_queue_table
 
+    if sessions and purpose != Purpose.CALIBRATION:
+        raise click.UsageError("--sessions are a random sample: leave out --for")
     filters = given | {"limit": str(limit), "overlap": "" if overlap is None else str(overlap)}
     if simulated:
         filters["simulated"] = "true"
     with ApiClient(url) as client:
-        items = client.label_queue(filters)
-    show_rows(items, queue_table, style)
+        if sessions:
+            show_rows(client.session_queue(filters), session_queue_table, style)
+        else:
+            show_rows(client.label_queue(filters | {"purpose": purpose}), queue_table, style)
 
 
 @labels_command.command("list")
@@ -132,15 +141,17 @@ def show_agreement(*, style: str, url: str, **given: str) -> None:
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Also the reviewed traces, to DIR/traces: what judges are compared on.",
+    help="Also the reviewed traces and those of labelled sessions, to DIR/traces: what judges are compared on.",
 )
 @url_option
 def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: str) -> None:
     """Write all labels to FILE (-: stdout) as JSON lines, withdrawn ones too; `labels import` takes them."""
     from tracejury.collector.api.client import ApiClient
     from tracejury.collector.cli import output
-    from tracejury.collector.cli.reviewed_traces import Reviewed, write_traces
+    from tracejury.collector.cli.reviewed_traces import Reviewed, traces_of, write_traces
 
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)  # FILE may be in it
     with ApiClient(url) as client:
         if given["service"]:  # the list of the same service refuses an unknown one; a stream could only be empty
             client.labels(Annotation.plural, {"service": given["service"]}, 1)
@@ -150,10 +161,11 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
             file.write(piece)
             reviewed.feed(piece)
         if folder is not None:
-            written, gone = write_traces(client, reviewed.trace_ids, folder)
+            of_sessions = (one for session in reviewed.sessions for one in traces_of(client, *session))
+            written, gone = write_traces(client, sorted({*reviewed.trace_ids, *of_sessions}), folder)
             lost = f"; {gone} are not stored any more" if gone else ""
-            output.note(f"{counted(written, 'reviewed trace')} in {folder / 'traces'}{lost}")
+            output.note(f"{counted(written, 'labelled trace')} in {folder / 'traces'}{lost}")
 
 
-for _command in (add, take_back, score, review, compare, delete_labels, import_labels):
+for _command in (add, take_back, score, review, compare, label_session, delete_labels, import_labels):
     labels_command.add_command(_command)

@@ -1,4 +1,4 @@
-"""`tracejury labels add`, `withdraw`, `score`, `review` and `compare`: what people say; and `delete`."""
+"""`tracejury labels add`, `withdraw`, `score`, `review`, `compare` and `session`: what people say; and `delete`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ import click
 
 from tracejury.collector.cli.labels_options import as_option
 from tracejury.collector.cli.options import Decorator, Moment, api_options, show_rows
-from tracejury.schemas.annotations import Annotation, Better, HumanScore, Label, Opinion, Preference, Review
+from tracejury.schemas.annotations import (
+    Annotation,
+    Better,
+    HumanScore,
+    Label,
+    Opinion,
+    Preference,
+    Review,
+    SessionLabel,
+)
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.text.counting import counted
 
@@ -17,6 +26,7 @@ run_option: Decorator = click.option(
     "--run", default="", metavar="ID", help="The agent run; that of the trace's one manager by default."
 )
 why_option: Decorator = click.option("--why", default="", metavar="TEXT", help="An explanation.")
+withdraw_option: Decorator = click.option("--withdraw", "withdrawn", is_flag=True, help="Take it back.")
 
 
 @click.command("add")
@@ -87,7 +97,7 @@ def score(
 @click.option("--drawn", is_flag=True, help="`labels queue` gave it to you, for calibration.")
 @click.option("--since", type=Moment(), default="", help="As you gave it to `labels queue`, with --drawn.")
 @click.option("--until", type=Moment(), default="", help="Likewise.")
-@click.option("--withdraw", "withdrawn", is_flag=True, help="Take it back.")
+@withdraw_option
 @as_option
 @api_options
 def review(
@@ -114,7 +124,7 @@ def review(
 @click.option("--better", type=click.Choice(list(map(str, Better))), help="The better one; same: neither.")
 @click.option("--service", default="", metavar="NAME", help="Where several services have these sessions.")
 @why_option
-@click.option("--withdraw", "withdrawn", is_flag=True, help="Take it back.")
+@withdraw_option
 @as_option
 @api_options
 def compare(
@@ -130,6 +140,27 @@ def compare(
     item = {"annotator": annotator, "service": service, "session_id": first, "other_session_id": second}
     said = {"better": better or Better.SAME.value, "explanation": why, "withdrawn": withdrawn}
     _add(Preference, [item | said], style, url)
+
+
+@click.command("session")
+@click.argument("session", metavar="ID")
+@click.option("--good/--bad", default=None, help="Right tool work and right conduct, or not.")
+@click.option("--satisfied", type=click.Choice(["yes", "no"]), help="Whether the user is.")
+@click.option("--situation", default="", metavar="NAME", help="What went wrong, or correct.")
+@click.option("--service", default="", metavar="NAME", help="Where several services have this session.")
+@why_option
+@withdraw_option
+@as_option
+@api_options
+def label_session(
+    *, session: str, good: bool | None, satisfied: str | None, why: str, withdrawn: bool, style: str, url: str,
+    **given: str,
+) -> None:  # fmt: skip
+    """Say whether the session ID was good or bad on the whole; of a trace without a session, ID is the trace's."""
+    if good is None and not withdrawn:
+        raise click.UsageError("say --good or --bad")
+    item = {**given, "session_id": session, "good": bool(good), "explanation": why, "withdrawn": withdrawn}
+    _add(SessionLabel, [item | {"satisfied": satisfied and satisfied == "yes"}], style, url)
 
 
 def _add(kind: type[Label], items: Sequence[Mapping[str, Any]], style: str, url: str) -> None:

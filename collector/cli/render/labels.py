@@ -12,7 +12,7 @@ from tracejury.schemas.taxonomy import DIMENSION_NAMES
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name
 from tracejury.schemas.wire.base import WireModel
-from tracejury.schemas.wire.labels import AgreementPage, QualityPage, QueueItemJson
+from tracejury.schemas.wire.labels import AgreementPage, QualityPage, QueuedSessionJson, QueueItemJson
 from tracejury.schemas.wire.rates import EstimateJson
 
 from .tables import SEVERITY_STYLE, content, moment, rows_table
@@ -25,6 +25,11 @@ _OF_RUN: Final[Mapping[str, Callable[[Any], Text | str]]] = {
     "run": lambda r: content(r.agent_run_id),
     "at": lambda r: moment(r.changed_at),
     "annotator": lambda r: content(r.annotator, 30),
+}
+_OF_SESSION: Final[Mapping[str, Callable[[Any], Text | str]]] = {
+    "at": _OF_RUN["at"],
+    "annotator": _OF_RUN["annotator"],
+    "service": lambda r: content(r.service or "unknown service", 40),
 }
 LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = {
     "annotations": {
@@ -51,12 +56,18 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
         ),
     },
     "preferences": {
-        "at": _OF_RUN["at"],
-        "annotator": _OF_RUN["annotator"],
-        "service": lambda r: content(r.service or "unknown service", 40),
+        **_OF_SESSION,
         "first": lambda r: content(r.session_id, 60),
         "second": lambda r: content(r.other_session_id, 60),
         "better": lambda r: _opinion(r.better, withdrawn=r.withdrawn),
+        "why": lambda r: content(r.explanation, WHY),
+    },
+    "session-labels": {
+        **_OF_SESSION,
+        "session": lambda r: content(r.session_id, 60),
+        "label": lambda r: _opinion("good" if r.good else "bad", withdrawn=r.withdrawn),
+        "satisfied": lambda r: {True: "yes", False: "no", None: "unknown"}[r.satisfied],
+        "situation": lambda r: content(r.situation or "-", 40),
         "why": lambda r: content(r.explanation, WHY),
     },
 }
@@ -65,7 +76,7 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
 
 def labels_table(plural: str) -> Callable[[Sequence[WireModel]], RenderableType]:
     """The table of a kind of label: a line a label."""
-    return lambda rows: rows_table(rows, f"no {plural}", LABEL_COLUMNS[plural])
+    return lambda rows: rows_table(rows, f"no {plural.replace('-', ' ')}", LABEL_COLUMNS[plural])
 
 
 def queue_table(rows: Sequence[QueueItemJson]) -> RenderableType:
@@ -78,6 +89,19 @@ def queue_table(rows: Sequence[QueueItemJson]) -> RenderableType:
             "run": lambda r: content(r.agent_run_id),
             "service / agent": lambda r: content(f"{r.service or 'unknown service'} / {agent_name(r.agent)}", 60),
             "why": lambda r: content(r.why, WHY),
+        },
+    )
+
+
+def session_queue_table(rows: Sequence[QueuedSessionJson]) -> RenderableType:
+    """A line a session, in the order in which to look at them."""
+    return rows_table(
+        rows,
+        "nothing to label",
+        {
+            "session": lambda r: content(r.session_id, 80),
+            "service": lambda r: content(r.service or "unknown service", 60),
+            "traces": lambda r: str(r.traces),
         },
     )
 

@@ -1,6 +1,7 @@
 """Lists of sessions, and one session as a conversation. A session is the traces of one service that name one id.
 
-The id alone is a client's to choose, and different programs count their conversations from 1.
+The id alone is a client's to choose, and different programs count their conversations from 1. A trace that names no
+session is one of its own under its own id, which no list has.
 """
 
 from __future__ import annotations
@@ -59,14 +60,18 @@ _ROW: Final = (
     f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT {_LOOKED_AT}), sum(CallsWithoutUsage), "
     "sum(High), sum(Medium), sum(Low), minIf(Worst, Worst.1 > 0)"
 )
-_OURS: Final = f"{EVERY} AND SessionId != ''"
 _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
     arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal),
     arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Runs.Beside, Conventions,
     {_LOOKED_AT},
     Exchanges.Run, Exchanges.First, Exchanges.Last, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Asked),
     arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Answer), Exchanges.Runs
-FROM traces FINAL WHERE {_OURS} AND """
+FROM traces FINAL WHERE {EVERY} AND """
+# Without FINAL too many traces may be looked at, never too few; the indexes of sessions and of traces find them.
+_NAMED: Final = f"""TraceId IN (
+    SELECT TraceId FROM traces WHERE {TENANT} AND SessionId = {{session_id:String}}
+    UNION ALL SELECT TraceId FROM traces WHERE {TENANT} AND TraceId = {{session_id:String}}
+) AND (SessionId = {{session_id:String}} OR SessionId = '' AND TraceId = {{session_id:String}})"""
 
 
 class SessionLists(TenantRows):
@@ -75,7 +80,8 @@ class SessionLists(TenantRows):
     def find(self, query: TraceQuery) -> list[SessionRow]:
         """Up to `query.limit` sessions that hold a trace of the query, in the asked order."""
         where, values = conditions(query, self._scope.store, of_sessions=True)
-        holding = _OURS if where == EVERY else f"{_OURS} AND {_named_by(where)}"
+        ours = f"{EVERY} AND SessionId != ''"
+        holding = ours if where == EVERY else f"{ours} AND {_named_by(where)}"
         having, more = _having(query)
         follows, place = after(query.before, order_id("min(StartNanos)", "Key"), ascending=query.ascending)
         near = "1"
@@ -105,7 +111,7 @@ class SessionLists(TenantRows):
     def services_of(self, session_id: str) -> list[str]:
         """The services that have a session of that id, by name."""
         these, values = _named(session_id, "")
-        sql = f"SELECT DISTINCT ServiceName FROM traces FINAL WHERE {_OURS} AND {these} ORDER BY ServiceName"
+        sql = f"SELECT DISTINCT ServiceName FROM traces FINAL WHERE {EVERY} AND {these} ORDER BY ServiceName"
         return [row[0] for row in self._scope.select(sql, **values)]
 
     def exchanges(self, session_id: str, service: str) -> list[TraceExchanges]:
@@ -127,14 +133,14 @@ class SessionLists(TenantRows):
         own = f"SELECT TraceId FROM traces WHERE {TENANT} AND {these}"
         place = f"(TraceId IN ({own}) OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN ({own})))"
         source = _from(joined=True, confidence=confidence, values=given, place=place)
-        which = f"WHERE {_OURS} AND {these} GROUP BY SessionId, ServiceName ORDER BY SessionId, ServiceName"
+        which = f"WHERE {EVERY} AND {these} GROUP BY SessionId, ServiceName ORDER BY SessionId, ServiceName"
         sql = f"SELECT {_ROW} {source}{which}"
         return [session_row(row) for row in self._scope.select(sql, **given)]
 
 
 def _these(keys: Sequence[str], ids: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """The condition that a trace is of a session of these keys, and its values; an id too long to be told is ""."""
-    these = f"{_KEY} IN {{keys:Array(String)}}"
+    these = f"SessionId != '' AND {_KEY} IN {{keys:Array(String)}}"
     # The index knows ids; where they cannot all be told to it, the keys alone find the sessions.
     if "" in ids or sum(len(one.encode()) for one in ids) > MOST_OF_IDS:
         return these, {"keys": keys}
@@ -166,7 +172,6 @@ def _having(query: TraceQuery) -> tuple[str, dict[str, Any]]:
 
 
 def _named(session_id: str, service: str) -> tuple[str, dict[str, Any]]:
-    named = "SessionId = {session_id:String}"
     if not service:
-        return named, {"session_id": session_id}
-    return f"{named} AND ServiceName = {{service:String}}", {"session_id": session_id, "service": service}
+        return _NAMED, {"session_id": session_id}
+    return f"{_NAMED} AND ServiceName = {{service:String}}", {"session_id": session_id, "service": service}

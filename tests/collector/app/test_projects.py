@@ -136,6 +136,9 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ("POST", "/api/scores"): [{"items": [own | score]}],
         ("POST", "/api/reviews"): [{"items": [own | review]}],
         ("POST", "/api/preferences"): [{"items": [{"annotator": "mallory", "service": tenant.service} | pair]}],
+        ("POST", "/api/session-labels"): [
+            {"items": [{"annotator": "mallory", "service": tenant.service, "session_id": tenant.session, "good": True}]}
+        ],
         ("POST", "/api/labels/import"): [{"items": [{"kind": "score"} | own | score | review]}],
         ("POST", "/api/labels/delete"): [
             {"trace": tenant.trace_id},
@@ -159,6 +162,7 @@ async def everything(world: Projects, tenant: Tenant) -> list[str]:
     paths = (
         "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/scores?withdrawn=true",
         "/api/reviews?withdrawn=true", "/api/preferences?withdrawn=true",
+        "/api/session-labels?withdrawn=true",
         f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0", f"/api/traces/{tenant.trace_id}",
     )  # fmt: skip
     return [(await world.get(path, tenant)).text for path in paths]

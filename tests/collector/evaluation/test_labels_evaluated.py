@@ -10,21 +10,25 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from collecting import configured, settled
-from trail_folder import write
+from trail_folder import trace, write
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.app.service import Collector
 from tracejury.collector.cli.root import root
 from tracejury.collector.evaluation.folder import load
+from tracejury.collector.evaluation.people import read_session_labels
 from tracejury.collector.otlp.client import replay
 
-FIRST, SECOND = "a" * 32, "b" * 32
+FIRST, SECOND, THIRD, FOURTH = (letter * 32 for letter in "abcd")
 
 
 @pytest.fixture
 async def address(served_dsn: str, tmp_path: Path) -> AsyncIterator[str]:
-    """A collector that has judged two traces."""
+    """A collector that has judged two traces, and a session of two."""
     folder = write(tmp_path / "sent", [FIRST, SECOND], {})
+    for name in (THIRD, FOURTH):
+        said = json.dumps(trace(name)).replace('"openinference.', '"session.id": "chat/1", "openinference.')
+        (folder / "traces" / f"{name}.json").write_text(said)
     async with Collector(configured(served_dsn)) as collector:
         await replay(load(folder).requests, f"127.0.0.1:{collector.grpc_port}", "grpc")
         await settled(collector)
@@ -62,3 +66,25 @@ async def test_labels_are_what_judges_are_measured_against(address: str, tmp_pat
         spans = {one["span_id"] if isinstance(one, dict) else one.span_id for one in shown}
         assert figures["span_precision"] == pytest.approx(1 / len(spans))
     assert json.loads(await run(address, *evaluate, address)) == report
+
+
+async def test_labelled_sessions_come_with_their_traces(address: str, tmp_path: Path) -> None:
+    """All traces of a session, and a trace that is one by itself; file and folder are one that evaluations read."""
+    folder = tmp_path / "judged"
+    export = ("labels", "export", str(folder / "labels.jsonl"), "--traces", str(folder))
+    await run(address, "labels", "session", "chat/1", "--bad", "--satisfied", "yes")
+    await run(address, "labels", "session", SECOND, "--good")
+    await run(address, "labels", "session", FIRST, "--good")
+    await run(address, "labels", "session", FIRST, "--withdraw")
+    await run(address, *export)
+    assert {path.stem for path in (folder / "traces").iterdir()} == {SECOND, THIRD, FOURTH}
+    assert set(load(folder).names) == {SECOND, THIRD, FOURTH}
+    labels = read_session_labels(folder / "labels.jsonl")
+    assert {(one.service, one.session_id, one.good, one.satisfied) for one in labels} == {
+        ("app", "chat/1", False, True), ("app", SECOND, True, None),
+    }  # fmt: skip
+    assert await asyncio.to_thread(read_session_labels, address) == labels
+    await run(address, "delete", "--trace", SECOND, "--yes")
+    (folder / "traces" / f"{SECOND}.json").unlink()
+    await run(address, *export)
+    assert {path.stem for path in (folder / "traces").iterdir()} == {THIRD, FOURTH}

@@ -13,7 +13,7 @@ from trail_folder import error, write
 from tracejury.collector.evaluation.diff import judges_diff
 from tracejury.collector.evaluation.diff_tables import diff_json
 from tracejury.collector.evaluation.judges_options import JudgesOptions
-from tracejury.collector.evaluation.people import People, named, read_people
+from tracejury.collector.evaluation.people import People, named, read_people, read_session_labels
 from tracejury.collector.evaluation.rebuilt import rebuild_folder
 from tracejury.collector.evaluation.run import evaluate_trail
 from tracejury.collector.judging.model.config import LlmConfig
@@ -121,6 +121,33 @@ def test_what_is_no_export_is_refused(tmp_path: Path, rows: list[dict[str, Any]]
     """With the line, and no figures."""
     with pytest.raises(BrokenFileError, match=told):
         read_people(export(tmp_path / "labels.jsonl", *rows))
+
+
+def test_labels_of_sessions(tmp_path: Path) -> None:
+    """The last word of each annotator that was not withdrawn; a line needs no id, and other kinds are passed over."""
+
+    def bad(session: str, **changes: Any) -> dict[str, Any]:
+        return {"kind": "session", "annotator": "ann", "session_id": session, "good": False} | changes
+
+    later = {"changed_at": "2026-11-20T10:00:01.000000Z"}
+    path = export(
+        tmp_path / "labels.jsonl",
+        bad("one", good=True, service="shop", situation="correct", **later),
+        bad("one", service="shop"),
+        bad("one", annotator="bob", satisfied=True),
+        bad("two", withdrawn=True, **later),
+        bad("two"),
+        annotation(A, 3),
+        review(A),
+    )
+    found = [
+        (one.session_id, one.annotator, one.good, one.satisfied, one.situation) for one in read_session_labels(path)
+    ]
+    assert sorted(found) == [("one", "ann", True, None, "correct"), ("one", "bob", False, True, "")]
+    assert [m.trace_id for m in read_people(path).marked] == [A]
+    for wrong, told in ((bad("one", good=None), "good: Input should be"), (bad("one", annotator=""), "annotator is")):
+        with pytest.raises(BrokenFileError, match=f"labels.jsonl:2: {told}"):
+            read_session_labels(export(tmp_path / "labels.jsonl", bad("two"), wrong))
 
 
 def test_detectors_are_scored_on_reviewed_runs_alone(tmp_path: Path) -> None:

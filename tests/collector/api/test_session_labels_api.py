@@ -1,0 +1,174 @@
+"""`/api/session-labels`, `tracejury labels session` and the queue of sessions: what people say of whole sessions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from label_items import post
+from listed_traces import Listed, store_all
+from served_api import NOW, SECOND, Api
+
+from tracejury.collector.api.client import ApiClient
+from tracejury.collector.cli.root import root
+from tracejury.collector.store.trace_deleter import TraceDeleter
+from tracejury.schemas.annotations import GENERATOR
+from tracejury.schemas.trajectory import TraceState
+
+HOSTILE = "a/../b'\"\\%2F;--\x1b[2J\u202e<b>\n"
+PATH, QUEUE = "/api/session-labels", "/api/labels/session-queue"
+ONE, ODD = Listed(1, session="one", received=NOW), Listed(2, session=HOSTILE, received=NOW)
+ALONE = Listed(3, received=NOW)  # without a session: one of its own
+DESK = Listed(4, session="one", service="desk", received=NOW)
+
+
+@pytest.fixture
+def talks(api: Api) -> Api:
+    """A shop with two sessions and a trace without one, and a desk with a session by the id of another."""
+    store_all(api.store, [ONE, ODD, ALONE, DESK])
+    return api
+
+
+def label(**changes: Any) -> dict[str, Any]:
+    return {"annotator": "ann", "service": "shop", "session_id": "one", "good": False} | changes
+
+
+def run(api: Api, *args: str) -> Any:
+    return CliRunner().invoke(root, ["labels", *args], env={"TRACEJURY_URL": api.url, "COLUMNS": "200"})
+
+
+def test_one_label_a_person_and_session(talks: Api) -> None:
+    """Another one replaces it; what is taken back is kept as it was; a trace without a session is one of its own."""
+    (first,) = post(talks, PATH, label(satisfied=True, explanation="it lied"))["items"]
+    assert first == {
+        "kind": "session", "id": first["id"], "annotator": "ann", "service": "shop", "session_id": "one", "good": False,
+        "satisfied": True, "situation": None, "explanation": "it lied", "withdrawn": False,
+        "changed_at": "2026-11-20T10:09:46.000000Z",
+    }  # fmt: skip
+    assert post(talks, PATH, label(satisfied=True, explanation="it lied"))["changed"] == 0
+    post(talks, PATH, label(satisfied=False), label(annotator="bob", good=True), label(service="desk"))
+    (alone,) = post(talks, PATH, label(service="", session_id=ALONE.trace_id))["items"]
+    assert (alone["service"], alone["session_id"]) == ("shop", ALONE.trace_id)
+    listed = talks.get(PATH, session="one", service="shop")["items"]
+    assert {(one["annotator"], one["good"], one["satisfied"]) for one in listed} == {
+        ("ann", False, False), ("bob", True, None),
+    }  # fmt: skip
+    post(talks, PATH, label(good=True, withdrawn=True))
+    assert [one["annotator"] for one in talks.get(PATH, session="one", service="shop")["items"]] == ["bob"]
+    (gone,) = talks.get(PATH, annotator="ann", session="one", service="shop", withdrawn="true")["items"]
+    assert (gone["good"], gone["satisfied"], gone["withdrawn"]) == (False, False, True)
+    assert post(talks, PATH, label(withdrawn=True))["changed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "detail"),
+    [
+        ({"session_id": "three"}, 404, "no session 'three' of service 'shop' is stored"),
+        ({"session_id": ALONE.trace_id, "service": "desk"}, 404,
+         f"no session '{ALONE.trace_id}' of service 'desk' is stored"),
+        ({"session_id": ONE.trace_id}, 404, f"no session '{ONE.trace_id}' of service 'shop' is stored"),
+        ({"service": ""}, 422, "several services have such sessions, name one of them: 'desk', 'shop'"),
+        ({"good": None}, 422, "items.good: Input should be a valid boolean"),
+        ({"satisfied": "rather"}, 422, "items.satisfied: Input should be a valid boolean, unable to interpret input"),
+        ({"annotator": ""}, 422, "annotator is missing"),
+        ({"better": "first"}, 422, "unknown parameter 'items.better'"),
+    ],
+)  # fmt: skip
+def test_what_a_label_cannot_say(talks: Api, changes: dict[str, Any], status: int, detail: str) -> None:
+    """In one line, and nothing of the request is kept."""
+    assert post(talks, PATH, label(), label(**changes)) == (status, detail)
+    assert talks.get(PATH)["items"] == []
+
+
+def test_labels_come_back_from_an_export(talks: Api) -> None:
+    """A line needs no more than session and label; whatever the id, the same again changes nothing."""
+    bare = {"kind": "session", "annotator": GENERATOR, "session_id": HOSTILE, "good": True}
+    sent = [bare, {"kind": "session"} | label(satisfied=None, session_id=ALONE.trace_id)]
+    with ApiClient(talks.url) as client:
+        assert client.import_labels([*sent, bare | {"good": "x"}], only_new=True).model_dump() == {
+            "changed": 2, "unchanged": 0,
+            "refused": [{"index": 2, "detail": "good: Input should be a valid boolean, unable to interpret input"}],
+        }  # fmt: skip
+        post(talks, PATH, label(withdrawn=True))
+        export = talks.client.get("/api/labels/export").content
+        lines = [json.loads(line) for line in export.splitlines()]
+        assert {(one["session_id"], one["good"], one["withdrawn"]) for one in lines} == {
+            (HOSTILE, True, False), (ALONE.trace_id, False, False), ("one", False, True),
+        }  # fmt: skip
+        assert client.delete_labels({"session": HOSTILE}) == 1
+        assert client.delete_labels({"annotator": "ann"}) == 2
+        assert client.import_labels(lines, only_new=False).changed == 3
+        assert client.import_labels(lines, only_new=False).changed == 0
+    assert talks.client.get("/api/labels/export").content == export
+
+
+def test_labels_go_with_the_traces_of_their_session_only_when_told(talks: Api) -> None:
+    """Also those of a trace that is a session of its own; labels of other sessions stay."""
+    post(talks, PATH, label(), label(service="desk"), label(session_id=ALONE.trace_id), label(session_id=HOSTILE))
+    deleter = TraceDeleter(talks.store)
+    deleter.delete([ODD.trace_id], NOW)
+    assert len(talks.get(PATH)["items"]) == 4
+    ids = [ONE.trace_id, ALONE.trace_id]
+    assert deleter.count(ids, NOW, labels=True)["session_labels"] == 2
+    deleter.delete(ids, NOW, labels=True)
+    left = {(one["service"], one["session_id"]) for one in talks.get(PATH)["items"]}
+    assert left == {("desk", "one"), ("shop", HOSTILE)}
+
+
+def drawn(api: Api, **asked: str) -> list[str]:
+    return [one["session_id"] for one in api.get(QUEUE, **asked)["items"]]
+
+
+def test_the_queue_is_a_random_sample_of_what_nobody_has_labelled(api: Api) -> None:
+    """In an order that is the same for all and continues; a share is asked of everybody; others are left out."""
+    sessions = [f"talk-{n:02}" for n in range(40)]
+    real = [Listed(n, session=session, received=NOW) for n, session in enumerate(sessions)]
+    api.store.command("TRUNCATE TABLE traces")
+    store_all(api.store, [
+        *real,
+        Listed(50, session="talk-00", received=NOW - SECOND),
+        Listed(51, session="running", received=NOW), Listed(52, session="running", state=TraceState.OPEN, received=NOW),
+        Listed(53, session="played", simulated=True, received=NOW),
+        Listed(54, received=NOW),
+        Listed(55, session="earlier", received=NOW - 100 * SECOND),
+    ])  # fmt: skip
+    since = "60s"
+    order = drawn(api, since=since)
+    assert sorted(order) == sorted([*sessions, Listed(54).trace_id])
+    assert order != sorted(order)
+    assert (drawn(api, since=since, limit="7"), drawn(api, since=since, annotator="ann")) == (order[:7], order)
+    assert [one["traces"] for one in api.get(QUEUE, since=since)["items"] if one["session_id"] == "talk-00"] == [2]
+    assert drawn(api, simulated="true") == ["played"]
+    assert drawn(api, until="60s") == ["earlier"]
+    labelled = order[:20]
+    post(api, PATH, *(label(session_id=one) for one in labelled), label(session_id=order[30], annotator=GENERATOR))
+    post(api, PATH, label(session_id=order[25]), label(session_id=order[25], withdrawn=True))
+    assert drawn(api, since=since) == drawn(api, since=since, annotator="ann") == order[20:]
+    both = drawn(api, since=since, annotator="bob", overlap="0.5")
+    assert [one for one in both if one not in labelled] == order[20:]
+    assert 0 < len(both) - 21 < 20
+    assert both == [one for one in order if one in both]
+    assert drawn(api, since=since, annotator="bob", overlap="1") == order
+    assert api.get(QUEUE, service="desk")["items"] == []
+
+
+def test_the_commands(talks: Api) -> None:
+    """They say, list, queue, withdraw and delete; an id of any text harms no terminal."""
+    said = run(talks, "session", HOSTILE, "--bad", "--satisfied", "yes", "--why", "it lied", "--as", "ann")
+    assert said.exit_code == 0, said.output
+    assert all(text not in said.output for text in ("\x1b", "\u202e"))
+    contrary = ("session", "one", "--good", "--service", "desk", "--satisfied", "no", "--as", "ann")
+    assert run(talks, *contrary).exit_code == 0
+    listed = json.loads(run(talks, "list", "--kind", "session-labels", "--format", "json").output)
+    assert {(one["session_id"], one["service"], one["good"], one["satisfied"]) for one in listed} == {
+        (HOSTILE, "shop", False, True), ("one", "desk", True, False),
+    }  # fmt: skip
+    queue = json.loads(run(talks, "queue", "--sessions", "--as", "ann", "--format", "json").output)
+    assert {(one["service"], one["session_id"]) for one in queue} == {("shop", "one"), ("shop", ALONE.trace_id)}
+    assert "(withdrawn)" in run(talks, "session", HOSTILE, "--withdraw", "--as", "ann").output
+    assert run(talks, "delete", "--session", "one", "--yes").output == "1 label deleted\n"
+    assert "no session labels" in run(talks, "list", "--kind", "session-labels").output
+    for wrong in (["session", "one"], ["queue", "--sessions", "--for", "learning"]):
+        assert run(talks, *wrong).exit_code == 2, wrong
