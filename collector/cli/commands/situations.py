@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 CURATOR = "curator"
 """The annotator of sessions that people wrote by hand."""
 
+INTERRUPTED = "interrupted"
+
 config_option = click.option(
     "--config", "config_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A configuration file, for its section judges: model, key and budget; options go before it.",
@@ -42,27 +44,36 @@ def situations_command() -> None:
               help="Groups of tools of your own (YAML or JSON; docs/scope.md).")  # fmt: skip
 @click.option("--each", type=click.IntRange(1, 100), default=1, show_default=True,
               help="Sessions of each situation and tool group.")  # fmt: skip
+@click.option("--partial", is_flag=True, help="Do without the sessions for which the model gave no answer.")
 @click.option("--examples", is_flag=True, help="Write the 34 sessions written by hand; no model is asked.")
 @config_option
 @model_options
 def generate_situations(
-    *, out: Path, tools_file: Path | None, each: int, examples: bool, config_file: Path | None, **asked: Any
-) -> None:
+    *, out: Path, tools_file: Path | None, each: int, partial: bool, examples: bool, config_file: Path | None,
+    **asked: Any,
+) -> None:  # fmt: skip
     """Have a model write sessions, and make labelled traces of them: one per situation and tool group.
 
     labels.jsonl says of each whether it is good, whether its user is satisfied and which situation it is, and of bad
     ones at which span they go wrong; no span does. Stopped, the same command goes on where it was.
     """
     from tracejury.collector.cli import output
+    from tracejury.collector.cli.failures import Failure
     from tracejury.collector.simulation.situation_folder import unfinished, write_sessions
 
     if examples and (tools_file or each > 1):
         raise ConfigError("--examples has sessions of its own: leave --tools and --each out")
-    cassette = unfinished(out)
-    left_out: list[str] = []
-    made = _curated() if examples else _written(tools_file, each, config_file, cassette, asked, left_out)
+    cassette, left_out = unfinished(out), list[str]()
+    if examples:
+        made = _curated()
+    else:
+        made, unanswered = _written(tools_file, each, config_file, cassette, asked, left_out)
+        if unanswered and (not partial or unanswered == INTERRUPTED):
+            raise Failure(f"{unanswered}: {counted(len(made), 'session')} written; the same command goes on")
     for problem in left_out:
         output.note(one_line(f"left out: {problem}", 300))
+    if not made:
+        raise Failure("no session is left: nothing written")
     output.note(f"{counted(write_sessions(out, made), 'session')} in {out}")
 
 
@@ -77,10 +88,9 @@ def _curated() -> list[LabelledTraces]:
 
 def _written(
     tools_file: Path | None, each: int, config_file: Path | None, path: Path, asked: Any, left_out: list[str]
-) -> list[LabelledTraces]:
-    """Sessions by a model; it tells what is `left_out`. Raises Failure: they can be had later, or there is none."""
+) -> tuple[list[LabelledTraces], str]:
+    """Sessions by a model, and why some have to be asked for later; tells which are `left_out`."""
     from tracejury.collector.cli import output
-    from tracejury.collector.cli.failures import Failure
     from tracejury.collector.simulation.situation_traces import labelled_traces
     from tracejury.collector.simulation.writing.write_units import write_units
     from tracejury.judges.situations.session_writing import session_plans, write_session
@@ -92,7 +102,7 @@ def _written(
     cassette = cassette_options(asked)
     cassette = cassette if cassette.path else replace(cassette, path=path)
     made: list[LabelledTraces] = []
-    later: list[str] = []
+    unanswered: list[str] = []
     with output.progress() as bar:
         task = bar.add_task("sessions", total=len(plans))
 
@@ -101,19 +111,15 @@ def _written(
             if plan.written:
                 made.append(labelled_traces(plan.written, plan.group.offered(plan.situation.name), GENERATOR))
             else:
-                left_out.extend(f"{plan.situation.name}, {plan.group.name}: {one.failure}" for one in done.written)
-                later.extend([done.failure] if done.failure else [])
+                unanswered.extend([done.failure] if done.failure else [])
+                told = [done.failure] if done.failure else [one.failure for one in done.written]
+                left_out.extend(f"{plan.situation.name}, {plan.group.name}: {why}" for why in told)
             bar.advance(task)
 
         heed_ctrl_c()
         try:
-            write = partial(write_session, max_tokens=config.max_answer_tokens)
+            write = functools.partial(write_session, max_tokens=config.max_answer_tokens)
             asyncio.run(write_units(plans, write, config, cassette, finished))
         except KeyboardInterrupt:
-            later.append("interrupted")
-    if later or not made:
-        told = f"{len(made)} of {counted(len(plans), 'session')} written"
-        raise Failure(
-            f"{later[0]}: {told}; the same command goes on" if later else f"no session is of use: {left_out[0]}"
-        )
-    return made
+            unanswered = [INTERRUPTED]
+    return made, unanswered[0] if unanswered else ""
