@@ -26,7 +26,8 @@ class HowAsked:
 
     `mode`: "together" puts the checks of a subject into one call, "separate" makes one call an item. `repeat`: number
     of the asking, from 0, where one subject is judged several times by the same question. `early_stop`: of the runs of
-    a check, those after the first (runs + 1) / 2 are made one at a time, while an item is undecided.
+    a check, those after the first (runs + 1) / 2 are made one at a time, while an item is undecided. `temperature`,
+    `top_p`: of the calls; None is the model's setting.
     """
 
     formulas: Mapping[str, Formula]
@@ -35,6 +36,8 @@ class HowAsked:
     mode: Mode = "together"
     repeat: int = 0
     early_stop: bool = False
+    temperature: float | None = None
+    top_p: float | None = None
 
 
 def check_version(

@@ -42,6 +42,8 @@ def check_prompt(
         run_id=case.judged.exchange.run_id if case.judged else case.subject.id,
         repeat=how.repeat,
         tenant=case.subject.tenant,
+        temperature=how.temperature,
+        top_p=how.top_p,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from importlib.resources.abc import Traversable
 from typing import Any, Final, TypeVar
@@ -64,6 +65,25 @@ def read_data(file: Traversable, *, most_bytes: int = MOST_BYTES, holds: str = "
         raise ConfigError(f"{file} is not YAML: {where}{error.problem or error.context}"[:400]) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ConfigError(f"{file} is not {kind}: {' '.join(str(error).split())}"[:400]) from None
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes texts with odd line breaks, which are read back as other ones where they stand plainly."""
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        """A text as a node."""
+        style = '"' if _ODD_BREAKS.search(text) else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style)
+
+
+_ODD_BREAKS: Final = re.compile("[\r\x85\u2028\u2029]")
+_Dumper.add_representer(str, _Dumper.represent_text)
+
+
+def yaml_of(data: Any, *, rows: bool = False) -> str:
+    """Data as YAML for people, which is read back as it is. `rows`: innermost lists and mappings take a line each."""
+    flow = None if rows else False
+    return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100, default_flow_style=flow)
 
 
 def problems_of(error: ValidationError) -> str:

@@ -17,7 +17,6 @@ from tracejury.processors.normalize import normalize
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import Trace
-from tracejury.schemas.verdicts import session_subject_id
 
 ARRIVAL = 1
 """Arrival time of spans read from files, in unix nanos: nothing that is judged depends on it."""
@@ -41,13 +40,12 @@ class DecodedSpans:
         return sorted(rebuild_joined(grouped), key=lambda trace: trace.trace_id)
 
 
-def by_session(traces: Iterable[Trace]) -> dict[str, list[Trace]]:
-    """Traces in order of time by their session (service and id, or of a trace without one its own id)."""
-    found: dict[str, list[Trace]] = {}
+def by_session(traces: Iterable[Trace]) -> dict[tuple[str, str], list[Trace]]:
+    """Traces in order of time by service and session id; a trace without one is a session under its own id."""
+    found: dict[tuple[str, str], list[Trace]] = {}
     for trace in sorted(traces, key=lambda trace: (trace.start, trace.trace_id)):
         if not trace.joined_to:
-            key = session_subject_id(trace.service, trace.session_id) if trace.session_id else trace.trace_id
-            found.setdefault(key, []).append(trace)
+            found.setdefault((trace.service, trace.session_id or trace.trace_id), []).append(trace)
     return found
 
 

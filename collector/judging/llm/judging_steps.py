@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from tracejury.judges.llm.case import Deliberation, Stage
 from tracejury.judges.llm.client import Client
@@ -11,19 +13,36 @@ from tracejury.judges.llm.deliberation import deliberate
 from tracejury.judges.llm.group_deliberation import UnreadableTogetherError, deliberate_together
 from tracejury.judges.reviews.candidates import CandidatesReview, review_candidates
 from tracejury.judges.reviews.detected_errors import detected_errors
+from tracejury.processors.transcript import split
 from tracejury.schemas.errors import PromptTooLongError
 from tracejury.schemas.findings import Finding
-from tracejury.schemas.transcript import Chapter
+from tracejury.schemas.transcript import Chapter, Transcript
 
 from .judge_request import GroupRequest, JudgeRequest
 from .prompt_budget import PromptBudget, ask_shortened
 from .run_prompts import run_prompts
 from .verification import Verifier
 
+T = TypeVar("T")
+
 
 def longest(count: Callable[[str], int], chapters: Iterable[Chapter]) -> int:
     """Tokens of the longest chapter."""
     return max((count(chapter.text) for chapter in chapters), default=0)
+
+
+async def ask_in_chapters(
+    record: Transcript, description: str, how: PromptBudget, ask: Callable[[Sequence[Chapter]], Awaitable[T]]
+) -> T:
+    """The answer about a session's record, in smaller chapters where the model cannot read it as it is.
+
+    Raises:
+        PromptTooLongError: even its smallest chapters are too long.
+    """
+    room = how.room(description)
+    return await ask_shortened(
+        split(record, room, how.count), ask, partial(longest, how.count), lambda least: split(record, least, how.count)
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TextIO
-
-import yaml
+from typing import TextIO
 
 from tracejury.collector.judging.model.prompt_folder import PromptsLeftError
+from tracejury.judges.llm.data_files import yaml_of
 from tracejury.judges.packs.cards.task_cards import TaskCard
 from tracejury.schemas.errors import ConfigError
-
-
-class _Dumper(yaml.SafeDumper):
-    """Quotes texts with odd line breaks, which are read back as other ones where they stand plainly."""
-
-    def represent_text(self, text: str) -> yaml.ScalarNode:
-        """A text as a node."""
-        style = '"' if _ODD_BREAKS.search(text) else None
-        return self.represent_scalar("tag:yaml.org,2002:str", text, style)
-
-
-_ODD_BREAKS: Final = re.compile("[\r\x85\u2028\u2029]")
-_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 @dataclass(slots=True)
@@ -42,7 +27,7 @@ class CardsFile:
         data = card.model_dump(exclude_unset=True, exclude={"user_turns"})
         if card.user_turns:
             data["user_turns"] = {str(behaviour): list(turns) for behaviour, turns in card.user_turns.items()}
-        self.file.write(yaml.dump([data], Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100))
+        self.file.write(yaml_of([data]))
         self.file.flush()
         self.cards += 1
 

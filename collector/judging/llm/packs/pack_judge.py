@@ -9,10 +9,9 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from tracejury.collector.judging.llm.judge_queue import JudgeTask
-from tracejury.collector.judging.llm.judging_steps import JudgingSteps, longest
+from tracejury.collector.judging.llm.judging_steps import JudgingSteps, ask_in_chapters
 from tracejury.collector.judging.llm.metrics import LlmJudgingMetrics
 from tracejury.collector.judging.llm.outcome import checked, unjudged
-from tracejury.collector.judging.llm.prompt_budget import ask_shortened
 from tracejury.collector.judging.llm.run_prompts import run_prompts
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.judging.llm.verification import Evidence
@@ -31,7 +30,7 @@ from tracejury.judges.packs.pack_types import Pack
 from tracejury.judges.packs.session_sums import SessionSums, joined
 from tracejury.processors.doctor.examine import without_tool_spans
 from tracejury.processors.session_states import states
-from tracejury.processors.transcript import UNCUT, session_record, split
+from tracejury.processors.transcript import UNCUT, session_record
 from tracejury.processors.transcript.session_record import upto
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import PromptTooLongError
@@ -240,15 +239,13 @@ class PackJudge:
             description=self._describe(trace, run) if run is not None else NO_DESCRIPTION,
             probability=task.probability,
         )
-        how = self._steps.how
-        record, room = case.record.transcript, how.room(case.description.text)
         known = self._sessions.findings(task.key[0], [*case.traces]) if self._steps.verifier.of_packs else ()
         began = time.perf_counter()
-        answer = ask_shortened(
-            split(record, room, how.count),
+        answer = ask_in_chapters(
+            case.record.transcript,
+            case.description.text,
+            self._steps.how,
             lambda chapters: self._checked(task, case, way, chapters, known),
-            partial(longest, how.count),
-            lambda room: split(record, room, how.count),
         )
         try:
             said = self._run(answer)

@@ -44,7 +44,7 @@ def sessions(source: str) -> tuple[Session, ...]:
 
 
 def _of(file: Path) -> Iterator[Session]:
-    for name, traces in by_session(rebuild_joined(load(file))).items():
+    for (_, name), traces in by_session(rebuild_joined(load(file))).items():
         if any(trace.exchanges for trace in traces):
             yield name, traces, judged(name, traces, PACK)
 

@@ -1,0 +1,1 @@
+"""How rubrics are learned from labelled sessions: areas, reasons, summaries of reasons, weights. Pure."""
