@@ -63,6 +63,7 @@ _RULES: Final[tuple[tuple[Cause, str], ...]] = (
     (Cause.CHECK, "tests-claimed|edit-unchecked"),
     (Cause.WASTE, "query-churn(-at-tool)?|identical-call|identical-cycle|identical-step|execution-empty|runaway"),
     (Cause.PLAN, "plan-(names-no-tool|needs-missing-interface|relies-on-failed-tool)|same-plan-again"),
+    (Cause.SESSION, "scope-(bad|situation)"),
     (Cause.ADHERENCE, "first-tool-differs|planned-tool-never-called|unfinished-plan|early-finish|approach-switch"),
 )
 """By names of rules, those of earlier versions among them; each in full."""

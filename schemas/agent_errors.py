@@ -27,6 +27,7 @@ class Cause(StrEnum):
     PLAN = "plan"
     ADHERENCE = "adherence"  # the plan or an instruction was not followed
     GOAL = "goal"  # the task was not done
+    SESSION = "session"  # what makes a session bad, or decides what kind it is
     CHECK = "check"  # what was changed was not checked, or checks were claimed
 
 

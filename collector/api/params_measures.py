@@ -8,7 +8,7 @@ from pydantic import Field
 
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.filters import MEASURE_FILTERS, field_values
-from tracejury.schemas.queries.measures import CARD_GROUPS, MeasureQuery
+from tracejury.schemas.queries.measures import ANSWER, ATTRIBUTE, CARD_GROUPS, MeasureQuery
 
 from .params import MAX_LIMIT, Params, Simulated, Since, Text, late_moment, moment, with_filters
 from .params_rates import Step, other_query, step_length
@@ -16,14 +16,14 @@ from .params_rates import Step, other_query, step_length
 DEFAULT_SINCE: Final = "7d"
 GROUPS: Final = ("service", "version", "agent", "model", "task", "behaviour", *CARD_GROUPS)
 MOST_KEYS: Final = 2
-ATTRIBUTE: Final = "attribute:"
+OPEN_GROUPS: Final = {ATTRIBUTE: "KEY", ANSWER: "CHECK"}
+"""Groups with a name of one's own after these words."""
+_GROUPS: Final = ", ".join((*GROUPS, *(f"{word}{name}" for word, name in OPEN_GROUPS.items())))
 
 
 @with_filters(*MEASURE_FILTERS)
 class _MeasureFilters(Params):
-    by: Annotated[
-        Text, Field(description=f"{', '.join(GROUPS)} or {ATTRIBUTE}KEY; two with a comma; by default no groups")
-    ] = ""
+    by: Annotated[Text, Field(description=f"One of {_GROUPS}; two with a comma; by default no groups")] = ""
     step: Step = ""
     since: Annotated[Since, Field(description="As elsewhere, by arrival of a session's last span; by default 7d")] = ""
     until: Annotated[Text, Field(description="Before this point in time, as in `since`; by default now")] = ""
@@ -76,8 +76,8 @@ def checked_groups(by: str) -> tuple[str, ...]:
     """The names, none for no groups. Raises ConfigError where one is no group, or for too many."""
     names = tuple(filter(None, (name.strip() for name in by.split(","))))
     for name in names:
-        if name not in GROUPS and (not name.startswith(ATTRIBUTE) or name == ATTRIBUTE):
-            raise ConfigError(f"by: {name[:40]!r} is no group: use one of {', '.join(GROUPS)}, {ATTRIBUTE}KEY")
+        if name not in GROUPS and (name in OPEN_GROUPS or not name.startswith(tuple(OPEN_GROUPS))):
+            raise ConfigError(f"by: {name[:40]!r} is no group: use one of {_GROUPS}")
     if len({*names}) < len(names) or len(names) > MOST_KEYS:
         raise ConfigError(f"by: name at most {MOST_KEYS} groups, each once")
     return names

@@ -15,7 +15,7 @@ measures_options: Final[Decorator] = combined(
     click.option(
         "--by",
         multiple=True,
-        metavar="service|version|agent|model|task|behaviour|difficulty|domain|mode|attribute:KEY",
+        metavar="service|version|agent|model|task|behaviour|difficulty|domain|mode|attribute:KEY|answer:CHECK",
         help="Tell sessions apart by this; may be given twice.",
         callback=lambda _context, _option, said: ",".join(said),
     ),

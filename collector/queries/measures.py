@@ -15,7 +15,7 @@ from typing import Final
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.graded_runs import graded_runs, waiting_runs
-from tracejury.collector.store.measured_behaviours import BEHAVIOUR, session_behaviours, success_items
+from tracejury.collector.store.measured_behaviours import BEHAVIOUR, session_items
 from tracejury.collector.store.measures import measured_sessions, waiting_sessions
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.checks.aggregate import CountSpread, SessionScore, average, difference, measure_of, spread
@@ -25,7 +25,6 @@ from tracejury.judges.packs.grades import grades_pack
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.measures import (
-    CARD_GROUPS,
     Cells,
     MeasuredPack,
     MeasuredSession,
@@ -35,6 +34,8 @@ from tracejury.schemas.queries.measures import (
     SessionMeasure,
 )
 from tracejury.schemas.rates import Estimate
+
+from .measure_groups import by_cards, by_verdicts, place, put
 
 WORST: Final = 20
 """Sessions of the lowest average that are named."""
@@ -212,47 +213,21 @@ class StoredMeasures:
         judges = _judges(pack)
         if pack.unit == "run":
             runs, unread = graded_runs(self._scope, query, self.task_keys)
-            runs = self._by_card(runs, query)
+            runs = by_cards(self._cards, query, runs)
             return replace(answer_of(pack, replace(query, trials=False), runs), unread=unread)
         validators = {one.judge for each in self.packs for one in each.measures if one.validates}
         sessions, unread = measured_sessions(self._scope, query, judges, validators, self.task_keys)
-        if BEHAVIOUR in query.by and sessions:
-            behaviours, at = session_behaviours(self._scope, query, judges), query.by.index(BEHAVIOUR)
-            sessions = [
-                replace(
-                    one,
-                    keys=tuple(_put(key, at, said) for key in one.keys for said in behaviours.get(_place(one)) or [""]),
-                )
-                for one in sessions
-            ]
-        sessions = self._by_card(sessions, query)
+        checks = {one.judge for each in self.packs if each.unit == "session" for one in each.measures}
+        sessions = by_verdicts(self._scope, query, judges, checks, sessions)
+        sessions = by_cards(self._cards, query, sessions)
         outcomes: Mapping[tuple[str, str], Sequence[ItemAnswer]] = {}
         if query.trials and pack.success and pack.figures and sessions:
-            outcomes = success_items(self._scope, query, judges, pack.success.judge)
+            outcomes = session_items(self._scope, query, judges, pack.success.judge)
         return replace(answer_of(pack, query, sessions, outcomes), unread=unread)
-
-    def _by_card(self, sessions: list[MeasuredSession], query: MeasureQuery) -> list[MeasuredSession]:
-        """The sessions with what the card of their task says in place of the task. Raises ConfigError for bad cards."""
-        for at, name in enumerate(query.by):
-            if name in CARD_GROUPS:
-                said = {task: getattr(card, name) for task, card in self._cards().items()}
-                sessions = [
-                    replace(one, keys=tuple(_put(key, at, said.get(key[at], "")) for key in one.keys))
-                    for one in sessions
-                ]
-        return sessions
-
-
-def _put(key: tuple[str, ...], at: int, value: str) -> tuple[str, ...]:
-    return (*key[:at], value, *key[at + 1 :])
 
 
 def _judges(pack: MeasuredPack) -> set[str]:
     return {measure.judge for measure in pack.measures}
-
-
-def _place(session: MeasuredSession) -> tuple[str, str]:
-    return session.service, session.session_id
 
 
 def answer_of(
@@ -276,7 +251,7 @@ def answer_of(
         beside: defaultdict[tuple[str, ...], dict[tuple[str, ...], Cells]] = defaultdict(dict)
         for keys, members in groups.items():
             if cells := _cells(members, outcomes):
-                beside[_put(keys, at, "")][keys] = cells
+                beside[put(keys, at, "")][keys] = cells
         found: dict[tuple[str, ...], Mapping[str, OwnFigure]] = {}
         for items in beside.values():
             names = {keys: keys[at] if keys else "" for keys in items}
@@ -303,8 +278,8 @@ def answer_of(
 def _cells(members: Sequence[MeasuredSession], outcomes: Mapping[tuple[str, str], Sequence[ItemAnswer]]) -> Cells:
     found: defaultdict[tuple[str, ...], list[Sequence[ItemAnswer]]] = defaultdict(list)
     for one in members:
-        if one.weight and not one.invalid and _place(one) in outcomes:
-            found[one.cell].append(outcomes[_place(one)])
+        if one.weight and not one.invalid and place(one) in outcomes:
+            found[one.cell].append(outcomes[place(one)])
     return found
 
 

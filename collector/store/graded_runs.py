@@ -13,7 +13,7 @@ from tracejury.judges.llm.criteria import GPA_JUDGES
 from tracejury.judges.packs.grades import run_grade, with_means
 from tracejury.schemas.judged_rows import STANDS
 from tracejury.schemas.llm_rows import LATEST
-from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery
+from tracejury.schemas.queries.measures import ATTRIBUTE, MeasuredSession, MeasureQuery
 from tracejury.schemas.rates import Unit
 from tracejury.schemas.taxonomy import Dimension
 from tracejury.schemas.verdicts import DETECTORS
@@ -22,7 +22,7 @@ from .derived.facts import HOUR, fact_unit, short
 from .derived.rederiving import require_derived
 from .lists.findings import HOLDS
 from .measured_behaviours import BEHAVIOUR
-from .measures import ATTRIBUTE, MOST_SESSIONS, grouped_by, stated_by_traces
+from .measures import MOST_SESSIONS, grouped_by, stated_by_traces
 from .scope import TENANT, Scope
 
 _NAMES: Final = ("service", "version", "agent", "model")

@@ -1,4 +1,4 @@
-"""How the users of measured sessions behaved, and how their tasks came out. All of it blocks."""
+"""How the users of measured sessions behaved, and what else checks answer of these. All of it blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tracejury.schemas.judged_rows import STANDS
 from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.verdicts import Subject, SubjectKind, session_of
 
-from .measures import EXCHANGE_IDS, OF_SESSIONS, SUBJECTS, THEIRS, values_of
+from .measures import EXCHANGE_IDS, SUBJECTS, THEIRS, values_of
 from .scope import TENANT, Scope
 
 BEHAVIOUR: Final = "behaviour"
@@ -42,10 +42,10 @@ JOIN
 """
 _VOTES: Final = ", ".join(f"arrayResize(Items.{column}, length(Items.Item))" for column in ("Yes", "Runs"))
 """Rows of earlier versions have none."""
-_OUTCOMES: Final = f"""
+_ITEMS: Final = f"""
 SELECT SubjectId, arrayZip(Items.Item, Items.Answer, Items.Best, Items.Reason, {_VOTES}) FROM verdicts FINAL
-WHERE {OF_SESSIONS} AND Judge = {{success:String}} AND isNotNull(Value) AND notEmpty(Items.Item) AND {STANDS}
-AND SubjectId IN ({SUBJECTS})
+WHERE {TENANT} AND TraceId = '' AND SubjectKind = 'session' AND Judge = {{judge:String}}
+AND isNotNull(Value) AND notEmpty(Items.Item) AND {STANDS} AND SubjectId IN ({SUBJECTS})
 """
 
 
@@ -65,12 +65,12 @@ def session_behaviours(scope: Scope, query: MeasureQuery, judges: Collection[str
     return found | {(service, session): tuple(named) for service, session, named in stated if named}
 
 
-def success_items(
-    scope: Scope, query: MeasureQuery, judges: Collection[str], success: str
+def session_items(
+    scope: Scope, query: MeasureQuery, judges: Collection[str], judge: str
 ) -> dict[Place, list[ItemAnswer]]:
-    """The items of the judge of success on each session whose task it can tell. Raises as `session_behaviours`."""
+    """The items of a judge's value of each session that has a verdict of `judges`. Raises as `session_behaviours`."""
     found = {}
-    for subject_id, items in scope.select(_OUTCOMES, success=success, **values_of(query, judges)):
+    for subject_id, items in scope.select(_ITEMS, judge=judge, **values_of(query, judges)):
         if place := session_of(Subject(SubjectKind.SESSION, subject_id, "")):
             found[place] = [
                 ItemAnswer(item, word, best=bool(best), reason=why, yes=yes, runs=runs)

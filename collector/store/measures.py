@@ -12,7 +12,7 @@ from typing import Any, Final
 from tracejury.schemas.filters import SIMULATED_SESSIONS
 from tracejury.schemas.judged_rows import STANDS
 from tracejury.schemas.llm_rows import LATEST
-from tracejury.schemas.queries.measures import CARD_GROUPS, MeasuredSession, MeasureQuery, SessionMeasure
+from tracejury.schemas.queries.measures import ATTRIBUTE, CARD_GROUPS, MeasuredSession, MeasureQuery, SessionMeasure
 from tracejury.schemas.simulation import BEHAVIOUR, FIX, PERSONA, USER_FAILED, USER_MODEL
 from tracejury.schemas.verdicts import Subject, SubjectKind, session_of
 
@@ -22,7 +22,6 @@ from .scope import TENANT, Scope
 
 MOST_SESSIONS: Final = 10_000
 """Sessions that one answer reads, the latest of its time."""
-ATTRIBUTE: Final = "attribute:"
 CELL: Final = (BEHAVIOUR, PERSONA, USER_MODEL, FIX)
 """Attributes that trials of a task have in common, beside service and version."""
 _TASK: Final = "cell"

@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from tracejury.judges.llm import leniency
 from tracejury.judges.llm.criteria_types import Data, Name, Share, Text
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.shown import shown_line
@@ -51,7 +52,10 @@ class Answer(Data):
 
 
 class Criterion(Data):
-    """An item of a check of criteria, and of its findings whatever is not as of the check."""
+    """An item of a check of criteria, and of its findings whatever is not as of the check.
+
+    With a `category` of its own, its text is their title.
+    """
 
     text: Text
     category: Text | None = None
@@ -79,9 +83,10 @@ class Check(Data):
     """One closed question about each item of a subject; its `name` is the judge's.
 
     `measure`: the letter of the measure that its answers give. `scale`: a number n for 0 to n, best last; names, best
-    first; or words, best first, to what each means. `question`: asked of each item; `best`: what the best answer means;
-    `also`: what else is reported, though it is no item (category to meaning). `dimension`: of its findings; they join
-    an error of detectors or GPA judges that has the cause of this dimension and stands where they do.
+    first; or words, best first, to what each means, or the name of such a mapping (`scales` of the context).
+    `question`: asked of each item; `best`: what the best answer means; `also`: what else is reported, though it is no
+    item (category to meaning). `dimension`: of its findings; they join an error of detectors or GPA judges that has the
+    cause of this dimension and stands where they do.
     """
 
     name: Name
@@ -108,6 +113,8 @@ class Check(Data):
     """Whether an item below the best answer is an error."""
     quoted: bool = True
     """Whether an answer below the best needs a quote; without one it is at fault at the answer."""
+    unproven: Literal["left-out", "best"] = "left-out"
+    """What an answer counts as whose quote does not stand: as none, or as the best one."""
     settles: Literal["best", "worst"] | None = None
     """The answer that settles an item for the rest of the session: the check of a session is asked of each exchange
     that has ended, about the items that are not settled yet."""
@@ -166,8 +173,8 @@ class Check(Data):
         """The items of a check of criteria: name to text."""
         return {name: one.text for name, one in self._criteria.items()}
 
-    def told(self, answer: ItemAnswer) -> tuple[str, Severity, float]:
-        """Category, severity and confidence of the finding at an item below the best answer.
+    def told(self, answer: ItemAnswer) -> tuple[str, Severity, float, str]:
+        """Category, severity, confidence and own title ("": none) of the finding at an item below the best answer.
 
         Where no quote is needed, things that were not done are at fault at one place: the item is the category, unless
         one is named for it.
@@ -179,11 +186,14 @@ class Check(Data):
         severity = next((one.severity for one in (word, item) if one is not None and one.severity), self.severity)
         sure = self.confidence if word is None or word.confidence is None else word.confidence
         fallback = self.category if self.quoted else shown_line(answer.item, MOST_CATEGORY)
-        return category or fallback, severity, sure
+        title = leniency.title(item.text) if item is not None and item.category else ""
+        return category or fallback, severity, sure, title
 
     @field_validator("scale", mode="before")
     @classmethod
-    def _scale(cls, value: Any) -> Any:
+    def _scale(cls, value: Any, info: ValidationInfo) -> Any:
+        if isinstance(value, str):
+            value = (info.context or {}).get("scales", {}).get(value)
         if isinstance(value, Mapping) and MOST_ANSWERS >= len(value) > 1:
             return {_words(word): {"meaning": said} if isinstance(said, str) else said for word, said in value.items()}
         if isinstance(value, list | tuple) and MOST_NAMES >= len(value) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tracejury.schemas.checks import ItemAnswer
 
@@ -13,10 +13,11 @@ Formula = Callable[[Sequence[Sequence[ItemAnswer]]], "Ratio"]
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A measure as a quotient; a denominator of 0: not applicable."""
+    """A measure as a quotient; a denominator of 0: not applicable. `told`: what the verdict says of it."""
 
     numerator: float
     denominator: float
+    told: str = ""
 
     @property
     def value(self) -> float | None:
@@ -26,15 +27,18 @@ class Ratio:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A measure without the items that nothing verified, and (`raw`) with them as failed."""
+    """A measure without the items that nothing verified, or with the best answer to them, and (`raw`) as answered."""
 
     verified: Ratio
     raw: Ratio
     ungrounded: int
 
 
-def measured(formula: Formula, exchanges: Sequence[Sequence[ItemAnswer]]) -> Measured:
-    """Both ways to count a measure over the answers of these exchanges."""
-    verified = [[answer for answer in answers if answer.grounded] for answers in exchanges]
-    left_out = sum(map(len, exchanges)) - sum(map(len, verified))
-    return Measured(formula(verified), formula(exchanges), left_out)
+def measured(formula: Formula, exchanges: Sequence[Sequence[ItemAnswer]], *, best: bool = False) -> Measured:
+    """Both ways to count a measure over the answers of these exchanges. `best`: what is not verified counts as that."""
+    verified = [
+        [answer if answer.grounded else replace(answer, best=True) for answer in answers if answer.grounded or best]
+        for answers in exchanges
+    ]
+    ungrounded = sum(not answer.grounded for answers in exchanges for answer in answers)
+    return Measured(formula(verified), formula(exchanges), ungrounded)

@@ -80,9 +80,9 @@ class Grounds:
             return replace(given, grounded=False), None
         if given.best or not check.reports or check.settles == "best":
             return at(given, placed), None
-        category, severity, confidence = check.told(given)
+        category, severity, confidence, title = check.told(given)
         rule = item.text if check.items.rules and not item.label and check.quoted else ""
-        found = self._finding(asked, placed, category, said.reason, rule)
+        found = self._finding(asked, placed, category, said.reason, title or _title(category, rule))
         return at(given, placed), replace(found, severity=severity, confidence=confidence)
 
     def by_structure(self, asked: AskedCheck, answer: ItemAnswer) -> Finding | None:
@@ -100,8 +100,8 @@ class Grounds:
             placed = self._placer.told(step)
         if placed is None:
             return None
-        category, severity, confidence = asked.check.told(answer)
-        found = self._finding(asked, placed, category, answer.reason)
+        category, severity, confidence, title = asked.check.told(answer)
+        found = self._finding(asked, placed, category, answer.reason, title or _title(category))
         return replace(found, severity=severity, confidence=confidence * (1 - answer.share))
 
     def also(self, asked: AskedCheck, said: AlsoSaid) -> Finding | None:
@@ -111,7 +111,7 @@ class Grounds:
         if placed is None:
             self._drop(asked)
             return None
-        return self._finding(asked, placed, said.category, said.reason)
+        return self._finding(asked, placed, said.category, said.reason, _title(said.category))
 
     def _place(self, item: CheckItem, said: Said) -> ClaimLocation | None:
         """Where an item is at fault: at its own step; without one, where the quote stands.
@@ -199,7 +199,7 @@ class Grounds:
             found += [step for step in steps if step is not None and len(steps) == 1]
         return found
 
-    def _finding(self, asked: AskedCheck, placed: ClaimLocation, category: str, reason: str, rule: str = "") -> Finding:
+    def _finding(self, asked: AskedCheck, placed: ClaimLocation, category: str, reason: str, title: str) -> Finding:
         check, stand = asked.check, replace(placed, run_id=placed.run_id or self._run(placed.label))
         return provisional_finding(
             stand,
@@ -211,7 +211,7 @@ class Grounds:
             confidence=check.confidence,
             explanation=reason,
             tool_span_id=placed.span_id if check.items.calls else "",
-            title=_title(category, rule),
+            title=title,
         )
 
     def _run(self, label: str) -> str:
@@ -220,7 +220,7 @@ class Grounds:
         return next((e.exchange.run_id for e in self._case.record.exchanges if e.first <= at_label < e.last), "")
 
 
-def _title(category: str, rule: str) -> str:
+def _title(category: str, rule: str = "") -> str:
     """The category as people write it, with the policy or criterion that it is about."""
     told = category[:1].upper() + category[1:]
     return leniency.title(f"{told}: {rule}") if rule else told

@@ -14,7 +14,7 @@ from .prompt_text import CHECK_PROMPT_VERSION
 from .questions import Mode
 from .reply import CHECK_ANSWER_VERSION
 
-_LATER: Final = ("criteria", "reports", "quoted", "runs", "of", "persona", "shows")
+_LATER: Final = ("criteria", "reports", "quoted", "unproven", "runs", "of", "persona", "shows")
 """Keys that checks came to have: those that do without keep their versions."""
 _APART: Final = ("title", "definition", "explain", "settles", "averaged", "validates")
 """Keys that change no answer: words for people, when a check is asked, and what its value is used for."""

@@ -89,7 +89,8 @@ def _asked(case: CheckCase, question: CheckQuestion) -> str:
     if check.meanings:
         meanings = {word: answer.meaning for word, answer in check.meanings.items()}
         meanings[words[0]] = check.best or meanings[words[0]]
-        lines.append(text.MEANINGS.format(answers="\n".join(f"- `{w}`: {told}" for w, told in meanings.items())))
+        form = text.MEANINGS if check.reports else text.UNRATED
+        lines.append(form.format(answers="\n".join(f"- `{w}`: {told}" for w, told in meanings.items())))
     else:
         lines.append(text.SCALE.format(answers=", ".join(words), first=words[0], best=(check.best or "").rstrip(".")))
     if not check.quoted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-CHECK_PROMPT_VERSION: Final = 6
+CHECK_PROMPT_VERSION: Final = 7
 """Counts changes of the prompts apart from the checks."""
 
 ROLE: Final = (
@@ -60,6 +60,8 @@ NOTES: Final = (
     "was settled, what was found where (labels), what is open."
 )
 MEANINGS: Final = "Answers, best first:\n{answers}"
+UNRATED: Final = "Answers:\n{answers}"
+"""Of a check that reports no errors: a higher number may be better there."""
 UNQUOTED: Final = "Here `label` and `quote` are not needed: give them where a step shows the answer, else null."
 SHOWN: Final = "`card: {keys}` among the items says what the session's task is; it is no item."
 SCALE: Final = "Answers, best first: {answers}. `{first}` means: {best}."

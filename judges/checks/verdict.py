@@ -30,10 +30,10 @@ def verdict_of(
     `items`: those that are stored with it; `failure`: why it is unscored. `told` and `counts` (how many of what) make
     up its reasons.
     """
-    counted = measured(formula, () if failure else entries)
+    counted = measured(formula, () if failure else entries, best=check.unproven == "best")
     verified = counted.verified
     numbers = {"ungrounded": counted.ungrounded, **(counts or {})}
-    said = [*told, *(f"{count} {what}" for what, count in numbers.items() if count)]
+    said = [*told, *filter(None, [verified.told]), *(f"{count} {what}" for what, count in numbers.items() if count)]
     return Verdict(
         judge=check.name,
         version=version,

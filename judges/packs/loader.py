@@ -23,11 +23,11 @@ from .pack_types import Configured, Labels, Pack, PackFile, PackSettings, sound_
 from .sources import BUILT_IN as BUILT_IN_SOURCES
 from .sources import POLICIES, sources_by_name
 
-BUILT_IN: Final = ("pipa", "rut", "ted")
+BUILT_IN: Final = ("pipa", "rut", "scope", "ted")
 GROUP: Final = "tracejury.packs"
 """Entry point group: each entry is a package whose folder has pack.yaml and measures.py, under the pack's name."""
 _PARTS: Final = ("sources", "settings")
-"""Modules that a pack may have besides: SOURCES; `Settings`, and `configured(made, settings)`."""
+"""Modules that a pack may have besides: SOURCES, and SCALES by name; `Settings`, and `configured(made, settings)`."""
 
 
 def load_packs(
@@ -85,6 +85,14 @@ def user_labels() -> Mapping[str, Labels]:
 def pack_names(offered: Iterable[EntryPoint] | None = None) -> frozenset[str]:
     """The names of all packs there are, whether they can be loaded or not."""
     return frozenset(_packages(offered))
+
+
+def settings_model(name: str) -> type[PackSettings]:
+    """The model of a pack's settings; what all packs have in common where there is no such pack, or it is broken."""
+    try:
+        return _read(name, _packages(None)[name]).settings
+    except (KeyError, ConfigError):
+        return PackSettings
 
 
 def load_writer(name: str) -> Callable[..., Writing[Any]]:
@@ -179,13 +187,14 @@ def _read(name: str, package: str) -> _PackCode:
         labels, figures = getattr(measures, "LABELS", {}), getattr(measures, "FIGURES", None)
         own = {part: import_module(f"{package}.{part}") for part in _PARTS if find_spec(f"{package}.{part}")}
         sources: tuple[ItemSource, ...] = own["sources"].SOURCES if "sources" in own else ()
+        scales: Mapping[str, Any] = getattr(own.get("sources"), "SCALES", {})
         settings = own.get("settings")
         model, configured = (settings.Settings, settings.configured) if settings else (PackSettings, _unchanged)
     except Exception as error:  # noqa: BLE001 - whatever code of a package raises, the user is told of the pack
         raise ConfigError(f"judges.packs: the pack {name} cannot be loaded: {_told(error)}") from None
     if taken := sorted({source.name for source in sources} & {source.name for source in BUILT_IN_SOURCES}):
         raise ConfigError(f"judges.packs: the pack {name} brings a source {taken[0]!r}, which there is already")
-    file = read_model(folder / "pack.yaml", PackFile, {"sources": sources_by_name(sources)})
+    file = read_model(folder / "pack.yaml", PackFile, {"sources": sources_by_name(sources), "scales": scales})
     if file.name != name:
         raise ConfigError(f"{folder / 'pack.yaml'}: name: must be {name!r}, as the pack is offered under it")
     if "-" in name:

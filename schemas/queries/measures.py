@@ -10,6 +10,10 @@ from tracejury.schemas.checks import ItemAnswer
 
 CARD_GROUPS: Final = ("difficulty", "domain", "mode")
 """Groups of sessions by what the card of their task says."""
+ATTRIBUTE: Final = "attribute:"
+"""Begins a group by what spans state at a key."""
+ANSWER: Final = "answer:"
+"""Begins a group of sessions by the answer to a check with one item."""
 OwnFigure = float | Mapping[str, float] | None
 """A figure of a pack: a number, None where it is not applicable, or shares by name."""
 Cells = Mapping[tuple[str, ...], Sequence[Sequence[ItemAnswer]]]
@@ -57,13 +61,13 @@ class MeasuredPack:
 class MeasureQuery:
     """Measures of sessions, or of the runs of traces, whose last span arrived in [`since`, `until`), unix nanos.
 
-    `pack`: "" for all; `by`: service, version, agent, model, task, behaviour, one of `CARD_GROUPS` or attribute:KEY;
-    of two a group has one of each, of none there are no groups; `step`: nanos of one point in time, 0 for the whole;
-    `pooled`: numerators over denominators instead of the mean of sessions; `simulated`: simulated sessions instead of
-    real ones. The other filters are exact, "" none. A session has the version, agent, model, task and attribute of its
-    first trace that names one. `limit`: groups, those with the lowest average first. `trials`: also the figures of
-    tasks that were tried several times, of `k` trials, of which one succeeds whose measure of success is at least
-    `threshold`.
+    `pack`: "" for all; `by`: service, version, agent, model, task, behaviour, one of `CARD_GROUPS`, attribute:KEY or
+    answer:CHECK; of two a group has one of each, of none there are no groups; `step`: nanos of one point in time, 0 for
+    the whole; `pooled`: numerators over denominators instead of the mean of sessions; `simulated`: simulated sessions
+    instead of real ones. The other filters are exact, "" none. A session has the version, agent, model, task and
+    attribute of its first trace that names one. `limit`: groups, those with the lowest average first. `trials`: also
+    the figures of tasks that were tried several times, of `k` trials, of which one succeeds whose measure of success is
+    at least `threshold`.
     """
 
     since: int

@@ -12,19 +12,26 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from check_replies import numbers, reply
 from deliberations import rehearse
 from prompt_tokens import tokens, uncached
+from scope_sets import set_file, set_of
 from sessions import Asked, Layout, session
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.how_asked import HowAsked
+from tracejury.judges.checks.item_source import ItemCase, RecordedSubject
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.judges.packs import sources
+from tracejury.judges.packs.cards.task_cards import SessionTerms
 from tracejury.judges.packs.loader import load_packs
 from tracejury.judges.packs.pack_types import Pack
 from tracejury.processors.session_states import states
@@ -77,18 +84,17 @@ def prompts_of(packs: Sequence[Pack], exchanges: int, cards: Cards = Cards()) ->
     for number in [*range(exchanges), None]:
         record = whole if number is None else upto(whole, number)
         subject = Subject(SubjectKind.SESSION, '["shop", "chat"]', "")
+        last = len(record.exchanges) - 1
+        ended = by_id[record.exchanges[last].trace_id]
+        seen = RecordedSubject(record, by_id, partial(states, record, last, ended), unseen=str, number=number)
         ways: defaultdict[tuple[int, bool, bool], list[AskedCheck]] = defaultdict(list)
         for pack, check in every.values():
-            if (check.at_exchanges and number is not None) or (not check.at_exchanges and number is None):
-                items: Iterable[CheckItem] = ()
-                if number is not None and check.items is sources.STATES:
-                    items = states(record, number, by_id[record.exchanges[number].trace_id])
-                elif number is not None and check.items.needs == "notes":
+            if check.at_exchanges if number is not None else check.items.early or not check.at_exchanges:
+                items: Iterable[CheckItem] = check.items.find(ItemCase(check, seen, no_terms)).asked
+                if number is not None and check.items.needs == "notes":
                     items = cards.open_at(number)
                 elif check.items is sources.POLICIES:
                     items = (CheckItem(f"Rule {n}: never state a price of part {n} unseen.") for n in range(POLICIES))
-                elif check.items is sources.CRITERIA:
-                    items = (CheckItem(f"{name}: {text}") for name, text in check.criteria_texts().items())
                 way = (check.runs, pack.settings.early_stop, check.settles == "best")
                 ways[way].append(AskedCheck(check, tuple(items), pack.name))
         for (_, early_stop, so_far), checks in ways.items():
@@ -96,6 +102,11 @@ def prompts_of(packs: Sequence[Pack], exchanges: int, cards: Cards = Cards()) ->
             how = HowAsked(formulas, dict.fromkeys(formulas, "v"), early_stop=early_stop)
             rehearse(judge_checks(case, how), client)
     return client.prompts
+
+
+def no_terms() -> SessionTerms:
+    """No card of a task."""
+    return SessionTerms(None, None, "")
 
 
 def _answered(checks: Mapping[str, Check], prompt: Prompt) -> str:
@@ -114,9 +125,16 @@ def main() -> None:
     parser.add_argument("--never", type=int, default=1, help="notes that are never achieved; the others are at once")
     parser.add_argument("--runs", type=int, help="how often each question is asked")
     parser.add_argument("--early-stop", action="store_true")
+    parser.add_argument("--rubrics", type=int, default=12, help="of SCOPE, of each label; 0 for none")
+    parser.add_argument("--live", action="store_true", help="SCOPE asks of bad rubrics at each exchange, too")
     given = parser.parse_args()
     asking = {"early_stop": given.early_stop} | ({"runs": given.runs} if given.runs else {})
-    packs = load_packs(given.packs, dict.fromkeys(given.packs, asking))
+    settings: dict[str, dict[str, Any]] = {name: dict(asking) for name in given.packs}
+    with TemporaryDirectory() as folder:
+        if "scope" in settings and given.rubrics:
+            file = set_file(Path(folder), set_of([5] * given.rubrics, [5] * given.rubrics))
+            settings["scope"] |= {"rubrics": str(file), "live": given.live}
+        packs = load_packs(given.packs, settings)
     print("exchanges  calls  input tokens  without what a prefix cache serves")
     for exchanges in given.exchanges:
         prompts = prompts_of(packs, exchanges, Cards(given.notes, given.never))

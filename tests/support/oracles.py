@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from tracejury.judges.packs.cards.oracle import Oracle
+from tracejury.judges.packs.emitted_states import UNOBSERVED, States
 from tracejury.judges.packs.rut.calls import OracleCall
 from tracejury.judges.packs.rut.oracle_case import OracleCase
-from tracejury.judges.packs.rut.state import UNOBSERVED, States
 
 
 def call(tool: str, at: int = 0, *, ok: bool = True, exchange: int = 0, **arguments: Any) -> OracleCall:

@@ -47,19 +47,23 @@ SECOND: Final = 1_000_000_000
 _BLOCK: Final = re.compile(r"^# (?P<check>[a-z0-9-]+)\n(?:(?!^# ).*\n?)*", re.MULTILINE)
 _NUMBERS: Final = re.compile(r"^Items? (\d+)(?: to (\d+))?\.$", re.MULTILINE)
 _ITEM: Final = re.compile(r"^(\d+)(?: (E\d+\.S\d+))?\n ([^\n]*)$", re.MULTILINE)
-_ANSWERS: Final = re.compile(r"^Answers, best first:(?: ([^\n]*?)\. `|\n((?:- `[^\n]*\n)+))", re.MULTILINE)
+_ANSWERS: Final = re.compile(r"^Answers(?:, best first)?:(?: ([^\n]*?)\. `|\n((?:- `[^\n]*\n)+))", re.MULTILINE)
 _MEANT: Final = re.compile(r"^- `([a-z0-9-]+)`: ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Fault:
-    """An item of a check that is below the best: one whose text holds `item`; `quote` stands at `label`, or its own."""
+    """An item of a check that is below the best: one whose text holds `item`; `quote` stands at `label`, or its own.
+
+    `answer`: "" for the last of the scale.
+    """
 
     check: str
     item: str
     quote: str
     reason: str = "It is not so."
     label: str = ""
+    answer: str = ""
 
 
 @dataclass
@@ -97,7 +101,7 @@ class FairChecker:
             "item": number,
             "mention": said if number is None else None,
             "reason": fault.reason if fault else "It is so.",
-            "answer": words[-1] if fault else words[0],
+            "answer": (fault.answer or words[-1]) if fault else words[0],
             "label": (fault.label or label) if fault else None,
             "quote": fault.quote if fault else None,
         }

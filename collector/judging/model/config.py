@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from tracejury.judges.llm.criteria import BUILT_IN
-from tracejury.schemas.config_base import FilePath, Seconds, Section
+from tracejury.judges.packs.loader import settings_model
+from tracejury.schemas.config_base import FilePath, Seconds, Section, paths_beside
 
 Count = Annotated[int, Field(ge=0)]
 Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -55,6 +57,16 @@ def rounds(value: Any) -> Any:
     if isinstance(text, bool | float) or str(text) not in known:
         raise ValueError("must be off, once, or a number of rounds from 1 to 3")
     return known[str(text)]
+
+
+class PackPaths(FilePath):
+    """Marks the settings of packs: those of one may hold paths."""
+
+    def beside(self, value: Any, folder: PurePath) -> Any:
+        """The settings with the paths that each pack's own model marks."""
+        if not isinstance(value, dict):
+            return value
+        return {name: paths_beside(given, settings_model(name), folder) for name, given in value.items()}
 
 
 class ModelConfig(Section):
@@ -219,7 +231,7 @@ class LlmConfig(Section):
     """Price of a million tokens written, where litellm does not know it."""
     packs: tuple[str, ...] = ()
     """Names of the packs that judge exchanges and sessions, such as `pipa` (docs/packs.md)."""
-    pack_settings: dict[str, dict[str, Any]] = Field(default={})
+    pack_settings: Annotated[dict[str, dict[str, Any]], PackPaths()] = Field(default={})
     """Settings by the name of the pack: `mode`, `policies_at`, `services` and what the pack adds (docs/packs.md)."""
     tasks: Annotated[tuple[str, ...], FilePath()] = ()
     """YAML or JSON files with task cards, or folders of them."""

@@ -7,10 +7,10 @@ from functools import cached_property
 
 from tracejury.judges.packs.cards.oracle import Oracle, OracleStep
 from tracejury.judges.packs.cards.writes import Writes
+from tracejury.judges.packs.emitted_states import UNOBSERVED, States
 
 from .calls import OracleCall
 from .matching import assign, fitting
-from .state import UNOBSERVED, States
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.item_source import ItemCase, Items, ItemSource, RecordedSubject
 from tracejury.judges.packs.cards.oracle import Oracle
 from tracejury.judges.packs.cards.task_cards import SessionTerms
+from tracejury.judges.packs.emitted_states import emitted
 from tracejury.judges.packs.sources import completed
 from tracejury.judges.quoting import quote as cut
 from tracejury.schemas.checks import CheckItem, ItemAnswer
@@ -20,7 +21,6 @@ from .figures import counts
 from .oracle_case import OracleCase
 from .outcome import judge
 from .rules import broken
-from .state import emitted
 
 _UNSEEN: Final = "neither calls of tools nor answers of models were recorded"
 _MOST_CALLS: Final = 40

@@ -2,41 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tracejury.judges.packs.cards.oracle import StateAssertion
 from tracejury.judges.packs.cards.values import contains
-from tracejury.schemas.spans import Span
+from tracejury.judges.packs.emitted_states import MISSING, States, read_json
 
 from .calls import OracleCall
-
-BEFORE: Final = "tracejury.state.before"
-AFTER: Final = "tracejury.state.after"
-MISSING: Final = object()
-"""What was not observed, or is not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class States:
-    """A state before and after; `MISSING` where it was not observed."""
-
-    before: Any = MISSING
-    after: Any = MISSING
-
-
-UNOBSERVED: Final = States()
-
-
-def emitted(spans: Iterable[Span]) -> States:
-    """What the harness emits: before of the span that began first, after of the one that ended last."""
-    ordered = sorted(spans, key=lambda span: (span.start, span.span_id))
-    before = [s.attributes[BEFORE] for s in ordered if BEFORE in s.attributes]
-    ended = sorted(ordered, key=lambda span: span.end)
-    after = [s.attributes[AFTER] for s in ended if AFTER in s.attributes]
-    return States(_json(before[0]) if before else MISSING, _json(after[-1]) if after else MISSING)
 
 
 def holds(assertion: StateAssertion, harness: States, calls: Sequence[OracleCall]) -> bool | None:
@@ -60,7 +33,7 @@ def _results(assertion: StateAssertion, calls: Sequence[OracleCall]) -> States:
     """The first and the last result that can be read of the calls that an assertion names."""
     of = assertion.of
     fitting = (c for c in calls if of and c.ok and c.tool == of.tool and contains(c.arguments or {}, of.arguments))
-    read = [data for call in fitting if (data := _json(call.result or "")) is not MISSING]
+    read = [data for call in fitting if (data := read_json(call.result or "")) is not MISSING]
     return States(read[0] if len(read) > 1 else MISSING, read[-1] if read else MISSING)
 
 
@@ -80,10 +53,3 @@ def _at(state: Any, path: str | Sequence[str | int]) -> Any:
         else:
             return MISSING
     return state
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return MISSING

@@ -72,7 +72,8 @@ def test_without_parameters_it_is_all_packs_in_seven_days(api: Api) -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        {"by": "role"}, {"by": "attribute:"}, {"compare-to": "x"}, {"step": "0s"}, {"k": "2"}, {"threshold": "0.5"},
+        *({"by": by} for by in ("role", "attribute:", "answer:")),
+        {"compare-to": "x"}, {"step": "0s"}, {"k": "2"}, {"threshold": "0.5"},
         *({"k": k, "trials": "true"} for k in ("0", "-1", "1001", "x", "1.5")),
         *({"threshold": share, "trials": "true"} for share in ("0", "1.01", "-1", "nan", "inf", "x")),
     ],

@@ -17,7 +17,7 @@ from tracejury.collector.store import measures
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.queries.measures import MeasuredSession, MeasureQuery, SessionMeasure
+from tracejury.schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, PackMeasure, SessionMeasure
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind
@@ -138,6 +138,25 @@ def test_groups(store: SharedStore) -> None:
     assert ask(store, by=("version",), limit=1).left == 1
     for name, value in {"service": "desk", "version": "2", "model": "other", "task": "7"}.items():
         assert means(ask(store, by=("version",), **{name: value})) == [("2", [0.5, None])], name
+
+
+def test_groups_by_the_answer_to_a_check_with_one_item(store: SharedStore) -> None:
+    """Of any pack; "" where it has several items, no value, or was not asked."""
+    items = {1: ("late",), 2: ("lost",), 3: ("late", "lost"), 4: ("late",), 5: ()}
+    for number, words in items.items():
+        a_session(store, number, number / 10, None, version=str(number % 2))
+        answers = tuple(an_item(answer=word, best=False) for word in words)
+        value = None if number == 4 else 0.0
+        verdict = a_value("other-kind", of_session("shop", f"s{number}"), value, items=answers)
+        save(store, verdict, received=NOW - HOUR)
+    kind = PackMeasure("K", "other-kind", "Kind", "What kind it is.")
+    packs = StoredMeasures(store, lambda: [PACK, MeasuredPack("other", "Other", (kind,))], TASK_KEYS)
+    answer, _ = packs.ask(MeasureQuery(0, NOW, by=("answer:other-kind", "version")))
+    assert [(row.keys, row.figures[0].value) for row in answer.rows] == [
+        (("late", "1"), 0.1), (("lost", "0"), 0.2), (("", "0"), pytest.approx(0.4)), (("", "1"), pytest.approx(0.4))
+    ]  # fmt: skip
+    with pytest.raises(ConfigError, match=r"by: there is no check 'kind': use one of .*other-kind"):
+        packs.ask(MeasureQuery(0, NOW, by=("answer:kind",)))
 
 
 def test_a_session_has_the_version_of_its_first_trace(store: SharedStore) -> None:

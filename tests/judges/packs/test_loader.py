@@ -127,7 +127,7 @@ def test_settings_of_services() -> None:
             {"pipa": {"services": {"a": {"rules": []}}}},
             "judges.pack_settings.pipa: services.a.rules: there is no such key here",
         ),
-        ({"pippa": {}}, "judges.pack_settings: there is no pack 'pippa': use pipa, rut, ted"),
+        ({"pippa": {}}, "judges.pack_settings: there is no pack 'pippa': use pipa, rut, scope, ted"),
     ],
 )
 def test_settings_that_no_pack_has(settings: dict[str, Any], told: str) -> None:
@@ -135,7 +135,7 @@ def test_settings_that_no_pack_has(settings: dict[str, Any], told: str) -> None:
 
 
 def test_an_unknown_pack_lists_those_there_are(offer: Offer) -> None:
-    assert refusal(["pip"], offered=offer()) == "judges.packs: there is no pack 'pip': use acme, pipa, rut, ted"
+    assert refusal(["pip"], offered=offer()) == "judges.packs: there is no pack 'pip': use acme, pipa, rut, scope, ted"
 
 
 SETTINGS = """
@@ -343,7 +343,7 @@ def test_no_package_replaces_a_built_in_pack() -> None:
 def test_all_packs_there_are_and_those_that_are_broken(offer: Offer) -> None:
     gone = EntryPoint("gone", "nowhere_at_all", GROUP)
     packs, broken = known_packs([*offer(), gone])
-    assert [pack.name for pack in packs] == ["acme", "pipa", "rut", "ted"]
+    assert [pack.name for pack in packs] == ["acme", "pipa", "rut", "scope", "ted"]
     assert [name for name, _ in broken] == ["gone"]
 
 

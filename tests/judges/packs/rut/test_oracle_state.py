@@ -10,9 +10,10 @@ import pytest
 from oracles import call, case
 
 from tracejury.judges.packs.cards.oracle import StateAssertion
+from tracejury.judges.packs.emitted_states import UNOBSERVED, States, emitted
 from tracejury.judges.packs.rut.outcome import judge
 from tracejury.judges.packs.rut.rules import Mode
-from tracejury.judges.packs.rut.state import UNOBSERVED, States, emitted, holds
+from tracejury.judges.packs.rut.state import holds
 from tracejury.schemas.spans import Span
 
 OLD: dict[str, Any] = {"orders": {"7": {"status": "open", "eur": 20}}, "log": [], "tags": ["a", "a"]}

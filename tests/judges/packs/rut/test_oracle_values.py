@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from tracejury.judges.packs.cards.oracle import OracleStep, StateAssertion
 from tracejury.judges.packs.cards.values import contains, same
+from tracejury.judges.packs.emitted_states import States
 from tracejury.judges.packs.rut.calls import OracleCall
 from tracejury.judges.packs.rut.matching import matches
-from tracejury.judges.packs.rut.state import States, holds
+from tracejury.judges.packs.rut.state import holds
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 2) | st.floats(-2, 2) | st.text("ab.0", max_size=3),

@@ -1,0 +1,1 @@
+"""SCOPE: good and bad sessions by rubrics learned from labelled ones, and the situations of TRACE."""
