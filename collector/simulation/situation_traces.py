@@ -11,7 +11,7 @@ from typing import Any, Final
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tracejury.collector.otlp.files.session import Call, Exchange, Reply, Session, message, request_of, result_message
-from tracejury.judges.packs.rut.state import AFTER, BEFORE
+from tracejury.judges.packs.emitted_states import AFTER, BEFORE
 from tracejury.judges.situations.situation_session import SituationSession, by_tool
 from tracejury.judges.situations.situation_types import all_situations
 from tracejury.judges.situations.tool_groups import OfferedTool

@@ -17,6 +17,9 @@ from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.terminal import one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tracejury.collector.judging.model.cassette import CassetteOptions
     from tracejury.collector.simulation.situation_traces import LabelledTraces
     from tracejury.judges.situations.session_prompts import SessionPlan
     from tracejury.judges.writing.units import WrittenUnit
@@ -25,6 +28,9 @@ CURATOR = "curator"
 """The annotator of sessions that people wrote by hand."""
 
 INTERRUPTED = "interrupted"
+FILTERED = "filter.cassette"
+
+GOES_ON = "the same command goes on"
 
 config_option = click.option(
     "--config", "config_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -69,7 +75,7 @@ def generate_situations(
     else:
         made, unanswered = _written(tools_file, each, config_file, cassette, asked, left_out)
         if unanswered and (not partial or unanswered == INTERRUPTED):
-            raise Failure(f"{unanswered}: {counted(len(made), 'session')} written; the same command goes on")
+            raise Failure(f"{unanswered}: {counted(len(made), 'session')} written; {GOES_ON}")
     for problem in left_out:
         output.note(one_line(f"left out: {problem}", 300))
     if not made:
@@ -99,8 +105,7 @@ def _written(
 
     config = judges_section(asked, config_file)
     plans = session_plans(read_tool_groups(tools_file) if tools_file else tool_groups(), each)
-    cassette = cassette_options(asked)
-    cassette = cassette if cassette.path else replace(cassette, path=path)
+    cassette = _cassette(asked, path)
     made: list[LabelledTraces] = []
     unanswered: list[str] = []
     with output.progress() as bar:
@@ -123,3 +128,51 @@ def _written(
         except KeyboardInterrupt:
             unanswered = [INTERRUPTED]
     return made, unanswered[0] if unanswered else ""
+
+
+def _cassette(asked: Mapping[str, Any], path: Path) -> CassetteOptions:
+    """The cassette that is asked for, else one at `path`, so that a stopped command goes on."""
+    options = cassette_options(asked)
+    return options if options.path else replace(options, path=path)
+
+
+@situations_command.command("filter")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR")
+@config_option
+@model_options
+def filter_situations(*, folder: Path, config_file: Path | None, **asked: Any) -> None:
+    """Ask a model, best another than the one that wrote them, whether sessions fit what they were written for.
+
+    The generator's label of a session that does not, in DIR/labels.jsonl, is withdrawn, and so is the error planted in
+    it. Where people labelled a session, only their labels count, and tell how far the model can be trusted.
+    """
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.failures import Failure
+    from tracejury.collector.cli.judges_options import progress_bar
+    from tracejury.collector.evaluation.labelled_sessions import LABELS
+    from tracejury.collector.evaluation.session_model import open_session_model
+    from tracejury.collector.evaluation.situation_filter import FilteredSession, filtered, precision, withdraw
+    from tracejury.schemas.errors import OverBudgetError, RetryableError
+
+    config = judges_section(asked, config_file)
+
+    async def looked_at() -> list[FilteredSession]:
+        async with open_session_model(config, _cassette(asked, folder / FILTERED)) as model:
+            return await filtered(folder, model, config.max_answer_tokens, progress)
+
+    heed_ctrl_c()
+    with progress_bar() as progress:
+        try:
+            sessions = asyncio.run(looked_at())
+        except KeyboardInterrupt:
+            raise Failure(f"{INTERRUPTED}; {GOES_ON}") from None
+        except (OverBudgetError, RetryableError) as error:
+            raise Failure(f"{error}; {GOES_ON}") from None
+    gone = [one for one in sessions if not one.stands]
+    withdraw(folder / LABELS, gone)
+    for one in gone:
+        why = one.mismatch if one.accepted is None else "people say otherwise"
+        click.echo(one_line(f"withdrawn: {one.session.key[1]}, {one.situation}: {why}", 300))
+    right, of = precision(sessions)
+    held = f"; precision {right / of:.2f}: people accept {right} of {of} that fit" if of else ""
+    output.note(f"{len(sessions) - len(gone)} of {counted(len(sessions), 'label')} stand{held}")

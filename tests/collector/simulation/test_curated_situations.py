@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tracejury.collector.cli.root import root
 from tracejury.collector.evaluation.folder import TrailFolder, load
 from tracejury.judges.evidence import OwnText
-from tracejury.judges.packs.rut.state import AFTER, BEFORE
+from tracejury.judges.packs.emitted_states import AFTER, BEFORE
 from tracejury.judges.situations.situation_types import all_situations, named_situations
 from tracejury.judges.situations.tool_groups import tool_groups
 from tracejury.processors.transcript import session_record
