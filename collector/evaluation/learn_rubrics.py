@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from tracejury.collector.judging.llm.prompt_budget import LEAST_BUDGET, LEAST_PER_TOKEN, ask_shortened
@@ -21,7 +21,7 @@ REASONS: Final = "reasons of sessions"
 
 
 async def learn_rubrics(
-    sessions: Iterable[LabelledSession],
+    sessions: Collection[LabelledSession],
     how: Learning,
     model: SessionModel,
     left_out: Mapping[str, int] | None = None,
@@ -39,6 +39,7 @@ async def learn_rubrics(
     """
     chosen = training(sessions, how)
     counts: Counter[str] = Counter(left_out or {})
+    counts["sessions-unlabelled"] += len(sessions) - len(chosen)
     progress("areas", 0, 0)
     areas = await _areas(chosen, how, model, counts) if how.method == "scope" and how.areas else ()
     asked, checks = reasons_asked(how), {label: reasons_check(label, areas, how) for _, label in chosen}

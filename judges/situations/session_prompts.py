@@ -131,6 +131,24 @@ class NamedUsers(WritingAnswer):
 
 
 @dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """What all prompts share. `sampled`: whether temperature and top_p are sent, which some models refuse."""
+
+    max_tokens: int
+    sampled: bool = True
+
+    def prompt(
+        self, messages: tuple[PromptMessage, ...], schema: Mapping[str, Any], temperature: float, repeat: int = 0
+    ) -> Prompt:
+        """A prompt of one such call."""
+        sampled = (temperature, TOP_P) if self.sampled else (None, None)
+        return Prompt(
+            messages, schema, max_tokens=self.max_tokens, purpose="situation", repeat=repeat,
+            temperature=sampled[0], top_p=sampled[1],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class SessionPlan:
     """A session to write: the `number`th, from 1, of its situation and tool group; `written`: None until it is."""
 
@@ -139,12 +157,12 @@ class SessionPlan:
     number: int = 1
     written: SituationSession | None = None
 
-    def names_prompt(self, max_tokens: int) -> Prompt:
+    def names_prompt(self, settings: PromptSettings) -> Prompt:
         """Asks for users; it is the same for all sessions of a group with one number."""
         asked = (PromptMessage("user", _NAMES.format(group=self.group.name)),)
-        return self._prompt(asked, NamedUsers.answer_schema, max_tokens)
+        return settings.prompt(asked, NamedUsers.answer_schema, TEMPERATURE, self.number - 1)
 
-    def session_prompt(self, users: NamedUsers, max_tokens: int) -> Prompt:
+    def session_prompt(self, users: NamedUsers, settings: PromptSettings) -> Prompt:
         """Asks for the session; a bad one is shown the curated session of its situation."""
         situation = self.situation
         user = users.users[named_situations().index(situation)]
@@ -161,7 +179,7 @@ class SessionPlan:
             example = next(one for one in curated_sessions() if one.situation == situation.name)
             shown += fenced("example", json.dumps(_data(example), ensure_ascii=False))
         messages = (PromptMessage("system", rules, cache=True), PromptMessage("user", f"{shown}Write the session."))
-        return self._prompt(messages, _schema(situation), max_tokens)
+        return settings.prompt(messages, _schema(situation), TEMPERATURE, self.number - 1)
 
     def read(self, text: str) -> SituationSession:
         """The session in a reply.
@@ -180,12 +198,6 @@ class SessionPlan:
         if problem := session.unknown_tool([tool.name for tool in self.group.offered(self.situation.name)]):
             raise AnswerError(problem)
         return session
-
-    def _prompt(self, messages: tuple[PromptMessage, ...], schema: Mapping[str, Any], max_tokens: int) -> Prompt:
-        return Prompt(
-            messages, schema, max_tokens=max_tokens, purpose="situation", repeat=self.number - 1,
-            temperature=TEMPERATURE, top_p=TOP_P,
-        )  # fmt: skip
 
 
 def _schema(situation: Situation) -> dict[str, Any]:

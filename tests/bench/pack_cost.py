@@ -21,7 +21,7 @@ from check_replies import numbers, reply
 from deliberations import rehearse
 from prompt_tokens import tokens, uncached
 from scope_sets import set_file, set_of
-from sessions import Asked, Layout, session
+from sessions import Layout, session, shop_exchange
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.checks.check_types import Check
@@ -44,20 +44,6 @@ NEVER = "never did"
 _NEVER_ACHIEVED = re.compile(rf"^(\d+)\n Note \d+: the agent {NEVER} so\.$", re.MULTILINE)
 
 
-def asked(number: int) -> Asked:
-    """One exchange; its texts differ from those of the others."""
-    row = "; ".join(
-        f"order {number}{k}: part {k * 37 + number}, {k + 2} pieces, {number * 7 + k}.50 EUR" for k in range(12)
-    )
-    return Asked(
-        f"And what about order {number}4? I need the parts by the {number + 1}th, and please check the price again.",
-        f"Order {number}4 holds part {148 + number}, 6 pieces at {number * 7 + 4}.50 EUR each. "
-        "I can't promise a date, but all of them are in stock. Shall I place the order?",
-        (f"found 12 rows: {row}", f"stock: {row}"),
-        f"The user asks about order {number}4. I look it up, and then its parts in the stock, before I state a price.",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Cards:
     """The notes of the task: so many are `never` achieved, the others in the first exchange."""
@@ -77,7 +63,7 @@ class Cards:
 def prompts_of(packs: Sequence[Pack], exchanges: int, cards: Cards = Cards()) -> list[Prompt]:
     """All that is sent for a session: each exchange when it ends, then the session."""
     every = {check.name: (pack, check) for pack in packs for check in pack.checks if check.asks}
-    traces = session([asked(number) for number in range(1, exchanges + 1)], Layout.RESENT)
+    traces = session([shop_exchange(number) for number in range(1, exchanges + 1)], Layout.RESENT)
     whole, by_id = session_record("chat", traces), {trace.trace_id: trace for trace in traces}
     formulas = {name: formula for pack in packs for name, formula in pack.formulas.items()}
     client = ScriptedClient(lambda prompt: _answered({name: check for name, (_, check) in every.items()}, prompt))

@@ -126,14 +126,14 @@ def learner(schema: Mapping[str, Any], prompt: str) -> str:
 
 
 def reasons(prompt: str, quote: str = "", **change: Any) -> str:
-    """A reason in each category that is asked for, quoted from the agent's answer."""
+    """A reason in each category that is asked for, quoted from the agent's answer, if it is shown."""
     label = ""
     for line in prompt.split("\n"):
         if found := _STEP.match(line):
             label = found[1]
     word = _WORD.findall(prompt)[-1]
     wanted = dict.fromkeys(_ALSO.findall(prompt.rpartition("Report in `also`")[2]))
-    answer = next(line for line in reversed(prompt.split("\n")) if "refund was" in line).strip()[:80]
+    answer = next((line for line in reversed(prompt.split("\n")) if "refund was" in line), "").strip()[:80]
     also = [
         {
             "check": "session-reasons",
@@ -144,5 +144,23 @@ def reasons(prompt: str, quote: str = "", **change: Any) -> str:
         }
         | change
         for category in wanted
+        if answer
     ]
     return reply(prompt, also=also)
+
+
+def rubrics_for(prompt: Prompt, text: str = "Sign {number}.") -> str:
+    """As many rubrics as are asked for: line n goes to rubric n modulo their number. Weights of 5."""
+    count = prompt.messages[1].text.rpartition("===\n ")[2].count("\n ") + 1
+    if "weights" in prompt.schema["properties"]:
+        return json.dumps({"weights": [{"rubric": n + 1, "weight": 5, "make_or_break": True} for n in range(count)]})
+    most = min(int(prompt.messages[2].text.partition("at most ")[2].split()[0]), count)
+    rubrics = [
+        {
+            "name": f"sign-number-{at}",
+            "text": text.format(number=at),
+            "covers": [*range(at + 1, count + 1, most)],
+        }
+        for at in range(most)
+    ]
+    return json.dumps({"rubrics": rubrics})

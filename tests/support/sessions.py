@@ -34,6 +34,20 @@ class Asked:
     thought: str = ""
 
 
+def shop_exchange(number: int) -> Asked:
+    """An exchange with two calls as a shop's agent has them; its texts differ from those of other numbers."""
+    row = "; ".join(
+        f"order {number}{k}: part {k * 37 + number}, {k + 2} pieces, {number * 7 + k}.50 EUR" for k in range(12)
+    )
+    return Asked(
+        f"And what about order {number}4? I need the parts by the {number + 1}th, and please check the price again.",
+        f"Order {number}4 holds part {148 + number}, 6 pieces at {number * 7 + 4}.50 EUR each. "
+        "I can't promise a date, but all of them are in stock. Shall I place the order?",
+        (f"found 12 rows: {row}", f"stock: {row}"),
+        f"The user asks about order {number}4. I look it up, and then its parts in the stock, before I state a price.",
+    )
+
+
 def session(exchanges: Sequence[Asked], layout: Layout, state: TraceState = TraceState.SETTLED) -> list[Trace]:
     """The traces of a chat, in order of time; `state` of the last."""
     traces: list[list[NormalizedSpan]] = []

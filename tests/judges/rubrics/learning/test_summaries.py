@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from deliberations import rehearse
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from labelled_folders import BAD, GOOD, labelled, learns
+from labelled_folders import BAD, GOOD, labelled, learns, rubrics_for
 from prompt_attacks import ATTACKS, MARK
 
 from tracejury.judges.llm.answer_types import AnswerError
@@ -50,20 +51,6 @@ def learned(
     return rehearse(learned_set(TRAINING, areas, given, how, Counter(), "scripted"), client), client
 
 
-def five(prompt: Prompt) -> str:
-    """As many rubrics as are asked for; line n goes to rubric n modulo their number. Weights of 5."""
-    count = prompt.messages[1].text.rpartition("===\n ")[2].count("\n ") + 1
-    if "weights" in prompt.schema["properties"]:
-        weights = [{"rubric": n + 1, "weight": 5, "make_or_break": True} for n in range(count)]
-        return json.dumps({"weights": weights})
-    most = min(int(prompt.messages[2].text.partition("at most ")[2].split()[0]), count)
-    rubrics = [
-        {"name": f"rubric-{at + ord('a'):c}", "text": f"Sign {at}.", "covers": [*range(at + 1, count + 1, most)]}
-        for at in range(most)
-    ]
-    return json.dumps({"rubrics": rubrics})
-
-
 @pytest.mark.parametrize(
     ("how", "areas", "calls", "rubrics"),
     [
@@ -78,7 +65,7 @@ def test_batches_are_summed_up_until_few_are_left(
     how: Learning, areas: Sequence[Area], calls: int, rubrics: int | tuple[int, int]
 ) -> None:
     """Of 73 good and 133 bad sessions as in the paper, with one reason an area; all are covered."""
-    made, client = learned(five, reasons(73, 133, areas), how, areas)
+    made, client = learned(rubrics_for, reasons(73, 133, areas), how, areas)
     counts = rubrics if isinstance(rubrics, tuple) else (rubrics, rubrics)
     assert (len(client.prompts), len(made.of("good")), len(made.of("bad"))) == (calls, *counts)
     assert {key for one in made.of("bad") for key in one.sessions} == {("shop", f"bad-{n:03}") for n in range(133)}
@@ -86,6 +73,8 @@ def test_batches_are_summed_up_until_few_are_left(
     assert not any(one.make_or_break for one in made.of("good"))
     assert all(one.make_or_break for one in made.of("bad")) is (how.method == "scope")
     assert {(p.temperature, p.top_p) for p in client.prompts} == {(0.0, 0.99)}
+    _, unsampled = learned(rubrics_for, reasons(3, 3, areas), replace(how, sampling=False), areas)
+    assert {(p.temperature, p.top_p) for p in unsampled.prompts} == {(None, None)}
 
 
 RUBRIC = {"name": "a", "text": "A sign.", "covers": [1]}
@@ -155,7 +144,7 @@ def test_hostile_reasons_and_areas_add_no_line_of_ours(attack: str) -> None:
 
     def shape(text: str) -> list[list[str]]:
         areas = (Area(name=" ".join(text.split())[:300] or "x", text="How it is."),)
-        _, client = learned(five, reasons(3, 3, areas, text), areas=areas)
+        _, client = learned(rubrics_for, reasons(3, 3, areas, text), areas=areas)
         texts = [message.text for prompt in client.prompts for message in prompt.messages]
         return [[line for line in one.split("\n") if line[:1] != " "] for one in map(without_digests, texts)]
 
