@@ -10,12 +10,11 @@ from typing import Final
 
 from tracejury.collector.store.lists import SessionLists
 from tracejury.collector.store.measured_behaviours import BEHAVIOUR
-from tracejury.collector.store.measures import ATTRIBUTE
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.packs.loader import progress_checks
 from tracejury.schemas import simulation
 from tracejury.schemas.checks import ItemAnswer
-from tracejury.schemas.queries.measures import MeasuredPack, MeasuredSession, MeasureQuery, OwnFigure
+from tracejury.schemas.queries.measures import ATTRIBUTE, MeasuredPack, MeasuredSession, MeasureQuery, OwnFigure
 from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict, session_subject_id
 
 from .measures import MeasureGroup, SessionValues, StoredMeasures, answer_of
