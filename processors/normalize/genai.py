@@ -66,6 +66,7 @@ _STATUSES: Final = ("gen_ai.tool.status", "gen_ai.task.status", "agent.invocatio
 _FAILED: Final = frozenset({"error", "failure", "failed"})
 _NOT_TOOLS: Final = frozenset({"(merged tools)"})  # Google ADK: a summary span after parallel calls
 _ARGUMENTS: Final = ("args", "arguments", "parameters")
+_SESSIONS: Final = ("gen_ai.conversation.id", "session.id", "gen_ai.session.id", "gen_ai.thread.id")
 _NO_IDS: Final = frozenset({"<not specified>", "None"})  # Google ADK, where the tool raised
 
 
@@ -103,7 +104,7 @@ class GenAI:
             "agent_id": attributes.get("gen_ai.agent.id", ""),
             "agent_parent": first(attributes, *_PARENTS) or (attributes.get(_SOURCE, "") if kind is Kind.AGENT else ""),
             "agent_description": attributes.get("gen_ai.agent.description", ""),
-            "session_id": first(attributes, "gen_ai.conversation.id", "session.id"),
+            "session_id": first(attributes, *_SESSIONS),
             "failure": _failure(attributes) or (tool_failure(attributes) if stateless else ""),
         }
         if content.used_logs:
