@@ -48,6 +48,11 @@ _KIND_KEYS: Final = frozenset(
     {("span", "kind"), ("span", "type"), ("event", "type"), ("observation", "type"), ("run", "type"),
      ("service", "type"), ("step", "type"), ("metadata", "subtype"), ("kind", "name"), ("attributes", "type")}
 )  # fmt: skip
+_KIND_ENDS: Final = tuple(
+    {"attributes", *(end for _, word in _KIND_KEYS for end in (word, word.title(), word.upper()))}
+)
+_NAME_ENDS: Final = ("model", "Model", "name", "Name", "tool", "agent")
+_NAMING: Final = frozenset({("model", "name"), ("tool",), ("tool", "name"), ("agent",), ("agent", "name")})
 _ASKED: Final = ("messages", "history", "input", "inputs", "prompt", "prompts", "request", "query", "question",
                  "task", "arguments", "args", "parameters")  # fmt: skip
 _SAID: Final = ("output", "outputs", "completion", "completions", "response", "responses", "result", "answer", "reply")
@@ -141,6 +146,8 @@ def _last(key: str) -> tuple[str, ...]:
 
 def _stated(attributes: Mapping[str, str], known: tuple[str, ...]) -> Kind | None:
     for key, value in attributes.items():
+        if not key.endswith(_KIND_ENDS):  # most keys
+            continue
         last = _last(key)
         if last in _KIND_KEYS and not key.startswith(known):
             word = _VERSION.sub("", value[:40].lower()).replace(" ", "_").replace("-", "_")
@@ -160,12 +167,13 @@ def _named_kind(attributes: Mapping[str, str], known: tuple[str, ...]) -> Kind |
     A model's name is on many spans, so that contents must be a model's or tokens; an agent's, too: its contents stand
     beside it.
     """
-    named = {last: key for key in attributes if (last := _last(key)) and not key.startswith(known)}
+    ends = (key for key in attributes if key.endswith(_NAME_ENDS) and not key.startswith(known))
+    named = {last: key for key in ends if (last := _last(key))[-1:] == ("model",) or last in _NAMING}
     sides = _sides(attributes, known) if named else {}
     if not sides:
         return None
     models = any(last[-1:] == ("model",) or last == ("model", "name") for last in named)
-    if models and (not _OF_MODELS.isdisjoint(sides) or any(last in _TOKENS for last in named)):
+    if models and (not _OF_MODELS.isdisjoint(sides) or any(_last(key) in _TOKENS for key in attributes)):
         return Kind.LLM
     if ("tool",) in named or ("tool", "name") in named:
         return Kind.TOOL

@@ -150,7 +150,7 @@ def test_a_run_in_a_notation_of_its_own(name: str, damage: dict[str, bool]) -> N
     trace = rebuild(found)
     calls = [("freight_price", ARGUMENTS, RESULT)]
     assert _shown(trace) == (["", ANSWER], calls, [(10, 5), (10, 5)], QUESTION, ANSWER)
-    assert [s.name for s in trace.remainder if s.kind in (LLM, TOOL)] == []
+    assert [s.raw.name for s in trace.remainder if s.kind in (LLM, TOOL)] == []
     assert {s.session_id for s in found} <= {"", "s-1"}
 
 
