@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Final
+
+from tracejury.schemas.normalized import NormalizedSpan
 
 _BLOCK: Final = re.compile(r"(?:<code>|```(?:python|py)?[ \t]*\n)(.*?)(?:</code>|```|\Z)", re.DOTALL)
 _LONGEST: Final = 20_000
@@ -50,6 +53,24 @@ def _literal(node: ast.expr) -> Any:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return _NO_LITERAL
+
+
+def writes_code(call: NormalizedSpan) -> bool:
+    """Whether a model's reply asks for nothing but by code."""
+    return not call.tool_requests and ("```" in call.output or "<code>" in call.output)
+
+
+def caller_in_code(latest: Mapping[str, str], tool: NormalizedSpan) -> str | None:
+    """Whose latest reply calls the tool that a span shows; None where nobody's does, "" where several's do.
+
+    `latest`: replies by holder. Of several, the one that writes the span's arguments.
+    """
+    found = [holder for holder, text in latest.items() if calls_function(text, tool.tool_name)]
+    if len(found) > 1:
+        given = tool.tool_arguments.values() if isinstance(tool.tool_arguments, dict) else (tool.tool_arguments,)
+        texts = [value for value in given if isinstance(value, str) and value]
+        found = [holder for holder in found if all(text in latest[holder] for text in texts)] if texts else found
+    return None if not found else found[0] if len(found) == 1 else ""
 
 
 @lru_cache(maxsize=256)
