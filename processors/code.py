@@ -55,6 +55,30 @@ def _literal(node: ast.expr) -> Any:
         return _NO_LITERAL
 
 
+@lru_cache(maxsize=256)
+def function_calls(reply: str) -> tuple[tuple[str, tuple[Any, ...], tuple[tuple[str, Any], ...]], ...]:
+    """Calls of plain functions in the code blocks of a reply in order: name, positional and named arguments.
+
+    What is no literal is its source text; nothing is run.
+    """
+    found = []
+    for block in _BLOCK.findall(reply[:_LONGEST]):
+        try:
+            tree = ast.parse(block)
+            calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+            for call in sorted(calls, key=lambda n: (n.lineno, n.col_offset)):
+                named = tuple((key.arg, _shown(key.value)) for key in call.keywords if key.arg)
+                found.append((call.func.id, tuple(map(_shown, call.args)), named))  # type: ignore[attr-defined]
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return tuple(found)
+
+
+def _shown(node: ast.expr) -> Any:
+    value = _literal(node)
+    return ast.unparse(node) if value is _NO_LITERAL else value
+
+
 def writes_code(call: NormalizedSpan) -> bool:
     """Whether a model's reply asks for nothing but by code."""
     return not call.tool_requests and ("```" in call.output or "<code>" in call.output)

@@ -17,6 +17,7 @@ from typing import Any, Final
 from tracejury.schemas.normalized import Message, ToolRequest
 
 from .arguments import parse_arguments, unwrap
+from .literals import parse_notation
 from .parts import NOT_RECORDED, client_call, placeholder, provider_call, provider_response
 from .values import as_text, first, text_of
 
@@ -182,7 +183,9 @@ class _Draft:
             self.add_request(body)
         elif kind in _REASONING_KEYS:
             self.add_reasoning(body)
-        elif text := _text(part):
+        elif (text := _text(part)) and (noted := _noted_call(text) if self.role == "assistant" else None):
+            self.add_request(noted)
+        elif text:
             (self.reasoning if part.get("thought") is True else self.texts).append(text)
         else:
             yield from self._add_other(part)
@@ -249,6 +252,14 @@ class _Draft:
             yield Message(TOOL_ROLE, NOT_RECORDED, tool_call_id=unanswered)
         if not self.emitted and self.role not in ("user", "system"):
             yield Message(self.role, "", tool_call_id=call_id, name=self.name, failed=self.failed)
+
+
+def _noted_call(text: str) -> dict[str, Any] | None:
+    """A call that a client's instrumentation wrote as the `repr` of the object, in place of words."""
+    if "arguments=" not in text or "type=" not in text:
+        return None
+    fields = parse_notation(text.strip()) or {}
+    return fields if text_of(fields.get("type")) in _REQUEST_KEYS and text_of(fields.get("name")) else None
 
 
 def _kind_and_body(part: dict[str, Any]) -> tuple[str, Any]:

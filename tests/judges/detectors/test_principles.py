@@ -105,12 +105,12 @@ def test_a_refused_change_is_no_failed_look_up(writer: str, reader: str, refusal
 @given(name=NAME.filter(lambda name: reads(name) is None), error=REFUSALS, number=st.integers(100, 9999))
 def test_a_tool_named_after_data_is_looked_up_in_where_a_number_follows(name: str, error: str, number: int) -> None:
     """Nobody can tell by such a name; a number that nothing holds tells. Other words, or one that was sent, do not."""
-    for words, given, unsupported in (
+    for words, sent, unsupported in (
         (f"It is {number} EUR.", "order A-17", True),
         (f"It is {number} EUR.", f"order A-17 over {number} EUR", False),
         ("It was sent to Ann.", "order A-17", False),
     ):
-        act = Said("a1", "", [Did(name, {"order": given}, None, error, "t1")], sees=[given])
+        act = Said("a1", "", [Did(name, {"order": sent}, None, error, "t1")], sees=[sent])
         whole = trace(run("r1", act, Said("a2", words, sees=[error])))
         assert _ungrounded(whole) is unsupported
 
