@@ -29,6 +29,7 @@ _TOOL_NAME: Final = "gen_ai.tool.name"
 _MODEL: Final = "gen_ai.request.model"
 _RUNS_WORKFLOW: Final = "invoke_workflow"
 
+_FETCH: Final = "fetch_response"  # proposed: asks for the answer of a call in the background, perhaps in vain
 _KINDS: Final = {
     "chat": Kind.LLM,
     "generate_content": Kind.LLM,
@@ -40,6 +41,7 @@ _KINDS: Final = {
     "execute_tool": Kind.TOOL,
     **dict.fromkeys(MEMORY, Kind.TOOL),
     "plan": Kind.PLAN,
+    _FETCH: Kind.LLM,
     **dict.fromkeys(("run_step", "handle_conversation_turn"), Kind.CHAIN),  # may repeat what the calls in them say
 }
 _CREATE: Final = "create_agent"
@@ -141,7 +143,7 @@ def _kind(span: Span, logs: Sequence[LogRecord]) -> Kind:
     if attributes.get(_TOOL_NAME) in _NOT_TOOLS:
         return Kind.CHAIN
     if known := _KINDS.get(operation):
-        return known
+        return Kind.CHAIN if operation == _FETCH and "gen_ai.output.messages" not in attributes else known
     if _TOOL_NAME in attributes or "gen_ai.tool.call.id" in attributes:
         return Kind.TOOL
     if operation and (named := _of_function(operation, span)):
