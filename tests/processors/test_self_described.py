@@ -199,3 +199,21 @@ def test_plain_keys_beside_the_conventions(attributes: dict[str, Any], expected:
     found = normalize(span("s", attributes=attributes))
     asked = found.input_text or "".join(m.text for m in found.input_messages if m.role == "user")
     assert (found.kind, asked, found.output or found.output_text) == expected
+
+
+@pytest.mark.parametrize(
+    ("above", "sent", "turns"),
+    [("asked", "Weigh it.", ["12 kg"]), ("run", "Weigh it.", ["12 kg"]), ("asked", "And now?", ["", "12 kg"])],
+)
+def test_a_reply_that_is_told_after_its_stream(above: str, sent: str, turns: list[str]) -> None:
+    """It is a record of the call that was sent the same, below or beside it; of no other."""
+
+    def chat(name: str, above: str, start: int, end: int, asked: str, **reply: Any) -> Any:
+        request = {"model": "m", "messages": [{"role": "user", "content": asked}], "stream": True}
+        return span(name, above, {"request_data": request, **reply}, start=start, end=end)
+
+    told = chat("told", above, 9, 9, sent, response_data={"combined_chunk_content": "12 kg", "chunk_count": 2})
+    (run,) = rebuild(
+        normalise_all([span("run", name="work", end=20), chat("asked", "run", 2, 3, "Weigh it."), told])
+    ).runs
+    assert [turn.text for turn in run.turns] == turns
