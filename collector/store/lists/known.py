@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tracejury.collector.store.scope import TENANT, TenantRows
+from tracejury.schemas.verdicts import SubjectKind
 
 from .names import is_whole
 
@@ -22,6 +23,7 @@ _PLACES: Final = {
     "tool": [("traces", "Calls.Tool", _LIST)],
     "category": [("findings", "Category", _TEXT), ("findings", "concat(Taxonomy, '/', Category)", _TEXT)],
     "taxonomy": [("findings", "Taxonomy", _TEXT)],
+    "score": [("verdicts", f"if(SubjectKind = '{SubjectKind.AGENT_RUN}', Judge, '')", _TEXT)],
     "judge": [("findings", "Judge", _TEXT), ("judgements", "Judge", _TEXT)],
 }
 """Tables and columns of each kind of name."""
