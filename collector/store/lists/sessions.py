@@ -60,7 +60,7 @@ _ROW: Final = (
     "sum(High), sum(Medium), sum(Low), minIf(Worst, Worst.1 > 0)"
 )
 _OURS: Final = f"{EVERY} AND SessionId != ''"
-_SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
+_SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, CallsWithoutUsage, Runs.Id,
     arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal),
     arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Runs.Beside, Conventions,
     {_LOOKED_AT},
