@@ -182,7 +182,7 @@ class StoredMeasures:
                 if pack.unit == "run"
                 else waiting_sessions(self._scope, query, _judges(pack)),
             )
-            for pack in self._asked(query.pack)
+            for pack in self._asked(query)
         ]
 
     def grades(self, query: MeasureQuery) -> MeasureAnswer:
@@ -200,12 +200,16 @@ class StoredMeasures:
         figures = [one.figure for one in trials[0].figures]
         return ComparedMeasures(to, other, differences, paired(figures, trials[1].by_task, trials[0].by_task))
 
-    def _asked(self, name: str) -> Sequence[MeasuredPack]:
+    def _asked(self, query: MeasureQuery) -> Sequence[MeasuredPack]:
+        name = query.pack
         packs = self.packs
         found = [pack for pack in packs if name in ("", pack.name)]
         if name and not found:
             known = ", ".join(pack.name for pack in packs)
             raise ConfigError(f"no pack {name[:40]!r}: {f'use one of {known}' if known else 'none is installed'}")
+        if name and found[0].unit == "run" and (query.trials or query.pooled):
+            asked = "trials" if query.trials else "pooled"
+            raise ConfigError(f"{asked}: only of packs that measure sessions; {name} measures agent runs")
         return found
 
     def of(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:

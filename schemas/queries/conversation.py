@@ -20,7 +20,8 @@ class SessionExchange:
 
     `findings`, `errors` (the worst first) and `verdicts`: of the run and the runs below it; of the whole trace at its
     first exchange. `agents`: the name of each of these runs by its id. `judged`: whether a judge looked at the trace;
-    before, its runs and messages are not known. `first_turn`, `last_turn`: of its run, where it begins and ends.
+    before, its runs and messages are not known. `usd` and `calls_without_usage`, by which it is a partial sum: of the
+    whole trace at its first exchange. `first_turn`, `last_turn`: of its run, where it begins and ends.
     """
 
     trace_id: str
@@ -41,6 +42,7 @@ class SessionExchange:
     judged: bool = True
     first_turn: int = 0
     last_turn: int = -1
+    calls_without_usage: int = 0
 
     @property
     def id(self) -> str:

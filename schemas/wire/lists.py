@@ -43,7 +43,8 @@ class ExchangeJson(WireModel):
 
     `agents`: the name of each agent run of it, by the run's id. `judged` false: no judge has looked at its trace (yet),
     so that it has no errors proves nothing; of one that waits no messages are known. `first_turn`: the turn of its run
-    with which it begins; a run in which the user writes again has several exchanges.
+    with which it begins; a run in which the user writes again has several exchanges. `usd`: of the whole trace, at its
+    first one; a partial sum where `calls_without_usage` LLM calls recorded no tokens.
     """
 
     trace_id: str
@@ -57,6 +58,7 @@ class ExchangeJson(WireModel):
     end: Time
     turns: int
     usd: Number | None
+    calls_without_usage: int
     errors: list[ErrorJson]
     findings: list[FindingJson]
     agents: dict[str, str]

@@ -280,10 +280,10 @@ def _judges(folder: Path, criteria: str, asked: dict[str, Any], profile: str, st
 
     with progress_bar() as progress:
         report = evaluate_judges(options_from(folder, criteria or "production", asked, profile=profile), progress)
-    output.show_report(style, report, judges_json, judges_tables)
     answered = report.repetitions[0].answered
-    if answered.failures and not answered.scored:
+    if answered.failures and not answered.scored:  # figures of no answer would all be 0
         raise Failure(f"no agent run has a score: {max(answered.failures, key=answered.failures.__getitem__)}")
+    output.show_report(style, report, judges_json, judges_tables)
 
 
 def _tokens(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.text.counting import counted
-from tracejury.schemas.text.naming import agent_name, error_place
+from tracejury.schemas.text.naming import agent_name, agent_names, error_place
 from tracejury.schemas.text.scores import score_words
 from tracejury.schemas.trajectory import state_word
 from tracejury.schemas.wire.lists import CheckProgressJson, ExchangeJson, SessionJson, SessionRowJson
@@ -38,7 +38,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
             "trace": lambda r: content(r.trace_id),
             "received": lambda r: moment(r.received),
             "service": lambda r: content(r.service, 40),
-            "agents": lambda r: content(", ".join(map(agent_name, r.agents)), 50),
+            "agents": lambda r: content(agent_names(r.agents), 50),
             "question": lambda r: content(r.goal or r.name, QUESTION),
             "spans": lambda r: str(r.spans),
             "took": lambda r: length(r.duration_ms),

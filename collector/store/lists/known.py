@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tracejury.collector.store.scope import TENANT, Scope
+from tracejury.schemas.verdicts import SubjectKind
 
 from .names import is_whole
 from .stated import values_at
@@ -26,6 +27,7 @@ _PLACES: Final = {
     "task": [("spans", f"arrayFlatten(arrayMap(k -> {values_at('k')}, {{task_keys:Array(String)}}))", _LIST)],
     "category": [("findings", "Category", _TEXT), ("findings", "concat(Taxonomy, '/', Category)", _TEXT)],
     "taxonomy": [("findings", "Taxonomy", _TEXT)],
+    "score": [("verdicts", f"if(SubjectKind = '{SubjectKind.AGENT_RUN}', Judge, '')", _TEXT)],
     "judge": [("findings", "Judge", _TEXT), ("judgements", "Judge", _TEXT)],
 }
 """Tables and columns of each kind of name."""

@@ -68,7 +68,7 @@ _ROW: Final = (
     "sum(High), sum(Medium), sum(Low), minIf(Worst, Worst.1 > 0)"
 )
 _TEXT: Final = "arrayMap(t -> substringUTF8(t, 1, {{text:UInt64}}), {})"
-_SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
+_SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, CallsWithoutUsage, Runs.Id,
     arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, {_TEXT.format("Runs.Goal")},
     {_TEXT.format("Runs.Answer")}, Runs.Status, Runs.Turns, Runs.Beside, Conventions,
     {_LOOKED_AT},

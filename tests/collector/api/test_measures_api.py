@@ -124,6 +124,7 @@ def test_grades_are_measures_of_runs(store: SharedStore) -> None:
         (pack,) = httpx.get(f"{url}/api/measures", params=asked, trust_env=False).json()["items"]
         whole = run(url, "--by", "version", "--compare-to", "version=1")
         none = run(url, "--service", HOSTILE, "--version", "1", "--model", "gpt", "--until", "3h")
+        refused = [run(url, "--pack", "gpa", flag).output for flag in ("--trials", "--pooled")]
     measures = {one["letter"]: one for one in pack["measures"]}
     figures = {one["letter"]: one for one in pack["total"]["measures"]}
     assert (pack["unit"], pack["best"], measures["Goal"]["of"], measures["GF"]["of"]) == (
@@ -141,6 +142,8 @@ def test_grades_are_measures_of_runs(store: SharedStore) -> None:
     assert "AVG" not in whole.output
     assert "\x1b" not in whole.output
     assert "no run was graded in this time" in none.output
+    for name, said in zip(("trials", "pooled"), refused, strict=True):
+        assert f"{name}: only of packs that measure sessions; gpa measures agent runs" in said
 
 
 def test_invalid_sessions_are_told_beside_the_measures(store: SharedStore) -> None:

@@ -22,6 +22,7 @@ def test_what_is_stored_is_known(store: SharedStore) -> None:
     """Of every kind, whenever it arrived; and what this program has of its own, whether found or not."""
     store_all(store, [Listed(1, session="talk", marks=(Mark(judge="mine", category="My Category"),))])
     StoredLlmJudging(store).save([a_judged_subject("strict-judge")])
+    assert unknown_names(Scope(store), {"score": "strict-judge>=0"}) == {}
     assert unknown_names(Scope(store), KNOWN) == {}
     assert unknown_names(Scope(store), {"category": "trail/My Category"}) == {}
     for kind, name in (
@@ -39,6 +40,8 @@ def test_the_nearest_known_names_come_first(store: SharedStore) -> None:
     assert (known[0], len(known)) == ("checkout", MOST)
     assert unknown_names(Scope(store), {"category": "Formating Errors"})["category"][0] == "Formatting Errors"
     assert unknown_names(Scope(store), {"judge": "goal-fullfilment"})["judge"][0] == "goal-fulfilment"
+    assert unknown_names(Scope(store), {"score": "PA<=1,plan-adherance<=1"})["score"][0] == "plan-adherence"
+    assert unknown_names(Scope(store), {"score": "PA<=1,TC=0"}) == {}
     assert unknown_names(Scope(store), {"tool": "serch", "agent": "planer"}) == {
         "tool": ["search"], "agent": ["planner", "helper"]
     }  # fmt: skip

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracejury.judges.checks.progress import check_progress
-from tracejury.judges.checks.settling import settled_items, settled_texts
+from tracejury.judges.checks.settling import settled_items, settles
 from tracejury.judges.packs import sources
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
@@ -39,7 +39,8 @@ def asked_in(order: Sequence[int], answers: Sequence[Said]) -> list[Verdict | No
     """What is stored if exchanges are judged in this order, each about what those before it have not settled yet."""
     stored: dict[int, Verdict] = {}
     for number in order:
-        settled = settled_texts(BEST, [one for before, one in stored.items() if before < number])
+        earlier = [item for before, one in stored.items() if before < number for item in one.items]
+        settled = {item.item for item in earlier if settles(BEST, item)}
         stored[number] = verdict(number, {text: said for text, said in answers[number].items() if text not in settled})
     return [stored.get(number) for number in range(len(answers))]
 
@@ -85,7 +86,7 @@ def test_what_the_last_exchange_could_not_tell_is_asked_at_the_close() -> None:
 def test_a_worst_answer_settles_where_that_is_said() -> None:
     said = [verdict(0, {"a": ("no", True), "b": ("yes", True)}), verdict(1, {"a": ("yes", True), "b": ("yes", True)})]
     assert [one.answer for one in settled_items(WORST, ITEMS[:2], said).answers] == ["no", "yes"]
-    assert settled_texts(WORST, said[:1]) == {"a"}
+    assert [settles(WORST, answer) for answer in said[0].items] == [True, False]
 
 
 def test_a_task_has_as_many_entries_as_it_may_take_exchanges() -> None:

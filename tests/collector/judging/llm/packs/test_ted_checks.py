@@ -199,6 +199,32 @@ def test_a_session_far_longer_than_its_task_may_take(store: SharedStore, tmp_pat
         assert about == []
 
 
+def test_a_card_that_changed_has_its_sessions_judged_again_on_request(store: SharedStore, tmp_path: Path) -> None:
+    """Where judges may see the change; what is settled is not asked again."""
+    votes: Votes = {1: ["yyyyy", "nnnnn", "nnnnn"], 2: ["yyyyy", "yyyyy", "nnnnn"]}
+    now = held(store, tmp_path, Voting(votes), session(2), notes=[BOOK, MAIL], max_turns=2).detecting.now
+    keys = [("", name * 32) for name in "ab"]
+    for changes, value, asked in (
+        ({"difficulty": "hard"}, 1.0, set()),
+        ({"difficulty": "hard", "notes": NOTES}, 2 / 3, {BOOK, MAIL, TELL}),
+    ):
+        (card,) = json.loads((tmp_path / "cards.json").read_text())
+        (tmp_path / "cards.json").write_text(json.dumps([card | changes]))
+        config = {"packs": ("ted",), "tasks": (str(tmp_path / "cards.json"),)}
+        again = PackBench(store, Voting(votes), config=config)
+        again.detecting.now = now
+        with again.running():
+            again.packs.selector.request(keys, by_hand=False)
+            again.detecting.judging.ask(keys)
+            again.detecting.wait(1)
+            again.settle()
+            again.close()
+        now = again.detecting.now
+        texts = "".join(prompt.messages[-1].text for prompt in again.checker.prompts)
+        assert again.session()["ted-notes"].value == pytest.approx(value)
+        assert {note for note in NOTES if note in texts} == asked
+
+
 def test_an_open_note_stands_at_the_last_answer_whenever_that_was_judged(store: SharedStore, tmp_path: Path) -> None:
     """Where an earlier trace comes last, the steps have other labels than when they were judged."""
     first, second, third = session(3)
