@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -44,29 +43,21 @@ def write_rubric_set(path: Path, rubrics: RubricSet) -> None:
     Raises:
         ConfigError: it is there, or cannot be made.
     """
-    check_new(path)
-    text = rubric_set_text(rubrics)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+            file.write(rubric_set_text(rubrics))
     except OSError as error:
         raise ConfigError(f"--out: {path} cannot be made: {error.strerror}") from None
 
 
 def rubric_set_text(rubrics: RubricSet) -> str:
     """The file's text; `read_rubric_set` gives the set again."""
-    return "".join((HEAD, *_parts(rubrics)))
-
-
-def _parts(rubrics: RubricSet) -> Iterator[str]:
     data = rubrics.model_dump(mode="json")
-    learned_from = data.pop("learned_from")
-    yield yaml_of({name: value for name, value in data.items() if name != "rubrics"})
-    yield "rubrics:\n"
-    for rubric, own in zip(rubrics.rubrics, data["rubrics"], strict=True):
-        yield f"# {SINGLE}\n" if single(rubric) else ""
-        yield yaml_of([own], rows=True)
-    yield yaml_of({"learned_from": learned_from}, rows=True)
+    learned_from, listed = data.pop("learned_from"), data.pop("rubrics")
+    text = f"{HEAD}{yaml_of(data)}rubrics:\n"
+    for rubric, own in zip(rubrics.rubrics, listed, strict=True):
+        text += f"# {SINGLE}\n" * single(rubric) + yaml_of([own], rows=True)
+    return text + yaml_of({"learned_from": learned_from}, rows=True)
 
 
 def single(rubric: Rubric) -> bool:

@@ -20,7 +20,7 @@ from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.how_asked import HowAsked
 from tracejury.judges.llm.case import Deliberation, Outcomes
 from tracejury.judges.llm.client import Client, Prompt
-from tracejury.schemas.errors import OverBudgetError, PromptTooLongError, RetryableError, TracejuryError
+from tracejury.schemas.errors import PromptTooLongError, RetryableError, TracejuryError
 
 Job = TypeVar("Job")
 T = TypeVar("T")
@@ -79,10 +79,10 @@ class SessionModel:
     async def each(
         self, stage: str, jobs: Collection[Job], do: Callable[[Job], Awaitable[T]], progress: Progress = untold
     ) -> list[T]:
-        """The results of all jobs, in their order. The first one that is to be tried later ends the others.
+        """The results of all jobs, in their order. The first that fails ends the others.
 
         Raises:
-            OverBudgetError, RetryableError: as a job raised it; what was answered is on the cassette.
+            TracejuryError: as a job raised it; what was answered is on the cassette.
             PromptsLeftError: prompts wait for replies in a folder.
         """
         done: list[T] = []
@@ -93,7 +93,7 @@ class SessionModel:
                 return None
             try:
                 result = await do(job)
-            except (OverBudgetError, RetryableError) as error:
+            except TracejuryError as error:
                 stopped.append(error)
                 return None
             done.append(result)

@@ -60,7 +60,7 @@ def fenced(
     """
     nonce = mark(transcript)
     common, own = _header(transcript, part)
-    full: list[str] = [fence("agent", common, _lined(common))] if common else []
+    full: list[str] = [fence("agent", common, lined(common))] if common else []
     block, size = [f"=== record {nonce} ===\n"], 0
     for piece in _pieces(transcript, own, description, part):
         if size >= BLOCK:
@@ -68,7 +68,7 @@ def fenced(
             block, size = [], 0
         block.append(piece)
         size += len(piece)
-    closing = _lined(part.chapter.closing if part else transcript.closing) + _cuts(transcript, part)
+    closing = lined(part.chapter.closing if part else transcript.closing) + _cuts(transcript, part)
     return full, "".join((*block, closing, *listed, f"=== end of record {nonce} ===\n"))
 
 
@@ -82,6 +82,11 @@ def fence(name: str, value: str, lines: str) -> str:
     """The lines of `value`, all indented, between a fence that is named by it."""
     known = blake2b(value.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     return f"=== {name} {known} ===\n{lines}=== end of {name} {known} ===\n"
+
+
+def whole(transcript: Transcript) -> str:
+    """All of a transcript as text, without a fence."""
+    return "".join(map(lined, (transcript.header, *(step.text for step in transcript.steps), transcript.closing)))
 
 
 def _cuts(transcript: Transcript, part: Part | None) -> str:
@@ -98,13 +103,13 @@ def _cuts(transcript: Transcript, part: Part | None) -> str:
 def _pieces(transcript: Transcript, header: str, description: ServiceDescription, part: Part | None) -> Iterator[str]:
     if description.text and not description.by_operator:
         yield f"about the service:\n{data(description.text)}"
-    yield _lined(header)
+    yield lined(header)
     if part:
-        yield _lined(part.chapter.before)
+        yield lined(part.chapter.before)
     if part and part.summary:
         yield f"notes of the judge of the part before:\n{data(part.summary)}"
     for step in part.chapter.steps if part else transcript.steps:
-        yield _lined(step.text)
+        yield lined(step.text)
 
 
 def listed_for(case: Case, part: Part | None) -> Iterator[str]:
@@ -139,6 +144,6 @@ def data(value: str) -> str:
     return "".join(f" {line}\n" for line in shown(value).rstrip().split("\n"))
 
 
-def _lined(value: str) -> str:
+def lined(value: str) -> str:
     """Part of a transcript, which is indented already, closed by a line feed."""
     return value if not value or value.endswith("\n") else f"{value}\n"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from tracejury.collector.cli.judges_options import config_option
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.collector.cli.options import (
     Moment,
@@ -38,12 +39,7 @@ if TYPE_CHECKING:
 @filter_options(*named(MEASURE_FILTERS, "task"))
 @simulated_option
 @click.option("--limit", type=click.IntRange(min=1, max=1000), default=100, show_default=True, help="Clusters at most.")
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A configuration file, for its section judges: model, key and budget; options go before it.",
-)
+@config_option
 @model_options
 @api_options
 def clusters_command(

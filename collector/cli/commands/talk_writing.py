@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tracejury.collector.cli.interrupts import heed_ctrl_c
+from tracejury.collector.cli.judges_options import config_option
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.collector.cli.options import Decorator, combined, format_option
 
@@ -22,8 +23,7 @@ writing_options: Decorator = combined(
     click.argument("paths", metavar="CARDS...", nargs=-1, required=True),
     click.option("--out", type=click.Path(dir_okay=False, path_type=Path), required=True, metavar="FILE",
                  help="A new YAML file for the cards with their turns."),
-    click.option("--config", "config_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                 help="A configuration file, for its section judges: model, key and budget; options go before it."),
+    config_option,
     click.option("--partial", "keep_partial", is_flag=True, help="Keep tasks of which some turns were left out."),
     model_options,
     format_option,

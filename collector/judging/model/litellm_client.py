@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from tracejury.collector.otlp.secrets import secret_values
@@ -134,8 +134,7 @@ class LiteLlmClient:
             "messages": messages(prompt, form, marked=self._marked),
             "response_format": response_format(prompt, form),
             "max_tokens": self._longest(prompt),
-            "temperature": config.temperature if prompt.temperature is None else prompt.temperature,
-            "top_p": prompt.top_p,
+            **self._sampling(prompt),
             "reasoning_effort": config.reasoning_effort or None,
             "disable_fallbacks": alone or None,
         }
@@ -191,6 +190,12 @@ class LiteLlmClient:
             stated = set_price(self._config) if price is None and number == 0 else None
             self._known[number] = (price or stated, limit, stated is not None)
         return self._known[number]
+
+    def _sampling(self, prompt: Prompt) -> Mapping[str, float | None]:
+        """Temperature and top_p; neither for a model that refuses them, whatever the prompt asks for."""
+        if (usual := self._config.temperature) is None:
+            return {}
+        return {"temperature": usual if prompt.temperature is None else prompt.temperature, "top_p": prompt.top_p}
 
     def _longest(self, prompt: Prompt) -> int:
         return min(prompt.max_tokens, self._config.max_answer_tokens)

@@ -11,13 +11,12 @@ from pydantic import AfterValidator, BaseModel, StringConstraints
 from tracejury.judges.llm.answer import list_of, object_of
 from tracejury.judges.llm.conversation import Asking, ask
 from tracejury.judges.llm.passages import shares, shortened
-from tracejury.judges.llm.record import fence
+from tracejury.judges.llm.record import fence, whole
 from tracejury.judges.rubrics.rubric_set import MOST_AREAS, Area
 from tracejury.judges.writing.answers import TEXT, WritingAnswer
 from tracejury.judges.writing.prompts import DATA_RULE
 from tracejury.schemas.errors import PermanentError
 from tracejury.schemas.shown import shown_line
-from tracejury.schemas.transcript import Transcript
 
 from .training import CREATIVE, LabelledSession, Learning
 
@@ -25,8 +24,6 @@ SAMPLE: Final = 10
 """Sessions that are shown."""
 ROOM: Final = 160_000
 """Characters of all of them together; long ones are cut in their middle."""
-_HEADER: Final = 0.25
-"""Share of a session's room that prompt and tools of the agent take at most."""
 _NAME: Final = 60
 
 _RULES: Final = f"""\
@@ -81,9 +78,9 @@ def find_areas(
         PermanentError: the model names none, in one line.
         TracejuryError: the call was not answered.
     """
-    drawn = [one.recorded.record.transcript for one in sessions[:SAMPLE]]
-    given = shares([one.characters for one in drawn], room)
-    unit = "".join(fence("session", text, text) for text in map(_shown, drawn, given))
+    texts = [whole(one.recorded.record.transcript) for one in sessions[:SAMPLE]]
+    cut = map(shortened, texts, shares([*map(len, texts)], room))
+    unit = "".join(fence("session", text, text) for text in cut)
     prompt = how.prompt(_RULES, unit, _QUESTION, AreaDrafts, CREATIVE)
     said = yield from ask(prompt, AreaDrafts.read, lambda answer: answer.problem)
     if said.error:
@@ -96,14 +93,3 @@ def find_areas(
     counts["areas-surplus"] += (len(said.answer.areas) if said.answer else 0) - len(found)
     counts["areas-surplus"] += max(len(found) - MOST_AREAS, 0)
     return tuple(sorted([*found.values()][:MOST_AREAS], key=lambda area: area.name))
-
-
-def _shown(transcript: Transcript, room: int) -> str:
-    """A record of at most about so many characters; recorded lines stay indented."""
-    steps = "".join(_lined(step.text) for step in transcript.steps) + _lined(transcript.closing)
-    header = shortened(_lined(transcript.header), max(int(room * _HEADER), room - len(steps)))
-    return header + shortened(steps, max(room - len(header), 0))
-
-
-def _lined(text: str) -> str:
-    return text if not text or text.endswith("\n") else f"{text}\n"

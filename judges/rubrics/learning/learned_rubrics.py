@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from itertools import chain, count
 from typing import Final
@@ -16,16 +16,15 @@ from tracejury.judges.rubrics.rubric_set import MOST_RUBRICS, Area, Label, Rubri
 from tracejury.schemas.errors import PermanentError
 
 from .reasons import Reason
-from .summaries import OF_A_BATCH, Group, Sign, sum_up
+from .summaries import MOST_NAME, OF_A_BATCH, Sign, sum_up, summary
 from .training import Learning, Training
-from .weights import Weighed, weigh
+from .weights import weigh
 
-PROMPT_VERSION: Final = f"1.{CHECK_PROMPT_VERSION}.{CHECK_ANSWER_VERSION}"
+PROMPT_VERSION: Final = f"2.{CHECK_PROMPT_VERSION}.{CHECK_ANSWER_VERSION}"
 """Of the prompts of learning (raise the first number with every change of them), and of those of checks."""
 
 OF_SPUR: Final = 10
 LABELS: Final[tuple[Label, ...]] = ("good", "bad")
-_MOST_NAME: Final = 60
 
 
 def learned_set(
@@ -44,79 +43,62 @@ def learned_set(
         PermanentError: no rubric of a label is left, in one line.
         TracejuryError: a call was not answered.
     """
-    of = {label: [reason for reason in reasons if reason.label == label] for label in LABELS}
-    found = yield from _summed_up(of, areas, how, counts)
-    weights: Mapping[Label, Sequence[Weighed]] = {label: [Weighed()] * len(found[label]) for label in LABELS}
-    if missing := next((label for label in LABELS if not found[label]), None):
-        raise PermanentError(
-            f"no rubric of sessions that are {how.word(missing)}: {len(of[missing])} reasons were found"
-        )
-    if how.method == "scope":
-        said = yield from together(weigh(found[label], label, how, counts) for label in LABELS)
-        weights = dict(zip(LABELS, said, strict=True))
-    rubrics: list[Rubric] = []
+    found = yield from _summed_up(reasons, areas, how, counts)
+    rubrics: dict[Label, list[Rubric]] = {}
     taken: set[str] = set()
-    for label in LABELS:
-        made = [
-            _rubric(sign, weighed, of[label], label, taken)
-            for sign, weighed in zip(found[label], weights[label], strict=True)
-        ]
-        rubrics += sorted(made, key=lambda r: (not r.make_or_break, -r.weight, -len(r.sessions), r.name))
-        covered = frozenset().union(*(sign.reasons for sign in found[label]))
-        counts["reasons"] += len(of[label])
-        counts["reasons-in-no-rubric"] += len(of[label]) - len(covered)
-        counts[how.counted(label)] += sum(one == label for _, one in training)
+    for label, signs in found.items():
+        count = sum(reason.label == label for reason in reasons)
+        if not signs:
+            raise PermanentError(f"no rubric of sessions that are {how.words(label).told}: {count} reasons were found")
+        rubrics[label] = [_rubric(sign, reasons, label, taken) for sign in signs]
+        counts["reasons"] += count
+        counts["reasons-in-no-rubric"] += count - len(frozenset().union(*(sign.reasons for sign in signs)))
+        counts[f"sessions-{how.words(label).name}"] += sum(one == label for _, one in training)
+    if how.method == "scope":
+        weighed = yield from together(weigh(own, label, how, counts) for label, own in rubrics.items())
+        rubrics = dict(zip(rubrics, weighed, strict=True))
+    for own in rubrics.values():
+        own.sort(key=lambda r: (not r.make_or_break, -r.weight, -len(r.sessions), r.name))
     return RubricSet(
         method=how.method,
         model=model,
         prompts=PROMPT_VERSION,
         counts=dict(sorted((+counts).items())),
         areas=tuple(areas),
-        rubrics=tuple(rubrics),
+        rubrics=tuple(chain.from_iterable(rubrics.values())),
         learned_from=tuple(sorted(session.key for session, _ in training)),
     )
 
 
 def _summed_up(
-    reasons: Mapping[Label, Sequence[Reason]], areas: Sequence[Area], how: Learning, counts: Counter[str]
-) -> Generator[Sequence[Prompt], Outcomes, dict[Label, list[Sign]]]:
+    reasons: Sequence[Reason], areas: Sequence[Area], how: Learning, counts: Counter[str]
+) -> Generator[Sequence[Prompt], Outcomes, Mapping[Label, Sequence[Sign]]]:
     """The rubrics of each label; with areas first of each area, then of all together."""
     told = {area.name: f"{area.name}: {area.text}" for area in areas} or {"": ""}
+    signs: dict[tuple[Label, str], list[Sign]] = {(label, area): [] for label in LABELS for area in told.values()}
+    for at, reason in enumerate(reasons):
+        signs[reason.label, told[reason.area]].append(Sign(reason.text, frozenset({at})))
     most = OF_A_BATCH if areas else OF_SPUR if how.method == "spur" else MOST_RUBRICS
-    groups: dict[Label, list[Group]] = defaultdict(list)
-    for label in LABELS:
-        for area, text in told.items():
-            signs = [Sign(r.text, frozenset({at})) for at, r in enumerate(reasons[label]) if r.area == area]
-            groups[label].append(Group(signs, label, most, text))
-    yield from sum_up([group for own in groups.values() for group in own], how, counts)
-    found = {label: [sign for group in groups[label] for sign in group.signs] for label in LABELS}
-    if not areas:
+    summed = yield from sum_up(signs, most, how, counts)
+    found = {label: [sign for (of, _), own in summed.items() if of == label for sign in own] for label in LABELS}
+    if not areas or not all(found.values()):
         return found
-    merged = {
-        label: Group(signs, label, max(len(signs) // 2, MOST_RUBRICS), batch=max(len(signs), 1))
-        for label, signs in found.items()
-    }
-    yield from sum_up([*merged.values()], how, counts)
-    return {label: group.signs for label, group in merged.items()}
+    merged = yield from together(
+        summary((label, ""), own, max(len(own) // 2, MOST_RUBRICS), how, counts) for label, own in found.items()
+    )
+    return dict(zip(LABELS, merged, strict=True))
 
 
-def _rubric(sign: Sign, weighed: Weighed, reasons: Sequence[Reason], label: Label, taken: set[str]) -> Rubric:
+def _rubric(sign: Sign, reasons: Sequence[Reason], label: Label, taken: set[str]) -> Rubric:
     own = [reasons[at] for at in sorted(sign.reasons)]
     area, _ = min(Counter(reason.area for reason in own).items(), key=lambda one: (-one[1], one[0]))
-    return Rubric(
-        name=_free(sign.name, label, taken),
-        text=sign.text,
-        label=label,
-        area=area,
-        weight=weighed.weight,
-        make_or_break=weighed.make_or_break,
-        sessions=tuple(sorted({reason.session for reason in own})),
-    )
+    sessions = tuple(sorted({reason.session for reason in own}))
+    return Rubric(name=_free(sign.name, label, taken), text=sign.text, label=label, area=area, sessions=sessions)
 
 
 def _free(name: str, label: Label, taken: set[str]) -> str:
     """The name, with an end where another rubric has it; it is `taken` from now on."""
     ends = chain(("", f"-{label}"), (f"-{label}-{number}" for number in count(2)))
-    free = next(one for end in ends if (one := f"{name[: _MOST_NAME - len(end)].rstrip('-')}{end}") not in taken)
+    free = next(one for end in ends if (one := f"{name[: MOST_NAME - len(end)].rstrip('-')}{end}") not in taken)
     taken.add(free)
     return free

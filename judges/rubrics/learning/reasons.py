@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from tracejury.judges.checks.case import AskedCheck
@@ -53,7 +53,8 @@ class Reason:
 
 def reasons_check(label: Label, areas: Sequence[Area], how: Learning) -> AskedCheck:
     """The check that has the reasons of a session reported beside its items, which are the areas."""
-    asked = _QUESTION.format(word=how.word(label), meaning=how.meaning(label), count=_COUNT[how.method])
+    words = how.words(label)
+    asked = _QUESTION.format(word=words.told, meaning=words.meaning, count=_COUNT[how.method])
     by = {_category(number): f"a reason by what item {number} names" for number in range(1, len(areas) + 1)}
     check = Check(
         name=NAME,
@@ -77,8 +78,7 @@ def reasons_check(label: Label, areas: Sequence[Area], how: Learning) -> AskedCh
 def reasons_asked(how: Learning) -> HowAsked:
     """How such a check is asked."""
     formulas, versions = {NAME: lambda _: Ratio(0, 0)}, {NAME: ""}
-    asked = HowAsked(formulas, versions, how.max_tokens)
-    return replace(asked, temperature=CREATIVE, top_p=TOP_P) if how.sampling else asked
+    return HowAsked(formulas, versions, how.max_tokens, temperature=CREATIVE, top_p=TOP_P)
 
 
 def reasons_of(

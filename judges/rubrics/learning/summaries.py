@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, StrictInt, StringConstraints
+from pydantic import AfterValidator, BaseModel, StrictInt, StringConstraints
 
 from tracejury.judges.llm.answer import list_of, object_of
 from tracejury.judges.llm.case import Outcomes
@@ -28,7 +28,7 @@ OF_A_BATCH: Final = 5
 MOST_TEXT: Final = 300
 
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
-_MOST_NAME: Final = 60
+MOST_NAME: Final = 60
 
 RULES: Final = f"""\
 You write rubrics by which a judge tells good sessions of AI agents from bad ones. A session is a conversation between \
@@ -50,14 +50,9 @@ Answer with one JSON object, `rubrics`: a list with, for each rubric:
 best"""
 
 
-def _name(value: Any) -> Any:
+def _name(value: str) -> str:
     """A name as categories are written."""
-    written = (
-        _NOT_IN_NAMES.sub("-", value[: 4 * _MOST_NAME].lower()).lstrip("-0123456789")
-        if isinstance(value, str)
-        else value
-    )
-    return written[:_MOST_NAME].strip("-") if isinstance(written, str) else written
+    return _NOT_IN_NAMES.sub("-", value[: 4 * MOST_NAME].lower()).lstrip("-0123456789")[:MOST_NAME].strip("-")
 
 
 class RubricDraft(BaseModel):
@@ -65,7 +60,7 @@ class RubricDraft(BaseModel):
 
     model_config = WritingAnswer.model_config
 
-    name: Annotated[str, BeforeValidator(_name), StringConstraints(min_length=1)]
+    name: Annotated[str, AfterValidator(_name), StringConstraints(min_length=1)]
     text: Annotated[str, AfterValidator(lambda text: shown_line(text, MOST_TEXT)), StringConstraints(min_length=1)]
     covers: tuple[StrictInt, ...]
 
@@ -97,48 +92,48 @@ class Sign:
     name: str = ""
 
 
-@dataclass(slots=True)
-class Group:
-    """Signs of one label that are summed up until at most `most` are left, once at least.
-
-    `area`: its name and sentence, "" for none.
-    """
-
-    signs: list[Sign]
-    label: Label
-    most: int
-    area: str = ""
-    batch: int = BATCH
-
-    def batches(self) -> Iterator[tuple[Sequence[Sign], int]]:
-        """What is summed up next, each with the most rubrics of it."""
-        most = self.most if len(self.signs) <= self.batch else OF_A_BATCH
-        for at in range(0, len(self.signs), self.batch):
-            yield self.signs[at : at + self.batch], most
+Signs = Mapping[tuple[Label, str], Sequence[Sign]]
+"""By label and area (its name and sentence, "" for none)."""
 
 
-def sum_up(groups: Sequence[Group], how: Learning, counts: Counter[str]) -> Generator[Sequence[Prompt], Outcomes, None]:
-    """Leave rubrics in the place of the groups' signs. A batch whose answer is of no use is lost, and counted.
+def sum_up(
+    signs: Signs, most: int, how: Learning, counts: Counter[str]
+) -> Generator[Sequence[Prompt], Outcomes, Signs]:
+    """The rubrics of each group, batch by batch, and again until at most `most` are left.
 
     Raises:
         TracejuryError: a call was not answered.
     """
-    left = [group for group in groups if group.signs]
+    found: dict[tuple[Label, str], Sequence[Sign]] = {}
+    left = signs
     while left:
-        batches = [(group, *batch) for group in left for batch in group.batches()]
-        said = yield from together(_summary(*batch, how, counts) for batch in batches)
-        for group in left:
-            own = (signs for (of, *_), signs in zip(batches, said, strict=True) if of is group)
-            group.signs = [sign for signs in own for sign in signs]
-        left = [group for group in left if len(group.signs) > group.most]
+        batches = [
+            (group, own[at : at + BATCH], most if len(own) <= BATCH else OF_A_BATCH)
+            for group, own in left.items()
+            for at in range(0, len(own), BATCH)
+        ]
+        said = yield from together(summary(*batch, how, counts) for batch in batches)
+        found |= {group: [] for group in left}
+        for (group, *_), rubrics in zip(batches, said, strict=True):
+            found[group] = [*found[group], *rubrics]
+        left = {group: found[group] for group in left if len(found[group]) > most}
+    return found
 
 
-def _summary(group: Group, signs: Sequence[Sign], most: int, how: Learning, counts: Counter[str]) -> Asking[list[Sign]]:
-    unit = fenced("area", group.area) if group.area else ""
+def summary(
+    group: tuple[Label, str], signs: Sequence[Sign], most: int, how: Learning, counts: Counter[str]
+) -> Asking[list[Sign]]:
+    """At most `most` rubrics for these signs; none, and counted, where the answer is of no use.
+
+    Raises:
+        TracejuryError: the call was not answered.
+    """
+    label, area = group
+    unit = fenced("area", area) if area else ""
     unit += fenced("signs", "\n".join(f"{number}. {sign.text}" for number, sign in enumerate(signs, 1)))
     question = _QUESTION.format(
-        word=how.word(group.label),
-        area=" by the `area`" if group.area else "",
+        word=how.words(label).told,
+        area=" by the `area`" if area else "",
         most=most,
         rubrics="rubric" if most == 1 else "rubrics",
         length=MOST_TEXT,

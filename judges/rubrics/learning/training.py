@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.checks.item_source import RecordedSubject
@@ -50,57 +50,50 @@ class LabelledSession:
 class Learning:
     """How a set is learned. `areas`: whether SCOPE splits reasons by areas; `learn_from`: which label is learned.
 
-    `max_tokens`: the most of an answer. `sampling`: whether calls say temperature and top_p, which some models refuse.
+    `max_tokens`: the most of an answer.
     """
 
     method: Method = "scope"
     areas: bool = True
     learn_from: Literal["good", "satisfied"] = "good"
     max_tokens: int = 8192
-    sampling: bool = True
 
     def prompt(
         self, rules: str, unit: str, question: str, answer: type[WritingAnswer], temperature: float = 0.0
     ) -> Prompt:
         """A prompt beside those about single sessions; see `writing_prompt`."""
         made = writing_prompt(rules, unit, question, answer, max_tokens=self.max_tokens, purpose="rubrics")
-        return replace(made, temperature=temperature, top_p=TOP_P) if self.sampling else made
+        return replace(made, temperature=temperature, top_p=TOP_P)
 
     def label(self, session: LabelledSession) -> Label | None:
         """The label of a session; that of SPUR stands for satisfied and dissatisfied. None: nobody says."""
         said = session.label.good if self.learn_from == "good" else session.label.satisfied
         return None if said is None else "good" if said else "bad"
 
-    def word(self, label: Label) -> str:
-        """The label in the words of a prompt."""
-        return _TOLD[self.learn_from][label][1]
+    def words(self, label: Label) -> LabelWords:
+        """The label in words."""
+        return _WORDS[self.learn_from][label]
 
-    def meaning(self, label: Label) -> str:
-        """What the label means, in a sentence."""
-        return _TOLD[self.learn_from][label][2]
 
-    def counted(self, label: Label) -> str:
-        """The sessions of a label among the counts of a set."""
-        return f"sessions-{_TOLD[self.learn_from][label][0]}"
+class LabelWords(NamedTuple):
+    """A label in words. `name`: among the counts of a set; `told`: in prompts, with its `meaning`, a sentence."""
+
+    name: str
+    told: str
+    meaning: str
 
 
 _SATISFACTION: Final = "What the user saw or could notice decides that, not whether the work was right."
-_TOLD: Final[dict[str, dict[Label, tuple[str, str, str]]]] = {
+_RIGHT: Final = "Both its tool work and the agent's conduct were right, however content the user is."
+_WRONG: Final = "Its tool work or the agent's conduct was not right, however content the user is."
+_WORDS: Final[dict[str, dict[Label, LabelWords]]] = {
     "good": {
-        "good": (
-            "good",
-            "good on the whole",
-            "Both its tool work and the agent's conduct were right, however content the user is.",
-        ),
-        "bad": (
-            "bad",
-            "bad on the whole",
-            "Its tool work or the agent's conduct was not right, however content the user is.",
-        ),
+        "good": LabelWords("good", "good on the whole", _RIGHT),
+        "bad": LabelWords("bad", "bad on the whole", _WRONG),
     },
     "satisfied": {
-        "good": ("satisfied", "one with a satisfied user", _SATISFACTION),
-        "bad": ("dissatisfied", "one with a dissatisfied user", _SATISFACTION),
+        "good": LabelWords("satisfied", "one with a satisfied user", _SATISFACTION),
+        "bad": LabelWords("dissatisfied", "one with a dissatisfied user", _SATISFACTION),
     },
 }
 
@@ -131,5 +124,5 @@ def enough(sessions: Counter[Label], how: Learning, why: str = "") -> None:
     """
     for label in ("good", "bad"):
         if (n := sessions[label]) < LEAST_OF_A_LABEL:
-            told = f"{counted(n, 'session')} to learn from, {how.word(label)}: at least {LEAST_OF_A_LABEL} are needed"
-            raise PermanentError(f"{told}{why}")
+            told = f"{counted(n, 'session')} to learn from, {how.words(label).told}"
+            raise PermanentError(f"{told}: at least {LEAST_OF_A_LABEL} are needed{why}")

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, StrictBool, StrictInt
 
 from tracejury.judges.llm.answer import list_of, object_of
 from tracejury.judges.llm.conversation import Asking, ask
-from tracejury.judges.rubrics.rubric_set import Label
+from tracejury.judges.rubrics.rubric_set import Label, Rubric
 from tracejury.judges.writing.answers import WritingAnswer
 from tracejury.judges.writing.prompts import fenced
 
-from .summaries import RULES, Sign
+from .summaries import RULES
 from .training import Learning
 
-USUAL: Final = 5
-"""Of a rubric to which the model gives none."""
 _WEIGHTS: Final = range(1, 11)
 
 _QUESTION: Final = """\
@@ -68,33 +65,26 @@ class RubricWeights(WritingAnswer):
         return f"rubric {once[0]} has {given[once[0]]} weights: one is asked for" if once else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """A rubric's weight, and whether it is make-or-break."""
-
-    weight: int = USUAL
-    make_or_break: bool = False
-
-
-def weigh(rubrics: Sequence[Sign], label: Label, how: Learning, counts: Counter[str]) -> Asking[list[Weighed]]:
-    """The weights of the rubrics of one label, in their order.
+def weigh(rubrics: Sequence[Rubric], label: Label, how: Learning, counts: Counter[str]) -> Asking[list[Rubric]]:
+    """The rubrics of one label with their weights, in their order; one to which the model gives none keeps its own.
 
     Raises:
         TracejuryError: the call was not answered.
     """
     unit = fenced("rubrics", "\n".join(f"{number}. {one.text}" for number, one in enumerate(rubrics, 1)))
-    question = _QUESTION.format(word=how.word(label), make_or_break=_MAKE_OR_BREAK[label])
+    question = _QUESTION.format(word=how.words(label).told, make_or_break=_MAKE_OR_BREAK[label])
     prompt = how.prompt(RULES, unit, question, RubricWeights)
     said = yield from ask(prompt, RubricWeights.read, lambda answer: answer.problem(len(rubrics)))
     if said.error:
         raise said.error
     given = {one.rubric: one for one in reversed(said.answer.weights if said.answer else ())}
     counts["numbers-unknown"] += sum(not 1 <= number <= len(rubrics) for number in given)
-    found: list[Weighed] = []
-    for number in range(1, len(rubrics) + 1):
-        one = given.get(number)
-        known = one is not None and one.weight in _WEIGHTS
+    found: list[Rubric] = []
+    for number, rubric in enumerate(rubrics, 1):
+        one = given.get(number, RubricWeight(rubric=number, weight=0, make_or_break=False))
+        known = one.weight in _WEIGHTS
         counts["weights-missing"] += not known
-        decides = one is not None and one.make_or_break and label == "bad"
-        found.append(Weighed(one.weight if one is not None and known else USUAL, decides))
+        decides = one.make_or_break and label == "bad"
+        weight = one.weight if known else rubric.weight
+        found.append(rubric.model_copy(update={"weight": weight, "make_or_break": decides}))
     return found

@@ -66,11 +66,14 @@ async def test_what_is_sent_and_what_comes_back(server: LlmServer) -> None:
 
 
 async def test_the_settings_of_the_configuration_are_sent(server: LlmServer) -> None:
-    """The smaller of the two limits on an answer; no temperature where none is wanted, else the prompt's own."""
+    """The smaller of the two limits on an answer; no temperature where none is wanted, whatever the prompt has, else its own."""
     async with asking(server, temperature=None, max_answer_tokens=300, structured="none") as client:
         await client.complete(ASKED)
         await client.complete(replace(ASKED, temperature=1.0, top_p=0.9))
-    [body, own] = server.bodies
+    async with asking(server) as client:
+        await client.complete(replace(ASKED, temperature=1.0, top_p=0.9))
+    [body, refused, own] = server.bodies
+    assert not {"temperature", "top_p"} & refused.keys()
     assert (own["temperature"], own["top_p"]) == (1.0, 0.9)
     assert body["max_tokens"] == 300
     assert "temperature" not in body
