@@ -81,8 +81,10 @@ def read_people(source: Source) -> People:
     return People(load_labels(Path(source)))
 
 
-def read_session_labels(source: Source) -> list[SessionLabel]:
+def read_session_labels(source: Source, *, withdrawn: bool = False) -> list[SessionLabel]:
     """The labels of sessions that stand; other kinds are passed over. `service` is "" where a line names none.
+
+    `withdrawn`: those that do not, too.
 
     Raises:
         BrokenFileError: a line is no label; names it.
@@ -101,7 +103,7 @@ def read_session_labels(source: Source) -> list[SessionLabel]:
                 raise BrokenFileError(f"{line.place}: {error}") from None
             found += [label.identified()] if isinstance(label, SessionLabel) else ()
     last = {label.id: label for label in sorted(found, key=lambda label: label.changed_at)}
-    return [label for label in last.values() if not label.withdrawn]
+    return [label for label in last.values() if withdrawn or not label.withdrawn]
 
 
 @contextmanager

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tracejury.collector.labels.lines import read_lines
 from tracejury.collector.otlp.files import BrokenFileError
 from tracejury.judges.llm.conversation import ask, together
 from tracejury.judges.measures.session_labels import AgreedLabel
@@ -18,13 +17,14 @@ from tracejury.judges.packs.emitted_states import MISSING, emitted
 from tracejury.judges.rubrics.learning.training import LabelledSession
 from tracejury.judges.rubrics.rubric_set import SessionKey
 from tracejury.judges.situations.session_fit import SessionFit, fit_prompt
-from tracejury.judges.situations.session_prompts import PromptSettings
-from tracejury.judges.situations.situation_types import UNSURE, all_situations, named_situations
+from tracejury.judges.situations.session_prompts import situation_texts
+from tracejury.judges.situations.situation_types import UNSURE, all_situations
 from tracejury.schemas.annotations import GENERATOR
 from tracejury.schemas.errors import PromptTooLongError, RetryableError
 from tracejury.schemas.text.moments import iso_time
 
 from .labelled_sessions import LABELS, labelled_sessions
+from .people import read_session_labels
 from .session_model import Progress, SessionModel, untold
 
 STAGE: Final = "sessions"
@@ -55,7 +55,7 @@ def precision(sessions: Iterable[FilteredSession]) -> tuple[int, int]:
 
 
 async def filtered(
-    folder: Path, model: SessionModel, settings: PromptSettings, progress: Progress = untold
+    folder: Path, model: SessionModel, max_tokens: int, progress: Progress = untold
 ) -> list[FilteredSession]:
     """Asks of each generated session whose label stands, or that people labelled, whether it fits its four texts.
 
@@ -81,7 +81,7 @@ async def filtered(
         observed = {
             when: state for when, state in (("before", states.before), ("after", states.after)) if state is not MISSING
         }
-        prompt = fit_prompt(one.situation, record.record.transcript, observed, settings)
+        prompt = fit_prompt(one.situation, record.record.transcript, observed, max_tokens)
         try:
             (said,) = await model.run(together([ask(prompt, SessionFit.read)]))
         except PromptTooLongError as error:
@@ -128,17 +128,9 @@ def withdraw(file: Path, sessions: Iterable[FilteredSession]) -> None:
 
 def _planted(file: Path) -> dict[SessionKey, str]:
     """The situations that the generator wrote sessions for, withdrawn or not."""
-    names = {situation.name for situation in named_situations()}
-    try:
-        with file.open("rb") as stream:
-            lines = list(read_lines(str(file), stream, ""))
-    except OSError as error:
-        raise BrokenFileError(f"{file} cannot be read: {error.strerror}") from None
-    if broken := next((line for line in lines if line.problem), None):
-        raise BrokenFileError(f"{broken.place}: {broken.problem}")
-    own = (line.item for line in lines if line.item.get("annotator") == GENERATOR)
-    found = {_key(line): str(line.get("situation")) for line in own if line.get("kind") == "session"}
-    if not (planted := {key: name for key, name in found.items() if name in names}):
+    said = (label for label in read_session_labels(file, withdrawn=True) if label.annotator == GENERATOR)
+    planted = {(one.service, one.session_id): one.situation for one in said if one.situation in situation_texts()}
+    if not planted:
         raise BrokenFileError(f"{file} has no session of the generator: write some with tracejury situations generate")
     return planted
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Annotated, Final, Literal, NamedTuple, Self
-
-from pydantic import Field, model_validator
+from typing import Final, Literal, NamedTuple
 
 from tracejury.judges.llm.criteria_types import Data, Name, Text
 from tracejury.judges.llm.data_files import read_model
@@ -16,9 +14,9 @@ from tracejury.judges.llm.data_files import read_model
 class Axes(NamedTuple):
     """Of a session: the user, its tool work, and the agent's conduct."""
 
-    user: Literal["satisfied", "dissatisfied"]
-    tools: Literal["correct", "agent-error", "tool-error"]
-    conduct: Literal["appropriate", "inappropriate"]
+    user: str
+    tools: str
+    conduct: str
 
 
 GOOD = Axes("satisfied", "correct", "appropriate")
@@ -48,15 +46,8 @@ class Situation(Data):
 
 
 class _File(Data):
-    situations: Annotated[tuple[Situation, ...], Field(min_length=1)]
-    others: Annotated[tuple[Situation, ...], Field(min_length=1)]
-
-    @model_validator(mode="after")
-    def _sound(self) -> Self:
-        bad = {situation.axes for situation in self.situations if not situation.good}
-        if len(self.others) != len(bad) or {other.axes for other in self.others} != bad:
-            raise ValueError("others: one for each bad combination of axes")
-        return self
+    situations: tuple[Situation, ...]
+    others: tuple[Situation, ...]
 
 
 @cache

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tracejury.collector.cli.interrupts import heed_ctrl_c
+from tracejury.collector.cli.interrupts import run_resumable
+from tracejury.collector.cli.judges_options import config_option, progress_bar
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.text.counting import counted
@@ -20,21 +20,13 @@ if TYPE_CHECKING:
 
     from tracejury.collector.judging.model.cassette import CassetteOptions
     from tracejury.collector.simulation.situation_traces import LabelledTraces
-    from tracejury.judges.situations.session_prompts import SessionPlan
-    from tracejury.judges.writing.units import WrittenUnit
+    from tracejury.judges.situations.situation_session import SituationSession
 
-CURATOR = "curator"
+CURATOR: Final = "curator"
 """The annotator of sessions that people wrote by hand."""
 
-INTERRUPTED = "interrupted"
-FILTERED = "filter.cassette"
-
-GOES_ON = "the same command goes on"
-
-config_option = click.option(
-    "--config", "config_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A configuration file, for its section judges: model, key and budget; options go before it.",
-)  # fmt: skip
+FILTERED: Final = "filter.cassette"
+GOES_ON: Final = "the same command goes on"
 
 
 @click.group("situations")
@@ -49,13 +41,11 @@ def situations_command() -> None:
               help="Groups of tools of your own (YAML or JSON; docs/scope.md).")  # fmt: skip
 @click.option("--each", type=click.IntRange(1, 100), default=1, show_default=True,
               help="Sessions of each situation and tool group.")  # fmt: skip
-@click.option("--partial", is_flag=True, help="Do without the sessions for which the model gave no answer.")
 @click.option("--examples", is_flag=True, help="Write the 34 sessions written by hand; no model is asked.")
 @config_option
 @model_options
 def generate_situations(
-    *, out: Path, tools_file: Path | None, each: int, partial: bool, examples: bool, config_file: Path | None,
-    **asked: Any,
+    *, out: Path, tools_file: Path | None, each: int, examples: bool, config_file: Path | None, **asked: Any,
 ) -> None:  # fmt: skip
     """Have a model write sessions, and make labelled traces of them: one per situation and tool group.
 
@@ -63,22 +53,12 @@ def generate_situations(
     ones at which span they go wrong; no span does. Stopped, the same command goes on where it was.
     """
     from tracejury.collector.cli import output
-    from tracejury.collector.cli.failures import Failure
     from tracejury.collector.simulation.situation_folder import unfinished, write_sessions
 
     if examples and (tools_file or each > 1):
         raise ConfigError("--examples has sessions of its own: leave --tools and --each out")
-    cassette, left_out = unfinished(out), list[str]()
-    if examples:
-        made = _curated()
-    else:
-        made, unanswered = _written(tools_file, each, config_file, cassette, asked, left_out)
-        if unanswered and (not partial or unanswered == INTERRUPTED):
-            raise Failure(f"{unanswered}: {counted(len(made), 'session')} written; {GOES_ON}")
-    for problem in left_out:
-        output.note(one_line(f"left out: {problem}", 300))
-    if not made:
-        raise Failure("no session is left: nothing written")
+    cassette = unfinished(out)
+    made = _curated() if examples else _written(tools_file, each, config_file, _cassette(asked, cassette), asked)
     output.note(f"{counted(write_sessions(out, made), 'session')} in {out}")
 
 
@@ -92,42 +72,40 @@ def _curated() -> list[LabelledTraces]:
 
 
 def _written(
-    tools_file: Path | None, each: int, config_file: Path | None, path: Path, asked: Any, left_out: list[str]
-) -> tuple[list[LabelledTraces], str]:
-    """Sessions by a model, and why some have to be asked for later; tells which are `left_out`."""
+    tools_file: Path | None, each: int, config_file: Path | None, cassette: CassetteOptions, asked: Mapping[str, Any]
+) -> list[LabelledTraces]:
+    """Sessions by a model; tells which are left out, as no answer about them could be used."""
     from tracejury.collector.cli import output
+    from tracejury.collector.cli.failures import Failure
+    from tracejury.collector.evaluation.session_model import open_session_model
     from tracejury.collector.simulation.situation_traces import labelled_traces
-    from tracejury.collector.simulation.writing.write_units import write_units
-    from tracejury.judges.situations.session_prompts import PromptSettings
-    from tracejury.judges.situations.session_writing import session_plans, write_session
+    from tracejury.judges.situations.session_prompts import session_plans
     from tracejury.judges.situations.tool_groups import read_tool_groups, tool_groups
     from tracejury.schemas.annotations import GENERATOR
 
     config = judges_section(asked, config_file)
     plans = session_plans(read_tool_groups(tools_file) if tools_file else tool_groups(), each)
-    cassette = _cassette(asked, path)
+
+    async def written() -> list[SituationSession | str]:
+        async with open_session_model(config, cassette) as model:
+            return await model.each(
+                "sessions", plans, lambda plan: model.run(plan.write(config.max_answer_tokens)), progress
+            )
+
+    with progress_bar() as progress:
+        said = run_resumable(written(), GOES_ON)
     made: list[LabelledTraces] = []
-    unanswered: list[str] = []
-    with output.progress() as bar:
-        task = bar.add_task("sessions", total=len(plans))
-
-        def finished(done: WrittenUnit[SessionPlan]) -> None:
-            plan = done.unit
-            if plan.written:
-                made.append(labelled_traces(plan.written, plan.group.offered(plan.situation.name), GENERATOR))
-            else:
-                unanswered.extend([done.failure] if done.failure else [])
-                told = [done.failure] if done.failure else [one.failure for one in done.written]
-                left_out.extend(f"{plan.situation.name}, {plan.group.name}: {why}" for why in told)
-            bar.advance(task)
-
-        heed_ctrl_c()
-        try:
-            settings = PromptSettings(config.max_answer_tokens, config.temperature is not None)
-            asyncio.run(write_units(plans, lambda plan: write_session(plan, settings), config, cassette, finished))
-        except KeyboardInterrupt:
-            unanswered = [INTERRUPTED]
-    return made, unanswered[0] if unanswered else ""
+    left_out: list[str] = []
+    for plan, one in zip(plans, said, strict=True):
+        if isinstance(one, str):
+            left_out.append(f"{plan.situation.name}, {plan.group.name}: {one}")
+        else:
+            made.append(labelled_traces(one, plan.tools, GENERATOR))
+    if not made:
+        raise Failure(f"no session is left, nothing is written: {left_out[0]}")
+    for problem in left_out:
+        output.note(one_line(f"left out: {problem}", 300))
+    return made
 
 
 def _cassette(asked: Mapping[str, Any], path: Path) -> CassetteOptions:
@@ -147,29 +125,18 @@ def filter_situations(*, folder: Path, config_file: Path | None, **asked: Any) -
     it. Where people labelled a session, only their labels count, and tell how far the model can be trusted.
     """
     from tracejury.collector.cli import output
-    from tracejury.collector.cli.failures import Failure
-    from tracejury.collector.cli.judges_options import progress_bar
     from tracejury.collector.evaluation.labelled_sessions import LABELS
     from tracejury.collector.evaluation.session_model import open_session_model
     from tracejury.collector.evaluation.situation_filter import FilteredSession, filtered, precision, withdraw
-    from tracejury.judges.situations.session_prompts import PromptSettings
-    from tracejury.schemas.errors import OverBudgetError, RetryableError
 
     config = judges_section(asked, config_file)
 
     async def looked_at() -> list[FilteredSession]:
         async with open_session_model(config, _cassette(asked, folder / FILTERED)) as model:
-            settings = PromptSettings(config.max_answer_tokens, config.temperature is not None)
-            return await filtered(folder, model, settings, progress)
+            return await filtered(folder, model, config.max_answer_tokens, progress)
 
-    heed_ctrl_c()
     with progress_bar() as progress:
-        try:
-            sessions = asyncio.run(looked_at())
-        except KeyboardInterrupt:
-            raise Failure(f"{INTERRUPTED}; {GOES_ON}") from None
-        except (OverBudgetError, RetryableError) as error:
-            raise Failure(f"{error}; {GOES_ON}") from None
+        sessions = run_resumable(looked_at(), GOES_ON)
     gone = [one for one in sessions if not one.stands]
     withdraw(folder / LABELS, gone)
     for one in gone:

@@ -151,7 +151,7 @@ def interrupted(call: Call) -> Play:
     [
         (lambda call: Play(status=500) if call.number > 3 else judged(call), "openai/scripted answered 500"),
         (lambda call: Play(status=400) if call.number > 3 else judged(call), "session "),
-        (interrupted, "interrupted"),
+        (interrupted, "stopped"),
     ],
 )
 def test_what_stops_it_changes_no_label_and_the_same_command_goes_on(

@@ -48,6 +48,11 @@ def run(*args: str | Path, model: LlmServer | None = None) -> Result:
     return CliRunner().invoke(root, ["situations", "generate", *map(str, args), *by])
 
 
+def told(result: Result) -> list[str]:
+    """What a command says besides how far it is."""
+    return [line for line in result.stderr.splitlines() if not line.startswith("sessions: ")]
+
+
 def lines(out: Path, kind: str) -> list[dict[str, Any]]:
     said = map(json.loads, (out / "labels.jsonl").read_text().splitlines())
     return [line for line in said if line["kind"] == kind]
@@ -63,7 +68,7 @@ def test_a_session_of_each_situation_and_group_from_four_texts_and_one_example(
     """Two kinds of wrong tools need a second tool; all are sampled; the same cassette gives the same bytes."""
     out, again = tmp_path / "out", tmp_path / "again"
     result = run("--out", out, "--tools", tools, model=model)
-    assert (result.exit_code, result.stderr) == (0, f"{SESSIONS} sessions in {out}\n")
+    assert (result.exit_code, told(result)) == (0, [f"{SESSIONS} sessions in {out}"])
     labels, errors = lines(out, "session"), lines(out, "annotation")
     assert Counter(label["service"] for label in labels) == {
         "kitchen-assistant": ONE_TOOL, "garden-assistant": SITUATIONS
@@ -90,41 +95,43 @@ def test_each_session_of_several_is_asked_for_by_itself(model: LlmServer, tools:
     result = run("--out", tmp_path / "out", "--tools", tools, "--each", "2", "--temperature", "none", model=model)
     assert (result.exit_code, model.counts.calls) == (0, 2 * (SESSIONS + 2))
     assert not any({"temperature", "top_p"} & body.keys() for body in model.bodies)
-    assert result.stderr == f"{SESSIONS} sessions in {tmp_path / 'out'}\n"
+    assert told(result) == [f"{SESSIONS} sessions in {tmp_path / 'out'}"]
 
 
 def test_what_cannot_be_read_twice_is_left_out_and_told(model: LlmServer, tools: Path, tmp_path: Path) -> None:
     wrong = situation_texts()["info-overload"].whole
 
     def change(call: Call) -> str | None:
-        told = wrong in " ".join(call.prompt.split()) and "preheat" in call.prompt
-        return (
-            session(call.schema, call.prompt, deciding={"step": 9, "quote": "\x1b[31m", "why": "x"}) if told else None
-        )
+        asked = wrong in " ".join(call.prompt.split()) and "preheat" in call.prompt
+        deciding = {"step": 9, "quote": "\x1b[31m", "why": "x"}
+        return session(call.schema, call.prompt, deciding=deciding) if asked else None
 
     model.script = plays(change)
     result = run("--out", tmp_path / "out", "--tools", tools, model=model)
     assert result.exit_code == 0
-    told, counted = result.stderr.splitlines()
-    assert told == "left out: info-overload, kitchen: no usable answer: deciding.step: there are 6 steps"
-    assert counted == f"{SESSIONS - 1} sessions in {tmp_path / 'out'}"
+    assert told(result) == [
+        "left out: info-overload, kitchen: no usable answer: deciding.step: there are 6 steps",
+        f"{SESSIONS - 1} sessions in {tmp_path / 'out'}",
+    ]
 
 
-def test_a_session_that_is_never_answered_holds_the_others_up_unless_partial(
-    model: LlmServer, tools: Path, tmp_path: Path
-) -> None:
+def test_a_session_that_the_model_refuses_is_left_out_and_told(model: LlmServer, tools: Path, tmp_path: Path) -> None:
+    """Nothing is written where it refuses all, such as without a key that holds."""
     refused = situation_texts()["trace-leak"].whole
 
     def script(call: Call) -> Play:
-        told = refused in " ".join(call.prompt.split())
-        return Play(status=400) if told else Play(text=sound(call.schema, call.prompt))
+        asked = refused in " ".join(call.prompt.split())
+        return Play(status=400) if asked else Play(text=sound(call.schema, call.prompt))
 
-    model.script, out = script, tmp_path / "out"
+    out = tmp_path / "out"
+    model.script = lambda _: Play(status=401)
     stopped = run("--out", out, "--tools", tools, model=model)
+    (line,) = told(stopped)
     assert (stopped.exit_code, (out / "labels.jsonl").exists()) == (1, False)
-    assert stopped.stderr.endswith(f": {SESSIONS - 2} sessions written; the same command goes on\n")
-    result = run("--out", out, "--tools", tools, "--partial", model=model)
-    assert (result.exit_code, [line.split(":")[1] for line in result.stderr.splitlines()[:-1]]) == (
+    assert line.startswith("tracejury: no session is left, nothing is written: correct, kitchen: openai/scripted")
+    model.script = script
+    result = run("--out", out, "--tools", tools, model=model)
+    assert (result.exit_code, [line.split(":")[1] for line in told(result)[:-1]]) == (
         0, [" trace-leak, kitchen", " trace-leak, garden"]
     )  # fmt: skip
     assert len(lines(out, "session")) == SESSIONS - 2
@@ -142,8 +149,8 @@ def test_what_stops_it_is_one_line_and_the_same_command_asks_for_the_rest(
         sound_once = plays()
         model.script = lambda call: sound_once(call) if call.number < 5 else Play(status=500)
     stopped = run(*command, model=model)
-    (told,) = stopped.stderr.splitlines()
-    assert (stopped.exit_code, told.endswith("; the same command goes on")) == (1, True), told
+    (line,) = told(stopped)
+    assert (stopped.exit_code, line.endswith("; the same command goes on")) == (1, True), line
     assert [path.name for path in out.iterdir()] == ["generate.cassette"]
     model.script, known = plays(), len((out / "generate.cassette").read_text().splitlines()) - 1
     assert known > 0
@@ -162,8 +169,7 @@ def test_ctrl_c_leaves_what_was_written_for_the_next_time(model: LlmServer, tool
 
     model.script, out = script, tmp_path / "out"
     result = run("--out", out, "--tools", tools, model=model)
-    assert (result.exit_code, result.stderr.startswith("tracejury: interrupted: ")) == (1, True)
-    assert result.stderr.endswith(" written; the same command goes on\n")
+    assert (result.exit_code, told(result)) == (1, ["tracejury: stopped; the same command goes on"])
     assert len((out / "generate.cassette").read_text().splitlines()) > 1  # what it is of, and the names
     assert not (out / "labels.jsonl").exists()
 
