@@ -12,10 +12,10 @@ from tracejury.judges.llm.answer import object_of
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.record import whole
 from tracejury.judges.writing.answers import TEXT, WritingAnswer
-from tracejury.judges.writing.prompts import fenced
+from tracejury.judges.writing.prompts import fenced, prompt_text
 from tracejury.schemas.transcript import Transcript
 
-from .session_prompts import prompt_text, situation_prompt, situation_texts
+from .session_prompts import situation_prompt, situation_texts
 from .situation_session import Spoken
 
 _FIT: Final = object_of(reason=TEXT, fits={"type": "boolean"})
@@ -55,4 +55,4 @@ def fit_prompt(situation: str, session: Transcript, states: Mapping[str, Any], m
     except RecursionError:  # nested deeper than it can be written
         told = ""
     shown += f"{fenced('state', told) if told else ''}Does the session fit its four texts?"
-    return situation_prompt(prompt_text("fit"), shown, SessionFit.answer_schema, max_tokens, 0.0)
+    return situation_prompt(prompt_text(__package__, "fit"), shown, SessionFit.answer_schema, max_tokens, 0.0)

@@ -20,7 +20,7 @@ from tracejury.judges.llm.criteria_types import Data, Text
 from tracejury.judges.llm.data_files import model_of, problems_of, read_data
 from tracejury.judges.llm.json_object import json_object
 from tracejury.judges.writing.answers import TEXT, WritingAnswer, visible
-from tracejury.judges.writing.prompts import DATA_RULE, fenced
+from tracejury.judges.writing.prompts import fenced, prompt_text
 
 from .situation_session import STATES_WRITTEN, SituationSession, by_tool, curated_sessions
 from .situation_types import Situation, named_situations
@@ -28,17 +28,6 @@ from .tool_groups import OfferedTool, ToolGroup
 
 TEMPERATURE: Final = 1.0
 TOP_P: Final = 0.99
-
-
-def prompt_text(name: str, **parts: Any) -> str:
-    """Our words, as `prompts.yaml` has them."""
-    texts: Mapping[str, str] = _texts()
-    return texts[name].format(data_rule=DATA_RULE, **parts)
-
-
-@cache
-def _texts() -> Any:
-    return read_data(resources.files(__package__) / "prompts.yaml")
 
 
 class SituationTexts(Data):
@@ -131,24 +120,24 @@ class SessionPlan:
 
     def names_prompt(self, max_tokens: int) -> Prompt:
         """Asks for users; it is the same for all sessions of a group with one number."""
-        rules = prompt_text("names", group=self.group.name, count=len(named_situations()))
+        rules = prompt_text(__package__, "names", group=self.group.name, count=len(named_situations()))
         return situation_prompt(rules, "Name them.", NamedUsers.answer_schema, max_tokens, TEMPERATURE, self.number - 1)
 
     def session_prompt(self, users: NamedUsers, max_tokens: int) -> Prompt:
         """Asks for the session; a bad one is shown the curated session of its situation."""
         situation = self.situation
         user = users.users[named_situations().index(situation)]
-        rules = f"{prompt_text('session')}\n{prompt_text('steps')}"
+        rules = f"{prompt_text(__package__, 'session')}\n{prompt_text(__package__, 'steps')}"
         tools = "\n".join(json.dumps(tool.definition) for tool in self.tools)
         people = f"user: {user.name}, {user.town}\nknows: {', '.join(user.others)}"
         shown = f"{situation_texts()[situation.name].shown}{fenced('tools', tools)}{fenced('people', people)}"
         if not situation.good:
-            which = prompt_text("by_tool" if by_tool(situation) else "by_agent")
-            rules += f"\n{prompt_text('deciding', which=which)}"
+            which = prompt_text(__package__, "by_tool" if by_tool(situation) else "by_agent")
+            rules += f"\n{prompt_text(__package__, 'deciding', which=which)}"
             example = next(one for one in curated_sessions() if one.situation == situation.name)
             shown += fenced("example", json.dumps(_data(example), ensure_ascii=False))
         if situation.name in STATES_WRITTEN:
-            rules += f"\n{prompt_text('states')}"
+            rules += f"\n{prompt_text(__package__, 'states')}"
         schema = _schema(situation)
         return situation_prompt(rules, f"{shown}Write the session.", schema, max_tokens, TEMPERATURE, self.number - 1)
 

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, model
 
 from tracejury.judges.llm.criteria_types import Name
 from tracejury.judges.llm.data_files import read_model
-from tracejury.judges.writing.answers import WritingAnswer, visible
+from tracejury.judges.writing.answers import WritingAnswer, json_value, visible
 from tracejury.schemas.shown import folded
 
 from .situation_types import Situation, all_situations, named_situations
@@ -23,28 +23,17 @@ STATES_WRITTEN: Final = STATES_NEEDED | {"correct"}
 """Situations of which a model writes states: with those of `correct`, a state tells nothing by being there."""
 
 
-def _parsed(value: Any) -> Any:
-    """What JSON text says; whatever else stands in a file, as it is."""
-    try:
-        parsed = json.loads(value) if isinstance(value, str) else value
-        json.dumps(parsed, allow_nan=False)
-    except (ValueError, TypeError, RecursionError):
-        raise ValueError("it is no JSON") from None
-    return parsed
-
-
 def _arguments(value: Any) -> Any:
-    return {} if value == "" else _parsed(value)
+    return {} if value == "" else json_value(value)
 
 
 def _json_text(value: Any) -> Any:
-    return value if value == "" else json.dumps(_parsed(value), ensure_ascii=False)
+    return value if value == "" else json.dumps(json_value(value), ensure_ascii=False)
 
 
 Spoken = Annotated[str, BeforeValidator(visible), StringConstraints(strip_whitespace=True, max_length=8000)]
-# The last one is the first to run.
-Json = Annotated[str, StringConstraints(max_length=8000), BeforeValidator(_json_text), BeforeValidator(visible)]
-Arguments = Annotated[dict[str, Any], BeforeValidator(_arguments), BeforeValidator(visible)]
+Json = Annotated[str, StringConstraints(max_length=8000), BeforeValidator(_json_text)]
+Arguments = Annotated[dict[str, Any], BeforeValidator(_arguments)]
 
 
 class SessionStep(BaseModel):

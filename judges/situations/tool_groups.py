@@ -7,10 +7,11 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Annotated, Any, Final, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from tracejury.judges.llm.criteria_types import Data, Name, Text
 from tracejury.judges.llm.data_files import read_model
+from tracejury.judges.writing.answers import json_value
 
 NEED_TWO_TOOLS: Final = frozenset({"wrong-tool-silent", "wrong-tool-aware"})
 """Situations in which another tool is called than the one needed."""
@@ -25,7 +26,7 @@ class OfferedTool(Data):
 
     name: ToolName
     description: Text
-    parameters: dict[str, Any]
+    parameters: Annotated[dict[str, Any], BeforeValidator(json_value)]
     verification: Annotated[bool, Field(strict=True)] = False
 
     @property

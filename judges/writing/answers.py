@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, Final, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints, ValidationError
+from pydantic_core import to_json
 
 from tracejury.judges.llm.answer import object_of
 from tracejury.judges.llm.answer_types import AnswerError
@@ -22,6 +24,21 @@ def visible(value: Any) -> Any:
     if isinstance(value, list):
         return [visible(one) for one in value]
     return shown(value) if isinstance(value, str) else value
+
+
+def json_value(value: Any) -> Any:
+    """The value of a JSON text, or of a file, without what the eye does not see; not deeper than it can be written.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        parsed = json.loads(value) if isinstance(value, str) else value
+        seen = json.loads(visible(json.dumps(parsed, ensure_ascii=False, allow_nan=False)))
+        to_json([[[[seen]]]])  # pydantic writes only so deep, and it stands in an answer
+    except (ValueError, TypeError, RecursionError):
+        raise ValueError("it is no JSON") from None
+    return seen
 
 
 class WritingAnswer(BaseModel):

@@ -14,7 +14,7 @@ from tracejury.judges.llm.passages import shares, shortened
 from tracejury.judges.llm.record import fence, whole
 from tracejury.judges.rubrics.rubric_set import MOST_AREAS, Area
 from tracejury.judges.writing.answers import TEXT, WritingAnswer
-from tracejury.judges.writing.prompts import DATA_RULE
+from tracejury.judges.writing.prompts import prompt_text
 from tracejury.schemas.errors import PermanentError
 from tracejury.schemas.shown import shown_line
 
@@ -25,23 +25,6 @@ SAMPLE: Final = 10
 ROOM: Final = 160_000
 """Characters of all of them together; long ones are cut in their middle."""
 _NAME: Final = 60
-
-_RULES: Final = f"""\
-You find out by what the sessions of AI agents should be judged. A session is a conversation between a user and an \
-agent that may call tools.
-
-{DATA_RULE} Each `session` is the record of one session: the agent's prompt and tools, then its steps with their \
-labels (E1.S1 is the first step of the first exchange). `input` is what the model was sent; `wrote`, `reasoning` and \
-`calls` are the agent's own. `= E1.S4` stands for text shown there. Cuts are marked, and ours."""
-
-_QUESTION: Final = f"""\
-By which areas can one tell whether such sessions are good? A good session has right tool work and right conduct of \
-the agent. Name 1 to {MOST_AREAS} areas that overlap as little as \
-possible and together cover what matters to users and to whoever runs the agent: both what is said and what is done \
-with tools. An area fits any session of these kinds, good or bad; it names no user, value or single case.
-
-Answer with one JSON object, `areas`: a list with, for each area, `name` (one to four words, such as "tool use") and \
-`text` (one sentence that says what is looked at)."""
 
 
 class AreaDraft(BaseModel):
@@ -81,7 +64,8 @@ def find_areas(
     texts = [whole(one.recorded.record.transcript) for one in sessions[:SAMPLE]]
     cut = map(shortened, texts, shares([*map(len, texts)], room))
     unit = "".join(fence("session", text, text) for text in cut)
-    prompt = how.prompt(_RULES, unit, _QUESTION, AreaDrafts, CREATIVE)
+    question = prompt_text(__package__, "areas", most=MOST_AREAS)
+    prompt = how.prompt(prompt_text(__package__, "areas_rules"), unit, question, AreaDrafts, CREATIVE)
     said = yield from ask(prompt, AreaDrafts.read, lambda answer: answer.problem)
     if said.error:
         raise said.error

@@ -17,6 +17,7 @@ from tracejury.judges.checks.how_asked import HowAsked
 from tracejury.judges.checks.item_source import ItemSource, none_found
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.rubrics.rubric_set import Area, Label, SessionKey
+from tracejury.judges.writing.prompts import prompt_text
 from tracejury.schemas.checks import CheckItem
 from tracejury.schemas.shown import shown_line
 
@@ -31,12 +32,6 @@ MOST_REASON: Final = 600
 _AREAS: Final = ItemSource("areas", "no areas", none_found)
 _WHOLE: Final = CheckItem("The session as a whole.")
 _ONLY: Final = "reason"
-_QUESTION: Final = """\
-People who know what happened labelled this session: it is {word}. {meaning} Take the label as given, and find out why \
-it is so. Is there such a reason by what the item names? Report {count} in `also`: `reason` says in a sentence or two \
-what was done, said or left out, and why the session is {word} through it, in words that fit other sessions, too, \
-without names, numbers, values or labels of this one; `label` and `quote` are of the step that shows it."""
-
 _BEST: Final = "by what the item names there is such a reason, and `also` has it"
 _COUNT: Final = {"scope": "each reason once", "spur": f"the {OF_SPUR} weightiest reasons"}
 
@@ -54,7 +49,7 @@ class Reason:
 def reasons_check(label: Label, areas: Sequence[Area], how: Learning) -> AskedCheck:
     """The check that has the reasons of a session reported beside its items, which are the areas."""
     words = how.words(label)
-    asked = _QUESTION.format(word=words.told, meaning=words.meaning, count=_COUNT[how.method])
+    asked = prompt_text(__package__, "reasons", word=words.told, meaning=words.meaning, count=_COUNT[how.method])
     by = {_category(number): f"a reason by what item {number} names" for number in range(1, len(areas) + 1)}
     check = Check(
         name=NAME,

@@ -16,7 +16,7 @@ from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.conversation import Asking, ask, together
 from tracejury.judges.rubrics.rubric_set import Label
 from tracejury.judges.writing.answers import TEXT, WritingAnswer
-from tracejury.judges.writing.prompts import DATA_RULE, fenced
+from tracejury.judges.writing.prompts import fenced, prompt_text
 from tracejury.schemas.shown import shown_line
 
 from .training import Learning
@@ -29,25 +29,6 @@ MOST_TEXT: Final = 300
 
 _NOT_IN_NAMES: Final = re.compile(r"[^a-z0-9]+")
 MOST_NAME: Final = 60
-
-RULES: Final = f"""\
-You write rubrics by which a judge tells good sessions of AI agents from bad ones. A session is a conversation between \
-a user and an agent that may call tools. A rubric is one sign that a judge can look for in the record of any session.
-
-{DATA_RULE}"""
-
-_QUESTION: Final = """\
-Each numbered line under `signs` says why some session is {word}{area}. Sum them up to at most {most} \
-{rubrics}: put together what means the same, and leave out what fits no other line if there would be too many.
-
-A rubric is about what was done, said or left out, so that whoever reads the record of another session can say how \
-strongly it holds there. It names no user, value, date or single case, and does not mention labels, lines or areas.
-
-Answer with one JSON object, `rubrics`: a list with, for each rubric:
-- `name`: two to five lower-case English words, joined by hyphens; no two alike
-- `text`: one sentence of at most {length} characters
-- `covers`: the numbers of all lines that it sums up, at least one; a line belongs to the one rubric that fits it \
-best"""
 
 
 def _name(value: str) -> str:
@@ -131,14 +112,15 @@ def summary(
     label, area = group
     unit = fenced("area", area) if area else ""
     unit += fenced("signs", "\n".join(f"{number}. {sign.text}" for number, sign in enumerate(signs, 1)))
-    question = _QUESTION.format(
+    question = prompt_text(
+        __package__,
+        "summary",
         word=how.words(label).told,
         area=" by the `area`" if area else "",
         most=most,
-        rubrics="rubric" if most == 1 else "rubrics",
         length=MOST_TEXT,
     )
-    prompt = how.prompt(RULES, unit, question, RubricDrafts)
+    prompt = how.prompt(prompt_text(__package__, "rubrics_rules"), unit, question, RubricDrafts)
     said = yield from ask(prompt, RubricDrafts.read, lambda answer: answer.problem(len(signs), most))
     if said.error:
         raise said.error

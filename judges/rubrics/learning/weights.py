@@ -12,21 +12,12 @@ from tracejury.judges.llm.answer import list_of, object_of
 from tracejury.judges.llm.conversation import Asking, ask
 from tracejury.judges.rubrics.rubric_set import Label, Rubric
 from tracejury.judges.writing.answers import WritingAnswer
-from tracejury.judges.writing.prompts import fenced
+from tracejury.judges.writing.prompts import fenced, prompt_text
 
-from .summaries import RULES
 from .training import Learning
 
 _WEIGHTS: Final = range(1, 11)
 
-_QUESTION: Final = """\
-Each numbered line under `rubrics` is a sign of sessions of which each is {word}. How much does each weigh?
-
-Answer with one JSON object, `weights`: a list with one entry for each line, in their order, with:
-- `rubric`: its number
-- `weight`: a whole number from 1 (hardly matters) to 10 (matters most), by how important the sign is for whether a \
-session is good or bad; use the range
-- `make_or_break`: {make_or_break}"""
 _MAKE_OR_BREAK: Final = {
     "good": "false",
     "bad": "true where a single case of it makes a session bad, whatever else in it is good; else false",
@@ -72,8 +63,8 @@ def weigh(rubrics: Sequence[Rubric], label: Label, how: Learning, counts: Counte
         TracejuryError: the call was not answered.
     """
     unit = fenced("rubrics", "\n".join(f"{number}. {one.text}" for number, one in enumerate(rubrics, 1)))
-    question = _QUESTION.format(word=how.words(label).told, make_or_break=_MAKE_OR_BREAK[label])
-    prompt = how.prompt(RULES, unit, question, RubricWeights)
+    question = prompt_text(__package__, "weights", word=how.words(label).told, make_or_break=_MAKE_OR_BREAK[label])
+    prompt = how.prompt(prompt_text(__package__, "rubrics_rules"), unit, question, RubricWeights)
     said = yield from ask(prompt, RubricWeights.read, lambda answer: answer.problem(len(rubrics)))
     if said.error:
         raise said.error

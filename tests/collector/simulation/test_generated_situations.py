@@ -179,6 +179,7 @@ def test_ctrl_c_leaves_what_was_written_for_the_next_time(model: LlmServer, tool
     [
         ("[]", "a mapping"), ("groups: []", "groups"), ("groups: [{name: a, tools: [{name: 'x y'}]}]", "name"),
         ("{", "is not YAML"), ("groups: 7", "groups"), ("tools: {}", "tools"),
+        ("groups: [{name: a, tools: [{name: b, description: c, parameters: {d: 2026-03-10}}]}]", "it is no JSON"),
         (json.dumps({"groups": [TOOLS["groups"][0]] * 2}), "two have the name 'kitchen'"),
     ],
 )  # fmt: skip

@@ -82,6 +82,8 @@ def test_any_other_reply_is_refused(value: Any) -> None:
 STEPS = json.loads(written(PLANS["trace-leak"]))["steps"]
 CALL = {"step": 2, "quote": '"note"', "why": "x"}
 DEEP = "[" * 100_000
+NESTED = f'{{"a": {"[" * 252}{"]" * 252}}}'
+"""As deep as it can be read, not as it can be written."""
 
 
 @pytest.mark.parametrize(
@@ -98,6 +100,7 @@ DEEP = "[" * 100_000
         ({"steps": [STEPS[0], {**STEPS[2], "arguments": "[1]"}, *STEPS[3:]]}, "steps.1.arguments"),
         ({"steps": [STEPS[0], {**STEPS[2], "arguments": DEEP}, *STEPS[3:]]}, "it is no JSON"),
         ({"steps": [STEPS[0], {**STEPS[2], "arguments": '{"a": NaN}'}, *STEPS[3:]]}, "it is no JSON"),
+        ({"steps": [STEPS[0], {**STEPS[2], "arguments": NESTED}, *STEPS[3:]]}, "it is no JSON"),
         ({"steps": [{**STEPS[0], "tool": "get_account"}, *STEPS[1:]]}, "`tool` names the tool of a call"),
         ({"steps": STEPS * 20}, "steps"),
         ({"deciding": {"step": 1, "quote": "Please", "why": "x"}}, "step 1 is the user's"),
@@ -116,6 +119,17 @@ def test_a_session_in_disorder_is_refused(changed: dict[str, Any], told: str) ->
     with pytest.raises(AnswerError) as refused:
         plan.read(written(plan, **changed))
     assert told in str(refused.value)
+
+
+def test_what_the_eye_does_not_see_is_not_taken_from_escapes_either() -> None:
+    """Nor a character that no trace can hold."""
+    plan = PLANS["wrong-action-silent"]
+    hidden = r'{"a": "b\u202e\ud800\udb40\udc69", "note": 1}'
+    steps = [*STEPS[:2], {**STEPS[2], "arguments": hidden}, *STEPS[3:]]
+    deciding = {"step": 3, "quote": '"note": 1', "why": "x"}
+    read = plan.read(written(plan, steps=steps, deciding=deciding, state_after=hidden))
+    assert read.steps[2].arguments == json.loads(read.state_after) == {"a": "b⟨hidden: i⟩", "note": 1}
+    render(labelled_traces(read, GROUP.offered("wrong-action-silent"), "generator").request)
 
 
 def test_what_decides_follows_from_the_situation_and_states_stand_where_they_are_asked_for() -> None:
