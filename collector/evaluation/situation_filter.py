@@ -113,7 +113,7 @@ def withdraw(file: Path, sessions: Iterable[FilteredSession]) -> None:
 
     def changed(data: bytes) -> bytes:
         line = json.loads(data) if data.strip() else {}
-        at = line.get("trace_id") in traces if line.get("kind") == "annotation" else _key(line) in gone
+        at = str(line.get("trace_id")) in traces if line.get("kind") == "annotation" else _key(line) in gone
         if line.get("annotator") != GENERATOR or line.get("withdrawn") or not at:
             return data
         return json.dumps({**line, "withdrawn": True, "changed_at": now}, ensure_ascii=False).encode() + b"\n"

@@ -174,7 +174,7 @@ class LlmConfig(Section):
     structured: Literal["auto", "schema", "json", "none"] = "auto"
     """How the model is held to JSON: by the schema, as any JSON, by the prompt alone, or as it turns out to support."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
-    """Sampling temperature; null sends none, for models that refuse it."""
+    """Sampling temperature; null sends none, and no top_p of a question either, for models that refuse them."""
     reasoning_effort: Literal["", "none", "minimal", "low", "medium", "high"] = ""
     """How long the model may think before it answers; "" sends none. Models that take none are asked without."""
     max_answer_tokens: Annotated[int, Field(ge=256)] = 8192

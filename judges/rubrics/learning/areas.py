@@ -69,11 +69,12 @@ def find_areas(
     said = yield from ask(prompt, AreaDrafts.read, lambda answer: answer.problem)
     if said.error:
         raise said.error
+    drafts = said.answer.areas if said.answer else ()
     found: dict[str, Area] = {}
-    for one in said.answer.areas if said.answer else ():
+    for one in drafts:
         found.setdefault(one.name.casefold(), Area(name=one.name, text=one.text))
     if not found:
         raise PermanentError(f"the model named no areas ({said.failure or 'none'}): take another one, or --no-areas")
-    counts["areas-surplus"] += (len(said.answer.areas) if said.answer else 0) - len(found)
-    counts["areas-surplus"] += max(len(found) - MOST_AREAS, 0)
-    return tuple(sorted([*found.values()][:MOST_AREAS], key=lambda area: area.name))
+    kept = [*found.values()][:MOST_AREAS]
+    counts["areas-surplus"] += len(drafts) - len(kept)
+    return tuple(sorted(kept, key=lambda area: area.name))

@@ -117,8 +117,10 @@ def test_where_people_label_a_session_only_their_labels_count_and_tell_the_preci
     people(folder, "partial-answer", situation="", satisfied=None)  # bad is all that they say
     people(folder, "null-response", name="bob", situation="", satisfied=True)
     people(folder, "null-response", name="ada")  # contested: it counts nowhere
+    with (folder / "labels.jsonl").open("a") as file:
+        file.write('{"kind": "annotation", "annotator": "generator", "trace_id": [1]}\n')  # of no session
     result = run(folder, model=model)
-    assert result.exit_code == 0
+    assert result.exit_code == 0, result.exception
     assert result.stderr.endswith("; precision 0.67: people accept 2 of 3 that fit\n")
     gone = (UNFIT | UNSURE | {"bad-parse-silent"}) - {"trace-leak", "trusted-wrong-fact"}
     assert withdrawn(folder, "session") == withdrawn(folder, "annotation") == gone
