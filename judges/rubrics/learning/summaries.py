@@ -66,7 +66,7 @@ class RubricDrafts(WritingAnswer):
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A reason, or (with a `name`) a rubric that sums some up. `reasons`: their offsets among all of the label."""
+    """A reason, or (with a `name`) a rubric that sums some up. `reasons`: their offsets among all."""
 
     text: str
     reasons: frozenset[int]

@@ -66,7 +66,7 @@ async def test_what_is_sent_and_what_comes_back(server: LlmServer) -> None:
 
 
 async def test_the_settings_of_the_configuration_are_sent(server: LlmServer) -> None:
-    """The smaller of the two limits on an answer; no temperature where none is wanted, whatever the prompt has, else its own."""
+    """The smaller of the two limits on an answer; no temperature of a prompt where none is wanted, else its own."""
     async with asking(server, temperature=None, max_answer_tokens=300, structured="none") as client:
         await client.complete(ASKED)
         await client.complete(replace(ASKED, temperature=1.0, top_p=0.9))
