@@ -279,7 +279,7 @@ class SessionLabel(LabelOfSessions):
 
     good: bool
     satisfied: Annotated[bool | None, "Whether the user is satisfied; null: unknown"] = None
-    situation: Annotated[str, "One of the situations of `tracejury explain`"] = ""
+    situation: Annotated[str, "The name of a situation, such as correct or wrong-tool-silent"] = ""
     explanation: str = ""
 
 

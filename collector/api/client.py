@@ -26,10 +26,8 @@ from tracejury.schemas.wire.labels import (
     DeletedLabelsJson,
     ImportedJson,
     QualityPage,
-    QueuedSessionJson,
     QueueItemJson,
     QueuePage,
-    SessionQueuePage,
 )
 from tracejury.schemas.wire.lists import SessionJson, SessionRowJson
 from tracejury.schemas.wire.measures import MeasuresJson
@@ -265,12 +263,8 @@ class ApiClient:
         return self._send(DeletedLabelsJson, "POST", "/api/labels/delete", dict(named)).deleted
 
     def label_queue(self, filters: Mapping[str, str]) -> list[QueueItemJson]:
-        """The runs to label next."""
+        """The runs or sessions to label next."""
         return self._get(QueuePage, "/api/labels/queue", filters).items
-
-    def session_queue(self, filters: Mapping[str, str]) -> list[QueuedSessionJson]:
-        """The sessions to label next."""
-        return self._get(SessionQueuePage, "/api/labels/session-queue", filters).items
 
     def label_quality(self, filters: Mapping[str, str]) -> QualityPage:
         """How judges fare against labels."""

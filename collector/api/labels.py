@@ -29,11 +29,9 @@ from tracejury.schemas.wire.labels import (
     JudgeQualityJson,
     MeasureAgreementJson,
     QualityPage,
-    QueuedSessionJson,
     QueueItemJson,
     QueuePage,
     RefusedLine,
-    SessionQueuePage,
     StratumJson,
 )
 
@@ -50,7 +48,6 @@ from .params_labels import (
     LabelsParams,
     QualityParams,
     QueueParams,
-    SessionQueueParams,
     WithdrawParams,
     item_of,
     times,
@@ -131,15 +128,8 @@ def _whole(reader: StoredReader, said: Label) -> Label:
 def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
     @app.get("/api/labels/queue", responses=documented(QueuePage))
     def queue(params: Annotated[QueueParams, Query()]) -> Response:
-        """Which agent runs to label next, and why."""
-        query = params.query(clock(), params.purpose)
-        items = [QueueItemJson.model_validate(item) for item in reader.labels.queue(query)]
-        return json_answer({"items": items, "next": None, "unknown": _unknown(reader, params.service, items)})
-
-    @app.get("/api/labels/session-queue", responses=documented(SessionQueuePage))
-    def session_queue(params: Annotated[SessionQueueParams, Query()]) -> Response:
-        """Which sessions to label next: a random sample."""
-        items = [QueuedSessionJson.model_validate(item) for item in reader.labels.session_queue(params.query(clock()))]
+        """Which agent runs or sessions to label next, and why."""
+        items = [QueueItemJson.model_validate(item) for item in reader.labels.queue(params.query(clock()))]
         return json_answer({"items": items, "next": None, "unknown": _unknown(reader, params.service, items)})
 
     @app.get("/api/labels/quality", responses=documented(QualityPage))

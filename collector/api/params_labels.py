@@ -148,9 +148,13 @@ class LabelExportParams(Params):
         return LabelQuery(limit, **given, since=since, withdrawn=True, after=Position(0))
 
 
-class SessionQueueParams(Params):
-    """Of the queue of sessions to label; without times: of all that is stored."""
+class QueueParams(Params):
+    """Of the queue of what to label; without times: of all that is stored."""
 
+    purpose: Annotated[
+        Purpose,
+        Field(description="calibration: random runs; learning: disputed runs; sessions: random sessions"),
+    ] = Purpose.CALIBRATION
     since: Since = ""
     until: Since = ""
     service: Text = ""
@@ -159,21 +163,13 @@ class SessionQueueParams(Params):
     simulated: Simulated = False
     limit: Annotated[int, Field(ge=1, le=MAX_QUEUE)] = 50
 
-    def query(self, now: int, purpose: Purpose = Purpose.CALIBRATION) -> QueueQuery:
+    def query(self, now: int) -> QueueQuery:
         """As the question. Raises ConfigError on a value that means nothing."""
         since, until = times(self.since, self.until, now)
         who = self.annotator.strip()
         return QueueQuery(
-            purpose, since, until, self.limit, self.service, who, overlap=self.overlap, simulated=self.simulated
+            self.purpose, since, until, self.limit, self.service, who, overlap=self.overlap, simulated=self.simulated
         )
-
-
-class QueueParams(SessionQueueParams):
-    """Of the queue of runs to label; without times: of all that is stored."""
-
-    purpose: Annotated[
-        Purpose, Field(description="calibration: a random stratified sample; learning: what is disputed")
-    ] = Purpose.CALIBRATION
 
 
 class QualityParams(Params):

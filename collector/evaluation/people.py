@@ -19,14 +19,7 @@ from tracejury.collector.otlp.files.files import read_json
 from tracejury.judges.measures.dimension_labels import JUDGES
 from tracejury.judges.measures.people import seen_errors
 from tracejury.judges.measures.scales import SCALE, THREE_POINT, ScaleRating
-from tracejury.schemas.annotations import (
-    SESSION_LABELS,
-    TRACE_LABELS,
-    Annotation,
-    ErrorLabel,
-    Opinion,
-    SessionLabel,
-)
+from tracejury.schemas.annotations import SESSION_LABELS, TRACE_LABELS, Annotation, ErrorLabel, Opinion, SessionLabel
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import TRAIL, Severity
 from tracejury.schemas.text.moments import parse_since

@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any, Final
 
 from tracejury.collector.queries.reader import LabelT
+from tracejury.judges.situations.situation_types import Situation, all_situations
+from tracejury.schemas.annotations import SessionLabel
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
 
@@ -55,6 +57,14 @@ def a_category(taxonomy: str, text: str) -> str:
     return found
 
 
+def a_situation(text: str) -> str:
+    """The name of a known situation, which may be missing. Raises ConfigError."""
+    text = _optional("situation", text)
+    if text and text not in all_situations():
+        raise ConfigError(f"{text[:60]!r} is no situation; they are: {', '.join(all_situations())}")
+    return text
+
+
 def checked(said: LabelT) -> LabelT:
     """A label with its texts as they are stored. Raises ConfigError for what it cannot say."""
     given: dict[str, Any] = {field.name: getattr(said, field.name) for field in fields(said)}
@@ -62,7 +72,16 @@ def checked(said: LabelT) -> LabelT:
     said = replace(said, **given | texts)
     if said.problem:
         raise ConfigError(said.problem)
+    if isinstance(said, SessionLabel) and said.situation:
+        _must_fit(said, all_situations()[said.situation])
     return said
+
+
+def _must_fit(said: SessionLabel, situation: Situation) -> None:
+    if said.good != situation.good:
+        raise ConfigError(f"a session in the situation {situation.name} is {'good' if situation.good else 'bad'}")
+    if said.satisfied not in (None, situation.user == "satisfied"):
+        raise ConfigError(f"in the situation {situation.name} the user is {situation.user}")
 
 
 def _optional(what: str, text: str, limit: int = MAX_NAME) -> str:
@@ -90,6 +109,7 @@ _TEXTS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "category": lambda what, text: _optional(what, text, MAX_CATEGORY),
     "evidence": free_text,
     "explanation": free_text,
+    "situation": lambda _, text: a_situation(text),
     "stratum": lambda what, text: _optional(what, text, MAX_STRATUM),
     # As clients wrote them: any text at all.
     **dict.fromkeys(("service", "session_id", "other_session_id"), partial(free_text, limit=MAX_SESSION)),

@@ -23,6 +23,7 @@ from tracejury.schemas.taxonomy import Severity
 
 from .disputes import NEAR, JudgeClaim, Known, PersonOpinion, Run, Scored, disputes
 from .runs import FOUND, MAYBE, OPINIONS, REVIEWED, RUNS, SHOWN, bounds
+from .session_queue import session_queue
 
 _HASH: Final = "SHA256(concat('label\\0', TraceId, '\\0', RunId))"
 _NUMBER: Final = f"reinterpretAsUInt64(substring({_HASH}, 1, 8)) / pow(2, 64)"
@@ -115,9 +116,11 @@ def printable(name: str) -> str:
 
 
 def queue(scope: Scope, query: QueueQuery) -> list[QueueItem]:
-    """Up to `limit` runs that the annotator has not reviewed as drawn, in the order in which to look at them."""
+    """Up to `limit` runs or sessions that the annotator has not labelled, in the order in which to look at them."""
     if query.purpose is Purpose.LEARNING:
         return disputed(scope, query)
+    if query.purpose is Purpose.SESSIONS:
+        return session_queue(scope, query)
     values = {"annotator": query.annotator, "overlap": query.overlap, "limit": query.limit}
     rows = scope.select(_SAMPLE, **bounds(query.since, query.until, query.service, simulated=query.simulated), **values)
     reached = rows[-1][7] if len(rows) == query.limit else math.inf

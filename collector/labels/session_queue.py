@@ -6,7 +6,8 @@ from typing import Final
 
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.schemas.annotations import GENERATOR
-from tracejury.schemas.queries.labels import QueuedSession, QueueQuery
+from tracejury.schemas.queries.labels import QueueItem, QueueQuery
+from tracejury.schemas.text.counting import counted
 
 from .runs import MAYBE, bounds
 
@@ -34,8 +35,11 @@ ORDER BY {_HASH}, Service, Session LIMIT {{limit:UInt64}}
 """Sessions with agent runs, none of whose traces is open, by their latest arrival."""
 
 
-def session_queue(scope: Scope, query: QueueQuery) -> list[QueuedSession]:
+def session_queue(scope: Scope, query: QueueQuery) -> list[QueueItem]:
     """Up to `limit` sessions that the annotator has not labelled, in the order in which to look at them."""
     about = bounds(query.since, query.until, query.service, simulated=query.simulated)
     values = {"annotator": query.annotator, "overlap": query.overlap, "limit": query.limit}
-    return [QueuedSession(*row) for row in scope.select(_UNLABELLED, **about, **values)]
+    return [
+        QueueItem("", "", service, "", f"drawn at random; {counted(traces, 'trace')}", session_id=session)
+        for service, session, traces in scope.select(_UNLABELLED, **about, **values)
+    ]

@@ -16,19 +16,10 @@ from tracejury.schemas.columns import columns_of
 from tracejury.schemas.filters import ANNOTATION_FILTERS, LABEL_FILTERS, conditions, label_filters
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.judged_rows import FINDING_SELECT
-from tracejury.schemas.queries.labels import (
-    JudgeQuality,
-    Labelled,
-    LabelQuery,
-    QueuedSession,
-    QueueItem,
-    QueueQuery,
-    Stratum,
-)
+from tracejury.schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
 
 from . import queue as label_queue
 from .labelled_runs import labelled_runs
-from .session_queue import session_queue
 
 _FILTERED: Final = frozenset(one.target for one in (*LABEL_FILTERS, *ANNOTATION_FILTERS) if not one.column)
 """Fields of a query that may change with a label."""
@@ -116,10 +107,6 @@ class StoredLabels(TenantRows):
     def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
         """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
         return label_queue.queue(self._scope, query)
-
-    def session_queue(self, query: QueueQuery) -> Sequence[QueuedSession]:
-        """Up to `limit` sessions that the annotator has not labelled, in a random order that is the same for all."""
-        return session_queue(self._scope, query)
 
     def strata(self, since: int, until: int, service: str = "") -> Sequence[Stratum]:
         """The strata of the judged runs that arrived in [since, until), by name."""

@@ -7,15 +7,7 @@ from typing import Protocol, TypeVar
 
 from tracejury.schemas.annotations import Annotation, Label
 from tracejury.schemas.findings import Finding
-from tracejury.schemas.queries.labels import (
-    JudgeQuality,
-    Labelled,
-    LabelQuery,
-    QueuedSession,
-    QueueItem,
-    QueueQuery,
-    Stratum,
-)
+from tracejury.schemas.queries.labels import JudgeQuality, Labelled, LabelQuery, QueueItem, QueueQuery, Stratum
 from tracejury.schemas.rates import RateAnswer, RateComparison, RateQuery, ToolRates
 
 
@@ -66,9 +58,6 @@ class Labels(Protocol):
 
     def queue(self, query: QueueQuery) -> Sequence[QueueItem]:
         """Up to `limit` runs that the annotator has not reviewed, in the order in which to look at them."""
-
-    def session_queue(self, query: QueueQuery) -> Sequence[QueuedSession]:
-        """Up to `limit` sessions that the annotator has not labelled, in a random order that is the same for all."""
 
     def strata(self, since: int, until: int, service: str = "") -> Sequence[Stratum]:
         """The strata of the judged runs that arrived in [since, until), by name, as they are now.

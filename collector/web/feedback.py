@@ -1,6 +1,6 @@
-"""Feedback forms on findings, spans and runs: each answers with the same widget, or leads back to the page.
+"""Feedback forms on findings, spans, runs and sessions: each answers with the same widget, or leads back to the page.
 
-That on two sessions always leads back.
+Those on sessions always lead back.
 
 The name of the annotator is kept in a cookie; the latest form sets it.
 """
@@ -16,22 +16,31 @@ from fastapi.responses import RedirectResponse
 
 from tracejury.collector.labels.labelling import Labelling
 from tracejury.schemas.agent_errors import ErrorSummary
-from tracejury.schemas.annotations import Annotation, HumanScore, Review
+from tracejury.schemas.annotations import Annotation, HumanScore, Label, Review
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.reader import Confidence
 
-from .links import compare_link
+from .links import compare_link, session_link
 from .site import Form, Site, action, is_fragment
-from .trace.opinions import TERMS, a_missed_error, a_preference, a_review, a_score, an_opinion, annotator_of
+from .trace.opinions import (
+    TERMS,
+    a_missed_error,
+    a_preference,
+    a_review,
+    a_score,
+    a_session_label,
+    an_opinion,
+    annotator_of,
+)
 from .trace.pages import ANNOTATOR, annotator
 from .trace.view import Ask, Opinions
-from .window import KEPT
+from .window import KEPT, read_window
 
 YEAR: Final = 365 * 86_400
 
-Label = Annotation | HumanScore | Review
+LabelOfTrace = Annotation | HumanScore | Review
 
-TAKING: Final[Mapping[str, Callable[[Labelling, Form, str], Label]]] = {
+TAKING: Final[Mapping[str, Callable[[Labelling, Form, str], LabelOfTrace]]] = {
     "opinion": lambda labelling, form, who: labelling.take_opinion(an_opinion(form, who)),
     "missed": lambda labelling, form, who: labelling.take_opinion(a_missed_error(form, who)),
     "score": lambda labelling, form, who: labelling.take(a_score(form, who)),
@@ -46,15 +55,14 @@ def add_feedback(app: FastAPI, site: Site) -> None:
     for kind, take in TAKING.items():
         _add_form(app, site, kind, take)
 
-    @action(app, "/feedback/preference")
-    def prefer(request: Request, form: Form) -> Response:
-        who = _who(request, form)
-        labelling = Labelling(site.reader, site.clock())
-        label = labelling.take(a_preference(form, who))
-        labelling.save()
-        window = {name: form[name] for name in KEPT if form.get(name)}
-        back = compare_link(**window | {"service": label.service, "first": form["first"], "second": form["second"]})
-        return _remember(RedirectResponse(back, status_code=303), who)
+    def to_compare(form: Form) -> str:
+        return compare_link(**{name: form.get(name, "") for name in (*KEPT, "first", "second")})
+
+    def to_session(form: Form) -> str:
+        return session_link(read_window(form, site.clock()), form["session_id"])
+
+    _add_session_form(app, site, "preference", a_preference, to_compare)
+    _add_session_form(app, site, "session", a_session_label, to_session)
 
     @action(app, "/feedback/name")
     def name(form: Form) -> Response:
@@ -63,7 +71,19 @@ def add_feedback(app: FastAPI, site: Site) -> None:
         return _remember(response, annotator_of(form))
 
 
-def _add_form(app: FastAPI, site: Site, kind: str, take: Callable[[Labelling, Form, str], Label]) -> None:
+def _add_session_form(
+    app: FastAPI, site: Site, kind: str, said: Callable[[Form, str], Label], back: Callable[[Form], str]
+) -> None:
+    @action(app, f"/feedback/{kind}")
+    def save(request: Request, form: Form) -> Response:
+        who = _who(request, form)
+        labelling = Labelling(site.reader, site.clock())
+        labelling.take(said(form, who))
+        labelling.save()
+        return _remember(RedirectResponse(back(form), status_code=303), who)
+
+
+def _add_form(app: FastAPI, site: Site, kind: str, take: Callable[[Labelling, Form, str], LabelOfTrace]) -> None:
     @action(app, f"/feedback/{kind}")
     def save(request: Request, form: Form) -> Response:
         who = _who(request, form)
@@ -74,7 +94,7 @@ def _add_form(app: FastAPI, site: Site, kind: str, take: Callable[[Labelling, Fo
         return _remember(_answer(site, request, form, who, label), who)
 
 
-def _answer(site: Site, request: Request, form: Form, who: str, label: Label) -> Response:
+def _answer(site: Site, request: Request, form: Form, who: str, label: LabelOfTrace) -> Response:
     """The updated widget, or, without scripts, a redirect to the page."""
     finding_id, span_id = (label.finding_id, label.span_id) if isinstance(label, Annotation) else ("", "")
     finding = site.reader.labels.finding(finding_id) if finding_id else None

@@ -15,9 +15,12 @@ from tracejury.collector.api.params import Text
 from tracejury.collector.api.params_lists import SessionParams
 from tracejury.collector.api.paths import SOME
 from tracejury.collector.api.prefixes import whole_session_id
+from tracejury.judges.measures.session_labels import agreed
 from tracejury.judges.packs.grades import mean_grades
+from tracejury.schemas.annotations import SessionLabel
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.conversation import SessionExchange
+from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.measures import MeasuredPack, PackMeasure
 from tracejury.schemas.queries.reader import Confidence
@@ -27,6 +30,8 @@ from tracejury.schemas.verdicts import Verdict, session_of
 from .links import compare_link
 from .lists import PARAMS, PageParams, list_page
 from .site import Site, page
+from .trace.opinions import TERMS
+from .trace.pages import annotator
 from .window import field_time
 
 COLUMNS: Final = (
@@ -41,6 +46,10 @@ COLUMNS: Final = (
     ("Cost", Sort.COST, True),
     ("State", None, False),
 )
+
+
+_ALL: Final = 1_000
+"""More people than label one session."""
 
 
 class SessionPageParams(SessionParams):
@@ -74,6 +83,8 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             raise NotFoundError(f"no session {session_id[:64]!r} is stored")
         several = len(found.services) > 1 or asked.service
         named = asked.service or (found.session.service if is_whole(found.session.service) else "")
+        is_alone = found.exchanges[0].trace_id == found.session.session_id
+        labels = site.reader.labels.find(SessionLabel, LabelQuery(_ALL, session_id=session_id, service=named))
         return site.render(
             request,
             "lists/session.html",
@@ -82,7 +93,12 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             services=found.services if several else (),
             profile=asked.profile,
             compare=compare_link(named, found.session.session_id),
-            traces=traces_link(found.session, asked.profile),
+            traces="" if is_alone else traces_link(found.session, asked.profile),
+            named=named,
+            who=annotator(request),
+            terms=TERMS,
+            labels=labels,
+            is_contested=None in agreed(labels).values(),
             lowest_scores=lowest_scores,
             error_place=error_place,
             measures=session_measures(found.verdicts, site.reader.measures.packs),

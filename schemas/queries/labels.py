@@ -21,6 +21,7 @@ class Purpose(StrEnum):
 
     CALIBRATION = "calibration"  # a random stratified sample: what rates are corrected by
     LEARNING = "learning"  # where judges disagree with each other, with people, or are unsure
+    SESSIONS = "sessions"  # a random sample of sessions: whether they were good
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,8 @@ class QueueQuery:
     Runs that the annotator has reviewed are left out; of a calibration sample only those reviewed as drawn: whoever
     looked at a run for another reason is asked for it again, since the sample may not depend on what people look at.
     Of such a sample `overlap` of the runs, the same ones for everybody, are asked of each annotator; the others only
-    until somebody has reviewed them as drawn. `simulated`: runs of simulated sessions instead of real ones. Sessions to
-    label are asked for likewise.
+    until somebody has reviewed them as drawn. `simulated`: runs of simulated sessions instead of real ones.
+    Sessions are asked for likewise.
     """
 
     purpose: Purpose
@@ -46,7 +47,9 @@ class QueueQuery:
 
 @dataclass(frozen=True, slots=True)
 class QueueItem:
-    """An agent run to look at; `why`: one line. `stratum` and `probability` go into the review.
+    """An agent run to look at, or a session; `why`: one line. `stratum` and `probability` go into the review.
+
+    A session has neither a trace nor a run; its `session_id` is the trace's id where a trace has no session.
 
     `probability`, of a calibration sample only: that a run of this stratum is in this answer or came before it, as the
     stratum was then. Each run has one random number for good (a hash of its ids), and those of a stratum of N runs are
@@ -60,15 +63,7 @@ class QueueItem:
     why: str
     stratum: str = ""
     probability: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedSession:
-    """A session to label. `session_id`: the trace's id where a trace has no session."""
-
-    service: str
-    session_id: str
-    traces: int
+    session_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -113,10 +113,14 @@ LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
 
 
 class QueueItemJson(WireModel):
-    """An agent run to look at. `stratum` and `probability` go into the review; null where it was not drawn."""
+    """An agent run to look at. `stratum` and `probability` go into the review; null where it was not drawn.
 
-    trace_id: str
-    agent_run_id: str
+    Or a session, without trace, run and agent; `session_id` is the trace's id where a trace has no session.
+    """
+
+    trace_id: OptionalText
+    agent_run_id: OptionalText
+    session_id: OptionalText
     service: str
     agent: str
     why: str
@@ -125,19 +129,7 @@ class QueueItemJson(WireModel):
 
 
 class QueuePage(Page[QueueItemJson]):
-    """The runs to review, in that order; `next` is always null: what is reviewed leaves the queue."""
-
-
-class QueuedSessionJson(WireModel):
-    """A session to label, drawn at random; `session_id`: the trace's id where a trace has no session."""
-
-    service: str
-    session_id: str
-    traces: int
-
-
-class SessionQueuePage(Page[QueuedSessionJson]):
-    """The sessions to label, in that order; `next` is always null: what is labelled leaves the queue."""
+    """The runs or sessions to label, in that order; `next` is always null: what is reviewed leaves the queue."""
 
 
 class StratumJson(WireModel):

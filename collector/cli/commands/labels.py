@@ -34,15 +34,15 @@ service_option: Decorator = filter_options(*named(LABEL_FILTERS, "service"))
 
 @click.group("labels")
 def labels_command() -> None:
-    """Labels of people: opinions, missed errors, scores, reviews, preferences; and what to label next."""
+    """Labels of people: opinions, missed errors, scores, reviews, sessions, preferences; and what to label next."""
 
 
 @labels_command.command("queue")
 @click.option(
     "--for",
     "purpose",
-    type=click.Choice(list(map(str, Purpose))),
-    default=Purpose.CALIBRATION.value,
+    type=click.Choice(["calibration", "learning"]),
+    default="calibration",
     show_default=True,
     help="A random sample that rates are corrected by, or what is disputed.",
 )
@@ -61,18 +61,17 @@ def show_queue(
 ) -> None:  # fmt: skip
     """List the agent runs, or the sessions, to look at next, in this order."""
     from tracejury.collector.api.client import ApiClient
-    from tracejury.collector.cli.render.labels import queue_table, session_queue_table
+    from tracejury.collector.cli.render.labels import queue_table
 
     if sessions and purpose != Purpose.CALIBRATION:
         raise click.UsageError("--sessions are a random sample: leave out --for")
+    given |= {"purpose": Purpose.SESSIONS if sessions else purpose}
     filters = given | {"limit": str(limit), "overlap": "" if overlap is None else str(overlap)}
     if simulated:
         filters["simulated"] = "true"
     with ApiClient(url) as client:
-        if sessions:
-            show_rows(client.session_queue(filters), session_queue_table, style)
-        else:
-            show_rows(client.label_queue(filters | {"purpose": purpose}), queue_table, style)
+        items = client.label_queue(filters)
+    show_rows(items, queue_table, style)
 
 
 @labels_command.command("list")

@@ -12,7 +12,7 @@ from tracejury.schemas.taxonomy import DIMENSION_NAMES
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name
 from tracejury.schemas.wire.base import WireModel
-from tracejury.schemas.wire.labels import AgreementPage, QualityPage, QueuedSessionJson, QueueItemJson
+from tracejury.schemas.wire.labels import AgreementPage, QualityPage, QueueItemJson
 from tracejury.schemas.wire.rates import EstimateJson
 
 from .tables import SEVERITY_STYLE, content, moment, rows_table
@@ -80,30 +80,15 @@ def labels_table(plural: str) -> Callable[[Sequence[WireModel]], RenderableType]
 
 
 def queue_table(rows: Sequence[QueueItemJson]) -> RenderableType:
-    """A line a run, in the order in which to look at them."""
-    return rows_table(
-        rows,
-        "nothing to label",
-        {
-            "trace": lambda r: content(r.trace_id),
-            "run": lambda r: content(r.agent_run_id),
-            "service / agent": lambda r: content(f"{r.service or 'unknown service'} / {agent_name(r.agent)}", 60),
-            "why": lambda r: content(r.why, WHY),
-        },
-    )
-
-
-def session_queue_table(rows: Sequence[QueuedSessionJson]) -> RenderableType:
-    """A line a session, in the order in which to look at them."""
-    return rows_table(
-        rows,
-        "nothing to label",
-        {
-            "session": lambda r: content(r.session_id, 80),
-            "service": lambda r: content(r.service or "unknown service", 60),
-            "traces": lambda r: str(r.traces),
-        },
-    )
+    """A line a run or session, in the order in which to look at them."""
+    runs: Mapping[str, Callable[[Any], Text | str]] = {
+        "trace": lambda r: content(r.trace_id),
+        "run": lambda r: content(r.agent_run_id),
+        "service / agent": lambda r: content(f"{r.service or 'unknown service'} / {agent_name(r.agent)}", 60),
+    }
+    sessions = {"session": lambda r: content(r.session_id, 80), "service": _OF_SESSION["service"]}
+    columns = sessions if any(row.session_id for row in rows) else runs
+    return rows_table(rows, "nothing to label", {**columns, "why": lambda r: content(r.why, WHY)})
 
 
 def quality_tables(page: QualityPage) -> RenderableType:

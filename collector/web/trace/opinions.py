@@ -5,14 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
+from tracejury.collector.api.params_labels import item_of
 from tracejury.collector.labels.checks import name
-from tracejury.schemas.annotations import AnnotationDraft, Better, HumanScore, Opinion, Preference, Review
+from tracejury.judges.situations.situation_types import situation_names
+from tracejury.schemas.annotations import (
+    AnnotationDraft,
+    Better,
+    HumanScore,
+    Label,
+    Opinion,
+    Preference,
+    Review,
+    SessionLabel,
+)
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES, Dimension, Severity
 
 TERMS: Final = {
     "categories": TRAIL_CATEGORIES,
     "severities": tuple(severity.value for severity in Severity),
+    "situations": situation_names(),
     "dimensions": tuple((dimension.value, dimension.name.replace("_", " ").lower()) for dimension in Dimension),
 }
 """The options of the forms; dimensions by key and name."""
@@ -106,6 +118,16 @@ def a_preference(form: Form, annotator: str) -> Preference:
         explanation=_text(form, "note"),
         withdrawn=better == "withdraw",
     )
+
+
+def a_session_label(form: Form, annotator: str) -> Label:
+    """Whether a session is good, or the withdrawal of that. Raises ConfigError for what no label can say."""
+    given = {name: form[name] for name in _OF_SESSION if form.get(name)}
+    is_withdrawn = {"good": "false", "situation": ""} if "withdrawn" in given else {}
+    return item_of({"kind": SessionLabel.kind, "annotator": annotator, **given, **is_withdrawn}).said(0)
+
+
+_OF_SESSION: Final = ("service", "session_id", "good", "satisfied", "situation", "explanation", "withdrawn")
 
 
 def _needed(form: Form, what: str) -> str:

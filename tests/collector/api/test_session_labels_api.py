@@ -18,7 +18,7 @@ from tracejury.schemas.annotations import GENERATOR
 from tracejury.schemas.trajectory import TraceState
 
 HOSTILE = "a/../b'\"\\%2F;--\x1b[2J\u202e<b>\n"
-PATH, QUEUE = "/api/session-labels", "/api/labels/session-queue"
+PATH = "/api/session-labels"
 ONE, ODD = Listed(1, session="one", received=NOW), Listed(2, session=HOSTILE, received=NOW)
 ALONE = Listed(3, received=NOW)  # without a session: one of its own
 DESK = Listed(4, session="one", service="desk", received=NOW)
@@ -72,6 +72,10 @@ def test_one_label_a_person_and_session(talks: Api) -> None:
         ({"service": ""}, 422, "several services have such sessions, name one of them: 'desk', 'shop'"),
         ({"good": None}, 422, "items.good: Input should be a valid boolean"),
         ({"satisfied": "rather"}, 422, "items.satisfied: Input should be a valid boolean, unable to interpret input"),
+        ({"situation": "null-response", "good": True}, 422, "a session in the situation null-response is bad"),
+        ({"situation": "correct"}, 422, "a session in the situation correct is good"),
+        ({"situation": "null-response", "satisfied": True}, 422,
+         "in the situation null-response the user is dissatisfied"),
         ({"annotator": ""}, 422, "annotator is missing"),
         ({"better": "first"}, 422, "unknown parameter 'items.better'"),
     ],
@@ -84,7 +88,7 @@ def test_what_a_label_cannot_say(talks: Api, changes: dict[str, Any], status: in
 
 def test_labels_come_back_from_an_export(talks: Api) -> None:
     """A line needs no more than session and label; whatever the id, the same again changes nothing."""
-    bare = {"kind": "session", "annotator": GENERATOR, "session_id": HOSTILE, "good": True}
+    bare = {"kind": "session", "annotator": GENERATOR, "session_id": HOSTILE, "good": True, "situation": "correct"}
     sent = [bare, {"kind": "session"} | label(satisfied=None, session_id=ALONE.trace_id)]
     with ApiClient(talks.url) as client:
         assert client.import_labels([*sent, bare | {"good": "x"}], only_new=True).model_dump() == {
@@ -117,8 +121,13 @@ def test_labels_go_with_the_traces_of_their_session_only_when_told(talks: Api) -
     assert left == {("desk", "one"), ("shop", HOSTILE)}
 
 
+def queue(api: Api, **asked: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = api.get("/api/labels/queue", purpose="sessions", **asked)["items"]
+    return items
+
+
 def drawn(api: Api, **asked: str) -> list[str]:
-    return [one["session_id"] for one in api.get(QUEUE, **asked)["items"]]
+    return [one["session_id"] for one in queue(api, **asked)]
 
 
 def test_the_queue_is_a_random_sample_of_what_nobody_has_labelled(api: Api) -> None:
@@ -139,7 +148,10 @@ def test_the_queue_is_a_random_sample_of_what_nobody_has_labelled(api: Api) -> N
     assert sorted(order) == sorted([*sessions, Listed(54).trace_id])
     assert order != sorted(order)
     assert (drawn(api, since=since, limit="7"), drawn(api, since=since, annotator="ann")) == (order[:7], order)
-    assert [one["traces"] for one in api.get(QUEUE, since=since)["items"] if one["session_id"] == "talk-00"] == [2]
+    assert [one for one in queue(api, since=since) if one["session_id"] == "talk-00"] == [
+        {"trace_id": None, "agent_run_id": None, "session_id": "talk-00", "service": "shop", "agent": "",
+         "why": "drawn at random; 2 traces", "stratum": None, "probability": None}
+    ]  # fmt: skip
     assert drawn(api, simulated="true") == ["played"]
     assert drawn(api, until="60s") == ["earlier"]
     labelled = order[:20]
@@ -151,12 +163,13 @@ def test_the_queue_is_a_random_sample_of_what_nobody_has_labelled(api: Api) -> N
     assert 0 < len(both) - 21 < 20
     assert both == [one for one in order if one in both]
     assert drawn(api, since=since, annotator="bob", overlap="1") == order
-    assert api.get(QUEUE, service="desk")["items"] == []
+    assert drawn(api, service="desk") == []
 
 
 def test_the_commands(talks: Api) -> None:
     """They say, list, queue, withdraw and delete; an id of any text harms no terminal."""
-    said = run(talks, "session", HOSTILE, "--bad", "--satisfied", "yes", "--why", "it lied", "--as", "ann")
+    words = ("--bad", "--satisfied", "yes", "--situation", "trusted-wrong-fact", "--why", "it lied", "--as", "ann")
+    said = run(talks, "session", HOSTILE, *words)
     assert said.exit_code == 0, said.output
     assert all(text not in said.output for text in ("\x1b", "\u202e"))
     contrary = ("session", "one", "--good", "--service", "desk", "--satisfied", "no", "--as", "ann")
@@ -165,10 +178,12 @@ def test_the_commands(talks: Api) -> None:
     assert {(one["session_id"], one["service"], one["good"], one["satisfied"]) for one in listed} == {
         (HOSTILE, "shop", False, True), ("one", "desk", True, False),
     }  # fmt: skip
-    queue = json.loads(run(talks, "queue", "--sessions", "--as", "ann", "--format", "json").output)
-    assert {(one["service"], one["session_id"]) for one in queue} == {("shop", "one"), ("shop", ALONE.trace_id)}
+    waiting = json.loads(run(talks, "queue", "--sessions", "--as", "ann", "--format", "json").output)
+    assert {(one["service"], one["session_id"]) for one in waiting} == {("shop", "one"), ("shop", ALONE.trace_id)}
     assert "(withdrawn)" in run(talks, "session", HOSTILE, "--withdraw", "--as", "ann").output
     assert run(talks, "delete", "--session", "one", "--yes").output == "1 label deleted\n"
     assert "no session labels" in run(talks, "list", "--kind", "session-labels").output
+    unknown = run(talks, "session", HOSTILE, "--bad", "--situation", "late")
+    assert "'late' is no situation; they are: correct, wrong-tool-silent" in unknown.output
     for wrong in (["session", "one"], ["queue", "--sessions", "--for", "learning"]):
         assert run(talks, *wrong).exit_code == 2, wrong

@@ -153,6 +153,9 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ("POST", "/feedback/preference"): [
             {"annotator": "mallory", "first": tenant.session, "second": "acme-session", "better": "same"}
         ],
+        ("POST", "/feedback/session"): [
+            {"annotator": "mallory", "session_id": tenant.session, "service": tenant.service, "good": "no"}
+        ],
         ("POST", "/feedback/name"): [{"annotator": "mallory"}],
     }
 
