@@ -40,11 +40,12 @@ class CheckTally:
         if old is None or self._weight(grounded) > self._weight(old):
             self.given[key] = grounded
 
-    def _weight(self, grounded: Grounded) -> tuple[int, bool]:
+    def _weight(self, grounded: Grounded) -> tuple[int, int, bool]:
         answer, _ = grounded
         check = self.asked.check
-        worse = check.answers.index(answer.answer)
-        return -worse if check.settles == "best" else worse, answer.grounded
+        worse = check.answers.index(answer.answer) * (-1 if check.settles == "best" else 1)
+        counts = answer.grounded or check.unproven == "left-out"
+        return worse if counts else 0, worse, answer.grounded
 
     @property
     def items(self) -> tuple[ItemAnswer, ...]:

@@ -6,11 +6,15 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from tracejury.schemas.shown import shown_line
+
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 UNKNOWN_KEY: Final = "extra_forbidden"
 """Pydantic's type of the error of a key that is not known."""
+MOST_PLACE: Final = 200
+"""Characters of the keys that lead to a problem."""
 WORDS: Final[Mapping[str, str]] = {
     UNKNOWN_KEY: "there is no such key here",
     "missing": "this key is missing",
@@ -32,5 +36,5 @@ def told(problem: ErrorDetails) -> str:
 
 
 def place_of(problem: ErrorDetails) -> str:
-    """The keys that lead to it, "" for the file as a whole."""
-    return ".".join(map(str, problem["loc"]))
+    """The keys that lead to it, on one line, "" for the file as a whole."""
+    return shown_line(".".join(map(str, problem["loc"])), MOST_PLACE)

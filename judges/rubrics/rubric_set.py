@@ -76,6 +76,8 @@ class RubricSet(Data):
             found = len(self.of(label))
             if not 1 <= found <= MOST_RUBRICS:
                 raise ValueError(f"rubrics: {found} have the label {label}: a set has 1 to {MOST_RUBRICS} of each")
+        if odd := [rubric.name for rubric in self.of("good") if rubric.make_or_break]:
+            raise ValueError(f"rubrics: {odd[0]!r} cannot be make-or-break: it is good")
         if self.method == "spur" and (odd := [rubric.name for rubric in self.rubrics if rubric.make_or_break]):
             raise ValueError(f"rubrics: {odd[0]!r} cannot be make-or-break: SPUR has no weights")
         return self

@@ -48,9 +48,10 @@ def test_an_answer_names_category_severity_and_confidence_of_its_finding() -> No
 def test_a_criterion_names_category_and_severity_of_its_finding() -> None:
     told = {"answer": "no", "label": "E2.S2", "quote": "I look at Rome now.", "reason": "No."}
     said, _ = asked_of(check_case(None, of_criteria()), lambda p: reply(p, {1: told, 2: told}))
-    assert {(f.category, f.severity) for f in said.findings} == {
-        ("unsound criteria", Severity.MEDIUM), ("length", Severity.HIGH)
-    }  # fmt: skip
+    assert {(f.category, f.severity, f.title) for f in said.findings} == {
+        ("unsound criteria", Severity.MEDIUM, "Unsound criteria: polite: it is polite"),
+        ("length", Severity.HIGH, "it is brief"),
+    }
 
 
 def test_what_was_not_done_is_at_fault_at_the_answer_without_a_quote() -> None:

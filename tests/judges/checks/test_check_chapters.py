@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from check_cases import OBSERVATIONS, STATES, asked_of, check_case, how, only, policies
+from check_cases import OBSERVATIONS, POLICIES, STATES, asked_of, check, check_case, how, only, policies
 from check_replies import entry, numbers, reply
 from sessions import Asked
 
-from tracejury.judges.checks.case import CheckCase
+from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.llm.client import Prompt, Reply
 from tracejury.processors.transcript import split
+from tracejury.schemas.checks import CheckItem
 from tracejury.schemas.transcript import Chapter
 
 CHAT = [
@@ -84,6 +85,30 @@ def test_of_two_equally_bad_answers_the_proven_one_counts(first: str, then: str)
 
     verdict = only(asked_of(case, script, chapters=chapters(case))[0])
     assert (verdict.value, verdict.items[0].quote) == (0, "Answer 1.")
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "quote"),
+    [
+        ([("10", "made up"), ("8", "Answer 1.")], "8", "Answer 1."),
+        ([("8", "Answer 1."), ("10", "made up")], "8", "Answer 1."),
+        ([("10", "made up")], "10", ""),
+        ([("8", "Answer 1."), ("10", "Answer 3.")], "10", "Answer 3."),
+    ],
+)
+def test_what_no_quote_proves_outdoes_nothing_where_it_counts_as_the_best(
+    said: list[tuple[str, str]], answer: str, quote: str
+) -> None:
+    made = check(POLICIES.items, unproven="best", scale={"0": "no", "8": "much", "10": "all"})
+    case = check_case(None, AskedCheck(made, (CheckItem("It is rude."),), "pack"), chat=CHAT)
+    given = iter(said)
+
+    def script(prompt: Prompt) -> str:
+        word, words = next(given, ("0", ""))
+        return reply(prompt, {1: {"answer": word, "reason": "There.", "quote": words}})
+
+    (item,) = only(asked_of(case, script, chapters=chapters(case))[0]).items
+    assert (item.answer, item.quote, item.grounded) == (answer, quote, bool(quote))
 
 
 def test_observations_are_asked_about_with_the_answer() -> None:

@@ -189,6 +189,12 @@ def test_a_pack_brings_a_source_of_items(offer: Offer) -> None:
     assert acme.check("acme-tone").items.nothing == "no jokes"
 
 
+def test_a_pack_brings_a_scale(offer: Offer) -> None:
+    code = SOURCES.replace("{name}", "jokes") + "SCALES = {'mirth': {'0': 'none', '1': 'some'}}\n"
+    (acme,) = load_packs(["acme"], offered=offer(PACK | {"checks": [{**CHECK, "scale": "mirth"}]}, sources=code))
+    assert acme.check("acme-tone").answers == ("0", "1")
+
+
 @pytest.mark.parametrize(
     ("name", "told"),
     [

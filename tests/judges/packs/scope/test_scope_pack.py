@@ -92,6 +92,7 @@ def test_accepting_a_set_changes_no_version_and_any_other_edit_does(tmp_path: Pa
         ({"rubrics": [*rubrics("good", [5]), *rubrics("good", [5])]}, "rubrics: two have the name 'good-0'"),
         ({"rubrics": [*rubrics("good", [5]), *rubrics("bad", [11])]}, "rubrics.1.weight: "),
         ({"rubrics": [*rubrics("good", [5]), rubrics("bad", [5])[0] | {"colour": 1}]}, "rubrics.1.colour: "),
+        ({"rubrics": [*rubrics("good", [5], 1), *rubrics("bad", [5])]}, "'good-0' cannot be make-or-break: it is good"),
         ({"colour": 1}, "colour: there is no such key here"),
         ({"method": "spur"}, "cannot be make-or-break"),
     ],
