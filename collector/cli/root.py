@@ -39,6 +39,7 @@ COMMANDS: Final = {
     "judges": "Show LLM judges and their criteria; compare versions.",
     "export": "Write findings, errors or runs to a file, for a data set.",
     "talk": "Let simulated users speak to an agent.",
+    "situations": "Write simulated sessions of 26 situations, to test judges.",
     "rubrics": "Learn rubrics from sessions that people labelled.",
     "replay": "Send stored traces over OTLP.",
     "evaluate": "Measure agreement with human annotations.",

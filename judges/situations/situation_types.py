@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Final, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
@@ -23,6 +23,8 @@ class Axes(NamedTuple):
 
 GOOD = Axes("satisfied", "correct", "appropriate")
 """The only axes of a good session."""
+UNSURE: Final = frozenset({"bad-params-aware", "bad-input-data", "wrong-action-silent", "trusted-wrong-fact"})
+"""Situations that people could not tell apart in the paper, or that no conversation shows: never silver."""
 
 
 class Situation(Data):

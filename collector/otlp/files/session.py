@@ -71,12 +71,16 @@ class Reply:
 
 @dataclass(slots=True)
 class Exchange:
-    """A user's prompt ("" where the file does not tell it) and the replies to it. `error`: why it ended early."""
+    """A user's prompt ("" where the file does not tell it) and the replies to it. `error`: why it ended early.
+
+    `attributes`: of its root, in a simulated session.
+    """
 
     prompt: str = ""
     time: int = 0
     replies: list[Reply] = field(default_factory=list)
     error: str = ""
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -84,7 +88,7 @@ class Session:
     """A session as a file tells it. `id`: unique to it, never "".
 
     `simulated`: attributes of a conversation as `tracejury talk` holds it: each exchange is a trace, whose root has
-    them, and calls without a result have a span, too.
+    them, and calls without a result have a span, too. `tools`: their definitions, where they are known.
     """
 
     id: str
@@ -92,6 +96,12 @@ class Session:
     version: str = ""
     exchanges: list[Exchange] = field(default_factory=list)
     simulated: Mapping[str, Any] = field(default_factory=dict)
+    tools: Sequence[Mapping[str, Any]] = ()
+
+    def ids(self, exchange: int, *below: int) -> tuple[str, str]:
+        """Trace and span id, as hex, of a reply (its number) or of a call (and its number) in a simulated session."""
+        path = "/".join(map(str, (exchange, *below)))
+        return _hash(f"{self.id}\n{exchange}", 16).hex(), _hash(f"{self.id}\n{path}", 8).hex()
 
 
 def message(role: str, text: str) -> Mapping[str, Any]:
@@ -156,7 +166,7 @@ class _Spans:
             root = f"{at}/user"
             said = {key: value for key, value in attributes.items() if key.endswith(".messages")}
             ends = {SESSION_END: True} if exchange is self.session.exchanges[-1] else {}
-            given = {"gen_ai.operation.name": "invoke_agent", **said, **simulated, **ends}
+            given = {"gen_ai.operation.name": "invoke_agent", **said, **simulated, **exchange.attributes, **ends}
             yield self._span(root, "", "invoke_agent", start, end, given, "", Span.SPAN_KIND_CLIENT)
         yield self._span(path, root, name, start, end, attributes, exchange.error)
         yield from below
@@ -225,6 +235,8 @@ class _Spans:
                 [{"role": "assistant", "parts": parts, "finish_reason": reply.stop_reason}]
             ),
         }
+        if self.session.tools:
+            attributes["gen_ai.tool.definitions"] = _json(self.session.tools)
         if reply.received:
             attributes["gen_ai.input.messages"] = _json(reply.received)
         if reply.stop_reason:

@@ -9,14 +9,12 @@ from typing import Any, Final
 from tracejury.judges.checks.check_types import Answer
 from tracejury.judges.checks.item_source import ItemCase, Items, ItemSource, none_found
 from tracejury.judges.packs.emitted_states import MISSING, States, emitted
-from tracejury.judges.situations.situation_types import Situation, all_situations, named_situations
+from tracejury.judges.situations.situation_types import UNSURE, Situation, all_situations, named_situations
 from tracejury.schemas.checks import CheckItem
 from tracejury.schemas.taxonomy import Severity
 
 MOST_STATE: Final = 900
 """Characters of a state, and of its changes, that are shown: an item shows 2,000."""
-UNSURE: Final = frozenset({"bad-params-aware", "bad-input-data", "wrong-action-silent", "trusted-wrong-fact"})
-"""Situations that people could not tell apart in the paper, or that no conversation shows."""
 _STRENGTHS: Final = (
     ("a hint of it", 0.2),
     ("faintly", 0.2),
