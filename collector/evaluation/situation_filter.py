@@ -18,6 +18,7 @@ from tracejury.judges.packs.emitted_states import MISSING, emitted
 from tracejury.judges.rubrics.learning.training import LabelledSession
 from tracejury.judges.rubrics.rubric_set import SessionKey
 from tracejury.judges.situations.session_fit import SessionFit, fit_prompt
+from tracejury.judges.situations.session_prompts import PromptSettings
 from tracejury.judges.situations.situation_types import UNSURE, all_situations, named_situations
 from tracejury.schemas.annotations import GENERATOR
 from tracejury.schemas.errors import PromptTooLongError, RetryableError
@@ -54,7 +55,7 @@ def precision(sessions: Iterable[FilteredSession]) -> tuple[int, int]:
 
 
 async def filtered(
-    folder: Path, model: SessionModel, max_tokens: int, progress: Progress = untold
+    folder: Path, model: SessionModel, settings: PromptSettings, progress: Progress = untold
 ) -> list[FilteredSession]:
     """Asks of each generated session whose label stands, or that people labelled, whether it fits its four texts.
 
@@ -80,7 +81,7 @@ async def filtered(
         observed = {
             when: state for when, state in (("before", states.before), ("after", states.after)) if state is not MISSING
         }
-        prompt = fit_prompt(one.situation, record.record.transcript, observed, max_tokens)
+        prompt = fit_prompt(one.situation, record.record.transcript, observed, settings)
         try:
             (said,) = await model.run(together([ask(prompt, SessionFit.read)]))
         except PromptTooLongError as error:

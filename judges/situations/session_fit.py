@@ -14,7 +14,7 @@ from tracejury.judges.writing.answers import TEXT, WritingAnswer
 from tracejury.judges.writing.prompts import DATA_RULE, fenced
 from tracejury.schemas.transcript import Transcript
 
-from .session_prompts import TOP_P, situation_texts
+from .session_prompts import PromptSettings, situation_texts
 from .situation_session import Spoken
 
 _RULES: Final = f"""\
@@ -67,7 +67,7 @@ class SessionFit(WritingAnswer):
         return next(misfits, "")
 
 
-def fit_prompt(situation: str, session: Transcript, states: Mapping[str, Any], max_tokens: int) -> Prompt:
+def fit_prompt(situation: str, session: Transcript, states: Mapping[str, Any], settings: PromptSettings) -> Prompt:
     """Asks whether a session is one of that situation, at temperature 0. `states`: JSON that was observed, by when."""
     steps = "\n".join(step.text for step in session.steps)
     shown = f"{situation_texts()[situation].shown}{fenced('session', f'{session.header}{steps}{session.closing}')}"
@@ -80,6 +80,4 @@ def fit_prompt(situation: str, session: Transcript, states: Mapping[str, Any], m
         PromptMessage("system", _RULES, cache=True),
         PromptMessage("user", f"{shown}Does the session fit its four texts?"),
     )
-    return Prompt(
-        messages, SessionFit.answer_schema, max_tokens=max_tokens, purpose="fit", temperature=0.0, top_p=TOP_P
-    )
+    return settings.prompt(messages, SessionFit.answer_schema, 0.0)

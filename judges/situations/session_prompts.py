@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Annotated, Any, Final
@@ -55,10 +55,11 @@ other values.
 - People write briefly and casually, the agent in plain, polite sentences. The session has 2 to 5 messages of the user \
 and 1 to 5 calls.
 - The user's last message shows whether the user is satisfied, as the situation has it; the agent has the last word, \
-in one sentence that mends and adds nothing.
+in one short sentence that is right in itself.
 - A call uses a tool of `tools`, by its name and parameters. A result is what such a tool returns, mostly a short JSON \
-object, and fits what else stands in the session. Two calls that do not depend on each other are two steps.
-- Nobody in the session knows that it is written, and nothing in it names or hints at the situation."""
+object. It agrees with all other results and with what people say, unless the situation has it otherwise. Two calls \
+that do not depend on each other are two steps.
+- Nobody in the session knows that it is written, and nothing in it names the situation or comments on it."""
 
 _STEPS: Final = """\
 - `steps`: the session in order, each step with `who`, `text`, `tool`, `arguments` and `failed`. `who` is "user" or \
@@ -72,13 +73,11 @@ _DECIDING: Final = """\
 - `deciding`: the step at which the session goes wrong as the situation has it: `step`, its number in `steps`, counted \
 from 1; `quote`, words copied from it that show it, at most 300 characters; `why`, one sentence that says what is \
 wrong. {which}"""
-_BY_TOOL: Final = (
-    "The agent does nothing wrong here: it is the first call whose result is at fault, with a quote of the result."
-)
+_BY_TOOL: Final = "The agent does nothing wrong here: the step is the first call whose result, its `text`, is at fault."
 _BY_AGENT: Final = """\
-It is the agent's first wrong step: a call that it should not make like this, or at all, with a quote of `arguments` \
-({} where they are empty), or else a message of the agent's, with a quote of `text`. It is never the user's, and where \
-a tool is at fault, too, it is what the agent makes of that."""
+The step is the agent's first wrong one: a call that it should not make like this, or at all, with a quote from its \
+`arguments` ({} where they are empty), or else a message of the agent's, with a quote from its `text`. It is never the \
+user's, and where a tool is at fault, too, it is what the agent makes of that."""
 
 _STATES: Final = """\
 - `state_before`, `state_after`: a JSON object as text each: what the tools' data hold before and after the session, \
@@ -132,6 +131,24 @@ class NamedUsers(WritingAnswer):
 
 
 @dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """What all prompts share. `sampled`: whether temperature and top_p are sent, which some models refuse."""
+
+    max_tokens: int
+    sampled: bool = True
+
+    def prompt(
+        self, messages: tuple[PromptMessage, ...], schema: Mapping[str, Any], temperature: float, repeat: int = 0
+    ) -> Prompt:
+        """A prompt of one such call."""
+        sampled = (temperature, TOP_P) if self.sampled else (None, None)
+        return Prompt(
+            messages, schema, max_tokens=self.max_tokens, purpose="situation", repeat=repeat,
+            temperature=sampled[0], top_p=sampled[1],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
 class SessionPlan:
     """A session to write: the `number`th, from 1, of its situation and tool group; `written`: None until it is."""
 
@@ -140,12 +157,12 @@ class SessionPlan:
     number: int = 1
     written: SituationSession | None = None
 
-    def names_prompt(self, max_tokens: int) -> Prompt:
+    def names_prompt(self, settings: PromptSettings) -> Prompt:
         """Asks for users; it is the same for all sessions of a group with one number."""
         asked = (PromptMessage("user", _NAMES.format(group=self.group.name)),)
-        return self._prompt(asked, NamedUsers.answer_schema, max_tokens)
+        return settings.prompt(asked, NamedUsers.answer_schema, TEMPERATURE, self.number - 1)
 
-    def session_prompt(self, users: NamedUsers, max_tokens: int) -> Prompt:
+    def session_prompt(self, users: NamedUsers, settings: PromptSettings) -> Prompt:
         """Asks for the session; a bad one is shown the curated session of its situation."""
         situation = self.situation
         user = users.users[named_situations().index(situation)]
@@ -162,7 +179,7 @@ class SessionPlan:
             example = next(one for one in curated_sessions() if one.situation == situation.name)
             shown += fenced("example", json.dumps(_data(example), ensure_ascii=False))
         messages = (PromptMessage("system", rules, cache=True), PromptMessage("user", f"{shown}Write the session."))
-        return self._prompt(messages, _schema(situation), max_tokens)
+        return settings.prompt(messages, _schema(situation), TEMPERATURE, self.number - 1)
 
     def read(self, text: str) -> SituationSession:
         """The session in a reply.
@@ -181,10 +198,6 @@ class SessionPlan:
         if problem := session.unknown_tool([tool.name for tool in self.group.offered(self.situation.name)]):
             raise AnswerError(problem)
         return session
-
-    def _prompt(self, messages: tuple[PromptMessage, ...], schema: Mapping[str, Any], max_tokens: int) -> Prompt:
-        prompt = Prompt(messages, schema, max_tokens=max_tokens, purpose="situation", repeat=self.number - 1)
-        return replace(prompt, temperature=TEMPERATURE, top_p=TOP_P)
 
 
 def _schema(situation: Situation) -> dict[str, Any]:

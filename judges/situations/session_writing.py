@@ -10,7 +10,7 @@ from tracejury.judges.llm.conversation import AskResult, ask, together
 from tracejury.judges.writing.answers import WritingAnswer
 from tracejury.judges.writing.units import Writing, WrittenText, WrittenUnit
 
-from .session_prompts import NamedUsers, SessionPlan
+from .session_prompts import NamedUsers, PromptSettings, SessionPlan
 from .situation_types import named_situations
 from .tool_groups import ToolGroup
 
@@ -28,16 +28,16 @@ def session_plans(groups: Iterable[ToolGroup], each: int) -> list[SessionPlan]:
     ]
 
 
-def write_session(plan: SessionPlan, *, max_tokens: int) -> Writing[SessionPlan]:
+def write_session(plan: SessionPlan, settings: PromptSettings) -> Writing[SessionPlan]:
     """The plan with its session, or why there is none.
 
     Raises:
         TracejuryError: the model did not answer; it can be asked later.
     """
-    (named,) = yield from together([ask(plan.names_prompt(max_tokens), NamedUsers.read)])
+    (named,) = yield from together([ask(plan.names_prompt(settings), NamedUsers.read)])
     if (users := _answer(named)) is None:
         return _left_out(plan, named)
-    (said,) = yield from together([ask(plan.session_prompt(users, max_tokens), plan.read)])
+    (said,) = yield from together([ask(plan.session_prompt(users, settings), plan.read)])
     if (session := _answer(said)) is None:
         return _left_out(plan, said)
     return WrittenUnit(replace(plan, written=session))

@@ -89,7 +89,7 @@ def learn_command(
     check_new(out)
     config = judges_section(asked, config_file)
     label = learn_from or ("satisfied" if method == "spur" else "good")
-    how = Learning(method, not no_areas, label, config.max_answer_tokens)
+    how = Learning(method, not no_areas, label, config.max_answer_tokens, config.temperature is not None)
     again = "; the same command with its --cassette goes on from here"
 
     async def learned() -> RubricSet:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,6 +98,7 @@ def _written(
     from tracejury.collector.cli import output
     from tracejury.collector.simulation.situation_traces import labelled_traces
     from tracejury.collector.simulation.writing.write_units import write_units
+    from tracejury.judges.situations.session_prompts import PromptSettings
     from tracejury.judges.situations.session_writing import session_plans, write_session
     from tracejury.judges.situations.tool_groups import read_tool_groups, tool_groups
     from tracejury.schemas.annotations import GENERATOR
@@ -123,8 +123,8 @@ def _written(
 
         heed_ctrl_c()
         try:
-            write = functools.partial(write_session, max_tokens=config.max_answer_tokens)
-            asyncio.run(write_units(plans, write, config, cassette, finished))
+            settings = PromptSettings(config.max_answer_tokens, config.temperature is not None)
+            asyncio.run(write_units(plans, lambda plan: write_session(plan, settings), config, cassette, finished))
         except KeyboardInterrupt:
             unanswered = [INTERRUPTED]
     return made, unanswered[0] if unanswered else ""
@@ -152,13 +152,15 @@ def filter_situations(*, folder: Path, config_file: Path | None, **asked: Any) -
     from tracejury.collector.evaluation.labelled_sessions import LABELS
     from tracejury.collector.evaluation.session_model import open_session_model
     from tracejury.collector.evaluation.situation_filter import FilteredSession, filtered, precision, withdraw
+    from tracejury.judges.situations.session_prompts import PromptSettings
     from tracejury.schemas.errors import OverBudgetError, RetryableError
 
     config = judges_section(asked, config_file)
 
     async def looked_at() -> list[FilteredSession]:
         async with open_session_model(config, _cassette(asked, folder / FILTERED)) as model:
-            return await filtered(folder, model, config.max_answer_tokens, progress)
+            settings = PromptSettings(config.max_answer_tokens, config.temperature is not None)
+            return await filtered(folder, model, settings, progress)
 
     heed_ctrl_c()
     with progress_bar() as progress:

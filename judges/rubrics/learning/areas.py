@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, StringConstraints
@@ -15,12 +14,12 @@ from tracejury.judges.llm.passages import shares, shortened
 from tracejury.judges.llm.record import fence
 from tracejury.judges.rubrics.rubric_set import MOST_AREAS, Area
 from tracejury.judges.writing.answers import TEXT, WritingAnswer
-from tracejury.judges.writing.prompts import DATA_RULE, writing_prompt
+from tracejury.judges.writing.prompts import DATA_RULE
 from tracejury.schemas.errors import PermanentError
 from tracejury.schemas.shown import shown_line
 from tracejury.schemas.transcript import Transcript
 
-from .training import CREATIVE, TOP_P, LabelledSession, Learning
+from .training import CREATIVE, LabelledSession, Learning
 
 SAMPLE: Final = 10
 """Sessions that are shown."""
@@ -85,10 +84,8 @@ def find_areas(
     drawn = [one.recorded.record.transcript for one in sessions[:SAMPLE]]
     given = shares([one.characters for one in drawn], room)
     unit = "".join(fence("session", text, text) for text in map(_shown, drawn, given))
-    prompt = writing_prompt(_RULES, unit, _QUESTION, AreaDrafts, max_tokens=how.max_tokens, purpose="rubrics")
-    said = yield from ask(
-        replace(prompt, temperature=CREATIVE, top_p=TOP_P), AreaDrafts.read, lambda answer: answer.problem
-    )
+    prompt = how.prompt(_RULES, unit, _QUESTION, AreaDrafts, CREATIVE)
+    said = yield from ask(prompt, AreaDrafts.read, lambda answer: answer.problem)
     if said.error:
         raise said.error
     found: dict[str, Area] = {}

@@ -52,9 +52,7 @@ def learned_set(
             f"no rubric of sessions that are {how.word(missing)}: {len(of[missing])} reasons were found"
         )
     if how.method == "scope":
-        said = yield from together(
-            weigh(found[label], label, how.word(label), how.max_tokens, counts) for label in LABELS
-        )
+        said = yield from together(weigh(found[label], label, how, counts) for label in LABELS)
         weights = dict(zip(LABELS, said, strict=True))
     rubrics: list[Rubric] = []
     taken: set[str] = set()
@@ -89,16 +87,16 @@ def _summed_up(
     for label in LABELS:
         for area, text in told.items():
             signs = [Sign(r.text, frozenset({at})) for at, r in enumerate(reasons[label]) if r.area == area]
-            groups[label].append(Group(signs, how.word(label), most, text))
-    yield from sum_up([group for own in groups.values() for group in own], how.max_tokens, counts)
+            groups[label].append(Group(signs, label, most, text))
+    yield from sum_up([group for own in groups.values() for group in own], how, counts)
     found = {label: [sign for group in groups[label] for sign in group.signs] for label in LABELS}
     if not areas:
         return found
     merged = {
-        label: Group(signs, how.word(label), max(len(signs) // 2, MOST_RUBRICS), batch=max(len(signs), 1))
+        label: Group(signs, label, max(len(signs) // 2, MOST_RUBRICS), batch=max(len(signs), 1))
         for label, signs in found.items()
     }
-    yield from sum_up([*merged.values()], how.max_tokens, counts)
+    yield from sum_up([*merged.values()], how, counts)
     return {label: group.signs for label, group in merged.items()}
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tracejury.judges.checks.case import AskedCheck
@@ -77,7 +77,8 @@ def reasons_check(label: Label, areas: Sequence[Area], how: Learning) -> AskedCh
 def reasons_asked(how: Learning) -> HowAsked:
     """How such a check is asked."""
     formulas, versions = {NAME: lambda _: Ratio(0, 0)}, {NAME: ""}
-    return HowAsked(formulas, versions, how.max_tokens, temperature=CREATIVE, top_p=TOP_P)
+    asked = HowAsked(formulas, versions, how.max_tokens)
+    return replace(asked, temperature=CREATIVE, top_p=TOP_P) if how.sampling else asked
 
 
 def reasons_of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, StrictInt, StringConstraints
@@ -14,11 +14,12 @@ from tracejury.judges.llm.answer import list_of, object_of
 from tracejury.judges.llm.case import Outcomes
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.conversation import Asking, ask, together
+from tracejury.judges.rubrics.rubric_set import Label
 from tracejury.judges.writing.answers import TEXT, WritingAnswer
-from tracejury.judges.writing.prompts import DATA_RULE, fenced, writing_prompt
+from tracejury.judges.writing.prompts import DATA_RULE, fenced
 from tracejury.schemas.shown import shown_line
 
-from .training import TOP_P
+from .training import Learning
 
 BATCH: Final = 20
 """Reasons, or rubrics, of one question."""
@@ -100,11 +101,11 @@ class Sign:
 class Group:
     """Signs of one label that are summed up until at most `most` are left, once at least.
 
-    `word`: the label as a prompt has it; `area`: its name and sentence, "" for none.
+    `area`: its name and sentence, "" for none.
     """
 
     signs: list[Sign]
-    word: str
+    label: Label
     most: int
     area: str = ""
     batch: int = BATCH
@@ -116,9 +117,7 @@ class Group:
             yield self.signs[at : at + self.batch], most
 
 
-def sum_up(
-    groups: Sequence[Group], max_tokens: int, counts: Counter[str]
-) -> Generator[Sequence[Prompt], Outcomes, None]:
+def sum_up(groups: Sequence[Group], how: Learning, counts: Counter[str]) -> Generator[Sequence[Prompt], Outcomes, None]:
     """Leave rubrics in the place of the groups' signs. A batch whose answer is of no use is lost, and counted.
 
     Raises:
@@ -127,31 +126,25 @@ def sum_up(
     left = [group for group in groups if group.signs]
     while left:
         batches = [(group, *batch) for group in left for batch in group.batches()]
-        said = yield from together(_summary(*batch, max_tokens, counts) for batch in batches)
+        said = yield from together(_summary(*batch, how, counts) for batch in batches)
         for group in left:
             own = (signs for (of, *_), signs in zip(batches, said, strict=True) if of is group)
             group.signs = [sign for signs in own for sign in signs]
         left = [group for group in left if len(group.signs) > group.most]
 
 
-def _summary(
-    group: Group, signs: Sequence[Sign], most: int, max_tokens: int, counts: Counter[str]
-) -> Asking[list[Sign]]:
+def _summary(group: Group, signs: Sequence[Sign], most: int, how: Learning, counts: Counter[str]) -> Asking[list[Sign]]:
     unit = fenced("area", group.area) if group.area else ""
     unit += fenced("signs", "\n".join(f"{number}. {sign.text}" for number, sign in enumerate(signs, 1)))
     question = _QUESTION.format(
-        word=group.word,
+        word=how.word(group.label),
         area=" by the `area`" if group.area else "",
         most=most,
         rubrics="rubric" if most == 1 else "rubrics",
         length=MOST_TEXT,
     )
-    prompt = writing_prompt(RULES, unit, question, RubricDrafts, max_tokens=max_tokens, purpose="rubrics")
-    said = yield from ask(
-        replace(prompt, temperature=0.0, top_p=TOP_P),
-        RubricDrafts.read,
-        lambda answer: answer.problem(len(signs), most),
-    )
+    prompt = how.prompt(RULES, unit, question, RubricDrafts)
+    said = yield from ask(prompt, RubricDrafts.read, lambda answer: answer.problem(len(signs), most))
     if said.error:
         raise said.error
     if said.answer is None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final, Literal
 
 from tracejury.judges.checks.case import AskedCheck, CheckCase
 from tracejury.judges.checks.item_source import RecordedSubject
+from tracejury.judges.llm.client import Prompt
 from tracejury.judges.measures.session_labels import AgreedLabel
 from tracejury.judges.rubrics.rubric_set import Label, Method, SessionKey
+from tracejury.judges.writing.answers import WritingAnswer
+from tracejury.judges.writing.prompts import writing_prompt
 from tracejury.schemas.errors import PermanentError
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.verdicts import Subject, SubjectKind, session_subject_id
@@ -47,13 +50,21 @@ class LabelledSession:
 class Learning:
     """How a set is learned. `areas`: whether SCOPE splits reasons by areas; `learn_from`: which label is learned.
 
-    `max_tokens`: the most of an answer.
+    `max_tokens`: the most of an answer. `sampling`: whether calls say temperature and top_p, which some models refuse.
     """
 
     method: Method = "scope"
     areas: bool = True
     learn_from: Literal["good", "satisfied"] = "good"
     max_tokens: int = 8192
+    sampling: bool = True
+
+    def prompt(
+        self, rules: str, unit: str, question: str, answer: type[WritingAnswer], temperature: float = 0.0
+    ) -> Prompt:
+        """A prompt beside those about single sessions; see `writing_prompt`."""
+        made = writing_prompt(rules, unit, question, answer, max_tokens=self.max_tokens, purpose="rubrics")
+        return replace(made, temperature=temperature, top_p=TOP_P) if self.sampling else made
 
     def label(self, session: LabelledSession) -> Label | None:
         """The label of a session; that of SPUR stands for satisfied and dissatisfied. None: nobody says."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from pydantic import BaseModel, StrictBool, StrictInt
@@ -13,10 +13,10 @@ from tracejury.judges.llm.answer import list_of, object_of
 from tracejury.judges.llm.conversation import Asking, ask
 from tracejury.judges.rubrics.rubric_set import Label
 from tracejury.judges.writing.answers import WritingAnswer
-from tracejury.judges.writing.prompts import fenced, writing_prompt
+from tracejury.judges.writing.prompts import fenced
 
 from .summaries import RULES, Sign
-from .training import TOP_P
+from .training import Learning
 
 USUAL: Final = 5
 """Of a rubric to which the model gives none."""
@@ -76,20 +76,16 @@ class Weighed:
     make_or_break: bool = False
 
 
-def weigh(
-    rubrics: Sequence[Sign], label: Label, word: str, max_tokens: int, counts: Counter[str]
-) -> Asking[list[Weighed]]:
+def weigh(rubrics: Sequence[Sign], label: Label, how: Learning, counts: Counter[str]) -> Asking[list[Weighed]]:
     """The weights of the rubrics of one label, in their order.
 
     Raises:
         TracejuryError: the call was not answered.
     """
     unit = fenced("rubrics", "\n".join(f"{number}. {one.text}" for number, one in enumerate(rubrics, 1)))
-    question = _QUESTION.format(word=word, make_or_break=_MAKE_OR_BREAK[label])
-    prompt = writing_prompt(RULES, unit, question, RubricWeights, max_tokens=max_tokens, purpose="rubrics")
-    said = yield from ask(
-        replace(prompt, temperature=0.0, top_p=TOP_P), RubricWeights.read, lambda answer: answer.problem(len(rubrics))
-    )
+    question = _QUESTION.format(word=how.word(label), make_or_break=_MAKE_OR_BREAK[label])
+    prompt = how.prompt(RULES, unit, question, RubricWeights)
+    said = yield from ask(prompt, RubricWeights.read, lambda answer: answer.problem(len(rubrics)))
     if said.error:
         raise said.error
     given = {one.rubric: one for one in reversed(said.answer.weights if said.answer else ())}

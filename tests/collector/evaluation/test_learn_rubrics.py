@@ -201,6 +201,30 @@ def test_what_was_stopped_goes_on_where_it_was(model: LlmServer, tmp_path: Path,
     assert model.counts.calls - before == 21 - kept
 
 
+def test_prompts_are_answered_in_a_folder_round_by_round(tmp_path: Path) -> None:
+    """Areas, sessions, areas' rubrics, merging, weights."""
+    folder, prompts, waited = labelled_folder(tmp_path, SESSIONS), tmp_path / "p", []
+    args = [
+        "--model",
+        "me",
+        "--cassette",
+        str(tmp_path / "c.jsonl"),
+        "--cassette-mode",
+        "ask",
+        "--prompts",
+        str(prompts),
+    ]
+    while (result := run(folder, "set.yaml", *args)).exit_code:
+        assert "then run this again" in result.stderr.splitlines()[-1]
+        left = [path for path in prompts.glob("*.md") if not path.with_suffix(".json").exists()]
+        waited.append(len(left))
+        for path in left:
+            text = path.read_text()
+            asked = next((key for key in ("areas", "rubrics", "weights") if f"`{key}`: a list" in text), "answers")
+            path.with_suffix(".json").write_text(learner({"properties": {asked: {}}}, text))
+    assert waited == [1, 12, 4, 2, 2]
+
+
 def test_ctrl_c_is_one_line(model: LlmServer, tmp_path: Path) -> None:
     """While the model is silent."""
     folder = labelled_folder(tmp_path, SESSIONS)

@@ -87,8 +87,9 @@ def test_a_session_of_each_situation_and_group_from_four_texts_and_one_example(
 
 def test_each_session_of_several_is_asked_for_by_itself(model: LlmServer, tools: Path, tmp_path: Path) -> None:
     """Of equal sessions one is left: the scripted model tells the two of a plan alike."""
-    result = run("--out", tmp_path / "out", "--tools", tools, "--each", "2", model=model)
+    result = run("--out", tmp_path / "out", "--tools", tools, "--each", "2", "--temperature", "none", model=model)
     assert (result.exit_code, model.counts.calls) == (0, 2 * (SESSIONS + 2))
+    assert not any({"temperature", "top_p"} & body.keys() for body in model.bodies)
     assert result.stderr == f"{SESSIONS} sessions in {tmp_path / 'out'}\n"
 
 

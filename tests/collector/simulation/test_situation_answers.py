@@ -15,7 +15,7 @@ from tracejury.collector.otlp.codec.groups import rows
 from tracejury.collector.otlp.codec.otlp_json import parse, render
 from tracejury.collector.simulation.situation_traces import label_lines, labelled_traces
 from tracejury.judges.llm.answer_types import AnswerError
-from tracejury.judges.situations.session_prompts import NamedUsers, SessionPlan
+from tracejury.judges.situations.session_prompts import NamedUsers, PromptSettings, SessionPlan
 from tracejury.judges.situations.situation_types import all_situations, named_situations
 from tracejury.judges.situations.tool_groups import tool_groups
 
@@ -31,7 +31,7 @@ VALUES = st.recursive(
 
 
 def written(plan: SessionPlan, **changed: Any) -> str:
-    prompt = plan.session_prompt(USERS, 4000)
+    prompt = plan.session_prompt(USERS, PromptSettings(4000))
     return session(prompt.schema, "\n".join(message.text for message in prompt.messages), **changed)
 
 

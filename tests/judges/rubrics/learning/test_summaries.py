@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -72,6 +73,8 @@ def test_batches_are_summed_up_until_few_are_left(
     assert not any(one.make_or_break for one in made.of("good"))
     assert all(one.make_or_break for one in made.of("bad")) is (how.method == "scope")
     assert {(p.temperature, p.top_p) for p in client.prompts} == {(0.0, 0.99)}
+    _, unsampled = learned(rubrics_for, reasons(3, 3, areas), replace(how, sampling=False), areas)
+    assert {(p.temperature, p.top_p) for p in unsampled.prompts} == {(None, None)}
 
 
 RUBRIC = {"name": "a", "text": "A sign.", "covers": [1]}
