@@ -59,7 +59,7 @@ def add_feedback(app: FastAPI, site: Site) -> None:
         return compare_link(**{name: form.get(name, "") for name in (*KEPT, "first", "second")})
 
     def to_session(form: Form) -> str:
-        return session_link(read_window(form, site.clock()), form["session_id"])
+        return session_link(read_window(form, site.clock()), form["session_id"]) or "/sessions"
 
     _add_session_form(app, site, "preference", a_preference, to_compare)
     _add_session_form(app, site, "session", a_session_label, to_session)
