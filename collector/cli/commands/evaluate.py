@@ -1,16 +1,23 @@
-"""`tracejury evaluate`: `trail DIR`, `steps DIR ...`, `sessions DIR`, `models DIR ...` and `frameworks DIR`."""
+"""`tracejury evaluate`, with `trail`, `steps`, `sessions`, `rubrics`, `models` and `frameworks`."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from click.core import ParameterSource
 
 from tracejury.collector.cli.failures import Failure
-from tracejury.collector.cli.judges_options import FILE, judges_options, labels_option, options_from, progress_bar
+from tracejury.collector.cli.judges_options import (
+    FILE,
+    LabelsFrom,
+    judges_options,
+    labels_option,
+    options_from,
+    progress_bar,
+)
 from tracejury.collector.cli.measures_options import MEASURES, measure_filters, measures_options
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.collector.cli.options import format_option, show_rows
@@ -112,6 +119,69 @@ def sessions(*, folder: Path, config_file: Path, style: str, **asked: Any) -> No
         bar.add_task("judging sessions", total=None)
         found = measure_sessions(folder, llm, cassette_options(asked), filters)
     show_rows(found, measures_table, style)
+
+
+@evaluate_command.command("rubrics")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--labels",
+    type=LabelsFrom(),
+    metavar="FILE|URL",
+    help="Labels of `labels export`, or of a collector, in the place of DIR/labels.jsonl.",
+)
+@click.option(
+    "--folds",
+    type=click.IntRange(3, 100),
+    default=5,
+    show_default=True,
+    help="Two of them are learned from, the others tested.",
+)
+@click.option(
+    "--whole",
+    type=click.Choice(["situation", "service"]),
+    help="Keep all sessions of one value in one fold: are unseen kinds of errors caught?",
+)
+@click.option(
+    "--set", "rubrics", type=FILE, metavar="SET.yaml", help="Test this set, on sessions that it has not seen."
+)
+@click.option("--config", "config_file", type=FILE, help="A configuration file, for its section judges.")
+@model_options
+@format_option
+def rubrics_command(
+    *,
+    folder: Path,
+    labels: Path | str | None,
+    folds: int,
+    whole: Literal["situation", "service"] | None,
+    rubrics: Path | None,
+    config_file: Path | None,
+    style: str,
+    **asked: Any,
+) -> None:
+    """Learn rubrics from some of the labelled sessions of DIR, and test them on the others, beside what they must beat.
+
+    With --cassette, a command that was stopped goes on where it was. docs/scope.md tells what every table says.
+    """
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.interrupts import run_resumable
+    from tracejury.collector.evaluation.rubrics_report import rubrics_report, rubrics_report_json, rubrics_report_tables
+    from tracejury.collector.evaluation.rubrics_run import plan_rubrics, run_splits
+    from tracejury.collector.evaluation.session_model import open_session_model
+    from tracejury.judges.rubrics.evaluation.arms import SplitOutcome
+
+    if rubrics:
+        _refuse({"folds", "whole"}, "is for sets that are learned: leave out --set")
+    config = judges_section(asked, config_file)
+    plan = plan_rubrics(folder, labels, folds, whole, rubrics)
+
+    async def tested() -> list[SplitOutcome]:
+        async with open_session_model(config, cassette_options(asked)) as model:
+            sampling = config.temperature is not None
+            return await run_splits(plan, model, config.max_answer_tokens, sampling=sampling, progress=progress)
+
+    with progress_bar() as progress:
+        outcomes = run_resumable(tested())
+    output.show_report(style, rubrics_report(plan, outcomes), rubrics_report_json, rubrics_report_tables)
 
 
 @evaluate_command.command("models")
