@@ -117,14 +117,13 @@ def _tables(report: RubricsReport) -> Iterator[RenderableType]:
     yield Text("\nof good sessions, mean (standard deviation) over splits")
     overall: list[Column] = [(name, partial(_spread, part=OVERALL, figure=name)) for name in FIGURES]
     yield listed("all sessions", overall, report.figures.items())
-    parts: list[Column] = [
-        (part, partial(_spread, part=part, figure="accuracy")) for part in report.sessions if part != OVERALL
-    ]
-    yield listed("accuracy", parts, report.figures.items())
-    for part in ("easy", "gold", "silver"):
-        if part in report.sessions:
-            own: list[Column] = [(name, partial(_spread, part=part, figure=name)) for name in FIGURES[1:]]
-            yield listed(part, own, report.figures.items())
+    parts = [part for part, number in report.sessions.items() if number < report.sessions[OVERALL]]
+    accuracy: list[Column] = [(part, partial(_spread, part=part, figure="accuracy")) for part in parts]
+    if parts:
+        yield listed("accuracy", accuracy, report.figures.items())
+    for part in (part for part in parts if len(report.figures[report.of][part]) > 1):
+        own: list[Column] = [(name, partial(_spread, part=part, figure=name)) for name in FIGURES[1:]]
+        yield listed(part, own, report.figures.items())
     if len(report.sizes) > 1:
         splits: list[Column] = [(name, partial(_split, number=at)) for at, name in enumerate(report.sizes)]
         yield listed("accuracy by split", splits, report.figures.items())
