@@ -54,7 +54,7 @@ def plan_rubrics(
     Sessions of the generator whose situation people alone can tell are left out: their labels are no silver.
 
     Raises:
-        PermanentError: no split has enough sessions to learn from, or all are of the set's; or a file is broken.
+        PermanentError: a split has too few sessions to learn from, or all are of the set's; or a file is broken.
         ConfigError: the set cannot be read.
     """
     read = labelled_sessions(folder, labels)
@@ -73,18 +73,12 @@ def plan_rubrics(
             )
         return RubricsPlan([Split("", (), tested)], planted, +left_out, learned)
     drawn = splits(sessions, folds, whole)
-    if len(why := [told for split in drawn if (told := _too_few(split))]) == len(drawn):
-        raise PermanentError(f"{why[0]}, and a split learns from two of {folds} folds of {len(sessions)} sessions")
+    for split in drawn:
+        try:
+            training(split.learned, LEARNERS[SCOPE])
+        except PermanentError as error:
+            raise PermanentError(f"split {split.name}, two of {folds} folds: {error}") from None
     return RubricsPlan(drawn, planted, +left_out)
-
-
-def _too_few(split: Split) -> str:
-    """Why SCOPE cannot learn from a split, "" where it can."""
-    try:
-        training(split.learned, LEARNERS[SCOPE])
-    except PermanentError as error:
-        return str(error)
-    return ""
 
 
 async def run_splits(
@@ -93,7 +87,6 @@ async def run_splits(
     """What came of each split, one after the other.
 
     Raises:
-        PermanentError: SCOPE could not be learned in any split; one line.
         OverBudgetError, RetryableError, LlmError: the model cannot be asked now.
         PromptsLeftError: prompts wait for replies in a folder.
     """
@@ -115,8 +108,6 @@ async def run_splits(
             for name, rubrics in sets.items()
         }
         found.append(SplitOutcome(split, sets, judged, missing))
-    if plan.learned is None and not any(SCOPE in outcome.sets for outcome in found):
-        raise PermanentError(found[0].missing[SCOPE])
     return found
 
 

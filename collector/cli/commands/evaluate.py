@@ -12,11 +12,12 @@ from click.core import ParameterSource
 from tracejury.collector.cli.failures import Failure
 from tracejury.collector.cli.judges_options import (
     FILE,
-    LabelsFrom,
+    config_option,
     judges_options,
     labels_option,
     options_from,
     progress_bar,
+    session_labels_option,
 )
 from tracejury.collector.cli.measures_options import MEASURES, measure_filters, measures_options
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
@@ -123,12 +124,7 @@ def sessions(*, folder: Path, config_file: Path, style: str, **asked: Any) -> No
 
 @evaluate_command.command("rubrics")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option(
-    "--labels",
-    type=LabelsFrom(),
-    metavar="FILE|URL",
-    help="Labels of `labels export`, or of a collector, in the place of DIR/labels.jsonl.",
-)
+@session_labels_option
 @click.option(
     "--folds",
     type=click.IntRange(3, 100),
@@ -144,7 +140,7 @@ def sessions(*, folder: Path, config_file: Path, style: str, **asked: Any) -> No
 @click.option(
     "--set", "rubrics", type=FILE, metavar="SET.yaml", help="Test this set, on sessions that it has not seen."
 )
-@click.option("--config", "config_file", type=FILE, help="A configuration file, for its section judges.")
+@config_option
 @model_options
 @format_option
 def rubrics_command(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from tracejury.collector.cli.interrupts import run_resumable
-from tracejury.collector.cli.judges_options import FILE, LabelsFrom, progress_bar
+from tracejury.collector.cli.judges_options import config_option, progress_bar, session_labels_option
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.collector.cli.options import format_option
 
@@ -30,13 +30,7 @@ def rubrics_command() -> None:
     metavar="SET.yaml",
     help="A new file for the set, which a person reads and accepts.",
 )
-@click.option(
-    "--labels",
-    type=LabelsFrom(),
-    default=None,
-    metavar="FILE|URL",
-    help="Labels of `labels export`, or of a collector, in the place of DIR/labels.jsonl.",
-)
+@session_labels_option
 @click.option(
     "--method",
     type=click.Choice(["scope", "spur"]),
@@ -51,12 +45,7 @@ def rubrics_command() -> None:
     default=None,
     help="The label that is learned (default: good for scope, satisfied for spur).",
 )
-@click.option(
-    "--config",
-    "config_file",
-    type=FILE,
-    help="A configuration file, for its section judges: model, key and budget; options go before it.",
-)
+@config_option
 @model_options
 @format_option
 def learn_command(

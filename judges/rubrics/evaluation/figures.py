@@ -1,15 +1,14 @@
-"""The figures of a test of rubrics: accuracy by part, differences, what is localised, and the record of each rubric."""
+"""The figures of a test of rubrics, as rows by name: accuracy by part, differences, what is localised, each rubric."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import fsum
-from statistics import stdev
-from typing import Final
+from statistics import fmean, stdev
+from typing import Any, Final
 
-from tracejury.judges.bootstrap import Interval, intervals
+from tracejury.judges.bootstrap import intervals
 from tracejury.judges.measures.confusion import Confusion
 from tracejury.judges.measures.kappa import cohen_kappa
 from tracejury.judges.measures.session_labels import AgreedLabel
@@ -21,21 +20,19 @@ from tracejury.judges.situations.situation_types import Axes, all_situations
 from .arms import JudgedSession, Span, SplitOutcome, Tests
 
 OVERALL: Final = "overall"
-HARD_NEGATIVES: Final = "hard negatives"
 PARTS: Final[Mapping[str, Callable[[AgreedLabel], bool]]] = {
     OVERALL: lambda _: True,
     "easy": lambda label: label.satisfied is label.good,
-    HARD_NEGATIVES: lambda label: label.satisfied is True and not label.good,
+    "hard negatives": lambda label: label.satisfied is True and not label.good,
     "hard positives": lambda label: label.satisfied is False and label.good,
     "satisfaction unknown": lambda label: label.satisfied is None,
     "gold": lambda label: label.by_people,
     "silver": lambda label: not label.by_people,
 }
 """Which sessions are of a part, by their labels."""
-_OF_ONE_LABEL: Final = frozenset({HARD_NEGATIVES, "hard positives"})
 FIGURES: Final = ("accuracy", "f1", "precision", "recall")
 """Of good sessions."""
-COMPARED: Final = (OVERALL, HARD_NEGATIVES)
+COMPARED: Final = (OVERALL, "hard negatives")
 """The parts whose accuracy is compared between arms."""
 
 
@@ -48,7 +45,7 @@ class Spread:
     @property
     def mean(self) -> float | None:
         """Over the splits that define it."""
-        return fsum(self._defined) / len(self._defined) if self._defined else None
+        return fmean(self._defined) if self._defined else None
 
     @property
     def deviation(self) -> float | None:
@@ -60,172 +57,112 @@ class Spread:
         return [value for value in self.splits if value is not None]
 
 
-def arm_tests(outcomes: Sequence[SplitOutcome]) -> dict[str, list[Tests]]:
-    """By arm, its tests in each split; none in a split in which it could not be learned."""
+Row = Mapping[str, Any]
+"""By column a number, a `Spread`, an interval or a word; None where a figure is not defined."""
+Arms = Mapping[str, Sequence[Tests]]
+"""By arm, its tests in each split; none in a split in which it could not be learned."""
+
+
+def arm_tests(outcomes: Sequence[SplitOutcome]) -> Arms:
+    """The tests of all arms."""
     found = [outcome.tests() for outcome in outcomes]
-    return {
-        arm: [tests.get(arm, ()) for tests in found] for arm in dict.fromkeys(name for one in found for name in one)
-    }
+    names = dict.fromkeys(name for one in found for name in one)
+    return {name: [tests.get(name, ()) for tests in found] for name in names}
 
 
-def part_figures(tests: Sequence[Tests]) -> dict[str, dict[str, Spread]]:
-    """The figures of an arm by part; accuracy alone where all sessions have one label."""
-    found: dict[str, dict[str, Spread]] = {}
-    for part, belongs in PARTS.items():
-        counted = [Confusion.of((s.label.good, good) for s, good in own if belongs(s.label)) for own in tests]
-        names = FIGURES[:1] if part in _OF_ONE_LABEL else FIGURES
-        found[part] = {name: Spread(tuple(getattr(one, name) for one in counted)) for name in names}
-    return found
+def spreads(tests: Sequence[Tests], part: str) -> dict[str, Spread]:
+    """The figures of an arm in one part."""
+    counted = [Confusion.of((s.label.good, good) for s, good in own if PARTS[part](s.label)) for own in tests]
+    return {name: Spread(tuple(getattr(one, name) for one in counted)) for name in FIGURES}
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """By how much the accuracy of one arm exceeds another's, with its interval at 95%; None where nothing is common."""
+def differences(arms: Arms, of: str) -> dict[str, Row]:
+    """By how much the share of tests in which `of` is right exceeds another arm's, by session, with its interval.
 
-    difference: float | None
-    interval: Interval | None
-
-
-def differences(arms: Mapping[str, Sequence[Tests]], of: str) -> dict[str, dict[str, Difference]]:
-    """By other arm and part: the mean over splits of the difference of accuracies, on the sessions that both judge.
-
-    The interval is by a bootstrap over sessions, each with all its tests.
+    Only tests count in which both say something. The interval, at 95%, is by a bootstrap over sessions, each with all
+    its tests; None where nothing is common.
     """
-    columns: dict[_Column, int] = {}
-    units: defaultdict[SessionKey, dict[int, int]] = defaultdict(dict)
-    for session, column, gained in _gains(arms, of):
-        units[session][columns.setdefault(column, len(columns))] = gained
+    gains: defaultdict[SessionKey, defaultdict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for other, number in ((other, number) for other in arms if other != of for number in range(len(arms[of]))):
+        right = {session.key: good == session.label.good for session, good in arms[of][number]}
+        for session, good in arms[other][number]:
+            for part in COMPARED if session.key in right else ():
+                if PARTS[part](session.label):
+                    gained = right[session.key] - (good == session.label.good)
+                    gains[session.key][f"{other}\n{part}"].append(gained)
 
-    def mean_gains(drawn: Sequence[Mapping[int, int]]) -> dict[str, float]:
-        sums, counts = [0] * len(columns), [0] * len(columns)
+    def means(drawn: Sequence[Mapping[str, float]]) -> dict[str, float]:
+        found: defaultdict[str, list[float]] = defaultdict(list)
         for unit in drawn:
-            for column, gained in unit.items():
-                sums[column] += gained
-                counts[column] += 1
-        means: defaultdict[str, list[float]] = defaultdict(list)
-        for (other, part, _), column in columns.items():
-            if counts[column]:
-                means[f"{other}\n{part}"].append(sums[column] / counts[column])
-        return {name: fsum(found) / len(found) for name, found in means.items()}
+            for name, gained in unit.items():
+                found[name].append(gained)
+        return {name: fmean(gained) for name, gained in found.items()}
 
-    drawn = [units[key] for key in sorted(units)]
-    whole, ranges = mean_gains(drawn), intervals(drawn, mean_gains)
+    units = [{name: fmean(gained) for name, gained in gains[key].items()} for key in sorted(gains)]
+    whole, ranges = means(units), intervals(units, means)
     return {
         other: {
-            part: Difference(whole.get(name), ranges.get(name)) for part in COMPARED for name in [f"{other}\n{part}"]
+            name: found.get(f"{other}\n{part}")
+            for part in COMPARED
+            for name, found in ((part, whole), (f"{part}, 95%", ranges))
         }
         for other in arms
         if other != of
     }
 
 
-_Column = tuple[str, str, int]
-"""Another arm, a part, and the offset of a split."""
-
-
-def _gains(arms: Mapping[str, Sequence[Tests]], of: str) -> Iterator[tuple[SessionKey, _Column, int]]:
-    """1 where `of` alone is right of a tested session, -1 where the other arm alone is, else 0."""
-    for number, own in enumerate(arms[of]):
-        right = {session.key: good == session.label.good for session, good in own}
-        for other, tests in arms.items():
-            common = [one for one in tests[number] if one[0].key in right] if other != of else []
-            for session, good in common:
-                gained = right[session.key] - (good == session.label.good)
-                yield from (
-                    (session.key, (other, part, number), gained) for part in COMPARED if PARTS[part](session.label)
-                )
-
-
-def localised(outcomes: Sequence[SplitOutcome], planted: Collection[Span], learner: str) -> dict[str, Spread]:
+def localised(outcomes: Sequence[SplitOutcome], planted: Collection[Span], learner: str) -> dict[str, Row]:
     """The share of planted errors in tested sessions at whose span a bad rubric is proven, or the situation is."""
     found: dict[str, list[float | None]] = {"bad rubrics": [], "situation": []}
     for outcome in outcomes:
-        pairs = [
-            (at, said)
-            for session, said in _judged(outcome, learner)
-            for at in planted
-            if at[0] in session.recorded.traces
-        ]
+        judged = list(_judged(outcome, learner))
+        pairs = [(at, said) for session, said in judged for at in planted if at[0] in session.recorded.traces]
         hits = sum(at in said.bad_at for at, said in pairs), sum(at == said.situation_at for at, said in pairs)
         for shares, hit in zip(found.values(), hits, strict=True):
             shares.append(hit / len(pairs) if pairs else None)
-    return {what: Spread(tuple(shares)) for what, shares in found.items()}
+    return {what: {"share": Spread(tuple(shares))} for what, shares in found.items()}
 
 
-def situation_kappas(outcomes: Sequence[SplitOutcome], learner: str) -> dict[str, Spread]:
+def situation_kappas(outcomes: Sequence[SplitOutcome], learner: str) -> dict[str, Row]:
     """Cohen's kappa of the judge's proven situations with the labels', and of each axis that follows from them."""
-    found: dict[str, list[float | None]] = {name: [] for name in ("situation", *Axes._fields)}
-    for outcome in outcomes:
-        pairs = [
-            (session.label.situation, said.situation)
-            for session, said in _judged(outcome, learner)
-            if session.label.situation and said.situation
-        ]
-        found["situation"].append(cohen_kappa(pairs).kappa)
-        of = all_situations()
-        for axis in Axes._fields:
-            by_axis = ((getattr(of[label], axis), getattr(of[said], axis)) for label, said in pairs)
-            found[axis].append(cohen_kappa(by_axis).kappa)
-    return {what: Spread(tuple(kappas)) for what, kappas in found.items()}
-
-
-@dataclass(frozen=True, slots=True)
-class SituationShare:
-    """How often tested sessions of one situation are judged bad; a session counts once a test."""
-
-    sessions: int
-    tests: int
-    bad: int
-
-    @property
-    def share(self) -> float:
-        """Of the tests."""
-        return self.bad / self.tests
-
-
-def by_situation(tests: Sequence[Tests]) -> dict[str, SituationShare]:
-    """By the label's situation, in the order of the paper; sessions without one are left out."""
-    found: defaultdict[str, list[tuple[SessionKey, bool]]] = defaultdict(list)
-    for own in tests:
-        for session, good in own:
-            found[session.label.situation].append((session.key, good))
+    pairs = [
+        [(s.label.situation, said.situation) for s, said in _judged(o, learner) if s.label.situation and said.situation]
+        for o in outcomes
+    ]
+    told: dict[str, Mapping[str, str]] = {"situation": {name: name for name in all_situations()}}
+    told |= {axis: {name: getattr(one, axis) for name, one in all_situations().items()} for axis in Axes._fields}
     return {
-        name: SituationShare(len({key for key, _ in said}), len(said), sum(not good for _, good in said))
-        for name in all_situations()
-        if (said := found[name])
+        what: {"kappa": Spread(tuple(cohen_kappa((of[a], of[b]) for a, b in own).kappa for own in pairs))}
+        for what, of in told.items()
     }
 
 
-@dataclass(frozen=True, slots=True)
-class RubricRecord:
-    """Tested sessions of one split in which a rubric is proven, and how many of these are bad."""
+def by_situation(tests: Sequence[Tests]) -> dict[str, Row]:
+    """How often tested sessions are judged bad by the label's situation, in the order of the paper.
 
-    split: str
-    rubric: str
-    label: str
-    hit: int
-    bad: int
-
-    @property
-    def share(self) -> float | None:
-        """Of bad sessions among those hit; None where none is."""
-        return self.bad / self.hit if self.hit else None
-
-    @property
-    def interval(self) -> Interval | None:
-        """Of the share, by Wilson."""
-        return wilson(self.bad, self.hit)
+    Sessions without a situation are left out.
+    """
+    said = [(session, good) for own in tests for session, good in own]
+    found: dict[str, Row] = {}
+    for name in all_situations():
+        if own := [(session.key, good) for session, good in said if session.label.situation == name]:
+            bad = sum(not good for _, good in own)
+            sessions = len({key for key, _ in own})
+            found[name] = {"sessions": sessions, "tests": len(own), "judged bad": bad, "share": bad / len(own)}
+    return found
 
 
-def by_rubric(outcomes: Sequence[SplitOutcome], learner: str) -> list[RubricRecord]:
-    """The record of each rubric of one learner's sets."""
-    return [
-        RubricRecord(outcome.split.name, rubric.name, rubric.label, len(hit), hit.count(False))
-        for outcome in outcomes
-        if learner in outcome.sets
-        for rubric in outcome.sets[learner].rubrics
-        for hit in [[s.label.good for s, said in _judged(outcome, learner) if said.proven.get(rubric.name, 0)]]
-    ]
+def by_rubric(outcomes: Sequence[SplitOutcome], learner: str) -> dict[str, Row]:
+    """Of each rubric of one learner's sets: tested sessions in which it is proven, and how many of these are bad."""
+    found: dict[str, Row] = {}
+    for outcome in outcomes:
+        for rubric in outcome.sets[learner].rubrics if learner in outcome.sets else ():
+            hit = [s.label.good for s, said in _judged(outcome, learner) if said.proven.get(rubric.name)]
+            bad = hit.count(False)
+            row: Row = {"label": rubric.label, "sessions hit": len(hit), "bad": bad}
+            share = {"share": bad / len(hit) if hit else None, "95%": wilson(bad, len(hit))}
+            found[f"{outcome.split.name} {rubric.name}".strip()] = {**row, **share}
+    return found
 
 
 def _judged(outcome: SplitOutcome, learner: str) -> Iterator[tuple[LabelledSession, JudgedSession]]:

@@ -105,13 +105,13 @@ def test_a_cassette_gives_the_same_tables_and_figures_by_hand(model: LlmServer, 
     again = run(folder, *cassette, "--cassette-mode", "replay")
     assert (again.stdout, model.counts.calls) == (first.stdout, calls)
     report = json.loads(run(folder, *cassette, "--cassette-mode", "replay", "--format", "json").stdout)
-    assert report["sizes"] == {str(k): [10, 15] for k in range(1, 6)}
-    assert report["sessions"] == {
+    assert report["splits"] == {str(k): {"learned from": 10, "tested on": 15} for k in range(1, 6)}
+    assert {part: row["labelled"] for part, row in report["sessions"].items()} == {
         "overall": 25, "easy": 10, "hard negatives": 10, "hard positives": 5, "gold": 25
     }  # fmt: skip
     means = {
-        arm: [parts[part]["accuracy"]["mean"] for part in ("overall", "easy", "hard negatives", "hard positives")]
-        for arm, parts in report["figures"].items()
+        arm: [row[part]["mean"] for part in ("overall", "easy", "hard negatives", "hard positives")]
+        for arm, row in report["accuracy"].items()
     }
     close = pytest.approx
     assert means["all bad"] == [close(0.6), 0.5, 1, 0]
@@ -119,26 +119,27 @@ def test_a_cassette_gives_the_same_tables_and_figures_by_hand(model: LlmServer, 
     for arm in LEARNED:
         assert means[arm] == [close(0.8), 1, 0.5, 1]
         assert means[f"{arm}, raw"] == [1, 1, 1, 1]
-    overall = report["figures"]["SCOPE"]["overall"]
+    overall = report["good sessions, overall"]["SCOPE"]
     assert {name: overall[name]["mean"] for name in ("precision", "recall", "f1")} == {
         "precision": close(2 / 3), "recall": 1, "f1": close(0.8)
     }  # fmt: skip
-    assert overall["accuracy"]["deviation"] == close(0)
-    compared = report["compared"]
-    assert compared["satisfied = good"]["overall"]["difference"] == close(0.4)
-    assert compared["SCOPE, raw"]["hard negatives"]["difference"] == -0.5
-    low, high = compared["SCOPE, raw"]["overall"]["interval"]
+    assert report["accuracy"]["SCOPE"]["overall"]["deviation"] == close(0)
+    assert [*report["accuracy by split"]["SCOPE"].values()] == [close(0.8)] * 5
+    compared = report["accuracy of SCOPE less that of"]
+    assert compared["satisfied = good"]["overall"] == close(0.4)
+    assert compared["SCOPE, raw"]["hard negatives"] == -0.5
+    low, high = compared["SCOPE, raw"]["overall, 95%"]
     assert low < -0.2 < high
-    assert report["planted"] == 15
-    assert [report["localised"][what]["mean"] for what in ("bad rubrics", "situation")] == [close(2 / 3)] * 2
-    assert report["kappas"]["situation"]["mean"] == 1
-    assert report["situations"] == {
-        "correct": {"sessions": 5, "tests": 15, "bad": 0, "share": 0},
-        "hallucination-with-access": {"sessions": 5, "tests": 15, "bad": 15, "share": 1},
-        "hallucinated-edit": {"sessions": 5, "tests": 15, "bad": 15, "share": 1},
+    found = report["planted errors localised by"]
+    assert [found[what]["share"]["mean"] for what in ("bad rubrics", "situation")] == [close(2 / 3)] * 2
+    assert [row["kappa"]["mean"] for row in report["agreement with labels"].values()] == [1] * 4
+    assert report["situation"] == {
+        "correct": {"sessions": 5, "tests": 15, "judged bad": 0, "share": 0},
+        "hallucination-with-access": {"sessions": 5, "tests": 15, "judged bad": 15, "share": 1},
+        "hallucinated-edit": {"sessions": 5, "tests": 15, "judged bad": 15, "share": 1},
     }
-    for rubric in report["rubrics"]:
-        assert (rubric["hit"], rubric["bad"]) == ((9, 3) if rubric["label"] == "good" else (6, 6))
+    for rubric in report["rubric"].values():
+        assert (rubric["sessions hit"], rubric["bad"]) == ((9, 3) if rubric["label"] == "good" else (6, 6))
     for told in ("satisfied = good", "SPUR from good, raw", "0.800 (0.000)", "hallucination-with-access"):
         assert told in first.stdout
 
@@ -182,20 +183,20 @@ def test_a_set_is_tested_on_sessions_that_it_has_not_seen(model: LlmServer, fold
     result = run(folder, "--set", str(file), "--format", "json", model=model)
     assert result.exit_code == 0, result.output
     report = json.loads(result.stdout)
-    assert (model.counts.calls, report["sizes"]) == (15, {"": [0, 15]})
-    assert report["left_out"] == {"sessions-learned-from": 10}
-    assert report["figures"]["SCOPE"]["overall"]["accuracy"] == {
+    assert (model.counts.calls, report["splits"][""]["tested on"]) == (15, 15)
+    assert report["left out"] == {"sessions-learned-from": {"count": 10}}
+    assert report["accuracy"]["SCOPE"]["overall"] == {
         "splits": [pytest.approx(2 / 3)], "mean": pytest.approx(2 / 3), "deviation": None
     }  # fmt: skip
-    assert {(row["rubric"], row["hit"]) for row in report["rubrics"]} == {
+    assert {(name, row["sessions hit"]) for name, row in report["rubric"].items()} == {
         ("good-0", 10), ("good-1", 10), ("bad-0", 5), ("bad-1", 5)
     }  # fmt: skip
     table = run(folder, "--set", str(file), model=model).stdout
-    assert "tested on 15" in table
+    assert "tested on" in table
     assert "by split" not in table
     spur = set_of([5], [5], make_or_break=0) | {"method": "spur", "learned_from": seen[:10]}
     report = json.loads(run(folder, "--set", str(set_file(tmp_path, spur)), "--format", "json", model=model).stdout)
-    assert [*report["figures"]] == ["all bad", "satisfied = good", "SPUR", "SPUR, raw"]
+    assert [*report["accuracy"]] == ["all bad", "satisfied = good", "SPUR", "SPUR, raw"]
     calls = model.counts.calls
     set_file(tmp_path, data | {"learned_from": seen})
     for args, told in (
@@ -213,16 +214,13 @@ def test_what_cannot_be_learned_is_said(model: LlmServer, folder: Path, tmp_path
     place.mkdir()
     few = run(labelled_folder(place, SESSIONS[:20]), model=model)
     assert (few.exit_code, few.stderr.count("\n"), model.counts.calls) == (1, 1, 0)
-    assert (
-        "8 labelled sessions: at least 10 are needed to learn from, and a split learns from two of 5 folds"
-        in few.stderr
-    )
+    assert "split 1, two of 5 folds: 8 labelled sessions: at least 10 are needed to learn from" in few.stderr
     unknown = [Told(told.answer, good=told.good, satisfied=None) for told in SESSIONS]
     place = tmp_path / "unknown"
     place.mkdir()
     result = run(labelled_folder(place, unknown), model=model)
     assert result.exit_code == 0, result.output
-    assert "split 1, SPUR was not learned: 0 labelled sessions with a label of satisfaction" in result.stdout
+    assert re.search(r"\n1 SPUR +0 labelled sessions with a label of satisfaction", result.stdout)
     assert "SPUR from good, raw" in result.stdout
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -15,14 +15,15 @@ from scope_sets import set_of
 from tracejury.judges.measures.session_labels import AgreedLabel
 from tracejury.judges.rubrics.evaluation.arms import SCOPE, JudgedSession, SplitOutcome, Tests
 from tracejury.judges.rubrics.evaluation.figures import (
+    PARTS,
     Spread,
     arm_tests,
     by_rubric,
     by_situation,
     differences,
     localised,
-    part_figures,
     situation_kappas,
+    spreads,
 )
 from tracejury.judges.rubrics.evaluation.splits import Split
 from tracejury.judges.rubrics.learning.training import LabelledSession
@@ -49,7 +50,7 @@ def test_the_papers_precision_and_recall_give_its_accuracy(precision: float, rec
     wrong = round(hit / precision) - hit
     tests = said((hit, True, True, True), (182 - hit, True, True, False), (wrong, False, False, True),
                  (334 - wrong, False, False, False))  # fmt: skip
-    overall = part_figures([tests])["overall"]
+    overall = spreads([tests], "overall")
     assert overall["precision"].mean == pytest.approx(precision, abs=0.005)
     assert overall["recall"].mean == pytest.approx(recall, abs=0.005)
     assert overall["accuracy"].mean == pytest.approx(accuracy, abs=0.006)
@@ -60,14 +61,13 @@ def test_a_quarter_of_hard_sessions_gives_the_papers_overall_accuracy() -> None:
     """.75 x .97 + .25 x .33 = .81; "satisfied = good" reaches .75."""
     tests = said((260, True, True, True), (31, False, False, False), (9, False, False, True),
                  (67, False, True, True), (33, False, True, False))  # fmt: skip
-    found = part_figures([tests])
-    assert found["easy"]["accuracy"].mean == pytest.approx(0.97)
-    assert found["hard negatives"] == {"accuracy": Spread((0.33,))}
-    assert found["overall"]["accuracy"].mean == pytest.approx(0.81, abs=0.001)
+    assert spreads([tests], "easy")["accuracy"].mean == pytest.approx(0.97)
+    assert spreads([tests], "hard negatives")["accuracy"] == Spread((0.33,))
+    assert spreads([tests], "overall")["accuracy"].mean == pytest.approx(0.81, abs=0.001)
     outcome = SplitOutcome(Split("1", (), tuple(one for one, _ in tests)), {}, {})
     arms = arm_tests([outcome])
-    assert part_figures(arms["satisfied = good"])["overall"]["accuracy"].mean == 0.75
-    all_bad = part_figures(arms["all bad"])["overall"]
+    assert spreads(arms["satisfied = good"], "overall")["accuracy"].mean == 0.75
+    all_bad = spreads(arms["all bad"], "overall")
     assert (all_bad["accuracy"].mean, all_bad["recall"].mean, all_bad["precision"].mean) == (0.35, 0.0, None)
 
 
@@ -86,10 +86,10 @@ TESTS: Final = st.lists(
 
 @given(st.lists(TESTS, min_size=1, max_size=4))
 def test_in_each_split_overall_accuracy_lies_between_those_of_its_parts(splits: list[Tests]) -> None:
-    found = part_figures(splits)
-    for number, overall in enumerate(found["overall"]["accuracy"].splits):
+    found = {part: spreads(splits, part)["accuracy"].splits for part in PARTS}
+    for number, overall in enumerate(found["overall"]):
         for parts in (("easy", "hard negatives", "hard positives", "satisfaction unknown"), ("gold", "silver")):
-            own = [value for part in parts if (value := found[part]["accuracy"].splits[number]) is not None]
+            own = [value for part in parts if (value := found[part][number]) is not None]
             assert overall is not None
             assert min(own) - 1e-9 <= overall <= max(own) + 1e-9
 
@@ -107,11 +107,10 @@ def test_differences_are_over_the_sessions_that_both_judge_and_do_not_depend_on_
     other = [(one, not good if at in (0, 2) else good) for at, (one, good) in enumerate(ours[:4])]
     nowhere: Tests = []
     found = differences({"us": [ours], "them": [other], "nobody": [nowhere]}, "us")
-    assert found["them"]["overall"].difference == 0.5
-    assert found["them"]["hard negatives"].difference == 0.5
-    low, high = found["them"]["overall"].interval or (0, 0)
+    assert (found["them"]["overall"], found["them"]["hard negatives"]) == (0.5, 0.5)
+    low, high = found["them"]["overall, 95%"]
     assert 0 <= low < 0.5 < high <= 1
-    assert (found["nobody"]["overall"].difference, found["nobody"]["overall"].interval) == (None, None)
+    assert found["nobody"] == dict.fromkeys(found["them"])
     again = differences({"us": [ours[::-1]], "them": [other[::-1]], "nobody": [nowhere]}, "us")
     assert again == found
 
@@ -161,23 +160,22 @@ def test_errors_are_localised_and_situations_and_rubrics_have_a_record() -> None
     first = outcome("1", [(wrong, seen), (wrong, missed), (right, fine), (right, fine), (unlabelled, seen)])
     second = outcome("2", [(unlabelled, fine)])
     found = localised([first, second], {at, ("f" * 32, "1" * 16)}, SCOPE)
-    assert {what: spread.splits for what, spread in found.items()} == {
+    assert {what: row["share"].splits for what, row in found.items()} == {
         "bad rubrics": (0.4, 0.0),
         "situation": (0.4, 0.0),
     }
-    assert localised([second], {("f" * 32, "1" * 16)}, SCOPE)["bad rubrics"].splits == (None,)
-    kappas = situation_kappas([first, second], SCOPE)
-    assert kappas["situation"].splits[0] == pytest.approx(0.6)
-    assert {axis: kappas[axis].splits for axis in ("user", "tools", "conduct")} == {
+    assert localised([second], {("f" * 32, "1" * 16)}, SCOPE)["bad rubrics"]["share"] == Spread((None,))
+    kappas = {what: row["kappa"].splits for what, row in situation_kappas([first, second], SCOPE).items()}
+    assert kappas["situation"][0] == pytest.approx(0.6)
+    assert {axis: kappas[axis] for axis in ("user", "tools", "conduct")} == {
         "user": (None, None), "tools": (None, None), "conduct": (1.0, None)
     }  # fmt: skip
     shares_bad = by_situation([first.tests()[SCOPE], first.tests()[SCOPE]])
-    assert {name: (row.sessions, row.tests, row.share) for name, row in shares_bad.items()} == {
+    assert {name: (row["sessions"], row["tests"], row["share"]) for name, row in shares_bad.items()} == {
         "correct": (2, 4, 0.0), "skipped-tool": (2, 4, 1.0)
     }  # fmt: skip
-    records = {(row.split, row.rubric): (row.hit, row.bad, row.share) for row in by_rubric([first], SCOPE)}
-    assert records == {
-        ("1", "good-0"): (4, 1, 0.25), ("1", "good-1"): (0, 0, None),
-        ("1", "bad-0"): (2, 1, 0.5), ("1", "bad-1"): (1, 1, 1.0),
+    records = by_rubric([first], SCOPE)
+    assert {name: (row["sessions hit"], row["bad"], row["share"]) for name, row in records.items()} == {
+        "1 good-0": (4, 1, 0.25), "1 good-1": (0, 0, None), "1 bad-0": (2, 1, 0.5), "1 bad-1": (1, 1, 1.0)
     }  # fmt: skip
-    assert by_rubric([first], SCOPE)[0].interval == pytest.approx((0.046, 0.699), abs=0.001)
+    assert records["1 good-0"]["95%"] == pytest.approx((0.046, 0.699), abs=0.001)
