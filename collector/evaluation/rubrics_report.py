@@ -85,10 +85,11 @@ def rubrics_report_json(report: Report) -> dict[str, Any]:
 
 def rubrics_report_tables(report: Report) -> RenderableType:
     """For people."""
+    columns = {title: [*next(iter(rows.values()))] for title, rows in report.items()}
     return Group(
         *(
             listed(
-                f"\n{title}", [(name, partial(_shown, name=name)) for name in next(iter(rows.values()))], rows.items()
+                f"\n{title}", [(name, partial(_shown, name=name)) for name in columns[title]], rows.items(), most=200
             )
             for title, rows in report.items()
         )

@@ -23,7 +23,7 @@ from processes import COMMAND, PATIENCE
 from scope_sets import set_file, set_of
 
 from tracejury.collector.cli.root import root
-from tracejury.collector.evaluation.rubrics_run import RubricsPlan, run_splits
+from tracejury.collector.evaluation.rubrics_run import RubricsPlan, plan_rubrics, run_splits
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.rubrics.evaluation.splits import Split, splits
 
@@ -226,6 +226,26 @@ def test_what_cannot_be_learned_is_said(model: LlmServer, folder: Path, tmp_path
     empty.mkdir()
     assert "no traces in" in run(empty, model=model).stderr
     assert "no model is named" in run(folder).stderr
+
+
+def test_generated_sessions_are_silver_but_for_situations_that_people_alone_can_tell(
+    folder: Path, tmp_path: Path
+) -> None:
+    """These are left out where nobody but the generator labelled them."""
+    lines = [json.loads(line) for line in (folder / "labels.jsonl").read_text().splitlines()]
+    for line in lines:
+        told = SESSIONS[int(line["session_id"][-2:])] if line["kind"] == "session" else None
+        if told is not GOOD:
+            line["annotator"] = "generator"
+        if told is BAD:
+            line["situation"] = "trusted-wrong-fact"
+    labels = tmp_path / "labels.jsonl"
+    labels.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    plan = plan_rubrics(folder, labels, 3, None)
+    assert plan.left_out == {"sessions-unsure": 5}
+    assert len(plan.planted) == 15
+    tested = {one.key[1]: one.label for split in plan.splits for one in split.tested}
+    assert Counter(label.by_people for label in tested.values()) == {True: 5, False: 15}
 
 
 def test_what_was_stopped_goes_on_where_it_was(model: LlmServer, folder: Path, tmp_path: Path) -> None:
