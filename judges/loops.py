@@ -6,7 +6,8 @@ is not looked at yet. Calls that a harness turned down end no loop of others; in
 
 Two calls are the same where tool and arguments are, but for what tells when and by whom they were made: times around
 that of the call, and ids that the run was not given. An outcome may differ in such times and ids, too. What several
-records of one reply ask for under one call id is one call.
+records of one reply ask for under one call id is one call. Where no arguments are recorded, calls of one tool that fail
+in the same way are the same if each began after the one before had failed.
 
 Waiting for something is a good reason to ask again: for a while where the tool's name or its answer says so, for long
 where the agent waits before it asks.
@@ -22,6 +23,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
+from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.trajectory import TurnKind
 
 from .facts import CallFacts, RunFacts, TurnFacts
@@ -51,6 +53,12 @@ class LoopCall:
     call: CallFacts
     outcome: str
     given: _GivenIds
+
+    @property
+    def span_id(self) -> str:
+        """Where it was asked for; where the model's call has no span, its own."""
+        own = self.call.call.span
+        return self.turn.span_id or (own.span_id if own is not None else "")
 
     @property
     def start(self) -> int:
@@ -127,6 +135,11 @@ class Loop:
         return self.calls[-self.period :]
 
     @property
+    def records(self) -> bool:
+        """Whether the arguments of its calls are recorded."""
+        return all(one.call.call.arguments not in _UNRECORDED for one in self.cycle)
+
+    @property
     def fails(self) -> bool:
         """Whether each of its calls fails."""
         return all(one.call.failure is not None for one in self.cycle)
@@ -141,9 +154,10 @@ def loops(facts: RunFacts) -> Iterator[Loop]:
         reply = turn.turn.llm.raw if turn.turn.llm is not None else None
         for call in turn.calls if turn.turn.kind is TurnKind.ACT else ():
             outcome = call.failure.text if call.failure is not None else call.call.result
-            # Without recorded arguments, equal names say nothing.
             placed = turn.span_id or call.call.span is not None
-            if not placed or call.role is not Role.ACCESS or outcome is None or call.call.arguments in (None, ""):
+            if not placed or call.role is not Role.ACCESS or outcome is None:
+                continue
+            if call.call.arguments in _UNRECORDED and call.failure is None:  # equal names and results say nothing
                 continue
             if reply is not None and (call_id := call.call.call_id):
                 if reply.start < replied.get(call_id, reply.start):
@@ -180,6 +194,8 @@ def _same(one: LoopCall, other: LoopCall) -> bool:
     a, b = one.call.call, other.call.call
     if a.name != b.name or (one.call.failure is None) != (other.call.failure is None):
         return False
+    if a.arguments in _UNRECORDED and not _after(a.span, b.span):
+        return False
     if one.outcome != other.outcome and (
         abs(len(one.outcome) - len(other.outcome)) > _STAMPS or one.told_outcome != other.told_outcome
     ):
@@ -187,6 +203,12 @@ def _same(one: LoopCall, other: LoopCall) -> bool:
     return a.arguments == b.arguments or one.told_arguments == other.told_arguments
 
 
+def _after(one: NormalizedSpan | None, other: NormalizedSpan | None) -> bool:
+    """Whether a call was made once the one before had failed: calls at the same time may be about different things."""
+    return one is not None and other is not None and one.raw.end <= other.raw.start
+
+
+_UNRECORDED: Final = (None, "")
 _STAMPS: Final = 64
 """Characters by which outcomes may differ in length through ids and times."""
 _SEARCHED: Final = 4000

@@ -7,6 +7,7 @@ replies ask for calls; what tools, users or prompts say never does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -16,7 +17,7 @@ from tracejury.schemas.trajectory import AgentRun, ToolCall
 
 from .failures import failure_in
 from .run_spans import RunSpans, TurnSpans
-from .text_grammars import asked_part, code_in, requests_in
+from .text_grammars import asked_part, code_in, names_several, requests_in
 
 LEAST_ECHO = 16
 """Characters; shorter replies identify nothing."""
@@ -36,6 +37,7 @@ _RESULT_TAGS: Final = frozenset(
         "stdout",
     }
 )
+_OBSERVED: Final = re.compile(r"\n[ \t]{0,4}Observation(?: \d{1,4})?:")
 _ASKING: Final = ("User:", "Human:")
 
 
@@ -74,6 +76,8 @@ def read_text_calls(
                 # Programs run code of some replies, people that of others; only a label tells of the first.
                 requests = requests or (code_in(asked) if _label(result, retold=told is not None) else ())
                 break
+        if len(requests) > 1 and names_several(asked) and not any(_apart(result, len(requests))):
+            continue  # one of them was run, and nobody knows which
         if made := tuple(_calls(requests, result, run.turns[index], below, called)) if requests else ():
             calls[index] = made
             called.update(call.name for call in made)
@@ -115,9 +119,12 @@ def _tasks(request: ToolRequest) -> list[str]:
 
 
 def _apart(result: str, number: int) -> Sequence[str]:
-    """The results of so many requests: of several only where each stands in a tag of its own."""
+    """The results of so many requests: of several only where each stands in a tag or behind a label of its own."""
     if number == 1:
         return (result,)
+    labelled = [part.strip() for part in _OBSERVED.split(f"\n{result}")]
+    if len(labelled) == number + 1 and not labelled[0]:
+        return labelled[1:]
     opening, closed, _ = result[:40].partition(">")
     parts = result.split(f"</{opening[1:]}>") if closed and opening.startswith("<") else []
     whole = len(parts) == number + 1 and not parts[-1].strip()
@@ -179,10 +186,14 @@ def _in_common(one: str, other: str) -> int:
 
 def _appended(asked: str, sent: Sequence[Message], new: Sequence[Message]) -> str:
     """What new messages behind the echo in a conversation say."""
-    at = next((i for i in range(len(sent) - 1, -1, -1) if sent[i].role == "assistant"), -1)
-    if at < 0 or asked_part(sent[at].text) != asked:
-        return ""
-    return "\n".join(m.text for m in sent[at + 1 :] if m in new and m.text).strip()
+    replies = (i for i in range(len(sent) - 1, -1, -1) if sent[i].role == "assistant")
+    at = next((i for i in replies if asked_part(sent[i].text) == asked), -1)
+    # Some harnesses note behind the echo what they made of it, as if the model had said that, too.
+    return (
+        "\n".join(m.text for m in sent[at + 1 :] if m in new and m.text and m.role != "assistant").strip()
+        if at >= 0
+        else ""
+    )
 
 
 def _label(result: str, *, retold: bool = True) -> str:

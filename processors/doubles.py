@@ -16,9 +16,12 @@ _OWN: Final = ("assistant", "model", "ai")
 def are_doubles(one: NormalizedSpan, other: NormalizedSpan) -> bool:
     """Whether two LLM or two TOOL spans of one parent recorded the same.
 
-    Their instrumentations differ, one stands within the other's time, and nothing that they say differs.
+    Their instrumentations differ, one stands within the other's time, and nothing that they say differs; or one is the
+    reply that was streamed to the other.
     """
     a, b = one.raw, other.raw
+    if one.kind is Kind.LLM and (_is_its_reply(one, other) or _is_its_reply(other, one)):
+        return True
     if a.scope_name == b.scope_name or not a.scope_name or not b.scope_name or a.parent_span_id != b.parent_span_id:
         return False
     within = (a.start <= b.start and b.end <= a.end) or (b.start <= a.start and a.end <= b.end)
@@ -38,11 +41,11 @@ def goes_on_from(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
     """Whether an LLM span below another records a later call, which was sent what came of the outer one.
 
     Most are the same call, recorded by a framework and by the client that it uses. A later one began when the outer one
-    had ended; or was sent its requests or their results, or its reply; or both tell what was sent and what was said,
-    and neither is the same.
+    had ended, unless it only tells what was streamed; or was sent its requests or their results, or its reply; or both
+    tell what was sent and what was said, and neither is the same.
     """
     if outer.raw.start < outer.raw.end <= inner.raw.start:
-        return True
+        return not _is_its_reply(outer, inner)
     ids = {r.call_id for r in outer.tool_requests if r.call_id}
     said = outer.output.strip()
     for message in inner.input_messages:
@@ -57,6 +60,16 @@ def goes_on_from(outer: NormalizedSpan, inner: NormalizedSpan) -> bool:
     if not all(text or names for text, names in zip(words, asked, strict=True)):
         return False
     return asked[0] != asked[1] or not (words[0] in words[1] or words[1] in words[0])
+
+
+def _is_its_reply(call: NormalizedSpan, record: NormalizedSpan) -> bool:
+    """Whether a span without a duration tells the reply, streamed after the call's own span, to the same messages."""
+    a, b = call.raw, record.raw
+    if b.start != b.end or b.start < a.end or a.start == a.end or call.is_error:
+        return False
+    if call.output or call.tool_requests or not (record.output or record.tool_requests):
+        return False
+    return bool(call.input_messages) and call.input_messages == record.input_messages
 
 
 def _same(one: Message, other: Message) -> bool:

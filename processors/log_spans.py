@@ -5,7 +5,7 @@ session of events alone is rebuilt and judged like any other. Records without a 
 service and session. Where spans of the same work come, too, theirs count (`told_twice.py`).
 
 Sources: code.claude.com/docs/en/monitoring-usage (Claude Code), the documentation of OpenAI's Codex (`[otel]` of its
-configuration) and of Gemini CLI (docs/cli/telemetry.md).
+configuration), of Gemini CLI (docs/cli/telemetry.md) and of Qwen Code, which comes from it.
 """
 
 from __future__ import annotations
@@ -49,6 +49,10 @@ EVENTS: Final[Mapping[str, tuple[str, Told]]] = {
     "gemini_cli.api_response": ("gemini-cli", Told.REQUEST),
     "gemini_cli.api_error": ("gemini-cli", Told.REQUEST),
     "gemini_cli.tool_call": ("gemini-cli", Told.TOOL),
+    "qwen-code.user_prompt": ("qwen-code", Told.PROMPT),
+    "qwen-code.api_response": ("qwen-code", Told.REQUEST),
+    "qwen-code.api_error": ("qwen-code", Told.REQUEST),
+    "qwen-code.tool_call": ("qwen-code", Told.TOOL),
 }
 """Names of events that become spans: the agent, and what they tell of."""
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from tracejury.schemas.normalized import NormalizedSpan, ToolRequest
+from tracejury.schemas.normalized import Json, NormalizedSpan, ToolRequest
 
+from .delegation import addressee, is_handoff
 from .names import canonical, same_name
 from .normalize.values import as_text
 
@@ -37,7 +38,7 @@ class OpenRequests:
         """Enter what an LLM call of `holder` asked for; calls come in order of time."""
         for request in call.tool_requests:
             one = OpenRequest(holder, request, call.raw.start)
-            self._by_name[canonical(request.name)].append(one)
+            self._by_name[_called(request.name, request.arguments)].append(one)
             if request.call_id:
                 self._by_id[request.call_id].append(one)
 
@@ -72,12 +73,27 @@ class OpenRequests:
         if known := self.with_id(span):
             named = known
         else:
-            named = self._by_name.get(canonical(span.tool_name), deque())
+            named = self._by_name.get(_called(span.tool_name, span.tool_arguments), deque())
             while named and named[0].taken:
                 named.popleft()
         for one in islice(named, _MOST_OPEN):
             if not one.taken and holder in ("", one.holder) and (known or not (call_id and one.request.call_id)):
                 yield one
+
+
+def _called(name: str, arguments: Json) -> str:
+    """What is called: a hand-over is one to that agent, for models and spans name it differently."""
+    return f"-> {addressee(name, arguments)}" if is_handoff(name, arguments) else canonical(name)
+
+
+def same_arguments(asked: ToolRequest, span: NormalizedSpan) -> bool:
+    """Whether a tool's span has the arguments of a request, perhaps with some that the program added, or tells none."""
+    given, told = asked.arguments, span.tool_arguments
+    if not told or not given or is_handoff(span.tool_name, told):
+        return True
+    if isinstance(given, dict) and isinstance(told, dict):
+        return all(key in told and told[key] == value for key, value in given.items())
+    return as_text(given) == as_text(told)
 
 
 def take(asked: list[OpenRequest]) -> str:

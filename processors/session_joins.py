@@ -9,15 +9,16 @@ states as its input, or that gave its answer. Where two traces would do, it stay
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
+from .code import caller_in_code, writes_code
 from .loose_calls import fits
-from .normalize.values import as_text
-from .open_requests import OpenRequest, OpenRequests
+from .open_requests import OpenRequest, OpenRequests, same_arguments
 from .span_tree import time_key
 from .task import goal_from_span
 
@@ -25,6 +26,7 @@ AROUND: Final = 600_000_000_000
 """Nanos at most between a request and its execution: how long a trace may be quiet."""
 
 _MOST_AGENTS: Final = 64  # agents of a session that are looked at
+_LAST_REPLIES: Final = 8  # with code, of all runs of the session, that may have called a tool
 _BESIDE: Final = frozenset({Kind.OTHER, Kind.CHAIN, Kind.RETRIEVER})
 
 Session = tuple[str, str, str]
@@ -86,25 +88,35 @@ def _tools(
     for span, group in calls:
         if span.kind is Kind.TOOL:
             requests.given(span, group)
+    replies = [(span, group) for span, group in calls if span.kind is Kind.LLM and writes_code(span)]
     for span, trace in alone:
-        if span.kind is Kind.TOOL and (home := _tools_home(span, requests)):
+        if span.kind is Kind.TOOL and (home := _tools_home(span, requests) or _called_in_code(span, replies)):
             yield trace, home
 
 
 def _tools_home(span: NormalizedSpan, requests: OpenRequests) -> str:
     """Who asked for the call that a tool's span shows; a second record of it has its id, too."""
-    arguments = as_text(span.tool_arguments)
 
     def near(one: OpenRequest) -> bool:
         return one.at <= span.raw.start <= one.at + AROUND
 
     def asked_for(one: OpenRequest) -> bool:
-        return near(one) and (not arguments or as_text(one.request.arguments) in ("", arguments))
+        return near(one) and same_arguments(one.request, span)
 
     if same := [one for one in requests.with_id(span) if near(one)]:
         same[-1].taken = True
         return same[-1].holder
     return requests.holder_by_content(span, asked_for) or ""
+
+
+def _called_in_code(span: NormalizedSpan, replies: Sequence[tuple[NormalizedSpan, str]]) -> str:
+    """Whose last replies before a tool's span call it in code; "" where nobody's do, or several's."""
+    at = bisect_right(replies, span.raw.start, key=lambda one: one[0].raw.start)
+    near = [
+        (s, group) for s, group in replies[max(0, at - _LAST_REPLIES) : at] if span.raw.start <= s.raw.start + AROUND
+    ]
+    latest = {group: s.output for s, group in near}
+    return caller_in_code(latest, span) or ""
 
 
 def _agents_home(agent: NormalizedSpan, calls: Sequence[tuple[NormalizedSpan, str]]) -> str:

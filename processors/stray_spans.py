@@ -16,7 +16,7 @@ from typing import Final
 
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 
-from .code import calls_function
+from .code import caller_in_code, writes_code
 from .inferred import CALLS, unclaimed
 from .names import canonical
 from .open_requests import OpenRequests, free_of_name, take
@@ -99,7 +99,7 @@ class _Callers:
             own[run].append(span)
             if span.kind is Kind.LLM:
                 self._requests.add(span, run)
-                if not span.tool_requests and ("```" in span.output or "<code>" in span.output):
+                if writes_code(span):
                     self._replies.append((span.raw.start, run, span.output))
             elif span.kind is Kind.TOOL:
                 executed.append((run, span))
@@ -126,9 +126,9 @@ class _Callers:
         asking = self._requests.holder_by_content(span, lambda _: True)
         if asking is not None:
             return asking
-        called = {run for at, run, text in self._recent(span) if calls_function(text, span.tool_name)}
-        if called:
-            return called.pop() if len(called) == 1 else ""
+        called = caller_in_code({run: text for _, run, text in self._recent(span)}, span)
+        if called is not None:
+            return called
         return at_work[0] if len(at_work) == 1 else ""
 
     def _states(self, span: NormalizedSpan, run: str) -> bool:

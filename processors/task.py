@@ -138,7 +138,10 @@ def _is_before(call: ToolCall, turn: Turn) -> bool:
         return bool(call.call_id) and any(
             m.role == "tool" and m.tool_call_id == call.call_id for m in llm.output_messages
         )
-    return span.kind is Kind.RETRIEVER and span.raw.start <= llm.raw.start
+    if span.kind is Kind.RETRIEVER:
+        return span.raw.start <= llm.raw.start
+    # One record of several requests: what it says at its end came after the calls in it.
+    return not call.requested and llm.raw.start <= span.raw.start and span.raw.end <= llm.raw.end and bool(llm.output)
 
 
 def answer_of(span: NormalizedSpan | None, turns: Sequence[Turn]) -> str:

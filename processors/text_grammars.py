@@ -2,7 +2,8 @@
 
 Forms: ReAct (Yao et al. 2022: `Action: search[query]`; LangChain's `Action:` and `Action Input:`), tags
 (`<tool_call>{…}</tool_call>`, `<function=name>{…}</function>`, and `<name>argument</name>` where the prompt offers that
-tag), and JSON objects of a name and arguments, alone, in a list, or behind prose where the prompt offers that tool.
+tag), JSON objects of a name and arguments, alone, in a list, or behind prose where the prompt offers that tool, and
+code that calls functions which the prompt defines.
 Calls stand at the end of what a reply asks for: text that goes on after them explains or quotes.
 """
 
@@ -10,21 +11,26 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any, Final
 
 from tracejury.schemas.normalized import Json, Message, ToolRequest
 
+from .code import function_calls
 from .normalize.values import as_text, parse_json
 from .wording import ANSWER_TOOLS
 
 _OBSERVED: Final = re.compile(r"\n[ \t]*(?:Observation(?: \d{1,4})?:|<(?:observation|tool_response|information)>)")
 _ACTION: Final = re.compile(r"(?:^|\n)[ \t*]{0,4}Action(?: \d{1,4})?[ \t]*:[ \t*]{0,4}")
 _INPUT: Final = re.compile(r"\n[ \t*]{0,4}Action Input(?: \d{1,4})?[ \t]*:[ \t*]{0,4}")
+_THOUGHT: Final = re.compile(r"\n[ \t*]{0,4}Thought(?: \d{1,4})?[ \t]*:")
 _NAME: Final = re.compile(r"[\w.\-]{1,64}\Z")
 _BRACKETED: Final = re.compile(r"([\w.\-]{1,64})[ \t]?[\[(]")
 _CLOSING_TAG: Final = re.compile(r"</([A-Za-z][\w\-]{0,63})>\Z")
 _FINAL: Final = re.compile(r"(?:^|\n)[ \t*]{0,4}Final Answer[ \t]*:[ \t*]{0,4}", re.IGNORECASE)
 
+_CODE_ENDS: Final = ("</code>", "```")
+_LONGEST_SIGNATURE: Final = 1000
 _LONGEST_NAME: Final = 64
 _LONGEST_TAG: Final = 80
 _MOST_CALLS: Final = 64
@@ -76,21 +82,61 @@ def answer_in(reply: str) -> str:
 
 
 def _read(asked: str, sent: Sequence[Message]) -> tuple[ToolRequest, ...]:
+    if asked.endswith(_CODE_ENDS) and (called := _code_calls(asked, sent)):
+        return called
     if asked.endswith(("}", "]", "```")) and (found := _json_at_end(asked, sent)):
         return found
     if asked.endswith(">"):
         return _tag_calls(asked, sent)
     if "Action" not in asked or _FINAL.search(asked):
         return ()
-    found_one = _react_call(asked, sent)
-    return () if found_one is None else (found_one,)
+    return _react_calls(asked, sent) if _ACTION.search(asked) else ()
 
 
-def _react_call(asked: str, sent: Sequence[Message]) -> ToolRequest | None:
-    action = _ACTION.search(asked)
-    if action is None or _ACTION.search(asked, action.end()):  # of several, harnesses differ in which one they run
+def _code_calls(asked: str, sent: Sequence[Message]) -> tuple[ToolRequest, ...]:
+    """Calls in a reply's code of functions that the prompt defines (`def search(query: str)`), or that end a run."""
+    found = []
+    for name, args, named in function_calls(asked)[:_MOST_CALLS]:
+        names = _parameters(name, sent)
+        if names is None and name.lower() not in _CLOSING:
+            continue
+        given = dict(zip(names or (), args, strict=False)) | dict(named)
+        alone = args[0] if len(args) == 1 and not given else list(args)
+        found.append(ToolRequest(name, given if given or not args else alone))
+    return tuple(found)
+
+
+def _parameters(name: str, sent: Sequence[Message]) -> Sequence[str] | None:
+    """The names of a function's parameters by its definition in what the model was sent, None without one."""
+    opening = f"def {name}("
+    text = next((m.text for m in sent if m.role != "assistant" and opening in m.text), "")
+    if not text:
         return None
-    written = asked[action.end() :].strip()
+    start = text.find(opening) + len(opening)
+    parts = text[start : start + _LONGEST_SIGNATURE].partition(")")[0].split(",")
+    return [word for part in parts if (word := part.partition(":")[0].partition("=")[0].strip(" *")).isidentifier()]
+
+
+def _react_calls(asked: str, sent: Sequence[Message]) -> tuple[ToolRequest, ...]:
+    """The calls behind each `Action:`; none where one of them cannot be read, for what is none is no call's end."""
+    found = [_react_call(text, sent) for text in _actions(asked)]
+    known = tuple(call for call in found if call is not None)
+    return known if len(known) == len(found) else ()
+
+
+def _actions(asked: str) -> list[str]:
+    """What stands behind each `Action:`, up to the thought before the next one."""
+    pieces = list(islice(_ACTION.finditer(asked), _MOST_CALLS))
+    ends = [*(piece.start() for piece in pieces[1:]), len(asked)][: len(pieces)]
+    return [_THOUGHT.split(asked[p.end() : end])[0].strip() for p, end in zip(pieces, ends, strict=True)]
+
+
+def names_several(asked: str) -> bool:
+    """Whether a reply has several `Action:`: harnesses differ in which of them they run."""
+    return len(_actions(asked)) > 1
+
+
+def _react_call(written: str, sent: Sequence[Message]) -> ToolRequest | None:
     if given := _INPUT.search(written):
         name = written[: given.start()].strip().strip("`*")
         # CrewAI's tools may have names of several words.

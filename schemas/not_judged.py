@@ -45,7 +45,7 @@ _WORDS: Final = {
 _OUTCOMES: Final = {Outcome.FAILED: NotJudged.FAILED, Outcome.FILTERED: NotJudged.OUR_CALLS}
 _CALLS: Final = frozenset({Kind.LLM, Kind.TOOL, Kind.RETRIEVER, Kind.EMBEDDING, Kind.RERANKER})
 
-_ORDINARY: Final = (
+ORDINARY: Final = (
     "browser.", "cloud.", "code.", "container.", "db.", "device.", "exception.", "faas.", "host.", "http.", "k8s.",
     "messaging.", "net.", "network.", "otel.", "process.", "rpc.", "telemetry.", "url.", "user_agent.",
 )  # fmt: skip
@@ -96,5 +96,5 @@ def _has_content(runs: Iterable[AgentRun], spans: Iterable[NormalizedSpan]) -> b
 
 
 def _hints_at_a_model(span: NormalizedSpan) -> bool:
-    names = (span.raw.name, *(key for key in span.raw.attributes if not key.startswith(_ORDINARY)))
+    names = (span.raw.name, *(key for key in span.raw.attributes if not key.startswith(ORDINARY)))
     return any(word.lower().removesuffix("s") in _OF_MODELS for name in names for word in _WORD.findall(name[:_NAME]))

@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 import yaml
 from click.testing import CliRunner
+from llm_scripts import Call, Play
 from llm_server import LlmServer, llm_server
+from naming_models import named_by
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from otlp_parts import json_body
-from pack_service import CONVERSATION, otlp
+from pack_bench import exchange
+from pack_service import CONVERSATION, ORDERS, otlp
 from processes import PATIENCE, Serving, serving, tracejury
 from trail_folder import error, write
 
 from tracejury.collector.cli.root import root
 
 DOCS = Path(__file__).parents[1] / "docs"
-PAGES = ("llm-judges", "pipa", "rut", "evaluate", "judge-agreement", "measures")
+PAGES = (
+    "llm-judges", "pipa", "rut", "ted", "simulated-users", "clusters", "evaluate", "judge-agreement", "measures",
+)  # fmt: skip
 TRACE, OTHER = "d" * 32, "e" * 32
 PUT = {
+    "insert|notes|checklist": "checklist",
     "DIR": "traced", "NAME": "tool-calling", "ID": TRACE, "FILE": "said.jsonl", "A": "production", "B": "paper",
     "data/steps/agentrx-tau": "traced", "CASSETTE": "production.jsonl", "my-criteria": "paper", "…": "openai/gpt-4o",
 }  # fmt: skip
 """What stands for a word that the page leaves to the reader."""
+NAMED = named_by(lambda _tool, _text: "no answer", lambda _tool, _label: "No answer")
+CLERK = "tracejury.collector.cli.demo.clerk:answer"
+"""The agent that users talk to."""
 WAITS = {"--prompts"}
 """Options of commands that end with work for the reader."""
 STARTING = {"serve", "demo"}
 """Commands that start a collector: the one is started before the others, the other has tests of its own."""
+OF_PEOPLE = [["evaluate", "notes"]]
+"""Beginnings of commands that read what people wrote into a sheet: tests of their own write one."""
 ENDLESS = {"--follow"}
 """Options of commands that go on until they are stopped."""
 
@@ -56,18 +68,29 @@ class Reader:
         """A command as it is typed."""
         known = [word for word in said if word not in ENDLESS]
         words = [self.model.base if word.startswith("http://") else PUT.get(word, word) for word in known]
+        if "--agent" in words:
+            words[words.index("--agent") + 1] = CLERK
         asks = words[:2] != ["evaluate", "models"] and not {"--api-base", *WAITS} & {*words}
         return [*words, "--api-base", self.model.base] if "--model" in words and asks else words
 
     def run(self, words: list[str], env: Mapping[str, str]) -> tuple[int, str]:
-        """Exit code and stderr. What opens a store, or runs an agent, has a process of its own."""
+        """Exit code and stderr; stdout goes where `>` says. What opens a store or runs an agent has its own process."""
         if words[0] == "talk" or (
             words[0] == "evaluate" and not {"--judges", "--tokens", "models", "steps"} & {*words}
         ):
             process = tracejury(*words, folder=self.folder, env=env)
             return process.returncode, process.stderr
-        done = CliRunner(env=env).invoke(root, words)
+        at = words.index(">") if ">" in words else len(words)
+        done = CliRunner(env=env).invoke(root, words[:at] + words[at + 2 :])
+        for file in words[at + 1 : at + 2]:
+            (self.folder / file).write_text(done.stdout)
         return done.exit_code, done.stderr
+
+
+def answered(call: Call) -> Play:
+    """Names of clusters by a script, all else by what fits the schema."""
+    names = {"labels", "types"} & {*call.schema.get("properties", {})}
+    return Play(text=NAMED(call.prompt) if names else None)
 
 
 @pytest.fixture(scope="module")
@@ -78,13 +101,20 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     shutil.copytree(DOCS / "examples" / "talk", folder / "cards")
     (folder / "cards" / "tracejury.yaml").unlink()
     write(folder / "traced", [TRACE, OTHER], {TRACE: [error(3)], OTHER: []})
-    for number, spans in enumerate(CONVERSATION):
-        body = json_body(ExportTraceServiceRequest.FromString(otlp(spans)))
+    failing = exchange("c", "Where is it?", [replace(ORDERS, failed="no route to host")] * 6, "I cannot say.", at=60)
+    for number, spans in enumerate((*CONVERSATION, failing)):
+        body = json_body(ExportTraceServiceRequest.FromString(otlp(spans, version="2.1")))
         (folder / "traced" / "traces" / f"chat-{number}.json").write_bytes(body)
-    with llm_server() as model:
-        for pack in ("pipa", "rut"):
-            asked = {"model": "openai/gpt-4o", "api_base": model.base, "packs": [pack], "agent_runs": False}
-            (folder / f"{pack}.yaml").write_text(yaml.safe_dump({"judges": asked}))
+    (folder / "cards" / "tours.yaml").write_text((folder / "tours.yaml").read_text() + "max_turns: 2\n")
+    wants = {"content": "You want a tour.", "terminating_condition": "It is booked."}
+    task = {"id": "1", "input": [wants], "metadata": {"subgoals": [{"details": "The agent calls book_tour."}]}}
+    (folder / "tau2bench_dataset.json").write_text(json.dumps([task]))
+    said = [{"role": "user", "content": "A tour."}, {"role": "assistant", "content": "It is booked."}]
+    (folder / "chats.jsonl").write_text(json.dumps({"task": "tour", "messages": said}))
+    with llm_server(answered) as model:
+        for name, packs in {"pipa": ["pipa"], "rut": ["rut"], "talk": []}.items():
+            asked = {"model": "openai/gpt-4o", "api_base": model.base, "packs": packs, "agent_runs": False}
+            (folder / f"{name}.yaml").write_text(yaml.safe_dump({"judges": asked}))
         reader = Reader(folder, model)
         recorded = reader.words(["evaluate", "trail", str(folder / "traced"), "--judges", "production", "--model", "…"])
         recorded += ["--cassette", str(folder / "production.jsonl")]
@@ -130,7 +160,7 @@ def test_the_commands_of_a_page_run(
         eventually(lambda: CliRunner().invoke(root, review).exit_code == 0)  # the trace is judged then
         failed = []
         for words in said:
-            if words[0] in STARTING:
+            if words[0] in STARTING or words[:2] in OF_PEOPLE:
                 continue
             code, told = reader.run(words, env)
             if code != ("--prompts" in words):

@@ -12,6 +12,7 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
+from tracejury.judges.llm.problems import told
 from tracejury.schemas.errors import (
     ConfigError,
     ForbiddenError,
@@ -109,9 +110,6 @@ def _misfit(error: RequestValidationError) -> str:
     # Of parameters that do not fit, the first.
     first = error.errors()[0]
     place = ".".join(str(part) for part in first["loc"][1:] if not isinstance(part, int) and "[" not in part)
-    if first["type"] == "extra_forbidden":
-        return f"unknown parameter {place!r}"
     if first["type"] == "json_invalid":
         return "the body is not valid JSON"
-    message = str(first["msg"]).removeprefix("Value error, ")
-    return f"{place}: {message}" if place else message
+    return f"{place}: {told(first)}" if place else told(first)

@@ -186,11 +186,15 @@ class ApiClient:
 
     def measures(self, filters: Mapping[str, str]) -> MeasuresJson:
         """Measures of packs; `filters` are the parameters of /api/measures. Raises ConfigError as `rates`."""
-        return self._get(MeasuresJson, "/api/measures", filters)
+        found = self._get(MeasuresJson, "/api/measures", filters)
+        refuse_unknown(filters, found.unknown)
+        return found
 
     def clusters(self, filters: Parameters) -> ClustersJson:
-        """Clusters of errors; `filters` are the parameters of /api/clusters. Raises ConfigError for a wrong one."""
-        return self._get(ClustersJson, "/api/clusters", filters)
+        """Clusters of errors; `filters` are the parameters of /api/clusters. Raises ConfigError as `rates`."""
+        found = self._get(ClustersJson, "/api/clusters", filters)
+        refuse_unknown(filters, found.unknown)
+        return found
 
     def cluster_units(self, filters: Parameters) -> list[UnnamedGroupJson]:
         """What a model is to name, and the types that have a name. Raises as `clusters`."""

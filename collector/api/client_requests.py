@@ -12,7 +12,8 @@ from tracejury.schemas.wire.errors import ErrorJson, SpanErrorJson
 
 PAGE = 500
 _SOURCES: Final = {
-    "version": " (versions are those that agents state: the resource attribute service.version of their spans)"
+    "version": " (versions are those that agents state: the resource attribute service.version of their spans)",
+    "score": " (the LLM judges with scores; PA and such stand for theirs)",
 }
 """By kind of name: where its names come from, for those whose name does not say it."""
 

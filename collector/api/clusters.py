@@ -24,7 +24,8 @@ from tracejury.schemas.wire.clusters import (
 )
 
 from .answers import documented, json_answer
-from .params_clusters import ClusterParams, NameBody, UnitParams
+from .params import asked_names
+from .params_clusters import CLUSTER_FILTERS, ClusterParams, NameBody, UnitParams
 
 
 def add_clusters(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
@@ -33,21 +34,19 @@ def add_clusters(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -
     one = CapacityLimiter(1)
 
     def asked(params: UnitParams) -> tuple[ErrorQuery, int]:
-        now = clock()
         measures = reader.measures
-        return params.query(now, {pack.name for pack in measures.packs}, measures.task_keys), now
+        return params.query(clock(), {pack.name for pack in measures.packs}, measures.task_keys)
 
     def shown(params: ClusterParams) -> Response:
-        query, now = asked(params)
-        answer = reader.clusters.ask(query, now)
+        answer = reader.clusters.ask(*asked(params))
         kept = replace(answer, clusters=answer.clusters[: params.limit])
         tools = reader.clusters.parameters(kept.clusters) if params.tools else {}
         items = [_cluster(found) for found in kept.clusters]
         left = len(answer.clusters) - len(items)
-        return json_answer(fill(ClustersJson, kept, items=items, left=left, tools=tools))
+        unknown = {} if answer.errors else reader.unknown_names(asked_names(CLUSTER_FILTERS, params))
+        return json_answer(fill(ClustersJson, kept, items=items, left=left, tools=tools, unknown=unknown))
 
     def to_name(params: UnitParams) -> Response:
-        query, now = asked(params)
         items = [
             UnnamedGroupJson(
                 text=group.example.text,
@@ -55,7 +54,7 @@ def add_clusters(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -
                 name=group.name if group.named else "",
                 error_ids=[error.id for error in group.errors[:MOST_NAMED]],
             )
-            for group in reader.clusters.units(query, now)
+            for group in reader.clusters.units(*asked(params))
         ]
         return json_answer(UnnamedGroupPage(items=items))
 

@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 from tracejury.collector.labels.labelling import Labelling
 from tracejury.collector.queries.reader import Labels
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.schemas.annotations import LABELS, AnnotationDraft, Label
+from tracejury.schemas.annotations import LABELS, AnnotationDraft, Label, SessionLabel
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.filters import label_filters
 from tracejury.schemas.queries.labels import LabelQuery
@@ -52,7 +52,7 @@ from .params_labels import (
     item_of,
     times,
 )
-from .prefixes import ERROR_DIGITS, whole_error_id
+from .prefixes import ERROR_DIGITS, whole_error_id, whole_session_id
 
 JSON_LINES = "application/x-ndjson"
 EXPORT_PAGE = 1000
@@ -119,10 +119,25 @@ def add_kind(
 
 
 def _whole(reader: StoredReader, said: Label) -> Label:
-    """With the whole id where only its beginning is given, as lists show it; what names a judge may be elsewhere."""
+    """With whole ids where only their beginnings are given, as lists show them; what names a judge may be elsewhere."""
+    if isinstance(said, SessionLabel):
+        ids: Any = {name: _whole_session(reader, said, getattr(said, name)) for name in said.sessions}
+        return replace(said, **ids)
     if not isinstance(said, AnnotationDraft) or said.judge or not 0 < len(said.finding_id) < ERROR_DIGITS:
         return said
     return replace(said, finding_id=whole_error_id(reader, said.finding_id))
+
+
+def _whole_session(reader: StoredReader, said: SessionLabel, given: str) -> str:
+    """A session that is gone keeps its id where something was said of it, and so does one that nobody knows."""
+    if reader.session_services(given) or reader.labels.find(
+        type(said), LabelQuery(1, session_id=given, withdrawn=True)
+    ):
+        return given
+    try:
+        return whole_session_id(reader, given)
+    except NotFoundError:
+        return given
 
 
 def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:

@@ -42,6 +42,15 @@ class Params(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: Any) -> Any:
+        unknown = [name for name in given if name not in cls.model_fields] if isinstance(given, dict) else ()
+        if unknown and cls.model_config["extra"] == "forbid":
+            known = ", ".join(cls.model_fields) or "none"
+            raise ValueError(f"unknown parameter {str(unknown[0])[:40]!r}; there are: {known}")
+        return given
+
 
 Model = TypeVar("Model", bound=Params)
 
@@ -211,7 +220,7 @@ class JudgeBody(Params):
 
 
 def asked_names(filters: Iterable[Filter], params: Params) -> dict[str, str]:
-    """The values of filters that take any text, by name."""
+    """The values of filters that take any text, by name; `score` as it was asked."""
     return {one.name: getattr(params, one.name) for one in filters if not (one.choices or one.repeated)}
 
 

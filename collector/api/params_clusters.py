@@ -12,7 +12,7 @@ from tracejury.schemas.filters import ERROR_FILTERS, MEASURE_FILTERS, field_valu
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.shown import shown
 
-from .params import MAX_LIMIT, Params, Profile, Simulated, Since, moment, with_filters
+from .params import MAX_LIMIT, Params, Profile, Simulated, Since, Text, late_moment, moment, with_filters
 from .params_rates import DEFAULT_SINCE
 
 CLUSTER_FILTERS: Final = (*named(ERROR_FILTERS, "service", "judge"), *named(MEASURE_FILTERS, "pack", "task"))
@@ -22,31 +22,36 @@ MOST_ERRORS: Final = 1_000
 
 
 @with_filters(*CLUSTER_FILTERS)
-class _ClusterFilters(Params):
-    pass
+class ClusterFilters(Params):
+    """Of which errors, without their time."""
 
-
-class UnitParams(_ClusterFilters):
-    """Of which errors: first seen since then, without an end."""
-
-    since: Annotated[Since, Field(description="As elsewhere, of first sight; by default a day")] = ""
     profile: Profile = ""
     simulated: Simulated = False
 
-    def query(self, now: int, packs: Collection[str], task_keys: Sequence[str]) -> ErrorQuery:
-        """As the reader's question; its limit is the reader's. Raises ConfigError on a value that means nothing."""
-        asked = field_values(CLUSTER_FILTERS, self)
-        if asked["pack"] and asked["pack"] not in packs:
-            known = ", ".join(sorted(packs)) or "none is installed"
-            raise ConfigError(f"no pack {asked['pack'][:40]!r}: use one of {known}")
-        return ErrorQuery(
-            confidence=Confidence.of(self.profile),
-            limit=0,
-            since=moment("since", self.since or DEFAULT_SINCE, now),
-            simulated=self.simulated,
-            task_keys=task_keys,
-            **asked,
-        )
+
+class UnitParams(ClusterFilters):
+    """Of which errors, by first sight."""
+
+    since: Annotated[Since, Field(description="As elsewhere, of first sight; by default a day")] = ""
+    until: Annotated[Text, Field(description="Before this point in time, as in `since`; by default now")] = ""
+
+    def query(self, now: int, packs: Collection[str], task_keys: Sequence[str]) -> tuple[ErrorQuery, int]:
+        """As the reader's question, and its end. Raises ConfigError on a value that means nothing."""
+        since = moment("since", self.since or DEFAULT_SINCE, now)
+        until = late_moment("until", self.until, now) or now
+        if since > until:
+            raise ConfigError("the time ends before it begins: until must lie after since")
+        return error_query(self, since, packs, task_keys), until
+
+
+def error_query(asked: ClusterFilters, since: int, packs: Collection[str], task_keys: Sequence[str]) -> ErrorQuery:
+    """Errors from then on; the limit is the reader's. Raises ConfigError: there is no such pack or profile."""
+    given = field_values(CLUSTER_FILTERS, asked)
+    if given["pack"] and given["pack"] not in packs:
+        known = ", ".join(sorted(packs)) or "none is installed"
+        raise ConfigError(f"no pack {given['pack'][:40]!r}: use one of {known}")
+    confidence = Confidence.of(asked.profile)
+    return ErrorQuery(confidence, 0, since=since, simulated=asked.simulated, task_keys=task_keys, **given)
 
 
 class ClusterParams(UnitParams):

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, Self, get_args, get
 from pydantic import BeforeValidator, Field, ValidationError, create_model, model_validator
 
 from tracejury.collector.labels.checks import MAX_SESSION
+from tracejury.judges.llm.problems import place_of, told
 from tracejury.schemas.annotations import DRAFTS, AnnotationDraft, Label
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.filters import LABEL_FILTERS, SESSION_LABEL_FILTERS, Filter, an_id, field_values, named
@@ -206,8 +207,7 @@ def item_of(line: dict[str, Any]) -> LabelItem:
         return item.model_validate(line)
     except ValidationError as error:
         first = error.errors()[0]
-        place, why = ".".join(str(part) for part in first["loc"]), first["msg"].removeprefix("Value error, ")
-        raise ConfigError(f"{place}: {why}" if place else why) from None
+        raise ConfigError(f"{place_of(first)}: {told(first)}" if first["loc"] else told(first)) from None
 
 
 ITEMS: Final = tuple(item_model(label) for label in DRAFTS)

@@ -10,7 +10,7 @@ from fastapi import Depends, FastAPI, Query, Response
 from tracejury.collector.queries.measures import ComparedMeasures, MeasureAnswer, MeasureGroup
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.judges.measures.trials import TaskMean
-from tracejury.schemas.filters import RATE_FILTERS
+from tracejury.schemas.filters import MEASURE_FILTERS, RATE_FILTERS
 from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.rates import RateAnswer, RateComparison, RateQuery
 from tracejury.schemas.wire.base import fill
@@ -27,6 +27,7 @@ from tracejury.schemas.wire.measures import (
 from tracejury.schemas.wire.rates import JudgedTracesJson, RateRowJson, RatesComparisonJson, RatesJson
 
 from .answers import documented, json_answer
+from .params import asked_names
 from .params_measures import MeasureParams
 from .params_rates import CompareParams, RatesParams, said_once
 
@@ -96,16 +97,25 @@ def add_measures(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -
         query = params.query(now)
         to = params.other(query, now)
         found = [(answer, reader.measures.compare(answer, to) if to else None) for answer in reader.measures.ask(query)]
-        return json_answer(present_measures(query, found))
+        nothing = not any(answer.total.sessions or answer.total.invalid or answer.worst for answer, _ in found)
+        unknown = reader.unknown_names(asked_names(MEASURE_FILTERS, params)) if nothing else {}
+        return json_answer(present_measures(query, found, unknown))
 
 
 def present_measures(
-    query: MeasureQuery, answers: Sequence[tuple[MeasureAnswer, ComparedMeasures | None]]
+    query: MeasureQuery,
+    answers: Sequence[tuple[MeasureAnswer, ComparedMeasures | None]],
+    unknown: Mapping[str, Sequence[str]],
 ) -> MeasuresJson:
     """The answers to a query, each with what it was compared to."""
     items = [_pack(answer, compared) for answer, compared in answers]
     return fill(
-        MeasuresJson, query, by=",".join(query.by), step_seconds=query.step / 1e9 if query.step else None, items=items
+        MeasuresJson,
+        query,
+        by=",".join(query.by),
+        step_seconds=query.step / 1e9 if query.step else None,
+        items=items,
+        unknown=unknown,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Annotated, Final
 from filelock import FileLock, Timeout
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from tracejury.judges.llm.problems import place_of, told
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.text.moments import iso_time
 
@@ -74,8 +75,7 @@ def parse_keys(text: str, place: str) -> tuple[AccessKey, ...]:
         found = _StoredKeys.model_validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(map(str, first["loc"])) or "top level"
-        raise ConfigError(f"{place}: {where}: {first['msg']}") from None
+        raise ConfigError(f"{place}: {place_of(first) or 'top level'}: {told(first)}") from None
     keys = tuple(map(_key, found.keys))
     if len({key.id for key in keys}) < len(keys):
         raise ConfigError(f"{place}: two keys have one id")

@@ -29,6 +29,18 @@ class Temperature(click.ParamType["float | None"]):
         return number
 
 
+recording_options: Final[Decorator] = combined(
+    click.option("--cassette", type=click.Path(dir_okay=False, path_type=Path),
+                 help="Keep all prompts and replies here."),
+    click.option("--cassette-mode", type=click.Choice(["auto", "record", "replay", "ask"]), default="auto",
+                 show_default=True, help="auto: answer from it and record the rest; record: a new one; "
+                 "replay: ask nobody; ask: see --prompts."),
+    click.option("--prompts", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+                 help="With --cassette-mode ask: write prompts without a reply to DIR/KEY.md, "
+                 "read replies from DIR/KEY.json."),
+)  # fmt: skip
+"""Options of a cassette: `cassette_options` reads their values."""
+
 model_options: Final[Decorator] = combined(
     click.option("--model", default="", help="A litellm model string (provider/name)."),
     click.option("--api-base", default="", metavar="URL", help="An OpenAI-compatible server."),
@@ -43,14 +55,7 @@ model_options: Final[Decorator] = combined(
     click.option("--max-answer-tokens", type=click.IntRange(min=256), default=8192, show_default=True),
     click.option("--max-input-tokens", type=click.IntRange(min=0), default=0, help="The default is the model's limit."),
     click.option("--budget", type=click.FloatRange(min=0), metavar="USD", help="Most US dollars of calls a day."),
-    click.option("--cassette", type=click.Path(dir_okay=False, path_type=Path),
-                 help="Keep all prompts and replies here."),
-    click.option("--cassette-mode", type=click.Choice(["auto", "record", "replay", "ask"]), default="auto",
-                 show_default=True, help="auto: answer from it and record the rest; record: a new one; "
-                 "replay: ask nobody; ask: see --prompts."),
-    click.option("--prompts", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-                 help="With --cassette-mode ask: write prompts without a reply to DIR/KEY.md, "
-                 "read replies from DIR/KEY.json."),
+    recording_options,
 )  # fmt: skip
 """Options of the model and its cassette: `judges_section` and `cassette_options` read their values."""
 

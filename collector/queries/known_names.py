@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
 from tracejury.collector.store.lists.known import KINDS, StoredNames
 from tracejury.collector.store.scope import Scope
+from tracejury.judges.llm.criteria import GPA_JUDGES
+from tracejury.schemas.filters import SCORE
+from tracejury.schemas.score_filter import scores
 from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
 from tracejury.schemas.verdicts import DETECTORS
 
@@ -18,17 +21,21 @@ MOST: Final = 20
 """Known names of a kind that are listed."""
 
 
-def unknown_names(scope: Scope, asked: Mapping[str, str]) -> dict[str, list[str]]:
+def unknown_names(scope: Scope, asked: Mapping[str, str], task_keys: Sequence[str] = ()) -> dict[str, list[str]]:
     """Of the names in `asked`, by kind, the unknown ones: for each up to `MOST` known names, the nearest first.
 
-    What is of no kind in `KINDS`, and what is "", is left out. Raises RetryableError, StoreError.
+    Of a `score` its judges are looked up. What is of no kind in `KINDS`, and what is "", is left out. `task_keys`:
+    attributes that name a task.
+
+    Raises:
+        RetryableError, StoreError: the store failed.
     """
-    names = StoredNames(scope.store, scope.tenant)
-    return {
-        kind: _nearest(name, [*names.near(kind, name, MOST), *_own(kind)])
-        for kind, name in asked.items()
-        if kind in KINDS and name and name not in _own(kind) and not names.holds(kind, name)
-    }
+    names, found = StoredNames(scope, task_keys), {}
+    for kind, given in asked.items():
+        for name in {one.split()[0] for one in scores(kind, given)} if kind == SCORE.name else {given}:
+            if kind in KINDS and name and name not in _own(kind) and not names.holds(kind, name):
+                found[kind] = _nearest(name, [*names.near(kind, name, MOST), *_own(kind)])
+    return found
 
 
 def _own(kind: str) -> Collection[str]:
@@ -41,6 +48,8 @@ def _own(kind: str) -> Collection[str]:
         return [*trail, *(name for pack, one in of_packs for name in (one, f"{pack}/{one}"))]
     if kind == "taxonomy":
         return [TRAIL, *(term.key for term in glossary().values() if term.kind == PACK)]
+    if kind == SCORE.name:
+        return GPA_JUDGES.values()
     if kind == "judge":
         return [DETECTORS, *(term.key for term in glossary().values() if term.kind in ("judge", "detector", CHECK))]
     return ()

@@ -182,7 +182,7 @@ class StoredMeasures:
                 if pack.unit == "run"
                 else waiting_sessions(self._scope, query, _judges(pack)),
             )
-            for pack in self._asked(query.pack)
+            for pack in self._asked(query)
         ]
 
     def grades(self, query: MeasureQuery) -> MeasureAnswer:
@@ -200,30 +200,41 @@ class StoredMeasures:
         figures = [one.figure for one in trials[0].figures]
         return ComparedMeasures(to, other, differences, paired(figures, trials[1].by_task, trials[0].by_task))
 
-    def _asked(self, name: str) -> Sequence[MeasuredPack]:
+    def _asked(self, query: MeasureQuery) -> Sequence[MeasuredPack]:
+        name = query.pack
         packs = self.packs
         found = [pack for pack in packs if name in ("", pack.name)]
         if name and not found:
             known = ", ".join(pack.name for pack in packs)
             raise ConfigError(f"no pack {name[:40]!r}: {f'use one of {known}' if known else 'none is installed'}")
+        if name and found[0].unit == "run" and (query.trials or query.pooled):
+            asked = "trials" if query.trials else "pooled"
+            raise ConfigError(f"{asked}: only of packs that measure sessions; {name} measures agent runs")
         return found
 
     def of(self, pack: MeasuredPack, query: MeasureQuery) -> MeasureAnswer:
         """The measures of one pack, without what waits. Raises RetryableError, StoreError."""
+        sessions, outcomes, unread = self.sessions(pack, query)
+        trials = query.trials and pack.unit == "session"
+        return replace(answer_of(pack, replace(query, trials=trials), sessions, outcomes), unread=unread)
+
+    def sessions(
+        self, pack: MeasuredPack, query: MeasureQuery
+    ) -> tuple[Sequence[MeasuredSession], Mapping[tuple[str, str], Sequence[ItemAnswer]], int]:
+        """The sessions, or runs, of one pack; for its own figures the items of their success; how many are unread."""
         judges = _judges(pack)
         if pack.unit == "run":
             runs, unread = graded_runs(self._scope, query, self.task_keys)
-            runs = by_cards(self._cards, query, runs)
-            return replace(answer_of(pack, replace(query, trials=False), runs), unread=unread)
+            return by_cards(self._cards, query, runs), {}, unread
         validators = {one.judge for each in self.packs for one in each.measures if one.validates}
         sessions, unread = measured_sessions(self._scope, query, judges, validators, self.task_keys)
         checks = {one.judge for each in self.packs if each.unit == "session" for one in each.measures}
         sessions = by_verdicts(self._scope, query, judges, checks, sessions)
         sessions = by_cards(self._cards, query, sessions)
         outcomes: Mapping[tuple[str, str], Sequence[ItemAnswer]] = {}
-        if query.trials and pack.success and pack.figures and sessions:
+        if query.trials and pack.success and sessions:
             outcomes = session_items(self._scope, query, judges, pack.success.judge)
-        return replace(answer_of(pack, query, sessions, outcomes), unread=unread)
+        return sessions, outcomes, unread
 
 
 def _judges(pack: MeasuredPack) -> set[str]:
@@ -315,15 +326,16 @@ def _group(
 
 
 def _trials(pack: MeasuredPack, counted: Sequence[MeasuredSession], query: MeasureQuery) -> TaskTrials:
-    """The trials among these sessions, each counted once, however it was sampled."""
+    """The trials among these sessions, each counted once, however it was sampled. All of them are valid."""
     rule = TrialRule(query.k, pack.success.letter if pack.success else "", query.threshold)
-    letters = {measure.judge: measure.letter for measure in pack.measures}
+    letters = {measure.judge: measure.letter for measure in pack.measures if not measure.validates}
     trials = []
     for one in counted:
         task, *cell = one.cell
         if task:
-            known = ((letters[judge], found.value) for judge, found in one.measures.items() if found.weight)
-            trials.append(Trial(task, cell, {letter: value for letter, value in known if value is not None}))
+            known = ((letters.get(judge), found.value) for judge, found in one.measures.items() if found.weight)
+            values = {letter: value for letter, value in known if letter and value is not None}
+            trials.append(Trial(task, cell, values))
     tasks = by_task(trials, rule)
     return TaskTrials(len(trials), tasks, over_tasks(rule.figures(letters.values()), tasks.values()))
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tracejury.collector.store.compared_sessions import check_values, mean_scores
+from tracejury.collector.store.compared_sessions import check_values, failed_users, mean_scores
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.checks.aggregate import average
 from tracejury.judges.checks.preferences import agreement_of, between_people, majority
@@ -57,13 +57,14 @@ def _with_values(better: Mapping[Pair, Better], figures: _Figures) -> Iterator[t
 def _figures(scope: Scope, packs: Sequence[MeasuredPack]) -> Iterator[tuple[str, str, str, _Figures]]:
     """Pack, letter, title and figures by session: of each measure of packs and their averages, and of LLM judges.
 
-    A session that a check finds invalid has no measures.
+    A session that a check finds invalid, or whose user's model failed, has no measures.
     """
+    failed = failed_users(scope)
     validators = {one.judge for pack in packs for one in pack.measures if one.validates}
     values = {
         session: told
         for session, told in check_values(scope).items()
-        if all(told.get(judge, 1.0) >= 1 for judge in validators)
+        if session not in failed and all(told.get(judge, 1.0) >= 1 for judge in validators)
     }
     for pack in packs:
         for one in pack.measures:

@@ -30,6 +30,7 @@ def present_session(view: SessionView) -> SessionJson:
         exchanges=[_exchange(exchange) for exchange in view.exchanges],
         left=view.left,
         verdicts=list(view.verdicts),
+        progress=list(view.progress),
         **_of_session(view.session),
     )
 

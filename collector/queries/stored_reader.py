@@ -30,6 +30,7 @@ from tracejury.schemas.findings import LIVE, Finding
 from tracejury.schemas.queries.conversation import SessionView
 from tracejury.schemas.queries.labels import PreferenceAnswer
 from tracejury.schemas.queries.listing import Facets, SessionRow
+from tracejury.schemas.queries.measures import MeasuredPack, MeasureQuery
 from tracejury.schemas.queries.reader import (
     Confidence,
     ErrorQuery,
@@ -49,7 +50,9 @@ from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
 from .measures import StoredMeasures
 from .preferences import preference_answer
+from .progress import progress_of
 from .reader import Labels, Rates
+from .task_trials import TrialsOfTask, task_trials
 from .trace.stored import StoredTraceQueries
 from .unproven import marked
 
@@ -103,6 +106,10 @@ class StoredReader:
         """The services that have a session of that id, by name."""
         return SessionLists(self._store, self.tenant).services_of(session_id)
 
+    def task_trials(self, pack: MeasuredPack, query: MeasureQuery) -> TrialsOfTask:
+        """The trials of the task and time of a query, by cell."""
+        return task_trials(self._scope, self.measures, pack, query)
+
     def preferences(self, since: int, until: int, service: str = "") -> PreferenceAnswer:
         """How measures go with the preferences that people stated in [`since`, `until`)."""
         return preference_answer(self._scope, self.labels, self.measures.packs, since, until, service)
@@ -117,7 +124,7 @@ class StoredReader:
 
     def unknown_names(self, asked: Mapping[str, str]) -> Mapping[str, Sequence[str]]:
         """Of names to filter by, by kind (`service`, `tool` …), the unknown ones; known ones of each, nearest first."""
-        return unknown_names(self._scope, asked)
+        return unknown_names(self._scope, asked, self.measures.task_keys)
 
     def findings(self, query: ErrorQuery) -> Sequence[LocatedFinding]:
         """Up to `limit` findings that hold now."""
@@ -246,4 +253,5 @@ def stored_session(scope: Scope, session_id: str, confidence: Confidence, servic
     ]
     services = list(dict.fromkeys(r.service for r in rows))
     measures = reading.load_session_verdicts([session_subject_id(one, session_id) for one in services])
-    return SessionView(whole, services, exchanges, max(0, whole.traces - len(said)), measures)
+    progress = progress_of(exchanges, measures) if len(services) == 1 else ()
+    return SessionView(whole, services, exchanges, max(0, whole.traces - len(said)), measures, progress)

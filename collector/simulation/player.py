@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from opentelemetry.trace import Tracer
@@ -23,7 +23,10 @@ _MOST_TOLD: Final = 2_000  # characters of why an agent did not answer, or a use
 
 @dataclass(frozen=True, slots=True)
 class PlayedSession:
-    """A session and how far it came. `answered`: exchanges; `failure`: why it ended early, "" where it did not."""
+    """A session and how far it came. `answered`: exchanges; `failure`: why it ended early, "" where it did not.
+
+    Its `session_id` is "" where nothing of it was sent.
+    """
 
     session: SimulatedSession
     answered: int
@@ -86,7 +89,8 @@ async def _play(
     finally:
         if exchange:
             exchange.end(session=ended)
-        on_played(PlayedSession(session, len(messages) // 2, failure))
+        sent = session if exchange else replace(session, session_id="")
+        on_played(PlayedSession(sent, len(messages) // 2, failure))
 
 
 async def _answer(messages: list[dict[str, str]], agent: TalkingAgent, exchange: ExchangeSpan, seconds: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,6 +13,7 @@ from opentelemetry.sdk.trace import TracerProvider
 
 from tracejury.collector.judging.model.budgeted import budget_of
 from tracejury.collector.judging.model.build import open_model
+from tracejury.collector.judging.model.cassette import Cassette, CassetteOptions, open_cassette
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.otlp.client.connect import check_listening
 
@@ -30,7 +32,7 @@ _FLUSH_MS: Final = 10_000
 class TalkSettings:
     """Where spans go, and as which service; seconds for each answer; how many sessions are played side by side.
 
-    `user_model`: writes the messages of users with a persona.
+    `user_model`: writes the messages of users with a persona; `cassette`: what it wrote before.
     """
 
     endpoint: str = ""
@@ -38,6 +40,7 @@ class TalkSettings:
     timeout: float = 120.0
     at_once: int = 1
     user_model: LlmConfig = field(default_factory=LlmConfig)
+    cassette: CassetteOptions = field(default_factory=CassetteOptions)
 
 
 def agent_at(address: str, model: str = "", key: str = "") -> TalkingAgent:
@@ -64,10 +67,10 @@ def talk(
     if not isinstance(theirs, TracerProvider):
         trace.set_tracer_provider(provider)
 
-    async def played() -> bool:
+    async def played(cassette: Cassette | None) -> bool:
         tracer = provider.get_tracer("tracejury.talk")
         config = settings.user_model
-        async with open_model(config, budget=budget_of(config.budget)) as model:
+        async with open_model(config, cassette=cassette, budget=budget_of(config.budget)) as model:
 
             def begin(session: SimulatedSession) -> SimulatedUser:
                 return session.begin(model.client, config.max_answer_tokens)
@@ -80,8 +83,10 @@ def talk(
                 return True
         return False
 
+    asked = settings.cassette != CassetteOptions()
     try:
-        return asyncio.run(played())
+        with open_cassette(settings.cassette, settings.user_model) if asked else nullcontext() as cassette:
+            return asyncio.run(played(cassette))
     finally:
         if isinstance(theirs, TracerProvider):
             theirs.force_flush(_FLUSH_MS)

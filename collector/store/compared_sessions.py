@@ -6,8 +6,10 @@ from collections import defaultdict
 from typing import Final
 
 from tracejury.schemas.judged_rows import STANDS
+from tracejury.schemas.simulation import USER_FAILED
 from tracejury.schemas.verdicts import SubjectKind
 
+from .lists.stated import values_at
 from .scope import TENANT, Scope
 
 _COMPARED: Final = f"(SELECT Service, arrayJoin([SessionId, OtherSessionId]) FROM preferences WHERE {TENANT})"
@@ -29,6 +31,16 @@ JOIN
 GROUP BY ServiceName, SessionId, Judge
 """
 
+_FAILED: Final = f"""
+SELECT DISTINCT ServiceName, SessionId
+FROM (SELECT TraceId, ServiceName, SessionId {_THEIRS}) AS own
+JOIN
+(
+    SELECT DISTINCT TraceId FROM spans FINAL
+    WHERE {TENANT} AND TraceId IN (SELECT TraceId {_THEIRS}) AND arrayExists(v -> v != '', {values_at("{key:String}")})
+) AS failed ON own.TraceId = failed.TraceId
+"""
+
 SessionFigures = defaultdict[tuple[str, str], dict[str, float]]
 """By service and session id, a figure by judge."""
 
@@ -41,6 +53,11 @@ def check_values(scope: Scope) -> SessionFigures:
 def mean_scores(scope: Scope) -> SessionFigures:
     """The mean score, 0 to 3, that each LLM judge gave to the runs of a session. Raises RetryableError, StoreError."""
     return _figures(scope, _SCORES)
+
+
+def failed_users(scope: Scope) -> set[tuple[str, str]]:
+    """The sessions whose user's model failed, by service and id. Raises RetryableError, StoreError."""
+    return {(service, session_id) for service, session_id in scope.select(_FAILED, key=USER_FAILED)}
 
 
 def _figures(scope: Scope, sql: str) -> SessionFigures:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from tracejury.judges.causes import led_by
 from tracejury.judges.llm.client import Reply
@@ -29,12 +30,21 @@ from .detector_opinions import write_opinions
 from .findings import findings_by_trace
 from .inserting import insert_rows, storing
 from .ledger import LedgerKey
-from .scope import Scope
+from .scope import TENANT, Scope
 from .session_deletion import empty_answers
 from .shared_store import SharedStore
 
 PendingRow = LedgerRow
 """A pending entry of the ledger."""
+
+_ANSWERED: Final = f"""
+SELECT Judge, groupUniqArray(said.1) FROM verdicts FINAL
+ARRAY JOIN arrayZip(Items.Item, Items.Answer, Items.Grounded) AS said
+WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND SubjectKind = '{SubjectKind.EXCHANGE}'
+AND (TraceId, SubjectId) IN arrayZip({{trace_ids:Array(String)}}, {{exchange_ids:Array(String)}})
+AND UnscoredReason = '' AND said.3 AND (Judge, said.2) IN arrayZip({{checks:Array(String)}}, {{answers:Array(String)}})
+GROUP BY Judge
+"""
 
 
 class StoredLlmJudging:
@@ -110,6 +120,24 @@ class StoredLlmJudging:
     def run_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:
         """The findings of LLM judges in each trace, of any state; absent: there are none."""
         return findings_by_trace(Scope(self._store, self._tenant), trace_ids, f"JudgedBy != '{DETECTORS}'")
+
+    def items_answered(
+        self, exchanges: Sequence[tuple[str, str]], answers: Mapping[str, str]
+    ) -> dict[str, frozenset[str]]:
+        """By check the items that any of these exchanges (trace id, id) gave this answer to, with a quote that stands.
+
+        Only these texts are read: a long session asks at each of its exchanges.
+        """
+        if not exchanges or not answers:
+            return {}
+        rows = Scope(self._store, self._tenant).select(
+            _ANSWERED,
+            trace_ids=[trace_id for trace_id, _ in exchanges],
+            exchange_ids=[exchange_id for _, exchange_id in exchanges],
+            checks=[*answers],
+            answers=[*answers.values()],
+        )
+        return {check: frozenset(items) for check, items in rows}
 
     def answer(self, key: str, tenant: str) -> Reply | None:
         """The latest answer under `key` to a tenant that is neither too old nor cut off or withheld."""

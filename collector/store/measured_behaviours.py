@@ -43,8 +43,8 @@ JOIN
 _VOTES: Final = ", ".join(f"arrayResize(Items.{column}, length(Items.Item))" for column in ("Yes", "Runs"))
 """Rows of earlier versions have none."""
 _ITEMS: Final = f"""
-SELECT SubjectId, arrayZip(Items.Item, Items.Answer, Items.Best, Items.Reason, {_VOTES}) FROM verdicts FINAL
-WHERE {TENANT} AND TraceId = '' AND SubjectKind = 'session' AND Judge = {{judge:String}}
+SELECT SubjectId, arrayZip(Items.Item, Items.Answer, Items.Best, Items.Reason, Items.Grounded, {_VOTES})
+FROM verdicts FINAL WHERE {TENANT} AND TraceId = '' AND SubjectKind = 'session' AND Judge = {{judge:String}}
 AND isNotNull(Value) AND notEmpty(Items.Item) AND {STANDS} AND SubjectId IN ({SUBJECTS})
 """
 
@@ -73,7 +73,7 @@ def session_items(
     for subject_id, items in scope.select(_ITEMS, judge=judge, **values_of(query, judges)):
         if place := session_of(Subject(SubjectKind.SESSION, subject_id, "")):
             found[place] = [
-                ItemAnswer(item, word, best=bool(best), reason=why, yes=yes, runs=runs)
-                for item, word, best, why, yes, runs in items
+                ItemAnswer(item, word, best=bool(best), reason=why, grounded=bool(grounded), yes=yes, runs=runs)
+                for item, word, best, why, grounded, yes, runs in items
             ]
     return found

@@ -28,7 +28,7 @@ from .feedback import add_feedback
 from .filters import FILTERS
 from .judges import add_judges
 from .labels import add_labels_page
-from .links import session_link, trace_link
+from .links import session_link, task_link, trace_link
 from .live import add_live
 from .overview import add_overview
 from .packs import add_packs
@@ -79,7 +79,7 @@ def make_templates(assets: Mapping[str, Asset], explained: Callable[[str], Any],
     )
     environment.filters.update(FILTERS)
     environment.filters["json"] = partial(json.dumps, separators=(",", ":"))
-    environment.globals.update(score_words=score_words)
-    environment.globals.update(session_link=session_link, trace_link=trace_link, with_group=with_group)
+    environment.globals.update(score_words=score_words, with_group=with_group)
+    environment.globals.update(session_link=session_link, task_link=task_link, trace_link=trace_link)
     environment.globals.update(asset=lambda path: assets[path].url, explained=explained, version=version)
     return environment

@@ -7,24 +7,28 @@ from typing import Final
 from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 
-from tracejury.schemas.queries.reader import Confidence, ErrorQuery
+from tracejury.collector.api.params_clusters import ClusterFilters, error_query
+from tracejury.judges.llm.data_files import model_of
 
 from .site import Site, rebuilding, simulated
 
 MOST: Final = 50
 """Clusters on the page."""
 
+NAMES: Final = ("pack", "judge", "task", "profile")
+"""Filters of the page, beside time, service and `simulated`."""
+
 
 def add_clusters(app: FastAPI, site: Site) -> None:
     """`/clusters`."""
 
     # One at a time: comparing thousands of texts takes a core for seconds.
-    @rebuilding(app, "/clusters", CapacityLimiter(1), "simulated", "profile")
+    @rebuilding(app, "/clusters", CapacityLimiter(1), "simulated", *NAMES)
     def clusters(request: Request) -> Response:
-        window, of_simulated = site.window(request), simulated(request)
-        profile = request.query_params.get("profile", "")
-        query = ErrorQuery(
-            Confidence.of(profile), 0, service=window.service, since=window.since, simulated=of_simulated
-        )
-        answer = site.reader.clusters.ask(query, window.until)
-        return site.render(request, "clusters.html", answer=answer, most=MOST, simulated=of_simulated)
+        window, measures = site.window(request), site.reader.measures
+        given = {name: request.query_params.get(name, "") for name in NAMES}
+        others = {"service": window.service, "simulated": simulated(request)}
+        asked = model_of(given | others, ClusterFilters, "filters")
+        packs = [pack.name for pack in measures.packs]
+        answer = site.reader.clusters.ask(error_query(asked, window.since, packs, measures.task_keys), window.until)
+        return site.render(request, "clusters.html", answer=answer, most=MOST, asked=asked, packs=packs)

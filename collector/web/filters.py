@@ -12,7 +12,7 @@ from typing import Final
 
 from tracejury.schemas.rates import Estimate
 from tracejury.schemas.text.moments import iso_time
-from tracejury.schemas.text.naming import agent_name, is_whole
+from tracejury.schemas.text.naming import agent_name, agent_names, is_whole
 from tracejury.schemas.text.terminal import one_line, safe
 from tracejury.schemas.trajectory import state_word
 
@@ -165,4 +165,4 @@ FILTERS: Final[Mapping[str, Callable[..., str]]] = {
         usd,
         state_word,
     )
-} | {"agent": agent_name}
+} | {"agent": agent_name, "agents": agent_names}

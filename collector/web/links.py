@@ -24,6 +24,18 @@ def trace_link(window: Window, trace_id: str, **more: str) -> str:
     return window.link(f"/traces/{quote(trace_id, safe='')}", **more)
 
 
+def task_link(window: Window, pack: str, task: str, **more: str) -> str:
+    """The URL of the trials of a task; "" where there is none for it: of a name that is cut, or that is a path step."""
+    if not task or task in DOTS or not is_whole(task):
+        return ""
+    return window.link(task_path(pack, task), **more)
+
+
+def task_path(pack: str, task: str) -> str:
+    """The path of the trials of a task, whatever its name holds."""
+    return f"/packs/{quote(pack, safe='')}/tasks/{quote(task, safe='')}"
+
+
 def session_link(window: Window, session_id: str, service: str = "", **more: str) -> str:
     """The URL of a session, of that service where one is named: an id is unique within a service only.
 

@@ -9,13 +9,16 @@ from typing import Any, Final
 from fastapi import FastAPI, Request, Response
 
 from tracejury.collector.api.params_measures import GROUPS, checked_groups
+from tracejury.collector.api.paths import SOME
 from tracejury.collector.queries.measures import MeasureAnswer, MeasureFigure, StoredMeasures
+from tracejury.collector.queries.task_trials import TrialsOfTask
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.measures import MeasuredPack, MeasureQuery
 from tracejury.schemas.rates import Estimate
 
 from .filters import counted
 from .headline import points, series
+from .links import task_path
 from .site import Site, page, simulated
 from .window import Window
 
@@ -45,7 +48,7 @@ class PackView:
 
 
 def add_packs(app: FastAPI, site: Site) -> None:
-    """`/packs` and `/packs/{name}`."""
+    """`/packs`, `/packs/{name}` and `/packs/{name}/tasks/{task}`."""
 
     @page(app, "/packs", "simulated")
     def packs(request: Request) -> Response:
@@ -57,12 +60,12 @@ def add_packs(app: FastAPI, site: Site) -> None:
     @page(app, "/packs/{name}", "simulated", "by", "measure")
     def pack(request: Request, name: str) -> Response:
         window, measures = site.window(request), site.reader.measures
-        if name not in {one.name for one in measures.packs}:
-            raise NotFoundError(f"no pack {name[:60]!r} is installed")
-        by = request.query_params.get("by") or GROUPS[1]
+        installed(measures, name)
+        by = ",".join(filter(None, request.query_params.getlist("by"))) or GROUPS[1]
         query = replace(asked(request, window), pack=name)
         (answer,) = measures.ask(replace(query, step=window.step))
-        (grouped,) = measures.ask(replace(query, by=checked_groups(by), limit=MOST_GROUPS))
+        names = checked_groups(by)
+        (grouped,) = measures.ask(replace(query, by=names, limit=MOST_GROUPS))
         letters = [measure.letter for measure in answer.pack.measures]
         letter = request.query_params.get("measure", "")
         chosen = letters.index(letter) if letter in letters else 0
@@ -73,10 +76,49 @@ def add_packs(app: FastAPI, site: Site) -> None:
             simulated=query.simulated,
             grouped=grouped,
             by=by,
+            task_at=names.index("task") if "task" in names and answer.pack.unit == "session" else None,
             groups=GROUPS,
             chosen=answer.pack.measures[chosen],
             chart=chart(answer, chosen, window),
         )
+
+    @page(app, f"/packs/{{name}}/tasks/{{task:{SOME}}}", "simulated")
+    def task(request: Request, name: str, task: str) -> Response:
+        window, measures = site.window(request), site.reader.measures
+        pack = installed(measures, name)
+        if pack.unit != "session":
+            raise NotFoundError(f"{pack.title} are of agent runs: a task has no trials there")
+        query = replace(asked(request, window), task=task)
+        found = site.reader.task_trials(pack, query)
+        others = 0
+        if not found.cells:
+            others = measures.of(pack, replace(query, simulated=not query.simulated)).total.sessions
+        return site.render(
+            request,
+            "task.html",
+            path=task_path(name, task),
+            pack=pack,
+            task=task,
+            found=found,
+            simulated=query.simulated,
+            others=others,
+            own=own_names(found),
+            measured=[(at, one) for at, one in enumerate(pack.measures) if not one.validates],
+        )
+
+
+def installed(measures: StoredMeasures, name: str) -> MeasuredPack:
+    """The pack of that name. Raises NotFoundError."""
+    found = next((one for one in measures.packs if one.name == name), None)
+    if found is None:
+        raise NotFoundError(f"no pack {name[:60]!r} is installed")
+    return found
+
+
+def own_names(found: TrialsOfTask) -> Sequence[str]:
+    """The pack's own figures that any trial or cell has."""
+    figures = [one.own for cell in found.cells for one in cell.trials] + [cell.group.own for cell in found.cells]
+    return list(dict.fromkeys(name for some in figures for name, value in some.items() if value not in (None, {})))
 
 
 def asked(request: Request, window: Window) -> MeasureQuery:

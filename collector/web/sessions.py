@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
@@ -102,7 +103,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             lowest_scores=lowest_scores,
             error_place=error_place,
             measures=session_measures(found.verdicts, site.reader.measures.packs),
-            item_verdicts=item_verdicts,
+            item_verdicts=partial(item_verdicts, {one.judge for one in found.progress}),
             grades=mean_grades(verdict for exchange in found.exchanges for verdict in exchange.verdicts),
         )
 
@@ -130,9 +131,12 @@ def session_measures(verdicts: Sequence[Verdict], packs: Sequence[MeasuredPack])
     return [one for _, one in sorted(shown, key=lambda pair: pair[0])]
 
 
-def item_verdicts(exchange: SessionExchange) -> Sequence[Verdict]:
-    """The verdicts of checks on an exchange that have an item below its best answer."""
-    return [v for v in exchange.verdicts if any(not item.best for item in v.items)]
+def item_verdicts(settling: Collection[str], exchange: SessionExchange) -> Sequence[Verdict]:
+    """The verdicts of checks on an exchange that have an item below its best answer.
+
+    None of judges whose items settle: they are asked about what is open, and shown for the session.
+    """
+    return [v for v in exchange.verdicts if v.judge not in settling and any(not item.best for item in v.items)]
 
 
 def traces_link(session: SessionRow, profile: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tracejury.schemas.checks import CheckItem, ItemAnswer
@@ -60,9 +60,3 @@ def settled_items(check: Check, items: Sequence[CheckItem], said: Sequence[Verdi
 def settles(check: Check, answer: ItemAnswer | None) -> bool:
     """Whether the answer settles its item; one whose quote does not stand settles nothing."""
     return answer is not None and answer.grounded and answer.answer == check.settling
-
-
-def settled_texts(check: Check, said: Iterable[Verdict]) -> frozenset[str]:
-    """The items that any of these verdicts settles."""
-    answers = (answer for verdict in said if not verdict.unscored_reason for answer in verdict.items)
-    return frozenset(answer.item for answer in answers if settles(check, answer))

@@ -10,13 +10,13 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, Final
 
 import numpy as np
 from sklearn.cluster import HDBSCAN
 from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 from sklearn.preprocessing import normalize
 
 from .error_group import ClusteredError, ErrorGroup, Grouped, largest_first
@@ -53,6 +53,7 @@ def by_likeness(errors: Iterable[ClusteredError]) -> Grouped:
     keys = sorted(own)
     rows = [at for at, key in enumerate(keys) for _ in range(min(least, len(own[key])))]
     vectors, weights, terms = _vectors([keys[at][1] for at in rows])
+    usual = weights.mean(axis=0)
     groups: list[ErrorGroup] = []
     single: list[ClusteredError] = []
     for _, members in groupby(range(len(rows)), key=lambda row: keys[rows[row]][0]):
@@ -65,7 +66,8 @@ def by_likeness(errors: Iterable[ClusteredError]) -> Grouped:
                 single += found
                 continue
             nearest = these[int(np.argmax(vectors[these] @ vectors[these].mean(axis=0)))]
-            name = _name(np.asarray(weights[these].mean(axis=0)).ravel(), terms) or found[0].category
+            own_terms = np.asarray(weights[these].mean(axis=0) - usual).ravel()
+            name = _name(own_terms, terms) or found[0].category
             groups.append(ErrorGroup(tuple(sorted(found)), own[keys[rows[nearest]]][0], name))
     return Grouped(largest_first(groups), sorted(single))
 
@@ -108,5 +110,6 @@ def _alike(vectors: Any) -> bool:
 
 
 def _name(weights: Any, terms: Sequence[str]) -> str:
-    """The heaviest terms of a group."""
-    return ", ".join(terms[at] for at in np.argsort(-weights, kind="stable")[:TERMS] if weights[at] > 0)
+    """The heaviest terms of a group, by how much heavier they are in it than in all: none that hold a text together."""
+    heaviest = (terms[at] for at in np.argsort(-weights, kind="stable") if weights[at] > 0)
+    return ", ".join(islice((term for term in heaviest if term not in ENGLISH_STOP_WORDS), TERMS))

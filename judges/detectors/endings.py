@@ -34,7 +34,7 @@ _KINDS: Final[tuple[tuple[str, EndKind, str, str, str], ...]] = (
 
 def _ended(facts: RunFacts, ctx: Context, *, kind: EndKind, how: str) -> Iterator[Hit]:
     ending = ctx.endings.get(facts.run.id)
-    if ending is None or ending.relayed or ending.kind is not kind:
+    if ending is None or ending.relayed or ending.kind is not kind or _only_tools(facts.run):
         return
     cause = ending.cause_id or step_that_ended(facts, ctx) or _broke_off(facts, ending)
     yield Hit(
@@ -46,6 +46,11 @@ def _ended(facts: RunFacts, ctx: Context, *, kind: EndKind, how: str) -> Iterato
         severity=_severity(ending),
         turn=ending.turn.index if ending.turn is not None else None,
     )
+
+
+def _only_tools(run: AgentRun) -> bool:
+    """Whether nothing but tools was called, by nobody who is known (a server of tools): such a call ends no run."""
+    return run.inferred and all(turn.llm is None for turn in run.turns)
 
 
 def _severity(ending: Ending) -> Severity:

@@ -264,18 +264,18 @@ def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], wha
             hit = replace(hit, tool_span_id=turn.span_id)
         again = [ctx.missed_again.get(turn.span_id, ""), again_at.get(turn.span_id, "")]
         again += (t.span_id for t in unreadable.get(turn.span_id, ()))
-        yield replace(hit, severity=_severity(facts, ctx, turn), also_at=tuple(filter(None, again)))
+        yield replace(hit, severity=severity_in(facts, ctx, turn), also_at=tuple(filter(None, again)))
 
 
 def _read(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     for turn in failed(facts, ctx, name, kinds):
         text = f"This turn is the first to read a failure: {_what(turn, 'the')} failed because {what}."
         for hit in read_hit(facts, turn, text):
-            yield replace(hit, severity=_severity(facts, ctx, turn))
+            yield replace(hit, severity=severity_in(facts, ctx, turn))
 
 
-def _severity(facts: RunFacts, ctx: Context, turn: TurnFacts) -> Severity | None:
-    """LOW where the failed call was mended; None: the rule's."""
+def severity_in(facts: RunFacts, ctx: Context, turn: TurnFacts) -> Severity | None:
+    """LOW where the failed call of a turn was mended; None: the rule's."""
     call = next((c for c in turn.calls if c.call is turn.failed_call), None)
     return severity_of(ctx, facts, turn, call) if call is not None else None
 

@@ -3,8 +3,9 @@
 An ungrounded turn acts without running any tool, after the last attempt to access data, while no access has
 succeeded although the plan or the survey of facts asks for look-ups. What was observed belongs to the conversation: a
 result in the run's own input is a success, unless the run's own look-ups all failed and it states a number that stands
-in nothing it was sent. Reading differs from writing: a refused change is no failed look-up, and
-what follows it speaks of the change. A turn without text produces nothing that could lack support.
+in nothing it was sent. Reading differs from writing: a refused change is no failed look-up, and what follows it speaks
+of the change. A failed call of a tool whose name has no verb (`freight_price`) is a look-up where a number follows that
+nothing holds. A turn without text produces nothing that could lack support.
 
 Several rules name different faults of the same turn. Source of the families: TRAIL's error types and "What is your
 agent's GPA?" (dimensions).
@@ -19,6 +20,7 @@ from typing import Final
 from tracejury.judges.base import Context
 from tracejury.judges.claims import needs_no_support, states_unseen_number
 from tracejury.judges.facts import RunFacts, TurnFacts
+from tracejury.judges.names import Role, reads
 from tracejury.judges.quoting import quote
 from tracejury.judges.read_runs import opens_with_plan
 from tracejury.judges.rule import Hit, rule
@@ -29,15 +31,18 @@ from .intent import announces_without_calling
 
 def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
     """Ungrounded turns, each with whether an access had failed before; at most one after each attempt."""
-    attempted = succeeded = False
+    attempted = succeeded = unsure = False
     armed = True
     acts = facts.acts
     for turn in acts:
         if turn.attempted:
+            unsure = not turn.looked_up and _may_read(turn)
             armed = turn.looked_up
             attempted = attempted or turn.looked_up
             succeeded = succeeded or turn.succeeded
             continue
+        if unsure and not succeeded and states_unseen_number(facts, turn):
+            attempted = armed = True  # it goes on as if that call had been a look-up that brought a number
         # What a run says last is its answer, however it is worded.
         announces = turn is not acts[-1] and announces_without_calling(facts, turn)
         if succeeded or not armed or announces or not turn.text.strip():
@@ -48,6 +53,12 @@ def ungrounded(facts: RunFacts) -> Iterator[tuple[TurnFacts, bool]]:
         if wanted and not known and not plans and not needs_no_support(facts, turn):
             armed = False
             yield turn, attempted
+
+
+def _may_read(turn: TurnFacts) -> bool:
+    """Whether a turn's calls failed, all of tools whose names have no verb: such may be named after their data."""
+    tried = [call for call in turn.calls if call.role is Role.ACCESS]
+    return bool(tried) and all(call.failure is not None and reads(call.call.name) is None for call in tried)
 
 
 def _opening(turn: TurnFacts) -> str:
@@ -108,7 +119,7 @@ RULES: Final = (
         "HIGH",
         _deviates,
         of_absence=True,
-        version=5,
+        version=6,
         title="Claim made without a look-up",
     ),
     rule(
@@ -118,7 +129,7 @@ RULES: Final = (
         "HIGH",
         _no_call,
         of_absence=True,
-        version=5,
+        version=6,
         title="Answered without calling a tool",
     ),
     rule(
@@ -128,7 +139,7 @@ RULES: Final = (
         "HIGH",
         _only_failed,
         of_absence=True,
-        version=5,
+        version=6,
         title="Answer invented after a failed look-up",
     ),
     rule(
@@ -138,7 +149,7 @@ RULES: Final = (
         "HIGH",
         _claims_tool,
         of_absence=True,
-        version=5,
+        version=6,
         title="Tool use claimed that no call made",
     ),
     rule(
@@ -148,7 +159,7 @@ RULES: Final = (
         "MEDIUM",
         _plan_without_tool,
         of_absence=True,
-        version=6,
+        version=7,
         title="Plan without the tool that it needs",
     ),
     *(
@@ -159,7 +170,7 @@ RULES: Final = (
             "HIGH",
             partial(_worded, needles=n, what=w),
             of_absence=True,
-            version=5,
+            version=6,
             title=t,
         )
         for name, n, w, t in _WORDED

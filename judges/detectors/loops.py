@@ -14,6 +14,8 @@ from tracejury.judges.phrases import times
 from tracejury.judges.quoting import quote_call, quote_executed
 from tracejury.judges.rule import Hit, rule
 
+from .failures import tool_evidence
+
 
 def _brings_the_same(facts: RunFacts, _: Context, *, cycles: bool) -> Iterator[Hit]:
     for loop in facts.once(loops):
@@ -24,7 +26,8 @@ def _brings_the_same(facts: RunFacts, _: Context, *, cycles: bool) -> Iterator[H
 def _fails_again(facts: RunFacts, _: Context) -> Iterator[Hit]:
     for loop in facts.once(loops):
         if loop.fails and loop.calls[-1].call.refusal is not FailureKind.CALL_LIMIT:
-            yield from _hit(loop, "with the same arguments, and fails each time in the same way")
+            same = "with the same arguments, and" if loop.records else "with arguments that are not recorded, and"
+            yield from _hit(loop, f"{same} fails each time in the same way")
 
 
 def _ran_into_a_limit(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -43,13 +46,13 @@ def _hit(loop: Loop, how: str) -> Iterator[Hit]:
         text = f"{names[0]} is called {times(loop.rounds)} in a row {how}."
     else:
         text = f"{loop.period} calls ({', '.join(names)}) are made {times(loop.rounds)} in turn {how}."
-    others = (one.turn.span_id for one in (*loop.calls, *loop.again))
-    also = tuple(dict.fromkeys(span_id for span_id in others if span_id not in ("", last.turn.span_id)))
-    if last.turn.span_id:
-        shown = span.span_id if span is not None else ""
-        yield Hit(last.turn.span_id, quote_call(last.turn.turn, call), text, tool_span_id=shown, also_at=also)
-    elif span is not None:  # the model's calls have no spans
-        yield Hit(span.span_id, quote_executed(span, call), text, tool_span_id=span.span_id)
+    others = (one.span_id for one in (*loop.calls, *loop.again))
+    also = tuple(dict.fromkeys(span_id for span_id in others if span_id not in ("", last.span_id)))
+    evidence = quote_call(last.turn.turn, call) if last.turn.span_id else ""
+    if span is not None and not evidence:  # the model's calls have no spans, or no content is recorded
+        evidence = quote_executed(span, call) if loop.records else tool_evidence(span, call, last.outcome)
+    shown = span.span_id if span is not None else ""
+    yield Hit(last.span_id, evidence, text, tool_span_id=shown, also_at=also)
 
 
 RULES: Final = (
@@ -62,7 +65,7 @@ RULES: Final = (
         confidence=0.6,
         title="Same call again with the same result",
         scope="run",
-        version=5,
+        version=6,
     ),
     rule(
         "identical-cycle",
@@ -73,7 +76,7 @@ RULES: Final = (
         confidence=0.6,
         title="Same calls in turn with the same results",
         scope="run",
-        version=2,
+        version=3,
     ),
     rule(
         "identical-failure",
@@ -82,7 +85,7 @@ RULES: Final = (
         "MEDIUM",
         _fails_again,
         confidence=0.5,
-        version=5,
+        version=6,
         of_failure=True,
         title="Same failing call again and again",
         scope="run",

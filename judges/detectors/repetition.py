@@ -1,8 +1,9 @@
-"""Failing again and again: runs of failures of one tool."""
+"""Failing again and again: runs of failures of one tool. Two are LOW where the agent has mended them since."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from tracejury.judges.base import Context
@@ -12,8 +13,9 @@ from tracejury.judges.names import code_argument
 from tracejury.judges.phrases import ordinal, times
 from tracejury.judges.quoting import quote
 from tracejury.judges.rule import Hit, rule
+from tracejury.schemas.taxonomy import Severity
 
-from .failures import made_hit, read_hit, tool_evidence
+from .failures import made_hit, read_hit, severity_in, tool_evidence
 
 RUN_OF_FAILURES: Final = 2
 """Failures of one tool in a row that make a run of failures."""
@@ -47,17 +49,24 @@ def _tool(turn: TurnFacts) -> str:
     return turn.failed_call.name if turn.failed_call else ""
 
 
-def _repeated(facts: RunFacts, _: Context) -> Iterator[Hit]:
+def _severity(facts: RunFacts, ctx: Context, turns: list[TurnFacts]) -> Severity | None:
+    """LOW for a call that failed once more and was mended then, None (the rule's severity) for all others."""
+    return severity_in(facts, ctx, turns[-1]) if len(turns) == RUN_OF_FAILURES else None
+
+
+def _repeated(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     """A hit at the call that made it a run of failures: its place stays while the run goes on."""
     for turns in facts.once(failure_runs):
         at = turns[RUN_OF_FAILURES - 1]
-        yield made_hit(facts, at, f"{_tool(at)} fails {times(len(turns))} in a row.")
+        hit = made_hit(facts, at, f"{_tool(at)} fails {times(len(turns))} in a row.")
+        yield replace(hit, severity=_severity(facts, ctx, turns))
 
 
-def _repeated_read(facts: RunFacts, _: Context) -> Iterator[Hit]:
+def _repeated_read(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     for turns in facts.once(failure_runs):
         text = f"By now {_tool(turns[-1])} has failed {times(len(turns))} in a row."
-        yield from read_hit(facts, turns[-1], text)
+        for hit in read_hit(facts, turns[-1], text):
+            yield replace(hit, severity=_severity(facts, ctx, turns))
 
 
 def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
@@ -70,7 +79,7 @@ def _surveyed(facts: RunFacts, _: Context) -> Iterator[Hit]:
             yield Hit(reader.span_id, quote(last.read.text, last.read.offset), text, linked=(last.span_id,))
 
 
-def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
+def _repeated_at_tool(facts: RunFacts, ctx: Context) -> Iterator[Hit]:
     """Wrong arguments: one hit for the run, at its second call. Any other failure: each call from the second on."""
     for turns in facts.once(failure_runs):
         for number, turn in enumerate(turns[1:], start=2):
@@ -79,7 +88,8 @@ def _repeated_at_tool(facts: RunFacts, _: Context) -> Iterator[Hit]:
             if call is not None and call.span is not None and (number == RUN_OF_FAILURES or not wrong_arguments):
                 evidence = tool_evidence(call.span, call, call.error or call.result or "")
                 text = f"This is the {ordinal(number)} failed call of {call.name} in a row."
-                yield Hit(call.span.span_id, evidence, text, tool_span_id=call.span.span_id)
+                severity = _severity(facts, ctx, turns)
+                yield Hit(call.span.span_id, evidence, text, tool_span_id=call.span.span_id, severity=severity)
 
 
 RULES: Final = (
@@ -89,6 +99,7 @@ RULES: Final = (
         "EE TC",
         "MEDIUM",
         _repeated,
+        version=2,
         of_failure=True,
         title="Failing tool called again and again",
         scope="run",
@@ -99,7 +110,7 @@ RULES: Final = (
         "EE TC",
         "MEDIUM",
         _repeated_read,
-        version=3,
+        version=4,
         of_failure=True,
         title="Failing tool called again and again",
         scope="run",
@@ -120,6 +131,7 @@ RULES: Final = (
         "EE TC",
         "MEDIUM",
         _repeated_at_tool,
+        version=2,
         of_failure=True,
         title="Failing tool called again and again",
         scope="run",

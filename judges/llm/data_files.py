@@ -1,4 +1,4 @@
-"""Users' YAML and JSON files as models: what is wrong in one is one line, with the file and the key."""
+"""Users' YAML and JSON files as models, and YAML for people. What is wrong is one line, with the file and the key."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class _Dumper(yaml.SafeDumper):
     """Quotes texts with odd line breaks, which are read back as other ones where they stand plainly."""
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
-        """A text as a node."""
-        style = '"' if _ODD_BREAKS.search(text) else None
+        """A text as a node: of several lines as it is, where that can be."""
+        style = '"' if _ODD_BREAKS.search(text) else "|" if "\n" in text else None
         return self.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 

@@ -1,4 +1,4 @@
-"""Problems of a user's file, from pydantic's errors: in words of files, not of classes."""
+"""Problems of what a user writes, from pydantic's errors: in words of files, not of classes."""
 
 from __future__ import annotations
 
@@ -23,6 +23,9 @@ WORDS: Final[Mapping[str, str]] = {
     "list_type": "must be a list",
     "tuple_type": "must be a list",
     "string_type": "must be text",
+    **dict.fromkeys(("int_parsing", "int_type", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("float_parsing", "float_type"), "must be a number"),
+    **dict.fromkeys(("bool_parsing", "bool_type"), "must be true or false"),
 }
 """By pydantic's type of the error."""
 _SHOULD: Final = re.compile(r"^(?:Input|Tuple|List|Dictionary|String) should")

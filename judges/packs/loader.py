@@ -82,6 +82,12 @@ def user_labels() -> Mapping[str, Labels]:
     return {name: labels for pack in known_packs()[0] for name, labels in pack.labels.items()}
 
 
+@cache
+def progress_checks() -> Mapping[str, Check]:
+    """By name, the checks whose items settle at their best answer; of all packs of the installation."""
+    return {check.name: check for pack in known_packs()[0] for check in pack.checks if check.settles == "best"}
+
+
 def pack_names(offered: Iterable[EntryPoint] | None = None) -> frozenset[str]:
     """The names of all packs there are, whether they can be loaded or not."""
     return frozenset(_packages(offered))

@@ -72,6 +72,8 @@ class SessionSums:
         no error before the close.
         """
         verdicts = {verdict.judge: self._with_settled(*checks[verdict.judge], verdict) for verdict in said.verdicts}
+        summed = {name: self._sum(*of) for name, of in checks.items() if of[1].subject == "exchange"}
+        verdicts |= summed
         failed = {name: one.unscored_reason for name, one in verdicts.items() if one.unscored_reason}
         failed |= {name: why for name, why in said.failures.items() if name not in verdicts}
         findings = [*said.findings]
@@ -79,8 +81,7 @@ class SessionSums:
         for name, (pack, check) in checks.items():
             if check.of:
                 continue
-            if check.subject == "exchange":
-                verdicts[name] = self._sum(pack, check)
+            if name in summed:
                 entries[name] = [v.items if v and not v.unscored_reason else () for v in self._of(check)]
             elif name in self._settled and name in verdicts:
                 final = verdicts[name].items

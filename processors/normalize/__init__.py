@@ -15,7 +15,7 @@ from tracejury.schemas.spans import LogRecord, Span
 from .adk import Adk
 from .adot import Adot
 from .claude_code import ClaudeCode
-from .combine import combine
+from .combine import combine, fill
 from .convention import Convention, Fields, MarkedConvention, exceptions, is_announcement, unread_log_text
 from .dialect import GENAI, Dialect
 from .gemini_cli import GeminiCli
@@ -23,6 +23,7 @@ from .haystack import Haystack
 from .langfuse import Langfuse
 from .langsmith import LangSmith
 from .livekit import LiveKit
+from .mcp import ModelContextProtocol
 from .message_logs import STAND_IN, with_told
 from .mlflow import MLflow
 from .openinference import OpenInference
@@ -32,6 +33,7 @@ from .quarkus import Quarkus
 from .raw_calls import RawCalls
 from .replies import keep_reply
 from .runtime import Runtime
+from .self_described import SelfDescribed
 from .spring_ai import SpringAI
 from .stated import SESSION, add_stated
 from .stored_bytes import with_log_texts, with_texts
@@ -61,10 +63,17 @@ CONVENTIONS: Final[tuple[Convention, ...]] = (
     Runtime(),
     *_RARE,
     GENAI,
+    ModelContextProtocol(),
     RawCalls(),
     Adot(),
 )
 """In order of preference where a span carries the marks of several: those that say more first."""
+
+_DESCRIBED: Final = SelfDescribed(key for convention in CONVENTIONS for key in convention.marks)
+"""Tried last: on spans that no convention claims, or that state their kind in a key of none beside shared ones."""
+
+_SHARED: Final = frozenset({GENAI.name, OpenLLMetry.name})
+"""Conventions whose keys many senders write beside their own."""
 
 _FIRST, *_OTHERS = CONVENTIONS
 _OTHER_MARKS: Final = frozenset[str]().union(*(c.marks for c in _OTHERS))
@@ -73,6 +82,10 @@ _COMMON: Final = tuple(c for c in _OTHERS if c not in _RARE)
 _RARE_MARKS: Final = frozenset[str]().union(*(c.marks for c in _RARE))
 _RARE_SCOPES: Final = frozenset[str]().union(*(c.scopes for c in _RARE if isinstance(c, Dialect)))
 _RARE_NAMES: Final = tuple(name for c in _RARE if isinstance(c, Dialect) for name in c.names)
+_CONTENT: Final = (
+    "input_text", "output_text", "input_messages", "output_messages", "tool_arguments", "tool_result", "failure",
+    "tools",
+)  # fmt: skip
 _make: Final = maker(NormalizedSpan)
 
 
@@ -85,6 +98,9 @@ def normalize(span: Span, logs: Sequence[LogRecord] = ()) -> NormalizedSpan:
         return _normalized(span, logs, "", {"kind": Kind.OTHER})
     sent, logs = with_texts(span), with_log_texts(logs)
     found = combine([convention.read(sent, logs) for convention in recognised])
+    if recognised[0] is GENAI and len(recognised) == 1 and _lacks_content(found):
+        told = _DESCRIBED.read_as(found["kind"], sent)
+        fill(found, {key: told[key] for key in _CONTENT if key in told})
     return _normalized(span, logs, recognised[0].name, found)
 
 
@@ -98,7 +114,19 @@ def _recognised(span: Span, logs: Sequence[LogRecord]) -> Sequence[Convention]:
     found = tuple(c for c in tried if c.recognises(span, logs))
     if len(found) > 1 and any(isinstance(c, Dialect) for c in found):  # it has read GenAI's keys
         found = tuple(c for c in found if c is not GENAI)
-    return (_FIRST, *found) if first else found
+    if first:
+        return (_FIRST, *found)
+    if any(c.name not in _SHARED for c in found):
+        return found
+    described = _DESCRIBED.states_kind(span.attributes) if found else _DESCRIBED.recognises(span, logs)
+    return (*found, _DESCRIBED) if described else found
+
+
+def _lacks_content(found: Fields) -> bool:
+    """Whether GenAI's keys say nothing of what a call was given or gave back: some senders have plain keys for that."""
+    if found["kind"] is Kind.TOOL:
+        return found.get("tool_arguments") is None or found.get("tool_result") is None
+    return found["kind"] in (Kind.LLM, Kind.AGENT) and not (found.get("output_messages") or found.get("output_text"))
 
 
 def _may_be_rare(span: Span) -> bool:

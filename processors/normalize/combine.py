@@ -28,14 +28,15 @@ def combine(readings: Sequence[Fields]) -> Fields:
     combined = dict(lead)
     for other in readings:
         if other is not lead:
-            _fill(combined, other)
+            fill(combined, other)
     if combined["kind"] is Kind.AGENT:
         combined["agent_name"] = combined.get("agent_name") or combined.get("agent_hint", "")
         combined["agent_hint"] = ""
     return combined
 
 
-def _fill(combined: Fields, other: Mapping[str, Any]) -> None:
+def fill(combined: Fields, other: Mapping[str, Any]) -> None:
+    """Fill what a reading leaves empty from another one."""
     for key, value in other.items():
         mine = combined.get(key)
         if mine in (None, "", ()):

@@ -29,6 +29,7 @@ _TOOL_NAME: Final = "gen_ai.tool.name"
 _MODEL: Final = "gen_ai.request.model"
 _RUNS_WORKFLOW: Final = "invoke_workflow"
 
+_FETCH: Final = "fetch_response"  # proposed: asks for the answer of a call in the background, perhaps in vain
 _KINDS: Final = {
     "chat": Kind.LLM,
     "generate_content": Kind.LLM,
@@ -40,6 +41,7 @@ _KINDS: Final = {
     "execute_tool": Kind.TOOL,
     **dict.fromkeys(MEMORY, Kind.TOOL),
     "plan": Kind.PLAN,
+    _FETCH: Kind.LLM,
     **dict.fromkeys(("run_step", "handle_conversation_turn"), Kind.CHAIN),  # may repeat what the calls in them say
 }
 _CREATE: Final = "create_agent"
@@ -66,6 +68,7 @@ _STATUSES: Final = ("gen_ai.tool.status", "gen_ai.task.status", "agent.invocatio
 _FAILED: Final = frozenset({"error", "failure", "failed"})
 _NOT_TOOLS: Final = frozenset({"(merged tools)"})  # Google ADK: a summary span after parallel calls
 _ARGUMENTS: Final = ("args", "arguments", "parameters")
+_SESSIONS: Final = ("gen_ai.conversation.id", "session.id", "gen_ai.session.id", "gen_ai.thread.id")
 _NO_IDS: Final = frozenset({"<not specified>", "None"})  # Google ADK, where the tool raised
 
 
@@ -103,7 +106,7 @@ class GenAI:
             "agent_id": attributes.get("gen_ai.agent.id", ""),
             "agent_parent": first(attributes, *_PARENTS) or (attributes.get(_SOURCE, "") if kind is Kind.AGENT else ""),
             "agent_description": attributes.get("gen_ai.agent.description", ""),
-            "session_id": first(attributes, "gen_ai.conversation.id", "session.id"),
+            "session_id": first(attributes, *_SESSIONS),
             "failure": _failure(attributes) or (tool_failure(attributes) if stateless else ""),
         }
         if content.used_logs:
@@ -140,7 +143,7 @@ def _kind(span: Span, logs: Sequence[LogRecord]) -> Kind:
     if attributes.get(_TOOL_NAME) in _NOT_TOOLS:
         return Kind.CHAIN
     if known := _KINDS.get(operation):
-        return known
+        return Kind.CHAIN if operation == _FETCH and "gen_ai.output.messages" not in attributes else known
     if _TOOL_NAME in attributes or "gen_ai.tool.call.id" in attributes:
         return Kind.TOOL
     if operation and (named := _of_function(operation, span)):

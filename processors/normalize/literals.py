@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from typing import Any, Final
 
 from .values import NOT_JSON, parse_json
@@ -28,6 +29,26 @@ def parse_literal(text: str) -> Any:
         return _plain(ast.literal_eval(text))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return NOT_JSON
+
+
+def parse_notation(text: str) -> dict[str, Any] | None:
+    """The fields of an object that `text` holds as Python's `repr` writes it, `Type(name='…', …)`, else None.
+
+    Fields that are no literals are left out.
+    """
+    if not text.endswith(")") or len(text) > _LONGEST or sum(map(text.count, "([{")) > _MOST_BRACKETS:
+        return None
+    try:
+        call = ast.parse(text, mode="eval").body
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return None
+    if not isinstance(call, ast.Call) or call.args or not isinstance(call.func, ast.Name):
+        return None
+    fields = {}
+    for keyword in call.keywords:
+        with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            fields[str(keyword.arg)] = _plain(ast.literal_eval(keyword.value))
+    return fields
 
 
 def read_value(text: str) -> Any:

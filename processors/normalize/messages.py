@@ -17,14 +17,16 @@ from typing import Any, Final
 from tracejury.schemas.normalized import Message, ToolRequest
 
 from .arguments import parse_arguments, unwrap
+from .literals import parse_notation
 from .parts import NOT_RECORDED, client_call, placeholder, provider_call, provider_response
 from .values import as_text, first, text_of
 
 TOOL_ROLE: Final = "tool"
-_REQUEST_KEYS: Final = ("tool_call", "tool_use", "toolUse", "functionCall", "function_call", "toolCall", "tool-call")
+_REQUEST_KEYS: Final = ("tool_call", "tool_use", "toolUse", "functionCall", "function_call", "toolCall", "tool-call",
+                       "toolRequest")  # fmt: skip
 _RESPONSE_KEYS: Final = (
     "tool_call_response", "tool_result", "toolResult", "functionResponse", "function_response", "tool-result",
-    "function_call_output",
+    "function_call_output", "toolResponse",
 )  # fmt: skip
 _ITEMS: Final = frozenset({"function_call", "function_call_output", "reasoning"})
 """Types of what OpenAI's Responses API lists beside messages."""
@@ -34,7 +36,7 @@ _ITEM_ENDINGS: Final = ("_call", "_call_output")
 
 _REASONING_KEYS: Final = ("reasoning", "thinking", "reasoningContent", "redacted_thinking")
 _RESULT_KEYS: Final = ("response", "result", "content", "output")
-_ID_KEYS: Final = ("call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "id")
+_ID_KEYS: Final = ("call_id", "tool_call_id", "tool_use_id", "toolUseId", "toolCallId", "id", "ref")
 ROLES: Final = {"model": "assistant", "ai": "assistant", "human": "user"}
 _TYPES: Final = {
     "human": "user", "ai": "assistant", "system": "system", "tool": "tool",
@@ -106,8 +108,8 @@ def is_message(item: Mapping[str, Any]) -> bool:
         return isinstance(inner, dict) and "content" in inner
     if kind in _TYPES and isinstance(item.get("data"), dict):
         return True
-    said = isinstance(item.get("content"), str | list) or isinstance(item.get("tool_calls"), list)
-    return said and not is_part(item)
+    asks = isinstance(item.get("tool_calls"), list) or isinstance(item.get("toolCalls"), list)
+    return (asks or isinstance(item.get("content"), str | list)) and not is_part(item)
 
 
 def is_part(item: Mapping[str, Any]) -> bool:
@@ -134,16 +136,17 @@ def _parts(item: dict[str, Any]) -> list[Any]:
     kind = text_of(item.get("type"))
     if kind in _ITEMS or ("role" not in item and kind.endswith(_ITEM_ENDINGS)):
         return [item]
-    content = item.get("content")
+    content = item.get("content", item.get("text") if "toolCalls" in item else None)
     return content if isinstance(content, list) else [content]
 
 
 def _calls(item: dict[str, Any]) -> list[Any]:
     """Tool calls of a message; LlamaIndex and older LangChain keep them among additional arguments.
 
-    LangChain lists those whose arguments are no JSON apart. OpenAI's older API has one, without an id.
+    LangChain lists those whose arguments are no JSON apart. OpenAI's older API has one, without an id. The result of
+    Vercel's AI SDK has them as `toolCalls` beside its `text`.
     """
-    calls = item.get("tool_calls")
+    calls = item.get("tool_calls") or item.get("toolCalls")
     more = item.get("additional_kwargs")
     if not calls and isinstance(more, dict):
         calls = more.get("tool_calls")
@@ -180,7 +183,9 @@ class _Draft:
             self.add_request(body)
         elif kind in _REASONING_KEYS:
             self.add_reasoning(body)
-        elif text := _text(part):
+        elif (text := _text(part)) and (noted := _noted_call(text) if self.role == "assistant" else None):
+            self.add_request(noted)
+        elif text:
             (self.reasoning if part.get("thought") is True else self.texts).append(text)
         else:
             yield from self._add_other(part)
@@ -247,6 +252,14 @@ class _Draft:
             yield Message(TOOL_ROLE, NOT_RECORDED, tool_call_id=unanswered)
         if not self.emitted and self.role not in ("user", "system"):
             yield Message(self.role, "", tool_call_id=call_id, name=self.name, failed=self.failed)
+
+
+def _noted_call(text: str) -> dict[str, Any] | None:
+    """A call that a client's instrumentation wrote as the `repr` of the object, in place of words."""
+    if "arguments=" not in text or "type=" not in text:
+        return None
+    fields = parse_notation(text.strip()) or {}
+    return fields if text_of(fields.get("type")) in _REQUEST_KEYS and text_of(fields.get("name")) else None
 
 
 def _kind_and_body(part: dict[str, Any]) -> tuple[str, Any]:

@@ -27,6 +27,9 @@ _RESPONSE: Final = "tool_response"
 _PARAMETERS: Final = "model_request_parameters"
 _REQUEST: Final = "request_data"
 _REPLY: Final = "response_data"
+_TEMPLATE: Final = "logfire.msg_template"
+_AGENTS_SDK: Final = {"Agent run: {name!r}": Kind.AGENT, "Function: {name}": Kind.TOOL}
+"""Logfire's templates for spans of OpenAI's agents SDK, whose fields have plain names: `name`, `input`, `output`."""
 _CHOICE: Final = "gen_ai.choice"
 _TOOL_GROUPS: Final = ("function_tools", "output_tools", "tools")
 
@@ -35,7 +38,7 @@ class PydanticAI(MarkedConvention):
     """Reads Pydantic AI's and Logfire's own attributes."""
 
     name = "pydantic-ai"
-    marks = frozenset({_AGENT, _ALL, _ARGUMENTS, _RESPONSE, _PARAMETERS, _REQUEST})
+    marks = frozenset({_AGENT, _ALL, _ARGUMENTS, _RESPONSE, _PARAMETERS, _REQUEST, _EVENTS, _TEMPLATE})
 
     def recognises(self, span: Span, logs: Sequence[LogRecord]) -> bool:
         """One of its keys that says what the span is: the keys are plain words that any program may use."""
@@ -45,7 +48,7 @@ class PydanticAI(MarkedConvention):
         """See `Convention`."""
         attributes = span.attributes
         kind = _kind(attributes)
-        name = attributes.get(_AGENT, "")
+        name = first(attributes, _AGENT, "name") if kind is Kind.AGENT else attributes.get(_AGENT, "")
         found: Fields = {"kind": kind, "agent_name" if kind is Kind.AGENT else "agent_hint": name}
         if kind is Kind.AGENT:
             found["output_text"] = attributes.get("final_result", "")
@@ -58,11 +61,17 @@ class PydanticAI(MarkedConvention):
 
 
 def _kind(attributes: Mapping[str, str]) -> Kind:
+    if known := _AGENTS_SDK.get(attributes.get(_TEMPLATE, "")):
+        return known
     if _ARGUMENTS in attributes or _RESPONSE in attributes:
         return Kind.TOOL
     if _AGENT in attributes and (_MODEL in attributes or _ALL in attributes):
         return Kind.AGENT
-    return Kind.LLM if _PARAMETERS in attributes or _is_request(attributes) else Kind.CHAIN
+    events = '"event.name"' in attributes.get(_EVENTS, "")[:_HEAD]
+    return Kind.LLM if _PARAMETERS in attributes or events or _is_request(attributes) else Kind.CHAIN
+
+
+_HEAD: Final = 4000  # characters in which a list of events shows that it is one
 
 
 def _is_request(attributes: Mapping[str, str]) -> bool:
@@ -70,7 +79,11 @@ def _is_request(attributes: Mapping[str, str]) -> bool:
 
 
 def _tool(attributes: Mapping[str, str]) -> Fields:
-    name = attributes.get("gen_ai.tool.name", "")
+    name = first(attributes, "gen_ai.tool.name", "name")
+    if _TEMPLATE in attributes and _ARGUMENTS not in attributes:
+        fields = tool_fields(attributes.get("input", ""), attributes.get("output"))
+        error = parse_object(attributes.get("error", "")) or {}
+        return {"tool_name": name} | fields | ({"failure": text_of(error.get("message"))} if error else {})
     return {"tool_name": name} | tool_fields(attributes.get(_ARGUMENTS, ""), attributes.get(_RESPONSE))
 
 
@@ -82,7 +95,8 @@ def _call(attributes: Mapping[str, str]) -> Fields:
     written = [e.get("message") for e in events if isinstance(e, dict) and e.get("event.name") == _CHOICE]
     asked = request.get("messages", request.get("input"))
     sent += asked if isinstance(asked, list) else []
-    written += [reply.get("message")] if isinstance(reply.get("message"), dict) else []
+    streamed = reply.get("combined_chunk_content")
+    written += [reply["message"]] if isinstance(reply.get("message"), dict) else [streamed] if streamed else []
     return {
         "input_messages": _messages(sent, "user"),
         "output_messages": _messages(written, "assistant"),

@@ -22,6 +22,7 @@ _NORMAL: Final = frozenset(
     {"", "stop", "end_turn", "stop_sequence", "tool_calls", "tool_call", "tool-calls", "tool_use", "function_call",
      "complete", "completed", "eos", "finish_reason_stop"}
 )  # fmt: skip
+_COMPACTED: Final = "gen_ai.conversation.compacted"
 _MOST_NAMES: Final = 6
 _HEAD_OF_ERROR: Final = 0.4  # the last line of a traceback says what happened
 _WRITES: Final = {TurnKind.PLAN: "plan", TurnKind.FACTS: "facts", TurnKind.ANSWER: "answer"}
@@ -84,7 +85,7 @@ def failure_texts(span: NormalizedSpan) -> list[str]:
 
 
 def _settings(llm: NormalizedSpan, memory: Memory) -> str:
-    """Limits and stop sequences of the call where they are not those of the call before."""
+    """Limits and stop sequences of the call where they are not those of the call before; whether messages were cut."""
     limit, stops = memory.settings(llm)
     told = ""
     if limit:
@@ -92,7 +93,7 @@ def _settings(llm: NormalizedSpan, memory: Memory) -> str:
     if stops:
         named = ", ".join(name(s, 40) for s in llm.stop_sequences[:8])
         told += f"; stop sequences {named}" if named else "; no stop sequences"
-    return told
+    return told + ("; earlier messages were compacted" if llm.raw.attributes.get(_COMPACTED) == "true" else "")
 
 
 def _new_tools(llm: NormalizedSpan, memory: Memory) -> list[str]:

@@ -17,7 +17,10 @@ ANSWER: Final = "answer:"
 OwnFigure = float | Mapping[str, float] | None
 """A figure of a pack: a number, None where it is not applicable, or shares by name."""
 Cells = Mapping[tuple[str, ...], Sequence[Sequence[ItemAnswer]]]
-"""By cell, of whose trials each differs by chance alone, of each trial the items of the verdict on its success."""
+"""By cell, of whose trials each differs by chance alone, of each trial the items of the verdict on its success.
+
+The first part of a cell is the task.
+"""
 OwnFigures = Callable[[Mapping[str, Cells]], Mapping[str, Mapping[str, OwnFigure]]]
 """A pack's own figures by group of sessions."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Final
 
 MOST: Final = 256
@@ -12,6 +14,12 @@ CUT: Final = "…"
 def agent_name(name: str) -> str:
     """The name that spans give, or that there is none."""
     return name or "unnamed agent"
+
+
+def agent_names(names: Iterable[str]) -> str:
+    """The agents of several runs, each once and with the number of its runs: "manager, researcher (2)"."""
+    runs = Counter(map(agent_name, names))
+    return ", ".join(name if count == 1 else f"{name} ({count})" for name, count in runs.items())
 
 
 def error_place(run_id: str | None, agent: str | None, turn: int | None) -> str:

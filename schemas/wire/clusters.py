@@ -40,6 +40,7 @@ class ClustersJson(WireModel):
 
     `sampled`: how many errors of both times were compared, null where all were; counts are then scaled, and sessions
     are those of the sample. `left`: clusters beyond the limit. `tools`: the parameters, a JSON schema, of tools.
+    `unknown`: filters that name what is not stored, with the nearest known names, where there are no errors.
     """
 
     since: Time
@@ -51,6 +52,7 @@ class ClustersJson(WireModel):
     items: list[ClusterJson]
     left: int
     tools: dict[str, dict[str, Any]]
+    unknown: dict[str, list[str]]
 
 
 class UnnamedGroupJson(WireModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .base import Number, OptionalText, Time, WireModel
 from .errors import ErrorJson, FindingJson, WorstErrorJson
-from .traces import VerdictJson
+from .traces import ItemJson, VerdictJson
 
 
 class SessionRowJson(WireModel):
@@ -43,7 +43,8 @@ class ExchangeJson(WireModel):
 
     `agents`: the name of each agent run of it, by the run's id. `judged` false: no judge has looked at its trace (yet),
     so that it has no errors proves nothing; of one that waits no messages are known. `first_turn`: the turn of its run
-    with which it begins; a run in which the user writes again has several exchanges.
+    with which it begins; a run in which the user writes again has several exchanges. `usd`: of the whole trace, at its
+    first one; a partial sum where `calls_without_usage` LLM calls recorded no tokens.
     """
 
     trace_id: str
@@ -57,6 +58,7 @@ class ExchangeJson(WireModel):
     end: Time
     turns: int
     usd: Number | None
+    calls_without_usage: int
     errors: list[ErrorJson]
     findings: list[FindingJson]
     agents: dict[str, str]
@@ -65,16 +67,40 @@ class ExchangeJson(WireModel):
     first_turn: int
 
 
+class ItemProgressJson(WireModel):
+    """The last answer to an item; `exchange`: number of the one that settled it, null where none did."""
+
+    answer: ItemJson
+    exchange: int | None
+
+
+class CheckProgressJson(WireModel):
+    """How far the items of a check came to settle at their best answer; `kind`: what they are, such as notes.
+
+    `settled`: how many are; `after`: the share at the end of each exchange; `closed`: nothing else follows.
+    """
+
+    judge: str
+    title: str
+    kind: str
+    items: list[ItemProgressJson]
+    settled: int
+    after: list[Number]
+    closed: bool
+
+
 class SessionJson(SessionRowJson):
     """A session as a conversation in order of time; `left`: traces beyond those that are shown.
 
-    `verdicts`: on the session as a whole, its measures.
+    `verdicts`: on the session as a whole, its measures; `progress`: of checks whose items settle, in sessions of one
+    service.
     """
 
     services: list[str]
     exchanges: list[ExchangeJson]
     left: int
     verdicts: list[VerdictJson]
+    progress: list[CheckProgressJson]
 
 
 class SessionPage(WireModel):

@@ -140,7 +140,10 @@ class PackMeasuresJson(WireModel):
 
 
 class MeasuresJson(WireModel):
-    """The measures of each pack that was asked for. `k` and `threshold`: of trials."""
+    """The measures of each pack that was asked for. `k` and `threshold`: of trials.
+
+    `unknown`, where no session was found: the unknown names that it was asked for, each with known ones.
+    """
 
     since: Time
     until: Time
@@ -151,3 +154,4 @@ class MeasuresJson(WireModel):
     threshold: Number
     step_seconds: Number | None
     items: list[PackMeasuresJson]
+    unknown: dict[str, list[str]]

@@ -73,7 +73,8 @@ class SubjectJson(WireModel):
 class ItemJson(WireModel):
     """The answer of a check to one item; below the `best` answer, the quote and the span that has it.
 
-    `grounded`: false where no quote could be verified; the item then counts in no value.
+    `grounded`: false where no quote could be verified; the item then counts in no value. Of an item that was asked
+    about several times, `runs`: how many of the replies were of use, `yes`: how many of these gave the best answer.
     """
 
     item: str
@@ -85,6 +86,8 @@ class ItemJson(WireModel):
     span_id: OptionalText
     quote: OptionalText
     grounded: bool
+    yes: int
+    runs: int
 
 
 class VerdictJson(WireModel):

@@ -3,6 +3,7 @@
 Conversations as a shop's agent has them: two calls of a tool in each exchange, each with a thought, 15 policies. The
 prompts are those that a model is sent; tokens are counted with litellm's tokenizer for gpt-4o. A prefix cache serves
 what a prompt has in common with an earlier one of the session.
+With TED also naming clusters of errors; what its users take prints user_cost.py.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 
 from check_replies import numbers, reply
 from deliberations import rehearse
+from naming_models import named_by
+from planted_errors import planted
 from prompt_tokens import tokens, uncached
 from scope_sets import set_file, set_of
 from sessions import Layout, session, shop_exchange
@@ -28,6 +31,8 @@ from tracejury.judges.checks.check_types import Check
 from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.how_asked import HowAsked
 from tracejury.judges.checks.item_source import ItemCase, RecordedSubject
+from tracejury.judges.clusters.error_group import by_text
+from tracejury.judges.clusters.naming import name_types
 from tracejury.judges.llm.client import Prompt
 from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.judges.packs import sources
@@ -102,6 +107,21 @@ def _answered(checks: Mapping[str, Check], prompt: Prompt) -> str:
     return reply(prompt, {at: {"answer": word} for at, word in said.items()})
 
 
+def naming(texts: int) -> list[Prompt]:
+    """What is sent to name so many texts of errors that have 25 types: labels, then the merge."""
+    groups = by_text(planted(texts)[0])
+    client = ScriptedClient(lambda prompt: answer("".join(message.text for message in prompt.messages)))
+    answer = named_by(lambda _, text: text.partition(": ")[2][:60], lambda _, label: label.split()[0])
+    rehearse(name_types(groups, (), max_tokens=8192), client)
+    return client.prompts
+
+
+def costs(prompts: Sequence[Prompt]) -> str:
+    """Calls, tokens, and those that a prefix cache does not serve."""
+    sent = sum(tokens("".join(message.text for message in prompt.messages)) for prompt in prompts)
+    return f"{len(prompts):7}{sent:14,}{uncached(prompts):36,}"
+
+
 def main() -> None:
     """Print a row for each number of exchanges."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -124,8 +144,12 @@ def main() -> None:
     print("exchanges  calls  input tokens  without what a prefix cache serves")
     for exchanges in given.exchanges:
         prompts = prompts_of(packs, exchanges, Cards(given.notes, given.never))
-        sent = sum(tokens("".join(message.text for message in prompt.messages)) for prompt in prompts)
-        print(f"{exchanges:9}{len(prompts):7}{sent:14,}{uncached(prompts):36,}")
+        print(f"{exchanges:9}{costs(prompts)}")
+    if "ted" in given.packs:
+        print("texts of errors that are named; the merge of their labels alone")
+        for texts in (50, 150, 200):
+            asked_for = naming(texts)
+            print(f"{texts:9}{costs(asked_for)}\n    merge{costs(asked_for[-1:])}")
 
 
 if __name__ == "__main__":

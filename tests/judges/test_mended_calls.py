@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
@@ -59,6 +60,14 @@ def served(*did: Did, answer: str = ANSWER, error: str = "") -> AgentRun:
 def test_another_way_about_the_same_makes_it_slight(failed: str, way: str) -> None:
     """Whatever the first call failed by."""
     assert severities(served(FAILURES[failed], WAYS[way])) == {Severity.LOW}
+
+
+@pytest.mark.parametrize(("fails", "expected"), [(2, Severity.LOW), (3, Severity.MEDIUM)])
+def test_one_retry_that_failed_before_the_next_worked_is_slight(fails: int, expected: Severity) -> None:
+    """Three in a row are a loop, whatever came of it."""
+    tries = [replace(FAILURES["service"], span_id=f"t{n}") for n in range(1, fails + 1)]
+    worked = Did("get_order", {"order": ORDER}, "The order is on its way.", None, "t9")
+    assert max(severities(served(*tries, worked)), key=lambda one: one.rank) is expected
 
 
 @pytest.mark.parametrize("failed", FAILURES)

@@ -28,6 +28,8 @@ CAPTURES = [
     *sorted((SHARED / "steps").glob("*/traces/*")),
 ]
 
+CODING = sorted((SHARED / "coding").glob("*/session.stream.jsonl.gz"))
+
 
 def standing(spans: Sequence[NormalizedSpan]) -> Iterator[dict[str, AgentError]]:
     """The errors after each span, as they end, and once the trace has settled; those below the profile, too, by id."""
@@ -51,6 +53,17 @@ def lost(spans: Sequence[NormalizedSpan]) -> Iterator[str]:
             if one.lead.id not in parts:
                 yield f"{one.lead.judge} at {one.lead.span_id} is gone"
         before = now
+
+
+@pytest.mark.skipif(not CODING, reason="the shared sessions of coding agents are not on this machine")
+@pytest.mark.parametrize("path", CODING[:: sized(5, 1)], ids=lambda path: path.parts[-2])
+def test_no_error_of_a_coding_agent_goes_again_and_each_prefix_is_judged_as_from_scratch(path: Path) -> None:
+    (spans,) = load(path).values()
+    assert list(lost(spans)) == []
+    arriving = sorted(spans, key=lambda span: span.raw.end)
+    for number, live in zip(range(1, len(arriving) + 1), standing(spans), strict=False):
+        seen = rebuild(arriving[:number], state=TraceState.OPEN)
+        assert live == {e.id: e for e in standing_errors(SUITE.judge(seen).findings, seen.runs)}, number
 
 
 @pytest.mark.skipif(not CAPTURES, reason="the shared captures are not on this machine")

@@ -166,6 +166,41 @@ def test_several_calls_of_one_reply(reply: str, way: str) -> None:
     assert [(c.name, c.executed, c.result) for c in second] == [("search", None, None), ("look", None, None)]
 
 
+@pytest.mark.parametrize("way", ["appended", "end", "template"])
+@pytest.mark.parametrize(("label", "calls"), [("Observation: ", 2), ("Observation 2: ", 2), ("", 0)])
+def test_several_actions_of_one_reply(way: str, label: str, calls: int) -> None:
+    """Each is a call where an observation of its own stands behind all; of one observation nobody knows whose it is."""
+    reply = "Thought: both.\nAction: search[Paket 77]\nThought: and\nAction: lookup\nAction Input: {}"
+    trace = rebuild(normalise_all(loop([reply, LAST], [f"{FAILURE}\n{label}{FOUND}"], way)))
+    made = [c for run in trace.runs for t in run.turns for c in t.tool_calls]
+    told = [(c.name, c.arguments, c.error is not None) for c in made]
+    assert told == [("search", "Paket 77", True), ("lookup", {}, False)][:calls]
+
+
+PROMPT = "You are a clerk.\n```python\ndef search(query: str, limit: int = 3) -> str:\n```\nTask: price of parcel 77?"
+
+
+@pytest.mark.parametrize(
+    ("reply", "calls"),
+    [
+        ("Thought: look.\n<code>\nr = search(query='parcel 77')\nprint(r)\n</code>", [{"query": "parcel 77"}]),
+        ("Look.\n```python\nprint(search('parcel 77', 2))\n```", [{"query": "parcel 77", "limit": 2}]),
+        ("Look.\n```py\nfor q in names:\n    search(query=q)\n```", [{"query": "q"}]),
+        ("Look.\n```python\nfetch(query='parcel 77')\n```", None),  # the prompt defines no such function
+        ("Look.\n```python\nsearch(query=\n```", None),
+    ],
+)
+def test_code_calls_functions_that_the_prompt_defines(reply: str, calls: list[Any] | None) -> None:
+    """With named and positional arguments; what a harness noted behind the echo is no result."""
+    noted = ("assistant", "Calling tools: python")
+    sent = [("user", PROMPT), ("assistant", reply), noted, ("user", f"Observation: {FAILURE}")]
+    spans = [span("f" * 16, name="episode", start=1, end=1000), chat(1, sent[:1], reply)]
+    (run,) = rebuild(normalise_all([*spans, chat(2, sent, "<code>\nfinal_answer('14 EUR')\n</code>")])).runs
+    made = [c for t in run.turns for c in t.tool_calls if c.name in ("search", "fetch")]
+    assert [(c.arguments, c.error is not None) for c in made] == [(given, True) for given in calls or ()]
+    assert run.answer == ("14 EUR" if calls else run.answer)
+
+
 def relabelled(one: Span, old: str, new: str) -> Span:
     """The span with another word before what its prompt tells of results."""
     told = {key: value.replace(old, new, 1) for key, value in one.attributes.items()}

@@ -20,6 +20,8 @@ TEXT = {"type": "text", "text": "I look."}
 CALL = {"id": "c1", "name": "search"}
 OTEL = {"type": "text", "content": "I look."}
 OPENAI = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"q": "x"}'}}
+GIVEN = {"input": {"q": "x"}}
+NOTED = "FunctionToolCall(arguments='{\"q\": \"x\"}', call_id='c1', name='search', type='function_call', caller=None)"
 BEDROCK = {"toolUse": {"toolUseId": "c1", "name": "search", "input": {"q": "x"}}}
 
 
@@ -32,8 +34,11 @@ BEDROCK = {"toolUse": {"toolUseId": "c1", "name": "search", "input": {"q": "x"}}
         {"role": "assistant", "content": [{"text": "I look."}, BEDROCK]},
         {"role": "assistant", "parts": ["I look.", {"type": "tool_call", **CALL, "arguments": '{"q": "x"}'}]},
         {"role": "ASSISTANT", "content": [TEXT, {"functionCall": {**CALL, "args": {"q": "x"}}}]},
+        {"role": "model", "content": [{"text": "I look."}, {"toolRequest": {"name": "search", "ref": "c1", **GIVEN}}]},
+        {"text": "I look.", "role": "assistant", "toolCalls": [{"toolName": "search", "toolCallId": "c1", **GIVEN}]},
+        {"role": "assistant", "parts": [OTEL, {"type": "text", "content": NOTED}]},
     ],
-    ids=["opentelemetry", "openai", "anthropic", "bedrock", "text part", "gemini"],
+    ids=["opentelemetry", "openai", "anthropic", "bedrock", "text part", "gemini", "genkit", "ai sdk", "repr"],
 )
 def test_a_request_in_any_dialect(message: dict[str, Any]) -> None:
     """OpenTelemetry, OpenAI, Anthropic, Bedrock and Gemini write the same message differently."""
@@ -49,8 +54,9 @@ def test_a_request_in_any_dialect(message: dict[str, Any]) -> None:
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [{"text": "1230"}]}]},
         {"role": "user", "content": [{"toolResult": {"toolUseId": "c1", "content": [{"text": "1230"}]}}]},
         {"role": "user", "parts": [{"functionResponse": {"id": "c1", "response": "1230"}}]},
+        {"role": "tool", "content": [{"toolResponse": {"ref": "c1", "output": "1230"}}]},
     ],
-    ids=["opentelemetry v5", "opentelemetry", "openai", "anthropic", "bedrock", "gemini"],
+    ids=["opentelemetry v5", "opentelemetry", "openai", "anthropic", "bedrock", "gemini", "genkit"],
 )
 def test_a_result_in_any_dialect(message: dict[str, Any]) -> None:
     """A tool's result is a message of role tool, whatever role it was sent in."""

@@ -158,6 +158,8 @@ def test_limits_and_stop_sequences_are_said_when_they_change() -> None:
         "S2 llm",
         "S3 llm; no token limit recorded; no stop sequences",
     ]
+    cut = llm("l1", 1, [("user", "task")], "reply", **{"gen_ai.conversation.compacted": True})
+    assert recorded(AGENT, cut).steps[0].text.startswith("S1 llm; earlier messages were compacted\n")
 
 
 def test_the_header_holds_prompt_task_and_tools_once() -> None:

@@ -70,7 +70,6 @@ SHAPES_EXPECTED: tuple[ExpectedShape, ...] = (
         tokens=((20, 10),),
         session="sess-3",
         errors=(("a2bf9b", "9db2d5"), ("ab61c7",)),
-        unread="the answer made up after a failed call is not found: nothing tells that the tool looks something up",
     ),
     ExpectedShape(
         "coding agent, spans",

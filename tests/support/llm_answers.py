@@ -27,7 +27,7 @@ NAMED: Final = frozenset({"judge"})
 """A list of objects that name one of these has one for each."""
 EMPTY: Final = frozenset({"also_at", "retracted", "rejected", "look"})
 """Lists that stay empty: what they would hold depends on more than the schema."""
-FALSE: Final = frozenset({"cut"})
+FALSE: Final = frozenset({"cut", "done"})
 """Flags that a sound answer seldom sets."""
 
 

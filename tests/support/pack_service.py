@@ -38,9 +38,10 @@ def judges(api_base: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def otlp(spans: Sequence[Span]) -> bytes:
-    """A trace as an OTLP request in protobuf."""
+def otlp(spans: Sequence[Span], version: str = "") -> bytes:
+    """A trace of a version of the service as an OTLP request in protobuf."""
     scopes = [ScopeSpans(spans=[span_message(span, "") for span in spans])]
-    resource = resource_of({"service.name": SERVICE}, {})
+    stated = {"service.name": SERVICE, "service.version": version}
+    resource = resource_of({key: value for key, value in stated.items() if value}, {})
     request = ExportTraceServiceRequest(resource_spans=[ResourceSpans(resource=resource, scope_spans=scopes)])
     return request.SerializeToString()

@@ -22,11 +22,13 @@ COMMAND = [sys.executable, "-c", "from tracejury.collector.cli import main; main
 PATIENCE = 60.0
 
 
-def tracejury(*args: str, folder: Path, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """`tracejury ARGS` in `folder`, to its end."""
+def tracejury(
+    *args: str, folder: Path, env: Mapping[str, str] | None = None, patience: float = PATIENCE
+) -> subprocess.CompletedProcess[str]:
+    """`tracejury ARGS` in `folder`, to its end, within so many seconds."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("OTEL_", "TRACEJURY_"))} | dict(env or {})
     return subprocess.run(  # noqa: S603  our own command
-        [*COMMAND, *args], cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        [*COMMAND, *args], cwd=folder, env=environment, capture_output=True, text=True, timeout=patience, check=False
     )
 
 

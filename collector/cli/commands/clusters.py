@@ -11,6 +11,7 @@ import click
 
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.collector.cli.options import (
+    Moment,
     api_options,
     filter_options,
     profile_option,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 @click.command("clusters")
 @since_option
+@click.option("--until", type=Moment(), default="", help="Only before this point in time, as in --since.")
 @profile_option
 @filter_options(*named(MEASURE_FILTERS, "pack"), *named(ERROR_FILTERS, "judge", "service"))
 @filter_options(*named(MEASURE_FILTERS, "task"))
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
 def clusters_command(
     *,
     since: str,
+    until: str,
     profile: str,
     pack: str,
     judge: str,
@@ -69,8 +72,8 @@ def clusters_command(
     from tracejury.collector.cli.render.clusters import clusters_table, naming_remarks
 
     config, cassette = judges_section(asked, config_file), cassette_options(asked)
-    filters = {"since": since, "profile": profile, "pack": pack, "judge": judge, "service": service, "task": task}
-    filters |= {"simulated": "true"} if simulated else {}
+    filters = {"since": since, "until": until, "profile": profile, "pack": pack, "judge": judge, "service": service}
+    filters |= {"task": task, "simulated": "true" if simulated else ""}
     with ApiClient(url) as client:
         if config.on or cassette.path:
             for remark in naming_remarks(_named(client, client.cluster_units(filters), config, cassette)):

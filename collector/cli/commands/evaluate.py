@@ -1,4 +1,4 @@
-"""`tracejury evaluate`, with `trail`, `steps`, `sessions`, `rubrics`, `models` and `frameworks`."""
+"""`tracejury evaluate`: `trail`, `steps`, `sessions`, `rubrics`, `notes`, `models` and `frameworks`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from tracejury.collector.cli.judges_options import (
 )
 from tracejury.collector.cli.measures_options import MEASURES, measure_filters, measures_options
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
-from tracejury.collector.cli.options import format_option, show_rows
+from tracejury.collector.cli.options import api_options, format_option, show_rows, since_option
+from tracejury.schemas.text.counting import counted
 
 
 @click.group("evaluate")
@@ -180,6 +181,55 @@ def rubrics_command(
     output.show_report(style, rubrics_report(plan, outcomes), rubrics_report_json, rubrics_report_tables)
 
 
+@evaluate_command.command("notes")
+@click.option("--sheet", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+              help="A new YAML file for people, without what the judge says.")  # fmt: skip
+@click.option("--human", type=FILE, help="A sheet that a person filled in: how far the judge agrees.")
+@click.option("--sample", type=click.IntRange(1, 1000), default=10, show_default=True, help="Sessions on the sheet.")
+@click.option(
+    "--judge", default="ted-notes", show_default=True, metavar="NAME", help="The check whose items are rated."
+)
+@click.option("--service", default="", metavar="NAME", help="Only sessions of this service.")
+@since_option
+@api_options
+def notes(
+    *,
+    sheet: Path | None,
+    human: Path | None,
+    sample: int,
+    judge: str,
+    service: str,
+    since: str,
+    style: str,
+    url: str,
+) -> None:
+    """Have a person say of notes whether they were achieved, and compare the answers with the collector's.
+
+    --sheet writes sessions and notes; --human reads what was filled in. Both together write the sheet again, with our
+    errors beside the person's. docs/ted.md tells more.
+    """
+    from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
+    from tracejury.collector.evaluation.notes_agreement import agreement_json, agreement_tables, compare_notes
+    from tracejury.collector.evaluation.notes_sheet import draw_sheet, read_sheet, write_sheet
+
+    if not (sheet or human):
+        raise click.UsageError("--sheet FILE writes a sheet, --human FILE reads one that was filled in")
+    if human:
+        _refuse({"sample", "judge", "service", "since"}, "is for a new sheet: leave out --human")
+    given = read_sheet(human) if human else None
+    with ApiClient(url) as client:
+        if given is None:
+            drawn = draw_sheet(client, judge, sample, {"service": service, "since": since})
+        else:
+            agreement, drawn = compare_notes(client, given)
+            output.show_report(style, agreement, agreement_json, agreement_tables)
+    if sheet:
+        write_sheet(drawn, sheet)
+        count = sum(len(one.notes) for one in drawn.sessions)
+        output.note(f"{counted(len(drawn.sessions), 'session')} with {counted(count, 'note')} in {sheet}")
+
+
 @evaluate_command.command("models")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("cassettes", metavar="CASSETTE [CASSETTE ...]", nargs=-1, required=True, type=FILE)
@@ -296,10 +346,10 @@ def _judges(folder: Path, criteria: str, asked: dict[str, Any], profile: str, st
 
     with progress_bar() as progress:
         report = evaluate_judges(options_from(folder, criteria or "production", asked, profile=profile), progress)
-    output.show_report(style, report, judges_json, judges_tables)
     answered = report.repetitions[0].answered
-    if answered.failures and not answered.scored:
+    if answered.failures and not answered.scored:  # figures of no answer would all be 0
         raise Failure(f"no agent run has a score: {max(answered.failures, key=answered.failures.__getitem__)}")
+    output.show_report(style, report, judges_json, judges_tables)
 
 
 def _tokens(folder: Path, criteria: str, asked: dict[str, Any], profile: str, style: str) -> None:

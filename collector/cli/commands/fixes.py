@@ -52,6 +52,7 @@ def fixes_command(*, file: Path, kind: str, author: str, style: str) -> None:
 def _read(file: Path) -> ClustersJson:
     from pydantic import ValidationError
 
+    from tracejury.judges.llm.problems import place_of, told
     from tracejury.schemas.errors import ConfigError
     from tracejury.schemas.wire.clusters import ClustersJson
 
@@ -61,6 +62,5 @@ def _read(file: Path) -> ClustersJson:
         raise ConfigError(f"{file} cannot be read: {error.strerror}") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        why = f"{place}: {first['msg']}" if place else str(first["msg"])
+        why = f"{place_of(first)}: {told(first)}" if first["loc"] else told(first)
         raise ConfigError(f"{file} holds no clusters as tracejury clusters --format json writes them: {why}") from None

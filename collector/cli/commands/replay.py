@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 @click.command("replay")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path))
-@click.option("--endpoint", default="", metavar="URL", help="Default: port 4317 (gRPC) or 4318 of this machine.")
+@click.option(
+    "--endpoint", default="", metavar="URL", envvar="OTEL_EXPORTER_OTLP_ENDPOINT", show_envvar=True,
+    help="Default: port 4317 (gRPC) or 4318 of this machine.",
+)  # fmt: skip
 @click.option("--fresh-ids", is_flag=True, help="Send under new trace and span ids, as if it had happened anew.")
 @click.option(
     "--protocol",

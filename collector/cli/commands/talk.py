@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from tracejury.collector.cli.failures import EXIT_ERROR
 from tracejury.collector.cli.interrupts import heed_ctrl_c
-from tracejury.collector.cli.model_options import judges_section
+from tracejury.collector.cli.model_options import cassette_options, judges_section, recording_options
 from tracejury.collector.cli.options import api_options
 from tracejury.schemas.errors import ConfigError, TracejuryError
 from tracejury.schemas.text.counting import counted
@@ -82,6 +82,7 @@ class _Talk(click.Command):
     "--service", default="tracejury-talk", show_default=True, envvar="OTEL_SERVICE_NAME", metavar="NAME",
     help="The service whose sessions they are.",
 )  # fmt: skip
+@recording_options
 @api_options
 @click.pass_context
 def talk_command(
@@ -103,6 +104,7 @@ def talk_command(
     service: str,
     style: str,
     url: str,
+    **recording: Any,
 ) -> None:
     """Simulated users speak to an agent, turn by turn, as task CARDS (files and folders) say.
 
@@ -118,12 +120,14 @@ def talk_command(
     """
     from tracejury.collector.cli import output
     from tracejury.collector.cli.render.talk import talk_summary
+    from tracejury.collector.judging.model.cassette import CassetteOptions
     from tracejury.collector.judging.model.config import LlmConfig
     from tracejury.collector.simulation.talk import TalkSettings, agent_at, talk
 
+    cassette = cassette_options(recording)
     if persona is None:
-        if user_model or config_file:
-            raise ConfigError("--user-model and --config are for users with a --persona")
+        if user_model or config_file or cassette != CassetteOptions():
+            raise ConfigError("--user-model, --config and --cassette are for users with a --persona")
         sessions, writing = _sessions(cards, behaviours, trials), LlmConfig()
     else:
         if ctx.get_parameter_source("behaviours") is not ParameterSource.DEFAULT:
@@ -132,7 +136,7 @@ def talk_command(
         # Spans of the user's model would be judged as an agent's where they go to the same collector.
         writing = judges_section({}, config_file, model=user_model, telemetry_endpoint="")
     talked_to = agent_at(agent, model, _key(key_env))
-    settings = TalkSettings(endpoint, service, timeout, at_once, writing)
+    settings = TalkSettings(endpoint, service, timeout, at_once, writing, cassette)
     played: list[PlayedSession] = []
     with output.progress() as bar:
         task = bar.add_task("sessions", total=len(sessions))

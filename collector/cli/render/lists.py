@@ -12,10 +12,10 @@ from rich.text import Text
 
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.text.counting import counted
-from tracejury.schemas.text.naming import agent_name, error_place
+from tracejury.schemas.text.naming import agent_name, agent_names, error_place
 from tracejury.schemas.text.scores import score_words
 from tracejury.schemas.trajectory import state_word
-from tracejury.schemas.wire.lists import ExchangeJson, SessionJson, SessionRowJson
+from tracejury.schemas.wire.lists import CheckProgressJson, ExchangeJson, SessionJson, SessionRowJson
 from tracejury.schemas.wire.traces import TraceRowJson, VerdictJson
 
 from .rows_list import RowsList
@@ -38,7 +38,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
             "trace": lambda r: content(r.trace_id),
             "received": lambda r: moment(r.received),
             "service": lambda r: content(r.service, 40),
-            "agents": lambda r: content(", ".join(map(agent_name, r.agents)), 50),
+            "agents": lambda r: content(agent_names(r.agents), 50),
             "question": lambda r: content(r.goal or r.name, QUESTION),
             "spans": lambda r: str(r.spans),
             "took": lambda r: length(r.duration_ms),
@@ -84,6 +84,7 @@ def session_view(session: SessionJson) -> RenderableType:
     )
     services = Text.assemble("of ", content(", ".join(session.services), 200))
     parts: list[RenderableType] = [head, services, *_scores(session.verdicts, {}), Text()]
+    parts += [part for one in session.progress for part in _progress(one)]
     parts += [part for exchange in session.exchanges for part in _exchange(exchange)]
     if session.left:
         parts.append(Text(f"{counted(session.left, 'later trace')} not shown", "dim"))
@@ -148,6 +149,31 @@ def _exchange(exchange: ExchangeJson) -> Iterator[RenderableType]:
             yield Padding(line, (0, 0, 0, 2), expand=False)
     for line in _scores(exchange.verdicts, exchange.agents):
         yield Padding(line, (0, 0, 0, 2), expand=False)
+    yield Text()
+
+
+def _progress(one: CheckProgressJson) -> Iterator[RenderableType]:
+    """The items that settle: where they did, or with which votes and reasons they did not."""
+    so_far = "" if one.closed else " so far"
+    shares = f"  by exchange: {' '.join(f'{share:.2f}' for share in one.after)}" if one.after else ""
+    yield Text.assemble(
+        content(one.title, 80, "bold"), f"  {one.settled} of {len(one.items)} ", content(one.kind, 40), so_far, shares
+    )
+    for item in one.items:
+        answer = item.answer
+        settled = answer.best and answer.grounded
+        where = (
+            f"exchange {item.exchange}" if item.exchange
+            else "at the close" if settled
+            else answer.answer if one.closed
+            else "open"
+        )  # fmt: skip
+        votes = f", {answer.yes} of {answer.runs} runs say so" if answer.runs else ""
+        place = f"  span {answer.span_id} of trace {answer.trace_id}" if answer.span_id and answer.trace_id else ""
+        said = Text.assemble(content(where, 40), votes, ": ", content(answer.item, 600), content(place, style="dim"))
+        yield Padding(said, (0, 0, 0, 2), expand=False)
+        if answer.reason and (not settled or answer.yes < answer.runs):
+            yield Padding(content(answer.reason, SAID, "dim"), (0, 0, 0, 4), expand=False)
     yield Text()
 
 

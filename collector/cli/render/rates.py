@@ -24,6 +24,10 @@ _NAMELESS: Final = {"agent": agent_name(""), "behaviour": "unlabelled"}
 _SAMPLED: Final = Text("~ some stand for several: a sample was judged", "dim")
 
 
+def _of_one(reason: str, count: int) -> str:
+    return reason.replace("traces ", "trace ", 1) if count == 1 else reason
+
+
 def rates_table(page: RatesJson) -> RenderableType:
     """A line a group and point in time, and what is not in them."""
     stepped = page.step_seconds is not None
@@ -42,7 +46,7 @@ def rates_table(page: RatesJson) -> RenderableType:
     if page.left:
         lines.append(Text(f"{counted(page.left, 'more group')}: narrow with filters, or raise --limit", "dim"))
     if page.unjudged:
-        why = ", ".join(f"{count} {reason}" for reason, count in page.unjudged.items())
+        why = ", ".join(f"{count} {_of_one(reason, count)}" for reason, count in page.unjudged.items())
         lines.append(Text(f"in no rate: {why}", "dim"))
     if page.traces.not_judged:
         words = ", ".join(f"{count} {NotJudged(why).words}" for why, count in page.traces.not_judged.items())

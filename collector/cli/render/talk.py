@@ -44,4 +44,5 @@ def talk_summary(played: Sequence[PlayedSession]) -> RenderableType:
 def _failure(one: PlayedSession) -> Text:
     where = f" {one.session.user}, trial {one.session.trial}, after {counted(one.answered, 'exchange')}: "
     name = content(one.session.task, 80)
-    return Text.assemble("failed: ", name, where, content(one.failure, 300), f"  session {one.session.session_id}")
+    sent = f"  session {one.session.session_id}" if one.session.session_id else ""
+    return Text.assemble("failed: ", name, where, content(one.failure, 300), sent)

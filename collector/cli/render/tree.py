@@ -107,7 +107,7 @@ def _title(trace: TraceJson) -> Text:
         content(trace.service or "unknown service", 60),
         "  ",
         state,
-        f"  {counted(trace.spans, 'span')}, {counted(len(trace.agent_runs), 'agent run')}, , ".join(found),
+        f"  {', '.join([counted(trace.spans, 'span'), counted(len(trace.agent_runs), 'agent run'), *found])}",
         _spent(trace.tokens),
     )
 

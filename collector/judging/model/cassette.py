@@ -172,7 +172,8 @@ class CassetteClient:
             if reply is not None:
                 return replace(reply, known=again)
             if self.inner is None:
-                raise LlmError(f"a {prompt.purpose} call of trace {prompt.trace_id or '?'} is not on the cassette")
+                of_trace = f" of trace {prompt.trace_id}" if prompt.trace_id else ""
+                raise LlmError(f"a {prompt.purpose} call{of_trace} is not on the cassette")
             reply = await self.inner.complete(prompt)
             self.cassette.add(key, self.model, prompt, reply)
             return reply

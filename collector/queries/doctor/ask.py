@@ -31,10 +31,10 @@ def of_trace(reader: StoredReader, trace_id: str) -> Diagnosis:
     Raises:
         NotFoundError: there is no such trace.
     """
-    view = reader.trace(trace_id, Confidence.of(""))
-    if view is None:
+    trace = reader.trace_queries.trace(trace_id)
+    if trace is None:
         raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
-    return diagnose([view.trace], _elsewhere(reader, [view.trace]))
+    return diagnose([trace], _elsewhere(reader, [trace]))
 
 
 def of_service(reader: StoredReader, service: str) -> Diagnosis:
@@ -73,10 +73,10 @@ def _read(reader: StoredReader, rows: Iterable[TraceRow]) -> Iterator[Trace]:
         spans += row.spans
         if spans > MOST_SPANS and spans > row.spans:
             return
-        view = reader.trace(row.trace_id, Confidence.of(""))
-        if view is not None:
-            read.update(view.trace.trace_ids)
-            yield view.trace
+        trace = reader.trace_queries.trace(row.trace_id)  # what was found in it is of no use here
+        if trace is not None:
+            read.update(trace.trace_ids)
+            yield trace
 
 
 def _elsewhere(reader: StoredReader, traces: Sequence[Trace]) -> list[ExternalRun]:

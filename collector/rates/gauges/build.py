@@ -26,7 +26,9 @@ from .rates import RateFigures, rate_figures
 EVERY: Final = 30.0
 """Seconds between two refreshes."""
 GRADES_EVERY: Final = 240.0
-"""Seconds between two looks at grades: those of ten thousand runs take seconds."""
+"""Seconds between two looks at grades, or `GRADES_SHARE` times what the last one took, if that is longer."""
+GRADES_SHARE: Final = 100
+"""Looks take at most one part in so many of the time: those at ten thousand runs of each project take seconds."""
 STALE: Final = 300.0
 """Seconds after which the last answer is shown no longer."""
 
@@ -35,7 +37,7 @@ STALE: Final = 300.0
 class LastAnswer:
     """The store's last answer and its time (seconds of the monotonic clock).
 
-    `rates` and `grades` by project, `spent` and `caps` by name of the cap; `graded_at`: when grades were asked for.
+    `rates` and `grades` by project, `spent` and `caps` by name of the cap; `grades_due`: when to ask for grades.
     """
 
     at: float = float("-inf")
@@ -43,7 +45,7 @@ class LastAnswer:
     grades: Mapping[str, GradeFigures] = field(default_factory=dict)
     spent: Mapping[str, float] = field(default_factory=dict)
     caps: Mapping[str, float] = field(default_factory=dict)
-    graded_at: float = float("-inf")
+    grades_due: float = float("-inf")
 
 
 class Gauges:
@@ -83,19 +85,20 @@ class Gauges:
         projects = sorted(self._projects())
         rates = {project: rate_figures(self._reader_of(project).rates, now) for project in projects}
         grades: Mapping[str, GradeFigures] = {}
-        graded_at = self._last.graded_at
+        grades_due = self._last.grades_due
         spent: dict[str, float] = {}
         if status.on:
             grades = self._last.grades
-            if time.monotonic() - graded_at >= GRADES_EVERY:
+            if (began := time.monotonic()) >= grades_due:
                 grades = {project: grade_figures(self._reader_of(project).measures, now) for project in projects}
-                graded_at = time.monotonic()
+                ended = time.monotonic()
+                grades_due = ended + max(GRADES_EVERY, GRADES_SHARE * (ended - began))
             said = present_spend(self._reader_of("").ledger.spend(day_start(now)), status, now)
             for period, sums in (("hour", said.hour), ("day", said.day)):
                 spent[f"usd_per_{period}"] = sums.usd
                 spent[f"tokens_per_{period}"] = sums.tokens
                 spent[f"unpriced_tokens_per_{period}"] = sums.unpriced
-        self._last = LastAnswer(time.monotonic(), rates, grades, spent, status.caps, graded_at)
+        self._last = LastAnswer(time.monotonic(), rates, grades, spent, status.caps, grades_due)
 
     def _declare(self, telemetry: Telemetry, store: Store) -> None:
         def rates(name: str, of: str, description: str) -> None:

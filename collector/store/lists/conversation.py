@@ -92,9 +92,9 @@ def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
 
     A run beside others is none: what it did belongs to the trace's first.
     """
-    summary, divided = row[:15], row[15:]
-    trace_id, state, start, end, usd, ids, names, parents, goals, answers, statuses, turns, aside, *told = summary
-    conventions, judged = told
+    summary, divided = row[:16], row[16:]
+    trace_id, state, start, end, usd, lacking, ids, names, parents, goals, answers, *told = summary
+    statuses, turns, aside, conventions, judged = told
     above, counted, called = (dict(zip(ids, values, strict=True)) for values in (parents, turns, names))
     below, said = defaultdict[str, list[str]](list), defaultdict[str, list[Any]](list)
     for run_id, beside in zip(ids, aside, strict=True):
@@ -114,7 +114,7 @@ def exchanges_of(row: Sequence[Any]) -> TraceExchanges:
             agents = {one: called[one] for one in own}
             exchanges.append(SessionExchange(*named, agents=agents, first_turn=first, last_turn=last))
     exchanges = exchanges or [SessionExchange(trace_id, "", "", "", "", "", TraceState(state), start, end, 0, None)]
-    exchanges[0] = replace(exchanges[0], usd=usd, judged=bool(judged))
+    exchanges[0] = replace(exchanges[0], usd=usd, calls_without_usage=lacking, judged=bool(judged))
     return TraceExchanges(trace_id, tuple(exchanges), began, conventions)
 
 

@@ -6,17 +6,22 @@ session is one of its own under its own id, which no list has.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from tracejury.collector.store.pending_traces import DERIVED
 from tracejury.collector.store.scope import TENANT, TenantRows
+from tracejury.schemas.judged_rows import STANDS, VERDICT_SELECT, verdict_from_row
+from tracejury.schemas.queries.conversation import SessionExchange
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
+from tracejury.schemas.text import naming
+from tracejury.schemas.verdicts import Verdict
 
 from .conditions import ARRIVED, EVERY, conditions
-from .conversation import TraceExchanges, exchanges_of, session_row
+from .conversation import TraceExchanges, exchanges_of, pinned, session_row
 from .errors import counts, worst
 from .findings import JOINED, thresholds
 from .names import is_whole, short, shorts
@@ -28,6 +33,8 @@ MOST_TEXT: Final = 20_000
 """Characters of a goal and of an answer there; the trace has the whole."""
 MOST_OF_IDS: Final = 40_000
 """Bytes of ids in one question: a server takes 128 KiB of a parameter, in which some are written as three."""
+MOST_SESSIONS: Final = 50
+"""Sessions in one question, likewise."""
 
 _KEY: Final = "lower(hex(sipHash128(SessionId, CAST(ServiceName, 'String'))))"
 _STATE: Final = (
@@ -60,18 +67,26 @@ _ROW: Final = (
     f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT {_LOOKED_AT}), sum(CallsWithoutUsage), "
     "sum(High), sum(Medium), sum(Low), minIf(Worst, Worst.1 > 0)"
 )
-_SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, Runs.Id,
-    arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Goal),
-    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Runs.Answer), Runs.Status, Runs.Turns, Runs.Beside, Conventions,
+_TEXT: Final = "arrayMap(t -> substringUTF8(t, 1, {{text:UInt64}}), {})"
+_SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, CallsWithoutUsage, Runs.Id,
+    arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, {_TEXT.format("Runs.Goal")},
+    {_TEXT.format("Runs.Answer")}, Runs.Status, Runs.Turns, Runs.Beside, Conventions,
     {_LOOKED_AT},
-    Exchanges.Run, Exchanges.First, Exchanges.Last, arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Asked),
-    arrayMap(t -> substringUTF8(t, 1, {MOST_TEXT}), Exchanges.Answer), Exchanges.Runs
+    Exchanges.Run, Exchanges.First, Exchanges.Last, {_TEXT.format("Exchanges.Asked")},
+    {_TEXT.format("Exchanges.Answer")}, Exchanges.Runs, ServiceName, SessionId
 FROM traces FINAL WHERE {EVERY} AND """
 # Without FINAL too many traces may be looked at, never too few; the indexes of sessions and of traces find them.
 _NAMED: Final = f"""TraceId IN (
     SELECT TraceId FROM traces WHERE {TENANT} AND SessionId = {{session_id:String}}
     UNION ALL SELECT TraceId FROM traces WHERE {TENANT} AND TraceId = {{session_id:String}}
 ) AND (SessionId = {{session_id:String}} OR SessionId = '' AND TraceId = {{session_id:String}})"""
+_SEVERAL: Final = (
+    "SessionId IN {ids:Array(String)} "
+    "AND has(arrayZip({services:Array(String)}, {ids:Array(String)}), (toString(ServiceName), SessionId))"
+)
+_JUDGED: Final = f"""SELECT {VERDICT_SELECT} FROM verdicts FINAL WHERE {TENANT} AND SubjectKind = 'exchange'
+AND Judge = {{judge:String}} AND {STANDS} AND TraceId IN (SELECT TraceId FROM traces WHERE {TENANT} AND {_SEVERAL})"""
+_IN_ORDER: Final = f"ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES} BY ServiceName, SessionId"
 
 
 class SessionLists(TenantRows):
@@ -117,8 +132,31 @@ class SessionLists(TenantRows):
     def exchanges(self, session_id: str, service: str) -> list[TraceExchanges]:
         """The exchanges of its traces, in order of time; at most `MOST_TRACES`."""
         these, values = _named(session_id, service)
-        rows = self._scope.select(f"{_SAID}{these} ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES}", **values)
-        return [exchanges_of(row) for row in rows]
+        sql = f"{_SAID}{these} ORDER BY StartNanos, TraceId LIMIT {MOST_TRACES}"
+        return [exchanges_of(row[:-2]) for row in self._scope.select(sql, text=MOST_TEXT, **values)]
+
+    def exchanges_judged(
+        self, sessions: Sequence[tuple[str, str]], judge: str
+    ) -> dict[tuple[str, str], list[SessionExchange]]:
+        """The exchanges of several sessions, by service and id, each with the verdict of one judge on it.
+
+        Without what was said; none of those with names too long for a list.
+        """
+        found: dict[tuple[str, str], list[SessionExchange]] = {
+            one: [] for one in sessions if all(map(naming.is_whole, one))
+        }
+        names = list(found)
+        for first in range(0, len(names), MOST_SESSIONS):
+            services, ids = (list(part) for part in zip(*names[first : first + MOST_SESSIONS], strict=True))
+            values = {"services": services, "ids": ids, "judge": judge}
+            said: defaultdict[str, list[Verdict]] = defaultdict(list)
+            for row in self._scope.select(_JUDGED, **values):
+                verdict = verdict_from_row(row)
+                said[verdict.subject.trace_id].append(verdict)
+            for row in self._scope.select(f"{_SAID}{_SEVERAL} {_IN_ORDER}", text=0, **values):
+                trace = exchanges_of(row[:-2])
+                found[row[-2], row[-1]] += pinned(trace, (), (), 0, said[trace.trace_id], {})
+        return found
 
     def parts(self, trace_ids: Sequence[str]) -> dict[str, str]:
         """The traces that show as part of one of these, by their id: the one they are part of."""

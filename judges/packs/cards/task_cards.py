@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Final, Self
 
@@ -94,6 +96,12 @@ class TaskCard(Terms):
     """What a simulated user says, by behaviour (docs/rut.md)."""
     carries: Carries = ()
     """By turn of the user, the ids of the oracle's steps that it asks for."""
+
+    @cached_property
+    def hash(self) -> str:
+        """Of what judges may see of it: other sessions of a card that changed in this are judged again."""
+        seen = self.model_dump_json(exclude={"difficulty", "domain", "mode", "stop", "agent", "user_turns"})
+        return hashlib.blake2b(seen.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     @property
     def most_exchanges(self) -> int | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from statistics import fmean
 from statistics import variance as variance_of
@@ -30,7 +31,8 @@ def figures(groups: Mapping[str, Cells]) -> dict[str, dict[str, OwnFigure]]:
     """The figures of each group of trials, whose notes had as many runs as any note of them.
 
     E: its mean. `sd of E`: the agent's inconsistency, the root of the mean variance of E over the trials of a cell,
-    None without a cell of several trials. `judge's sd`: the root of the mean Var.
+    None without a cell of several trials. `judge's sd`: the root of the mean Var. As in all figures of trials, a task
+    has the mean of its cells, and a group the mean of its tasks.
     """
     notes = (note for cells in groups.values() for trials in cells.values() for notes in trials for note in notes)
     runs = max((note.runs for note in notes), default=0)
@@ -38,11 +40,20 @@ def figures(groups: Mapping[str, Cells]) -> dict[str, dict[str, OwnFigure]]:
 
 
 def _figures(cells: Cells, runs: int) -> dict[str, OwnFigure]:
-    whole = [[one for one in trials if one and all(note.runs == runs for note in one)] for trials in cells.values()]
-    trials = [one for cell in whole for one in cell]
-    spreads = [variance_of(map(expected, cell)) for cell in whole if len(cell) > 1]
+    tasks: defaultdict[str, list[Sequence[Sequence[ItemAnswer]]]] = defaultdict(list)
+    for (task, *_), trials in cells.items():
+        if whole := [one for one in trials if one and all(note.runs == runs for note in one)]:
+            tasks[task].append(whole)
+
+    def mean(of_cell: Callable[[Sequence[Sequence[ItemAnswer]]], float], least: int = 1) -> float | None:
+        known = ([of_cell(cell) for cell in own if len(cell) >= least] for own in tasks.values())
+        means = [fmean(one) for one in known if one]
+        return fmean(means) if means else None
+
+    spread = mean(lambda cell: variance_of(map(expected, cell)), least=2)
+    noise = mean(lambda cell: fmean(map(variance, cell)))
     return {
-        EXPECTED: fmean(map(expected, trials)) if trials else None,
-        SPREAD: fmean(spreads) ** 0.5 if spreads else None,
-        NOISE: fmean(map(variance, trials)) ** 0.5 if trials else None,
+        EXPECTED: mean(lambda cell: fmean(map(expected, cell))),
+        SPREAD: None if spread is None else spread**0.5,
+        NOISE: None if noise is None else noise**0.5,
     }

@@ -218,7 +218,8 @@ def test_without_a_profile_unrecognised_conventions_are_strict(api: Api) -> None
         ({"cursor": "é"}, "is not the `next` of a page"),
         ({"after": "later"}, "after: 'later' is not the `next` of a page"),
         ({"cursor": "a", "after": "now"}, "either cursor or after"),
-        ({"severty": "HIGH"}, "unknown parameter 'severty'"),
+        ({"severty": "HIGH"}, "unknown parameter 'severty'; there are: trace, service, "),
+        ({"limit": "many"}, "limit: must be a whole number"),
         ({"service": "x" * 1001}, "service: "),
     ],
 )

@@ -197,8 +197,15 @@ def test_filters_the_time_before_and_the_sample(store: SharedStore, url: str, mo
         ({"simulated": "true"}, 1),
         ({"profile": "0.9"}, 0),
         ({"since": "90m"}, 12),
+        ({"since": "3h", "until": "90m"}, 1),
     ):
         assert told(url, **params)["errors"] == errors, params
+        if "since" not in params:
+            html = httpx.get(f"{url}/clusters", params={**params, "range": "24h"}).text
+            assert f">{errors} error{'' if errors == 1 else 's'}, " in html, params
+    assert 'name="judge" value="&lt;b&gt;"' in httpx.get(f"{url}/clusters", params={"judge": "<b>"}).text
+    assert httpx.get(f"{url}/clusters", params={"pack": "none"}).status_code == 422
+    assert httpx.get(f"{url}/clusters", params={"judge": "x" * 5_000}).status_code == 422
     monkeypatch.setattr(clusters, "SAMPLE", 10)
     page = told(url)
     assert (page["sampled"], sum(c["errors"] + c["before"] for c in page["items"])) == (10, 19)
@@ -210,6 +217,9 @@ def test_filters_the_time_before_and_the_sample(store: SharedStore, url: str, mo
     [
         (["clusters", "--pack", "none"], "no pack 'none'"),
         (["clusters", "--profile", "7"], "unknown profile"),
+        (["clusters", "--until", "2020-01-01"], "the time ends before it begins"),
+        (["clusters", "--service", "chekout"], "no service 'chekout' is stored; known are: checkout"),
+        (["clusters", "--judge", "ted-note"], "no judge 'ted-note' is stored; known are: ted-notes"),
         (["fixes", "bad.json", "--as", "insert"], "holds no clusters as tracejury clusters --format json writes them"),
         (["fixes", "list.json", "--as", "insert"], "holds no clusters"),
         (["fixes", "none.json", "--as", "insert"], "none of its 0 clusters has a name"),
@@ -217,11 +227,12 @@ def test_filters_the_time_before_and_the_sample(store: SharedStore, url: str, mo
     ],
 )
 def test_bad_input_is_one_line(
-    url: str, args: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: SharedStore, url: str, args: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("bad.json").write_bytes(b"\xff{")
     Path("list.json").write_text("[]")
+    put(store, 1, "late", service="checkout", ago=30 * HOUR)
     Path("none.json").write_text(run(url, "clusters", "--format", "json").stdout)
     result = run(url, *args)
     assert result.exit_code in (1, 2)

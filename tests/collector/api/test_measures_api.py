@@ -123,7 +123,8 @@ def test_grades_are_measures_of_runs(store: SharedStore) -> None:
         asked = {"pack": "gpa", "version": "2", "compare_to": "version=1"}
         (pack,) = httpx.get(f"{url}/api/measures", params=asked, trust_env=False).json()["items"]
         whole = run(url, "--by", "version", "--compare-to", "version=1")
-        none = run(url, "--service", "nobody")
+        none = run(url, "--service", HOSTILE, "--version", "1", "--model", "gpt", "--until", "3h")
+        refused = [run(url, "--pack", "gpa", flag).output for flag in ("--trials", "--pooled")]
     measures = {one["letter"]: one for one in pack["measures"]}
     figures = {one["letter"]: one for one in pack["total"]["measures"]}
     assert (pack["unit"], pack["best"], measures["Goal"]["of"], measures["GF"]["of"]) == (
@@ -141,6 +142,8 @@ def test_grades_are_measures_of_runs(store: SharedStore) -> None:
     assert "AVG" not in whole.output
     assert "\x1b" not in whole.output
     assert "no run was graded in this time" in none.output
+    for name, said in zip(("trials", "pooled"), refused, strict=True):
+        assert f"{name}: only of packs that measure sessions; gpa measures agent runs" in said
 
 
 def test_invalid_sessions_are_told_beside_the_measures(store: SharedStore) -> None:
@@ -179,5 +182,8 @@ def test_the_command_shows_them(measured: str, store: SharedStore) -> None:
     tried = run(measured, "--trials", "--k", "2", "--by", "version", "--compare-to", "previous").output
     for text in ("1 session of no named task: no trial", "S mean, max@2", "0.500, -", "S max@2", "no task was tried 2"):
         assert text in tried
+    for kind, known in (("service", "shop"), ("version", "1, 2"), ("task", "7")):
+        unknown = run(measured, f"--{kind}", "shpo")
+        assert (unknown.exit_code, f"no {kind} 'shpo' is stored; known are: {known}" in unknown.output) == (2, True)
     refused = run(measured, "--pack", "nothing")
     assert (refused.exit_code, "no pack 'nothing': use one of demo" in refused.output) == (2, True)

@@ -12,7 +12,7 @@ from label_items import post
 from listed_traces import Listed, store_all
 from measured_sessions import PACK, POLICY, STATES, a_value, of_session, save
 from served_api import NOW, PLAIN, Api
-from store_parts import a_judged_subject
+from store_parts import a_judged_subject, a_span
 
 from tracejury.collector.api.client import ApiClient
 from tracejury.collector.cli.root import root
@@ -21,6 +21,8 @@ from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.schemas.annotations import Better, Preference
 from tracejury.schemas.queries.measures import PackMeasure
+from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
+from tracejury.schemas.simulation import USER_FAILED
 from tracejury.schemas.verdicts import Subject, SubjectKind
 
 HOSTILE = "a/../b'\"\\%2F;--\x1b[2J\u202e<b>\n"
@@ -67,14 +69,15 @@ def test_a_pair_is_one_label_whichever_session_is_named_first(talks: Api) -> Non
         ({"service": "desk"}, 404, "no session 'two' of service 'desk' is stored"),
         ({"session_id": ""}, 404, "no session '' is stored"),
         ({"session_id": "x" * 10_001}, 422, "session_id has 10,001 characters; at most 10,000 are taken"),
-        ({"better": "left"}, 422, "items.better: Input should be 'first', 'second' or 'same'"),
+        ({"better": "left"}, 422, "items.better: must be 'first', 'second' or 'same'"),
         ({"annotator": ""}, 422, "annotator is missing"),
-        ({"trace_id": PLAIN}, 422, "unknown parameter 'items.trace_id'"),
+        ({"trace_id": PLAIN}, 422, "items: unknown parameter 'trace_id'; there are: annotator, "),
     ],
 )
 def test_what_a_preference_cannot_say(talks: Api, changes: dict[str, Any], status: int, detail: str) -> None:
     """In one line, and nothing of the request is kept."""
-    assert post(talks, PATH, preferred(), preferred(**changes)) == (status, detail)
+    found = post(talks, PATH, preferred(), preferred(**changes))
+    assert (found[0], found[1][: len(detail)]) == (status, detail)
     assert talks.get(PATH)["items"] == []
 
 
@@ -149,6 +152,8 @@ def test_the_command(talks: Api) -> None:
         assert run(talks, "compare", *given).exit_code == 2
     listed = json.loads(run(talks, "list", "--kind", "preferences", "--session", "two", "--format", "json").output)
     assert [(one["annotator"], one["better"]) for one in listed] == [("ann", "second")]
+    assert "no session 'tx'" in run(talks, "compare", "tx", "one", "--better", "same").output
+    assert "two" in run(talks, "compare", "tw", HOSTILE, "--better", "first", "--as", "ann").output
     assert "(withdrawn)" in run(talks, "compare", HOSTILE, "two", "--withdraw", "--as", "ann").output
     assert "no preferences" in run(talks, "list", "--kind", "preferences").output
     assert run(talks, "delete", "--session", "two", "--yes").output == "1 label deleted\n"
@@ -156,10 +161,19 @@ def test_the_command(talks: Api) -> None:
 
 
 def test_agreement_of_measures_with_preferences(talks: Api) -> None:
-    """Of each measure of a pack, its average, and the mean score of a judge; an invalid session has no measures."""
+    """Of each measure of a pack, its average, and the mean score of a judge; an invalid session has no measures.
+
+    Nor has one whose user's model failed.
+    """
     validates = PackMeasure("V", "demo-valid", "Valid user", "Whether the user kept to the task.", validates=True)
     talks.packs.append(replace(PACK, measures=(*PACK.measures, validates)))
-    values = {"one": (0.2, 0.9, 1), "two": (0.8, 0.5, 1), HOSTILE: (0.8, None, 1), LONG: (0.1, 0.1, 0)}
+    values = {
+        "one": (0.2, 0.9, 1), "two": (0.8, 0.5, 1), HOSTILE: (0.8, None, 1), LONG: (0.1, 0.1, 0), "lost": (0.9, 0.9, 1)
+    }  # fmt: skip
+    lost = Listed(30, session="lost", received=NOW)
+    store_all(talks.store, [lost])
+    span = a_span(trace_id=lost.trace_id, attributes={USER_FAILED: "true"})
+    talks.store.insert("spans", SPAN_COLUMNS, span_columns([span], NOW))
     for session, (states, policy, valid) in values.items():
         whole = of_session("shop", session)
         told = [a_value(STATES, whole, states), a_value(POLICY, whole, policy), a_value("demo-valid", whole, valid)]
@@ -180,11 +194,12 @@ def test_agreement_of_measures_with_preferences(talks: Api) -> None:
         preferred(), preferred(annotator="bob"), preferred(annotator="eve", better="second"),  # two before one
         preferred(other_session_id=HOSTILE, better="same"),
         preferred(session_id=LONG, other_session_id=HOSTILE), preferred(session_id="one", other_session_id=LONG),
+        preferred(session_id="lost", other_session_id=HOSTILE),
         preferred(session_id="one", other_session_id=HOSTILE, annotator="bob", better="first"),
         preferred(session_id="one", other_session_id=HOSTILE, annotator="ann", better="second"),  # contested
     )  # fmt: skip
     page = talks.get("/api/labels/agreement")
-    assert (page["pairs"], page["same"], page["contested"], page["next"]) == (5, 1, 1, None)
+    assert (page["pairs"], page["same"], page["contested"], page["next"]) == (6, 1, 1, None)
     assert page["people"]["value"] == pytest.approx((1 / 3 + 0) / 2)
     found = {(one["pack"], one["letter"]): one for one in page["items"]}
     assert {
@@ -201,9 +216,9 @@ def test_agreement_of_measures_with_preferences(talks: Api) -> None:
     assert talks.get("/api/labels/agreement", service="desk")["pairs"] == 0
     assert talks.get("/api/labels/agreement", until="1h")["pairs"] == 0
     page_text = talks.client.get("/labels").text
-    for text in ("5 pairs of sessions compared", "1 contested", "demo AVG", "Agrees with people"):
+    for text in ("6 pairs of sessions compared", "1 contested", "demo AVG", "Agrees with people"):
         assert text in page_text
     shown = run(talks, "agreement").output
-    for text in ("5 pairs of sessions compared; neither better: 1; contested", "demo AVG", "goal-fulfilment", "100%"):
+    for text in ("6 pairs of sessions compared; neither better: 1; contested", "demo AVG", "goal-fulfilment", "100%"):
         assert text in shown
     assert "nobody has compared sessions" in run(talks, "agreement", "--service", "desk").output

@@ -106,7 +106,7 @@ def test_what_is_compared_to(api: Api, given: dict[str, str], wanted: RateQuery)
         ("/api/rates", {"until": "1960-01-01"}, "until: '1960-01-01' lies before 1970"),
         ("/api/rates", {"by": ["agent", "tool"]}, "'by' is given more than once"),
         ("/api/rates/compare", {"to": ["1d..2d", "previous"]}, "'to' is given more than once"),
-        ("/api/rates", {"dimension": "XX"}, "dimension: Input should be 'PQ', 'PA'"),
+        ("/api/rates", {"dimension": "XX"}, "dimension: must be 'PQ', 'PA'"),
     ],
 )
 def test_what_means_nothing_is_refused_in_one_line(api: Api, path: str, given: dict[str, Any], why: str) -> None:

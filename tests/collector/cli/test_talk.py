@@ -190,12 +190,16 @@ def as_the_visitor(call: Call) -> Play:
 
 
 def test_users_by_a_model_talk_to_an_instrumented_agent_of_the_same_process(folder: Path, collector: Serving) -> None:
-    """No span of their model is in the agent's traces, and sessions close at once: the quiet time is half an hour."""
+    """No span of their model is in the agent's traces, and sessions close at once: the quiet time is half an hour.
+
+    Once the model is gone its recorded answers talk.
+    """
     (folder / "instrumented.py").write_text(INSTRUMENTED)
     with llm_server(as_the_visitor) as server:
         (folder / "talk.yaml").write_text(f'judges: {{api_base: "{server.base}", budget: {{usd_per_day: 1}}}}')
-        users = ("--persona", "both", "--user-model", "openai/scripted", "--config", "talk.yaml", "--format", "json")
-        result = tracejury(*arguments(collector, "instrumented:answer", *users), folder=folder)
+        given = "--persona both --user-model openai/scripted --config talk.yaml --cassette users.jsonl"
+        users = given.split()
+        result = tracejury(*arguments(collector, "instrumented:answer", *users, "--format", "json"), folder=folder)
     assert (result.returncode, server.counts.calls) == (0, 7), result.stderr
     played = json.loads(result.stdout)
     assert [(one["session"]["brief"]["persona"], one["answered"], one["failure"]) for one in played] == [
@@ -214,6 +218,12 @@ def test_users_by_a_model_talk_to_an_instrumented_agent_of_the_same_process(fold
         return groups if groups.get("expert") and groups.get("non-expert") else None
 
     assert {name: eventually(measured)[name]["value"] for name in Persona} == {"expert": 1.0, "non-expert": 1.0}
+    again = (*users, "--cassette-mode", "replay", "--trials", "2")
+    replayed = tracejury(*arguments(collector, CLERK, *again), folder=folder)
+    told = " ".join(replayed.stdout.split())
+    assert "expert 2 2 1 1 non-expert 2 3 1 1 failed: " in told  # the second trials are not on the cassette
+    ends = "after 0 exchanges: the user's model failed: a talk call is not on the cassette"
+    assert (told.count(f"trial 2, {ends} failed:"), told.count(f"trial 2, {ends} tracejury")) == (1, 1), told
 
 
 def as_chat(collector: Serving, session: str, user: str) -> dict[str, Any]:
@@ -318,7 +328,8 @@ def test_a_collector_that_cannot_be_asked_is_no_failure(folder: Path, collector:
         (("--agent", "http://h", "--key-env", "NO_SUCH"), 2, "--key-env: the variable NO_SUCH"),
         (("--agent", CLERK, "--persona", "both"), 2, "--persona needs a --user-model, which writes what the user says"),
         (("--agent", CLERK, "--persona", "both", "--behaviour", "ideal"), 2, "a user has one of them"),
-        (("--agent", CLERK, "--user-model", "m"), 2, "--user-model and --config are for users with a --persona"),
+        (("--agent", CLERK, "--user-model", "m"), 2, "--user-model, --config and --cassette are for users"),
+        (("--agent", CLERK, "--cassette", "c.jsonl"), 2, "--user-model, --config and --cassette are for users"),
         (
             ("--agent", CLERK, "--persona", "expert", "--user-model", "no/such", "--endpoint", "127.0.0.1:1"),
             1,

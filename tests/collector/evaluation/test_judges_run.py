@@ -196,8 +196,9 @@ def test_an_option_that_would_not_be_looked_at_is_refused(folder: Path, options:
     ],
 )
 def test_an_evaluation_without_a_single_score_fails(folder: Path, options: list[str], told: str) -> None:
-    """The report is all zeros then; the exit code and a line on stderr say that nothing was judged."""
+    """The exit code and a line on stderr say that nothing was judged; a report would be all zeros."""
     asked = [*options, "--api-base", "http://127.0.0.1:9/v1", "--retries", "0", "--only-judges"]
     done = CliRunner().invoke(root, ["evaluate", "trail", str(folder), *asked])
     assert done.exit_code == 1
     assert f"no agent run has a score: {told}" in done.stderr
+    assert done.stdout == ""

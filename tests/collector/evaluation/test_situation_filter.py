@@ -115,7 +115,7 @@ def test_where_people_label_a_session_only_their_labels_count_and_tell_the_preci
     people(folder, "trusted-wrong-fact")  # accepted, and the model agrees
     people(folder, "bad-parse-silent", situation="correct", good=True)  # the model is wrong here
     people(folder, "partial-answer", situation="", satisfied=None)  # bad is all that they say
-    people(folder, "null-response", name="bob", satisfied=True)
+    people(folder, "null-response", name="bob", situation="", satisfied=True)
     people(folder, "null-response", name="ada")  # contested: it counts nowhere
     result = run(folder, model=model)
     assert result.exit_code == 0

@@ -99,6 +99,22 @@ def test_rows_are_means_of_tasks(store: SharedStore) -> None:
     assert ask(store, trials=False).total.trials is None
 
 
+def test_the_report_by_hand(store: SharedStore) -> None:
+    """A task of five trials, two of which succeed, and one of two; what needs more trials is of the first alone."""
+    values = [("a", value) for value in (0.2, 0.4, 0.4, 0.6, 1.0)] + [("b", 1.0)] * 2
+    for number, (task, value) in enumerate(values, start=1):
+        a_trial(store, number, value, {"task_id": task})
+    assert figures(ask(store, threshold=0.6).total) == {
+        "mean": (0.76, 2), "max@k": (0.85, 2), "pass@k": (0.85, 2), "pass^k": (0.55, 2),
+    }  # fmt: skip
+    shown = figures(ask(store, threshold=0.6, k=3).total)
+    assert (shown["max@k"], shown["pass@k"], shown["pass^k"]) == ((0.82, 1), (0.9, 1), (0, 1))
+    validated = replace(OF_STATES, measures=(STATE, replace(POLICIES, validates=True)))
+    trials = StoredMeasures(store, lambda: [validated], TASK_KEYS).of(validated, MeasureQuery(0, NOW, trials=True))
+    assert trials.total.trials is not None
+    assert {one.figure[1] for one in trials.total.trials.figures} == {"S"}  # all trials are valid
+
+
 def test_versions_are_compared_by_task(store: SharedStore) -> None:
     """Over the tasks that both have."""
     for number, (task, value, version) in enumerate(

@@ -129,6 +129,7 @@ async def test_what_a_user_says_and_how_it_ends(
     talk = Talk()
     (one,) = await talk.play(CannedClient(replies(*texts)))
     assert (talk.said(), one.answered) == (messages, len(messages))
+    assert bool(one.session.session_id) is bool(messages)  # an id that was never sent leads nowhere
     if failure and messages:
         assert one.failure.startswith(f"{USER_MODEL_FAILED}: {failure}"), one.failure
         assert talk.attributes()[-1]["tracejury.user.failed"] is True

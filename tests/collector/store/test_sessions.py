@@ -59,6 +59,7 @@ def test_calls_that_recorded_no_tokens_are_counted(store: SharedStore) -> None:
     view = stored_session(Scope(store), "a", ALL)
     assert view is not None
     assert view.session.calls_without_usage == 7
+    assert sorted(one.calls_without_usage for one in view.exchanges if one.usd is not None) == [1, 2, 4]
     rows = TraceLists(store).find(TraceQuery(ALL, 10))
     assert sorted(row.calls_without_usage for row in rows) == [1, 2, 4]
 

@@ -76,6 +76,8 @@ def test_packs_lead_to_their_worst_sessions(packs: Watched) -> None:
     assert packs.page.locator("[data-chart] canvas").count() == 1
     packs.page.get_by_role("link", name="Model", exact=True).click()
     assert "gpt" in packs.page.locator("section", has_text="By model").inner_text()
+    packs.open("/packs/demo?service=shop&by=model&by=version")
+    assert "gpt, 1" in packs.page.locator("section", has_text="By model,version").inner_text()
     packs.page.get_by_role("link", name="talk/1").click()
     packs.page.wait_for_url("**/sessions/talk%2F1?service=shop")
     measures = packs.page.locator("section", has_text="Measures").inner_text()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from check_cases import check
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracejury.judges.checks.settling import settled_items, settled_texts
+from tracejury.judges.checks.progress import check_progress
+from tracejury.judges.checks.settling import settled_items, settles
 from tracejury.judges.packs import sources
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.verdicts import Subject, SubjectKind, Verdict
@@ -37,7 +39,8 @@ def asked_in(order: Sequence[int], answers: Sequence[Said]) -> list[Verdict | No
     """What is stored if exchanges are judged in this order, each about what those before it have not settled yet."""
     stored: dict[int, Verdict] = {}
     for number in order:
-        settled = settled_texts(BEST, [one for before, one in stored.items() if before < number])
+        earlier = [item for before, one in stored.items() if before < number for item in one.items]
+        settled = {item.item for item in earlier if settles(BEST, item)}
         stored[number] = verdict(number, {text: said for text, said in answers[number].items() if text not in settled})
     return [stored.get(number) for number in range(len(answers))]
 
@@ -83,7 +86,7 @@ def test_what_the_last_exchange_could_not_tell_is_asked_at_the_close() -> None:
 def test_a_worst_answer_settles_where_that_is_said() -> None:
     said = [verdict(0, {"a": ("no", True), "b": ("yes", True)}), verdict(1, {"a": ("yes", True), "b": ("yes", True)})]
     assert [one.answer for one in settled_items(WORST, ITEMS[:2], said).answers] == ["no", "yes"]
-    assert settled_texts(WORST, said[:1]) == {"a"}
+    assert [settles(WORST, answer) for answer in said[0].items] == [True, False]
 
 
 def test_a_task_has_as_many_entries_as_it_may_take_exchanges() -> None:
@@ -94,3 +97,31 @@ def test_a_task_has_as_many_entries_as_it_may_take_exchanges() -> None:
     assert [[one.answer for one in entry] for entry in settled.entries(1, settled.states[0])] == [["no"]]
     assert len(settled.entries(None, final)) == 2
     assert settled_items(BEST, (), []).entries(2, ()) == [(), ()]
+
+
+YES, NO, LOOSE = ("yes", True), ("no", True), ("yes", False)
+
+
+@pytest.mark.parametrize(
+    ("said", "closing", "exchanges", "after"),
+    [
+        ([{"a": YES, "b": NO, "c": NO}, None, {"b": YES}], None, [1, 3, None], [1 / 3, 1 / 3, 2 / 3]),
+        ([{"a": YES, "b": NO, "c": NO}, "failed"], {"a": YES, "b": YES, "c": NO}, [1, None, None], [1 / 3, 2 / 3]),
+        ([{"a": LOOSE, "b": YES}, {"a": NO}, {"a": YES}], None, [3, 1], [0.5, 0.5, 1]),
+        ([], {"a": YES, "b": NO}, [None, None], []),
+    ],
+)
+def test_progress_is_the_share_that_is_settled_after_each_exchange(
+    said: Sequence[Said | str | None], closing: Said | None, exchanges: list[int | None], after: list[float]
+) -> None:
+    """With the exchange that settled each; what the close alone settles counts at the last one."""
+    verdicts = [
+        None if one is None else verdict(at, {}, one) if isinstance(one, str) else verdict(at, one)
+        for at, one in enumerate(said)
+    ]
+    found = check_progress(BEST, verdicts, None if closing is None else verdict(99, closing))
+    assert found is not None
+    assert [one.exchange for one in found.items] == exchanges
+    assert found.after == pytest.approx(after)
+    assert found.closed is (closing is not None)
+    assert check_progress(BEST, [None, verdict(1, {}, "failed")], None) is None

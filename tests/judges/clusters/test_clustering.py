@@ -16,6 +16,7 @@ from planted_errors import deed_of, planted
 from tracejury.judges.clusters import clustering
 from tracejury.judges.clusters.clustering import StoredName, cluster_units, clustered
 from tracejury.judges.clusters.count_ratio import count_ratio
+from tracejury.judges.clusters.engine import by_likeness
 from tracejury.judges.clusters.error_group import ClusteredError, Grouped, by_category
 from tracejury.judges.clusters.naming import NamedTypes, name_types
 from tracejury.judges.llm.scripted import ScriptedClient
@@ -174,3 +175,18 @@ def test_the_ratio_of_counts() -> None:
     ratio = count_ratio(20, 10)
     assert ratio is not None
     assert (ratio.value, round(ratio.low, 3), round(ratio.high, 3)) == (2.0, 0.952, 4.2)
+
+
+def test_a_group_is_named_by_the_terms_that_tell_it_from_others() -> None:
+    """Not by words that hold any text together; where there is nothing to tell, by the category."""
+    booking = [
+        ClusteredError(f"The booking of the room was not there for the guest {n}", f"a{n}", "t", "Bookings")
+        for n in range(6)
+    ]
+    parcel = [
+        ClusteredError(f"The parcel of the shop was not there for the courier {n}", f"b{n}", "t", "Parcels")
+        for n in range(6)
+    ]
+    names = {group.name for group in by_likeness([*booking, *parcel]).groups}
+    assert names == {"booking, guest, room", "courier, parcel, shop"}
+    assert [group.name for group in by_likeness(booking).groups] == ["Bookings"]

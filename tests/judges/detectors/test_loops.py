@@ -11,7 +11,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from looping import CONVENTIONS, SECOND, Convention, Made, normal, now
+from looping import BEGAN, CONVENTIONS, SECOND, Convention, Made, normal, now
 from sizes import sized
 
 from tracejury.judges.registry import suite_of
@@ -163,3 +163,19 @@ def test_one_reply_recorded_several_times_is_one_call(apart: float, *, found: bo
     ]
     trace = rebuild(normal([first, *records, *others]), state=TraceState.SETTLED)
     assert bool(places(SUITE.judge(trace).findings)) is found
+
+
+@pytest.mark.parametrize(
+    ("fails", "apart", "found"), [(True, True, {"identical-failure"}), (True, False, set()), (False, True, set())]
+)
+def test_where_no_arguments_are_recorded_failures_in_a_row_are_a_loop(
+    found: set[str], *, fails: bool, apart: bool
+) -> None:
+    """Not those of one time, which may be of different things; equal results say nothing."""
+    made = [Made(result="HTTP 503: Service Unavailable", fails=fails)] * 4
+    spans = []
+    for one in CONVENTIONS["tools alone"](made):
+        bare = replace(one, attributes={key: value for key, value in one.attributes.items() if key != "input.value"})
+        at_once = one.parent_span_id and not apart
+        spans.append(replace(bare, start=BEGAN, end=BEGAN + 3 * SECOND) if at_once else bare)
+    assert {rule for rule, _ in places(SUITE.judge(rebuild(normal(spans), state=TraceState.SETTLED)).findings)} == found

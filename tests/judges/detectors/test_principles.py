@@ -15,6 +15,7 @@ from small_traces import Did, Said, run, tool, trace
 
 from tracejury.judges.base import Context
 from tracejury.judges.facts import RunFacts
+from tracejury.judges.names import reads
 from tracejury.judges.registry import suite_of
 from tracejury.judges.rule import Hit, rule
 from tracejury.judges.suite import Suite
@@ -99,6 +100,19 @@ def test_a_refused_change_is_no_failed_look_up(writer: str, reader: str, refusal
         act = Said("a1", "", [Did(name, {"order": "A-17"}, None, refusal, "t1")])
         whole = trace(run("r1", act, Said("a2", "A-17 has 14 items of 3 kg, and it belongs to Ann Miller of Leeds.")))
         assert _ungrounded(whole) is looked_up
+
+
+@given(name=NAME.filter(lambda name: reads(name) is None), error=REFUSALS, number=st.integers(100, 9999))
+def test_a_tool_named_after_data_is_looked_up_in_where_a_number_follows(name: str, error: str, number: int) -> None:
+    """Nobody can tell by such a name; a number that nothing holds tells. Other words, or one that was sent, do not."""
+    for words, sent, unsupported in (
+        (f"It is {number} EUR.", "order A-17", True),
+        (f"It is {number} EUR.", f"order A-17 over {number} EUR", False),
+        ("It was sent to Ann.", "order A-17", False),
+    ):
+        act = Said("a1", "", [Did(name, {"order": sent}, None, error, "t1")], sees=[sent])
+        whole = trace(run("r1", act, Said("a2", words, sees=[error])))
+        assert _ungrounded(whole) is unsupported
 
 
 @given(name=NAME, error=REFUSALS)

@@ -38,6 +38,7 @@ class File(BaseModel):
         ({"name": "x", "items": ["y"]}, "items.0: must be a mapping of keys to values"),
         ({"name": "x", "words": 3}, "words: must be a mapping of keys to values"),
         ({"name": "x", "items": [{"rate": 20}]}, "items.0.rate: must be less than or equal to 1"),
+        ({"name": "x", "items": [{"rate": "fast"}]}, "items.0.rate: must be a number"),
         ("x", ": must be a mapping of keys to values"),
     ],
 )

@@ -51,6 +51,16 @@ def test_passes_are_ordered(outcomes: list[bool], data: st.DataObject) -> None:
     assert max_at(map(float, outcomes), k) == pytest.approx(one)
 
 
+@pytest.mark.parametrize(("k", "one", "every", "tasks"), [(2, 0.85, 0.55, 2), (3, 0.9, 0.0, 1)])
+def test_a_row_has_the_mean_of_its_tasks(k: int, one: float, every: float, tasks: int) -> None:
+    """Of five trials two succeed, and of another task's two both; k of 3 is over the first task alone."""
+    values = {"a": [0.0, 0.0, 0.0, 1.0, 1.0], "b": [1.0, 1.0]}
+    trials = [Trial(task, ("v1",), {"R": value}) for task, own in values.items() for value in own]
+    rows = over_tasks([(Kind.ANY, "R"), (Kind.ALL, "R")], by_task(trials, TrialRule(k, "R", 1.0)).values())
+    assert [row.value for row in rows] == pytest.approx([one, every])
+    assert [row.tasks for row in rows] == [tasks, tasks]
+
+
 def test_max_at_k_of_many_trials() -> None:
     """The binomials of 10,000 trials are beyond floats."""
     assert max_at([0.5] * 10_000, 5_000) == pytest.approx(0.5)

@@ -247,7 +247,7 @@ def test_a_package_may_label_users_and_have_figures_of_its_own(offer: Offer) -> 
     ("changes", "told"),
     [
         ({"colour": 1}, "pack.yaml: colour: there is no such key here"),
-        ({"version": None}, "pack.yaml: version: must be a valid integer"),
+        ({"version": None}, "pack.yaml: version: must be a whole number"),
         ({"checks": []}, "pack.yaml: checks: "),
         ({"checks": [CHECK, CHECK]}, "pack.yaml: checks: two have the name 'acme-tone'"),
         ({"checks": [CHECK, {**CHECK, "name": "acme-b"}]}, "pack.yaml: checks: two have the measure 'T'"),

@@ -55,7 +55,9 @@ def build_packs(
     cards = load_cards(config.tasks)
     panel = PackPanel(packs, cards, config.task_key, config.model, parameters(config), config.max_answer_tokens)
     sessions = StoredSessions(store, cases)
-    closing = SessionClosing(sessions, panel.versions, policy, queue, config.session_quiet_seconds)
+    closing = SessionClosing(sessions, panel.versions, policy, queue, config.session_quiet_seconds, panel.card_hash)
     live = LiveChecks(panel.live, frozenset(panel.live_sources))
-    selector = PackSelector(panel.of_exchanges, panel.versions, policy, queue, cases.recent, closing, clock, live)
+    selector = PackSelector(
+        panel.of_exchanges, panel.versions, policy, queue, cases.recent, closing, clock, live, panel.card_hash
+    )
     return PackJudging(panel, selector, closing, sessions)

@@ -23,7 +23,6 @@ from tracejury.judges.checks.deliberation import judge_checks
 from tracejury.judges.checks.grounding import Grounds
 from tracejury.judges.checks.item_source import ItemCase, RecordedSubject
 from tracejury.judges.checks.questions import Mode
-from tracejury.judges.checks.settling import settled_texts
 from tracejury.judges.llm.case import NO_DESCRIPTION, Deliberation, ServiceDescription
 from tracejury.judges.packs.asked import asked_check, of_exchange
 from tracejury.judges.packs.pack_types import Pack
@@ -114,14 +113,17 @@ class PackJudge:
         number = places.index(own)
         recorded = recorded_subject(upto(session.record, number), session.traces, number)
         subject = Subject(SubjectKind.EXCHANGE, task.subject_id, trace.trace_id, trace.tenant)
-        settled = self._settled(task, session.record, number)
+        checks = [one for name, one in self._panel.checks.items() if name in task.judges]
+        settling = [check for _, check in checks if check.settles]
+        most = session.task.match.card.most_exchanges if settling and session.task.match.card else None
+        beyond = most is not None and number >= most
+        settled = {} if beyond else self._sessions.settled(task.key[0], places[:number], settling)
         asked = []
-        for pack, check in (self._panel.checks[name] for name in self._panel.checks if name in task.judges):
-            case = ItemCase(check, recorded, partial(session.task.terms, pack))
-            most = case.terms.card.most_exchanges if check.settles and case.terms.card else None
-            if most and number >= most:
+        for pack, check in checks:
+            if beyond and check.settles:
                 asked.append(AskedCheck(check, pack=pack.name, unanswered=f"beyond the {most} exchanges of its task"))
             else:
+                case = ItemCase(check, recorded, partial(session.task.terms, pack))
                 asked.append(asked_check(pack, case, settled.get(check.name, frozenset())))
         said = [self._asked(task, subject, recorded, way, checks) for way, checks in self._grouped(asked, recorded)]
         told = of_exchange(joined(said), session.detected, self._panel.checks)
@@ -199,16 +201,6 @@ class PackJudge:
         traces = [*before, trace]
         record = self._sessions.record(trace.session_id or trace.trace_id, traces)
         return _Session(tuple(traces), record, SessionTask(self._panel, traces), detected)
-
-    def _settled(self, task: JudgeTask, record: SessionRecord, number: int) -> dict[str, frozenset[str]]:
-        """By check, the items that earlier exchanges settled: they are not asked about again."""
-        checks = [check for _, check in self._panel.checks.values() if check.settles and check.name in task.judges]
-        if not checks or not number:
-            return {}
-        before = [(one.trace_id, one.exchange.id) for one in record.exchanges[:number]]
-        verdicts = self._sessions.verdicts(task.key[0], sorted({trace_id for trace_id, _ in before}))
-        earlier = [v for v in verdicts if (v.subject.trace_id, v.subject.id) in before]
-        return {c.name: settled_texts(c, (v for v in earlier if v.judge == c.name)) for c in checks}
 
     def _own_findings(self, task: JudgeTask, trace: Trace) -> list[Finding]:
         """Earlier findings of the task's judges in its exchange, or where no exchange is any more."""

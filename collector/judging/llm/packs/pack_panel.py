@@ -68,6 +68,11 @@ class PackPanel:
         sources = self.live_sources.items()
         return {name: self.versions[name] for name, one in sources if not one.needs or getattr(card, one.needs, None)}
 
+    def card_hash(self, traces: Sequence[Trace]) -> str:
+        """What judges may see of the card of the session of these traces, as a hash; "" without a card."""
+        card = SessionTask(self, traces).match.card if self.cards else None
+        return card.hash if card else ""
+
     @cached_property
     def formulas(self) -> Mapping[str, Formula]:
         """The formula of each check, by name."""

@@ -54,7 +54,7 @@ class PackSelector:
     """Keeps the ledger of the packs' judges, and queues what is pending in it. `request` from any thread.
 
     `of_exchanges`, `of_sessions`: the judges of each, name to version. Sessions of several traces are closed elsewhere;
-    `closing` is told of what happens in them.
+    `closing` is told of what happens in them. `card_hash`: of the task card of a session, "" for none.
     """
 
     def __init__(
@@ -67,8 +67,9 @@ class PackSelector:
         closing: SessionClosing,
         clock: Callable[[], int] = time.time_ns,
         live: LiveChecks = NO_LIVE_CHECKS,
+        card_hash: Callable[[Sequence[Trace]], str] = lambda _: "",
     ) -> None:
-        self._live = live
+        self._live, self._card_hash = live, card_hash
         self._of_exchanges, self._of_sessions, self._policy = of_exchanges, of_sessions, policy
         self._queue, self._recent, self._closing, self._clock = queue, recent, closing, clock
         self._requested = RequestedTraces()
@@ -89,7 +90,8 @@ class PackSelector:
         by_hand = self._requested.take((trace.tenant, trace.trace_id))
         rows: list[Judgement] = []
         runs = {run.id: run for run in trace.runs}
-        whole = hashlib.blake2b(digest_size=16)
+        card = self._card_hash([trace]) if trace.exchanges else ""
+        whole = hashlib.blake2b(card.encode(), digest_size=16)
         ended = {exchange.id for exchange in ended_exchanges(trace)}
         live = self._live.of(trace) if len(ended) < len(trace.exchanges) else {}
         for number, exchange in enumerate(trace.exchanges[:MAX_NOTED]):
@@ -101,7 +103,7 @@ class PackSelector:
             whole.update(content.encode())
             subject = Subject(Kind.EXCHANGE, exchange.id, trace.trace_id, trace.tenant)
             state = WHILE_OPEN if trace.state is TraceState.OPEN else ""
-            revision = Revision(subject, f"{content}{state}", trace.received_through)
+            revision = Revision(subject, f"{content}{card}{state}", trace.received_through)
             decide = partial(self._decide, trace, run, number, by_hand=by_hand)
             rows += new_entries(revision, judges, ledger, now, decide, by_hand=by_hand)
         if trace.exchanges and not trace.session_id and trace.state is not TraceState.OPEN:

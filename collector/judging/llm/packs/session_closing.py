@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -38,7 +38,7 @@ MOST_SESSIONS: Final = 100_000
 class SessionClosing:
     """Watches sessions and queues them once they close. `note` and `close` from any thread, `tick` from one.
 
-    `judges`: of sessions, name to version. `quiet`: seconds.
+    `judges`: of sessions, name to version. `quiet`: seconds. `card_hash`: of the task card of a session, "" for none.
 
     A cache of the store's unclosed sessions: to look for them there takes 1.4 s of CPU beside 300,000 traces, and one
     may be due every second. An end that a span states is known to this process only; after a restart the session closes
@@ -47,9 +47,16 @@ class SessionClosing:
     """
 
     def __init__(
-        self, sessions: StoredSessions, judges: Mapping[str, str], policy: Policy, queue: JudgeQueue, quiet: float
+        self,
+        sessions: StoredSessions,
+        judges: Mapping[str, str],
+        policy: Policy,
+        queue: JudgeQueue,
+        quiet: float,
+        card_hash: Callable[[Sequence[Trace]], str] = lambda _: "",
     ) -> None:
         self._sessions, self._judges, self._policy, self._queue = sessions, judges, policy, queue
+        self._card_hash = card_hash
         self._quiet = round(quiet * SECOND)
         self._watched: OrderedDict[SessionKey, SessionState] = OrderedDict()
         self._complete = False  # whether every unclosed session of the store is watched
@@ -126,7 +133,8 @@ class SessionClosing:
         stored = self._sessions.session_rows(session)
         ledger: LedgerEntries = {(row.kind, row.subject_id, row.judge): row for row in stored}
         received = max(state.received, *(trace.received_through for trace in traces))
-        revision = Revision(session.subject, _content(traces, said), received)
+        content = f"{_content(traces, said)}{self._card_hash(traces)}"
+        revision = Revision(session.subject, content, received)
         by_hand = True if state.by_hand else None
         rows = tuple(
             new_entries(revision, self._judges, ledger, now, lambda: _decision(decisions, said), by_hand=by_hand)

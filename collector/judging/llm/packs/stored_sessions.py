@@ -14,6 +14,7 @@ from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.session_traces import SessionTrace, StoredSessionTraces
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.judges.checks.check_types import Check
 from tracejury.processors.transcript.session_record import session_record
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.llm_rows import LedgerRow
@@ -115,6 +116,13 @@ class StoredSessions:
         """The latest verdict of each judge on each subject of these traces."""
         found = StoredReading(self._store, tenant).load_verdicts(trace_ids)
         return [verdict for verdicts in found.values() for verdict in verdicts]
+
+    def settled(
+        self, tenant: str, exchanges: Sequence[tuple[str, str]], checks: Sequence[Check]
+    ) -> dict[str, frozenset[str]]:
+        """By check, the items that these exchanges (trace id, id) settled: they are not asked about again."""
+        settling = {check.name: check.settling for check in checks}
+        return StoredLlmJudging(self._store, tenant).items_answered(exchanges, settling)
 
     def findings(self, tenant: str, trace_ids: Sequence[str]) -> list[Finding]:
         """The findings of LLM judges in these traces, of any state."""

@@ -125,6 +125,7 @@ def test_errors_hang_under_their_spans() -> None:
     runs = [run("a", turns=[turn(0, "llm-0", call("search")), turn(1, "llm-1", below=("b",))]), run("b", "a")]
     spans = ["span-a", "llm-0", "span-search", "span-b", "elsewhere"]
     text = shown(trace(runs, [error(i, span) for i, span in enumerate(spans)]))
+    assert "  3 spans, 2 agent runs, 5 errors" in text
     assert "quote-1." in lines_below(text, "turn 0 act")
     assert "quote-2." in lines_below(text, "tool search")
     assert "quote-3." in lines_below(text, "agent-b")

@@ -96,9 +96,13 @@ def test_steadiness_by_hand() -> None:
 
 
 def test_the_spread_over_trials_is_the_agents_and_that_of_runs_the_judges() -> None:
-    """Within cells; a trial with fewer runs than others is left out."""
-    expert: Cells = {("t", "1"): [trial(5, 5), trial(5, 0), trial(3, 3, runs=3)], ("t", "2"): [trial(0, 0)]}
+    """Within cells; a trial with fewer runs is left out. A task has the mean of its cells, a row that of its tasks."""
+    expert: Cells = {
+        ("t", "1"): [trial(5, 5), trial(5, 0), trial(3, 3, runs=3)],
+        ("t", "2"): [trial(0, 0)],
+        ("u", "1"): [trial(5, 5)] * 3,
+    }
     found = figures({"expert": expert, "vague": {("t", "1"): [trial(5, 3)]}, "": {}})
-    assert found["expert"] == {"E": 0.5, "sd of E": pytest.approx(0.125**0.5), "judge's sd": 0}
+    assert found["expert"] == {"E": (0.375 + 1) / 2, "sd of E": pytest.approx(0.0625**0.5), "judge's sd": 0}
     assert found["vague"] == {"E": 0.8, "sd of E": None, "judge's sd": pytest.approx((0.24 / 4) ** 0.5)}
     assert found[""] == {"E": None, "sd of E": None, "judge's sd": None}

@@ -11,6 +11,8 @@ import pytest
 from pack_bench import Called, FairChecker, Fault, PackBench, exchange
 
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.judges.llm.client import Prompt
+from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.judges.packs.loader import load_packs
 from tracejury.judges.packs.rut.measures import WEIGHTS, behaviours, reliability
 from tracejury.schemas.checks import ItemAnswer
@@ -46,6 +48,20 @@ def test_a_behaviour_that_nothing_shows_is_no_label(store: SharedStore) -> None:
     with one.running():
         one.say(exchange("a", "What do you sell in Oslo?", [STOCK], "Lamps."))
     assert behaviours(one.verdicts("a")[SubjectKind.EXCHANGE, "rut-behaviour"].items) == ()
+
+
+def test_where_no_exchange_could_be_scored_the_ledger_of_the_session_says_so(store: SharedStore) -> None:
+    """As its verdict does."""
+
+    def unreadable(prompt: Prompt) -> str:
+        return "I cannot say." if "in Oslo" in "".join(m.text for m in prompt.messages) else FairChecker()(prompt)
+
+    one = PackBench(store, client=ScriptedClient(unreadable), config={"packs": ("rut",)})
+    one.hold_session(exchange("a", "What do you sell in Oslo?", [STOCK], "Lamps."))
+    verdict = one.session()["rut-behaviour"]
+    (row,) = [r for r in one.rows("a") if (r.kind, r.judge) == (SubjectKind.SESSION, "rut-behaviour")]
+    assert verdict.unscored_reason == row.reason == "no exchange could be scored"
+    assert row.outcome is Outcome.FAILED
 
 
 def answer(item: str, said: str, *, grounded: bool = True) -> ItemAnswer:

@@ -12,15 +12,18 @@ from typing import Any
 
 import pytest
 from judging_bench import T0
-from pack_bench import Called, FairChecker, Fault, PackBench, exchange
+from pack_bench import CHAT, Called, FairChecker, Fault, PackBench, exchange
 
 from tracejury.collector.queries.measured_packs import installed_packs
 from tracejury.collector.queries.measures import StoredMeasures
+from tracejury.collector.queries.stored_reader import stored_session
 from tracejury.collector.store.errors import StoredErrors
+from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.client import Prompt
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.measures import MeasureQuery
+from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.spans import Span
 from tracejury.schemas.verdicts import Outcome, SubjectKind
 
@@ -163,6 +166,13 @@ def test_progress_by_exchange_up_to_n(store: SharedStore, tmp_path: Path) -> Non
         [2 / 3, 0.5, 0.222], abs=5e-4
     )
     assert errors(bench, "a", "b", "c", "d", "e") == {TELL: ("d", span("d", "b0"), 0.8)}
+    view = stored_session(Scope(store), CHAT, Confidence(0, 0))
+    assert view is not None
+    (progress,) = view.progress
+    assert (progress.settled, progress.closed) == (2, True)
+    assert progress.after == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3, 2 / 3])
+    assert [(one.answer.item, one.exchange) for one in progress.items] == [(BOOK, 1), (MAIL, 3), (TELL, None)]
+    assert [one.answer.trace_id[:1] for one in progress.items] == ["a", "c", "d"]
 
 
 def test_the_last_exchange_unscored_keeps_the_value_before(store: SharedStore, tmp_path: Path) -> None:
@@ -187,6 +197,32 @@ def test_a_session_far_longer_than_its_task_may_take(store: SharedStore, tmp_pat
         assert [bool(one.unscored_reason) for one in told] == [value is None] * 3
         about = [prompt for prompt in bench.checker.prompts if "E2.S1" in "".join(m.text for m in prompt.messages)]
         assert about == []
+
+
+def test_a_card_that_changed_has_its_sessions_judged_again_on_request(store: SharedStore, tmp_path: Path) -> None:
+    """Where judges may see the change; what is settled is not asked again."""
+    votes: Votes = {1: ["yyyyy", "nnnnn", "nnnnn"], 2: ["yyyyy", "yyyyy", "nnnnn"]}
+    now = held(store, tmp_path, Voting(votes), session(2), notes=[BOOK, MAIL], max_turns=2).detecting.now
+    keys = [("", name * 32) for name in "ab"]
+    for changes, value, asked in (
+        ({"difficulty": "hard"}, 1.0, set()),
+        ({"difficulty": "hard", "notes": NOTES}, 2 / 3, {BOOK, MAIL, TELL}),
+    ):
+        (card,) = json.loads((tmp_path / "cards.json").read_text())
+        (tmp_path / "cards.json").write_text(json.dumps([card | changes]))
+        config = {"packs": ("ted",), "tasks": (str(tmp_path / "cards.json"),)}
+        again = PackBench(store, Voting(votes), config=config)
+        again.detecting.now = now
+        with again.running():
+            again.packs.selector.request(keys, by_hand=False)
+            again.detecting.judging.ask(keys)
+            again.detecting.wait(1)
+            again.settle()
+            again.close()
+        now = again.detecting.now
+        texts = "".join(prompt.messages[-1].text for prompt in again.checker.prompts)
+        assert again.session()["ted-notes"].value == pytest.approx(value)
+        assert {note for note in NOTES if note in texts} == asked
 
 
 def test_an_open_note_stands_at_the_last_answer_whenever_that_was_judged(store: SharedStore, tmp_path: Path) -> None:
