@@ -42,10 +42,10 @@ def said(*of: tuple[int, bool, bool | None, bool], by: str = "ada") -> Tests:
 
 
 @pytest.mark.parametrize(
-    ("precision", "recall", "accuracy"), [(0.65, 0.99, 0.81), (0.53, 1.0, 0.69), (0.64, 0.96, 0.80)]
+    ("precision", "recall", "accuracy"), [(0.65, 0.99, 0.81), (0.53, 1.0, 0.69), (0.64, 0.96, 0.80), (0.59, 0.77, 0.73)]
 )
 def test_the_papers_precision_and_recall_give_its_accuracy(precision: float, recall: float, accuracy: float) -> None:
-    """182 of 516 sessions are good."""
+    """182 of 516 sessions are good. The last, of SCOPE without areas, is .05 below what the paper has for it."""
     hit = round(182 * recall)
     wrong = round(hit / precision) - hit
     tests = said((hit, True, True, True), (182 - hit, True, True, False), (wrong, False, False, True),
