@@ -54,6 +54,21 @@ labels_option: Decorator = click.option(
 )
 
 
+session_labels_option: Decorator = click.option(
+    "--labels",
+    type=LabelsFrom(),
+    metavar="FILE|URL",
+    help="Labels of `labels export`, or of a collector, in the place of DIR/labels.jsonl.",
+)
+
+config_option: Decorator = click.option(
+    "--config",
+    "config_file",
+    type=FILE,
+    help="A configuration file, for its section judges: model, key and budget; options go before it.",
+)
+
+
 judges_options: Decorator = combined(
     click.option(
         "--judge", "judges", multiple=True, metavar="NAME", help="Only this judge; may be given several times."

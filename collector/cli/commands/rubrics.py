@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from tracejury.collector.cli.interrupts import heed_ctrl_c
-from tracejury.collector.cli.judges_options import FILE, LabelsFrom, progress_bar
+from tracejury.collector.cli.interrupts import run_resumable
+from tracejury.collector.cli.judges_options import config_option, progress_bar, session_labels_option
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.collector.cli.options import format_option
 
@@ -31,13 +30,7 @@ def rubrics_command() -> None:
     metavar="SET.yaml",
     help="A new file for the set, which a person reads and accepts.",
 )
-@click.option(
-    "--labels",
-    type=LabelsFrom(),
-    default=None,
-    metavar="FILE|URL",
-    help="Labels of `labels export`, or of a collector, in the place of DIR/labels.jsonl.",
-)
+@session_labels_option
 @click.option(
     "--method",
     type=click.Choice(["scope", "spur"]),
@@ -52,12 +45,7 @@ def rubrics_command() -> None:
     default=None,
     help="The label that is learned (default: good for scope, satisfied for spur).",
 )
-@click.option(
-    "--config",
-    "config_file",
-    type=FILE,
-    help="A configuration file, for its section judges: model, key and budget; options go before it.",
-)
+@config_option
 @model_options
 @format_option
 def learn_command(
@@ -77,20 +65,17 @@ def learn_command(
     With --cassette, a command that was stopped goes on where it was.
     """
     from tracejury.collector.cli import output
-    from tracejury.collector.cli.failures import Failure
     from tracejury.collector.cli.render.rubrics import learning_remarks, rubric_set_json, rubric_set_table
     from tracejury.collector.evaluation.labelled_sessions import labelled_sessions
     from tracejury.collector.evaluation.learn_rubrics import learn_rubrics
     from tracejury.collector.evaluation.rubrics_file import check_new, write_rubric_set
     from tracejury.collector.evaluation.session_model import open_session_model
     from tracejury.judges.rubrics.learning.training import Learning, training
-    from tracejury.schemas.errors import OverBudgetError, RetryableError
 
     check_new(out)
     config = judges_section(asked, config_file)
     label = learn_from or ("satisfied" if method == "spur" else "good")
     how = Learning(method, not no_areas, label, config.max_answer_tokens, config.temperature is not None)
-    again = "; the same command with its --cassette goes on from here"
 
     async def learned() -> RubricSet:
         read = labelled_sessions(folder, labels)
@@ -98,14 +83,8 @@ def learn_command(
         async with open_session_model(config, cassette_options(asked)) as model:
             return await learn_rubrics(read.sessions, how, model, read.left_out, progress)
 
-    heed_ctrl_c()
     with progress_bar() as progress:
-        try:
-            rubrics = asyncio.run(learned())
-        except KeyboardInterrupt:
-            raise Failure(f"stopped{again}") from None
-        except (OverBudgetError, RetryableError) as error:
-            raise Failure(f"{error}{again}") from None
+        rubrics = run_resumable(learned())
     write_rubric_set(out, rubrics)
     output.show_report(style, rubrics, rubric_set_json, rubric_set_table)
     for remark in learning_remarks(rubrics):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tracejury.collector.cli.interrupts import heed_ctrl_c
+from tracejury.collector.cli.judges_options import config_option
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.text.counting import counted
@@ -30,11 +31,6 @@ INTERRUPTED = "interrupted"
 FILTERED = "filter.cassette"
 
 GOES_ON = "the same command goes on"
-
-config_option = click.option(
-    "--config", "config_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A configuration file, for its section judges: model, key and budget; options go before it.",
-)  # fmt: skip
 
 
 @click.group("situations")
