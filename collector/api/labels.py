@@ -13,7 +13,7 @@ from pydantic import Field, create_model
 from tracejury.collector.labels.labelling import Labelling
 from tracejury.collector.queries.reader import Labels
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.schemas.annotations import LABELS, AnnotationDraft, Label, SessionLabel
+from tracejury.schemas.annotations import LABELS, AnnotationDraft, Label, LabelOfSessions
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.filters import label_filters
 from tracejury.schemas.queries.labels import LabelQuery
@@ -120,7 +120,7 @@ def add_kind(
 
 def _whole(reader: StoredReader, said: Label) -> Label:
     """With whole ids where only their beginnings are given, as lists show them; what names a judge may be elsewhere."""
-    if isinstance(said, SessionLabel):
+    if isinstance(said, LabelOfSessions):
         ids: Any = {name: _whole_session(reader, said, getattr(said, name)) for name in said.sessions}
         return replace(said, **ids)
     if not isinstance(said, AnnotationDraft) or said.judge or not 0 < len(said.finding_id) < ERROR_DIGITS:
@@ -128,7 +128,7 @@ def _whole(reader: StoredReader, said: Label) -> Label:
     return replace(said, finding_id=whole_error_id(reader, said.finding_id))
 
 
-def _whole_session(reader: StoredReader, said: SessionLabel, given: str) -> str:
+def _whole_session(reader: StoredReader, said: LabelOfSessions, given: str) -> str:
     """A session that is gone keeps its id where something was said of it, and so does one that nobody knows."""
     if reader.session_services(given) or reader.labels.find(
         type(said), LabelQuery(1, session_id=given, withdrawn=True)

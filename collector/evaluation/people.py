@@ -106,6 +106,22 @@ def read_session_labels(source: Source, *, withdrawn: bool = False) -> list[Sess
     return [label for label in last.values() if withdrawn or not label.withdrawn]
 
 
+def read_missed_errors(source: Source) -> frozenset[tuple[str, str]]:
+    """Trace id and span id of each error that somebody marked as missed, such as those planted in simulated sessions.
+
+    Raises:
+        BrokenFileError: the file cannot be read, or says a time that is none.
+        TracejuryError: the collector cannot be asked.
+    """
+    with _opened(source) as stream:
+        rows = [line.item for line in read_lines(str(source), stream, "") if not line.problem]
+    last: dict[tuple[str, ...], Mapping[str, Any]] = {}
+    for row in sorted((row for row in rows if row.get("kind", Annotation.kind) == Annotation.kind), key=_at):
+        last[tuple(str(row.get(name)) for name in ("trace_id", "span_id", "category", "annotator"))] = row
+    standing = (row for row in last.values() if not row.get("withdrawn") and row.get("opinion") == Opinion.MISSED)
+    return frozenset((str(row.get("trace_id")), str(row.get("span_id"))) for row in standing)
+
+
 @contextmanager
 def _opened(source: Source) -> Iterator[IO[bytes]]:
     if is_url(source):
@@ -165,7 +181,7 @@ def _at(row: Mapping[str, Any]) -> int:
     try:
         return parse_since(row["changed_at"], 0) if row.get("changed_at") else 0
     except (ValueError, AttributeError) as error:
-        raise BrokenFileError(f"a label of kind {row['kind']}: {error}") from None
+        raise BrokenFileError(f"a label of kind {row.get('kind')}: {error}") from None
 
 
 def _of(rows: Iterable[Mapping[str, Any]], kind: str) -> Iterator[Mapping[str, Any]]:

@@ -144,7 +144,7 @@ def reasons(prompt: str, quote: str = "", **change: Any) -> str:
         }
         | change
         for category in wanted
-        if answer
+        if quote or answer
     ]
     return reply(prompt, also=also)
 

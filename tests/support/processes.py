@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 
 COMMAND = [sys.executable, "-c", "from tracejury.collector.cli import main; main()"]
-PATIENCE = 60.0
+PATIENCE = 180.0
 
 
 def tracejury(

@@ -1,16 +1,24 @@
-"""`tracejury evaluate`: `trail`, `steps`, `sessions`, `notes`, `models` and `frameworks`."""
+"""`tracejury evaluate`: `trail`, `steps`, `sessions`, `rubrics`, `notes`, `models` and `frameworks`."""
 
 from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 from click.core import ParameterSource
 
 from tracejury.collector.cli.failures import Failure
-from tracejury.collector.cli.judges_options import FILE, judges_options, labels_option, options_from, progress_bar
+from tracejury.collector.cli.judges_options import (
+    FILE,
+    config_option,
+    judges_options,
+    labels_option,
+    options_from,
+    progress_bar,
+    session_labels_option,
+)
 from tracejury.collector.cli.measures_options import MEASURES, measure_filters, measures_options
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.collector.cli.options import api_options, format_option, show_rows, since_option
@@ -113,6 +121,63 @@ def sessions(*, folder: Path, config_file: Path, style: str, **asked: Any) -> No
         bar.add_task("judging sessions", total=None)
         found = measure_sessions(folder, llm, cassette_options(asked), filters)
     show_rows(found, measures_table, style)
+
+
+@evaluate_command.command("rubrics")
+@click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@session_labels_option
+@click.option(
+    "--folds",
+    type=click.IntRange(3, 100),
+    default=5,
+    show_default=True,
+    help="Two of them are learned from, the others tested.",
+)
+@click.option(
+    "--whole",
+    type=click.Choice(["situation", "service"]),
+    help="Keep all sessions of one value in one fold: are unseen kinds of errors caught?",
+)
+@click.option(
+    "--set", "rubrics", type=FILE, metavar="SET.yaml", help="Test this set, on sessions that it has not seen."
+)
+@config_option
+@model_options
+@format_option
+def rubrics_command(
+    *,
+    folder: Path,
+    labels: Path | str | None,
+    folds: int,
+    whole: Literal["situation", "service"] | None,
+    rubrics: Path | None,
+    config_file: Path | None,
+    style: str,
+    **asked: Any,
+) -> None:
+    """Learn rubrics from some of the labelled sessions of DIR, and test them on the others, beside what they must beat.
+
+    With --cassette, a command that was stopped goes on where it was. docs/scope.md tells what every table says.
+    """
+    from tracejury.collector.cli import output
+    from tracejury.collector.cli.interrupts import run_resumable
+    from tracejury.collector.evaluation.rubrics_report import rubrics_report, rubrics_report_json, rubrics_report_tables
+    from tracejury.collector.evaluation.rubrics_run import plan_rubrics, run_splits
+    from tracejury.collector.evaluation.session_model import open_session_model
+    from tracejury.judges.rubrics.evaluation.arms import SplitOutcome
+
+    if rubrics:
+        _refuse({"folds", "whole"}, "is for sets that are learned: leave out --set")
+    config = judges_section(asked, config_file)
+    plan = plan_rubrics(folder, labels, folds, whole, rubrics)
+
+    async def tested() -> list[SplitOutcome]:
+        async with open_session_model(config, cassette_options(asked)) as model:
+            return await run_splits(plan, model, config.max_answer_tokens, progress)
+
+    with progress_bar() as progress:
+        outcomes = run_resumable(tested())
+    output.show_report(style, rubrics_report(plan, outcomes), rubrics_report_json, rubrics_report_tables)
 
 
 @evaluate_command.command("notes")

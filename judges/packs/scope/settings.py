@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from tracejury.judges.checks.check_types import Check, Criterion
 from tracejury.judges.packs.pack_types import Configured, PackSettings
 from tracejury.judges.packs.sources import CRITERIA
-from tracejury.judges.rubrics.rubric_set import Label, Rubric, read_rubric_set
+from tracejury.judges.rubrics.rubric_set import Label, Rubric, RubricSet, read_rubric_set
 from tracejury.judges.rubrics.session_label import FULL, Weighing
 from tracejury.schemas.config_base import FilePath
 from tracejury.schemas.errors import ConfigError
@@ -53,13 +53,18 @@ def configured(made: Configured, settings: Settings) -> Configured:
             f"{settings.rubrics}: accepted_by: nobody has accepted this set: "
             "read its rubrics, which judges will be asked, and put your name there"
         )
-    live = {"scope-bad"} if settings.live else set()
+    return with_rubrics(made, rubrics, settings.veto, live=settings.live)
+
+
+def with_rubrics(made: Configured, rubrics: RubricSet, veto: int = 0, *, live: bool = False) -> Configured:
+    """The pack's checks by a set, accepted or not."""
+    early = {"scope-bad"} if live else set()
     checks = (
-        _of_set(check, rubrics.of(LABELS[check.name]), early=check.name in live) if check.name in LABELS else check
+        _of_set(check, rubrics.of(LABELS[check.name]), early=check.name in early) if check.name in LABELS else check
         for check in made.checks
     )
-    weighing = Weighing(weights=rubrics.method == "scope", veto=settings.veto)
-    note = f"rubrics {rubrics.digest} veto {settings.veto}"
+    weighing = Weighing(weights=rubrics.method == "scope", veto=veto)
+    note = f"rubrics {rubrics.digest} veto {veto}"
     return Configured(tuple(checks), {**made.formulas, **formulas(rubrics, weighing)}, note)
 
 

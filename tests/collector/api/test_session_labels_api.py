@@ -70,19 +70,21 @@ def test_one_label_a_person_and_session(talks: Api) -> None:
          f"no session '{ALONE.trace_id}' of service 'desk' is stored"),
         ({"session_id": ONE.trace_id}, 404, f"no session '{ONE.trace_id}' of service 'shop' is stored"),
         ({"service": ""}, 422, "several services have such sessions, name one of them: 'desk', 'shop'"),
-        ({"good": None}, 422, "items.good: Input should be a valid boolean"),
-        ({"satisfied": "rather"}, 422, "items.satisfied: Input should be a valid boolean, unable to interpret input"),
+        ({"good": None}, 422, "items.good: must be true or false"),
+        ({"satisfied": "rather"}, 422, "items.satisfied: must be true or false"),
         ({"situation": "null-response", "good": True}, 422, "a session in the situation null-response is bad"),
         ({"situation": "correct"}, 422, "a session in the situation correct is good"),
         ({"situation": "null-response", "satisfied": True}, 422,
          "in the situation null-response the user is dissatisfied"),
         ({"annotator": ""}, 422, "annotator is missing"),
-        ({"better": "first"}, 422, "unknown parameter 'items.better'"),
+        ({"better": "first"}, 422, "items: unknown parameter 'better'; there are: annotator, "),
     ],
 )  # fmt: skip
 def test_what_a_label_cannot_say(talks: Api, changes: dict[str, Any], status: int, detail: str) -> None:
     """In one line, and nothing of the request is kept."""
-    assert post(talks, PATH, label(), label(**changes)) == (status, detail)
+    code, told = post(talks, PATH, label(), label(**changes))
+    assert code == status
+    assert told.startswith(detail)
     assert talks.get(PATH)["items"] == []
 
 
@@ -93,7 +95,7 @@ def test_labels_come_back_from_an_export(talks: Api) -> None:
     with ApiClient(talks.url) as client:
         assert client.import_labels([*sent, bare | {"good": "x"}], only_new=True).model_dump() == {
             "changed": 2, "unchanged": 0,
-            "refused": [{"index": 2, "detail": "good: Input should be a valid boolean, unable to interpret input"}],
+            "refused": [{"index": 2, "detail": "good: must be true or false"}],
         }  # fmt: skip
         post(talks, PATH, label(withdrawn=True))
         export = talks.client.get("/api/labels/export").content
