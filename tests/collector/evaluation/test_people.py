@@ -145,7 +145,10 @@ def test_labels_of_sessions(tmp_path: Path) -> None:
     ]
     assert sorted(found) == [("one", "ann", True, None, "correct"), ("one", "bob", False, True, "")]
     assert [m.trace_id for m in read_people(path).marked] == [A]
-    for wrong, told in ((bad("one", good=None), "good: must be true or false"), (bad("one", annotator=""), "annotator is")):
+    for wrong, told in (
+        (bad("one", good=None), "good: must be true or false"),
+        (bad("one", annotator=""), "annotator is"),
+    ):
         with pytest.raises(BrokenFileError, match=f"labels.jsonl:2: {told}"):
             read_session_labels(export(tmp_path / "labels.jsonl", bad("two"), wrong))
 
