@@ -66,15 +66,13 @@ class RunRule:
             if (self.of_absence and not facts.settled) or (self.of_failure and not facts.troubled):
                 continue
             if self.scope is RuleScope.TRACE:
-                yield from self._drafts(facts, ctx)
-            else:
-                if self not in facts.memo:
-                    facts.memo[self] = tuple(self._drafts(facts, ctx))
-                yield from facts.memo[self]
-
-    def _drafts(self, facts: RunFacts, ctx: Context) -> Iterator[Draft]:
-        for hit in self.find(facts, ctx):
-            yield self._draft(hit, facts, ctx)
+                for hit in self.find(facts, ctx):
+                    yield self._draft(hit, facts, ctx)
+                continue
+            found = facts.memo.get(self)
+            if found is None:
+                found = facts.memo[self] = [self._draft(hit, facts, ctx) for hit in self.find(facts, ctx)]
+            yield from found
 
     def _draft(self, hit: Hit, facts: RunFacts, ctx: Context) -> Draft:
         place = ctx.place(facts.run, hit.span_id)

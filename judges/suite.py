@@ -15,6 +15,7 @@ from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 from .base import Context, Detector
 from .evidence import OwnText
 from .records import RecordedConfidence
+from .rule import RunRule
 from .rule_settings import RuleSettings
 from .runaways import UNKNOWN, UsualRuns
 from .validate_draft import validation_error
@@ -49,6 +50,7 @@ class Suite:
         settings: RuleSettings = NO_SETTINGS,
     ) -> None:
         self.detectors: tuple[Detector, ...] = tuple(sorted(detectors, key=lambda d: d.name))
+        self._beside_runs = tuple(d for d in self.detectors if type(d) is not RunRule)
         self.unloaded = tuple(unloaded)
         self._ranker, self._settings = ranker, settings
         self.version: str = _version(self.detectors, ranker.version if ranker else "", settings.version)
@@ -62,7 +64,7 @@ class Suite:
         ctx = Context(trace, known, usual)
         failures = list(self.unloaded)
         drafts: list[Draft] = []
-        detectors: Sequence[Detector] = self.detectors
+        detectors: Sequence[Detector] = self.detectors if trace.runs else self._beside_runs
         if self._settings.settings:
             detectors = [d for d in detectors if self._settings.allows(d.name, trace.service)]
         for detector in detectors:
@@ -70,6 +72,8 @@ class Suite:
             drafts += found
             if failure:
                 failures.append((detector.name, failure))
+        if not drafts:
+            return SuiteResult(failures=tuple(failures))
         passed, dropped = _placed(trace, drafts, ctx.own_text)
         if self._ranker is not None:
             passed = self._ranker.rank(ctx, passed)

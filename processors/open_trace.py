@@ -17,6 +17,9 @@ from .parents_elsewhere import parents_elsewhere
 from .shared_texts import SharedTexts
 from .trace_rows import TraceRows, held_size, log_identity, log_size
 
+SHARED_FROM: Final = 4_000_000
+"""Bytes of a trace from which its spans share texts, which costs more than to judge them."""
+
 EXPENSIVE: Final = 100_000_000
 """Nanoseconds of CPU time of judging for which others should not wait."""
 LARGE_SPANS: Final = 500
@@ -70,7 +73,7 @@ class OpenTrace:
     _missing: frozenset[str] = frozenset()
     _normalized: dict[str, NormalizedSpan] = field(default_factory=dict)
     _changed: dict[str, None] = field(default_factory=dict)  # ids, in order
-    _texts: SharedTexts = field(default_factory=SharedTexts)
+    _texts: SharedTexts | None = None  # from SHARED_FROM on
 
     @property
     def dirty(self) -> bool:
@@ -83,7 +86,7 @@ class OpenTrace:
         for span_id in list(self._changed):
             del self._changed[span_id]  # first: while this thread normalises, another may add to the trace
             read = normalize(self.raw[span_id], tuple(self.logs.get(span_id, {}).values()))
-            self._normalized[span_id] = self._texts.share_read(read)
+            self._normalized[span_id] = self._texts.share_read(read) if self._texts else read
         return self._normalized
 
     @property
@@ -108,11 +111,20 @@ class OpenTrace:
             self.collisions += 1
         if known is not None and (known == span or not span.beats(known)):
             return False
-        self.raw[span.span_id] = span = self._texts.share_raw(span)
-        self._changed[span.span_id] = None
         self._ended = None
-        self.size += held_size(span) - (held_size(known) if known else 0)
+        self._put(span)
+        if self._texts is None and self.size > SHARED_FROM:
+            self._texts = SharedTexts()
+            for one in list(self.raw.values()):
+                self._put(one)
         return True
+
+    def _put(self, span: Span) -> None:
+        known = self.raw.get(span.span_id)
+        span = self._texts.share_raw(span) if self._texts else span
+        self.raw[span.span_id] = span
+        self._changed[span.span_id] = None
+        self.size += held_size(span) - (held_size(known) if known else 0)
 
     def add_logs(self, records: Iterable[LogRecord]) -> bool:
         """Add the new records, with which their spans are normalised again; True if there were any."""
@@ -161,7 +173,7 @@ class OpenTrace:
         self.root_ended()
         rows = list(self.raw.values()), [record for beside in self.logs.values() for record in beside.values()]
         self.raw, self.logs, self.size, self.held, self.memo = {}, {}, 0, False, None
-        self._normalized, self._changed, self._texts = {}, {}, SharedTexts()
+        self._normalized, self._changed, self._texts = {}, {}, None
         return rows
 
 

@@ -12,7 +12,7 @@ from tracejury.schemas.spans import Span, StoredAttributes
 
 LONG: Final = 4_000
 """Characters of a span's attributes, or of a message, from which they are shared."""
-LEAST: Final = 200
+LEAST: Final = 800
 """Characters of a piece at least."""
 _ENDS: Final = ("},", "\n", "\\n")
 """Where pieces end: messages of a JSON list, and lines, also within JSON."""

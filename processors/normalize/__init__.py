@@ -78,6 +78,8 @@ _SHARED: Final = frozenset({GENAI.name, OpenLLMetry.name})
 _FIRST, *_OTHERS = CONVENTIONS
 _OTHER_MARKS: Final = frozenset[str]().union(*(c.marks for c in _OTHERS))
 _UNMARKED: Final = tuple(c for c in _OTHERS if not isinstance(c, MarkedConvention))
+_BY_NAME: Final = tuple(c for c in _UNMARKED if isinstance(c, ClaudeCode))
+_PREFIXES: Final = ("gen_ai.", "llm.")  # of keys that show a convention without a mark
 _COMMON: Final = tuple(c for c in _OTHERS if c not in _RARE)
 _RARE_MARKS: Final = frozenset[str]().union(*(c.marks for c in _RARE))
 _RARE_SCOPES: Final = frozenset[str]().union(*(c.scopes for c in _RARE if isinstance(c, Dialect)))
@@ -106,11 +108,13 @@ def normalize(span: Span, logs: Sequence[LogRecord] = ()) -> NormalizedSpan:
 
 def _recognised(span: Span, logs: Sequence[LogRecord]) -> Sequence[Convention]:
     """The conventions that the span carries; most spans carry the first and no key of another."""
-    first = _FIRST.recognises(span, logs)
-    marked = bool(logs) or not _OTHER_MARKS.isdisjoint(span.attributes)
+    keys = span.attributes
+    marked = bool(logs) or not _OTHER_MARKS.isdisjoint(keys)
+    shown = marked or not _FIRST.marks.isdisjoint(keys) or any(key.startswith(_PREFIXES) for key in keys)
+    first = shown and _FIRST.recognises(span, logs)
     if first and not marked:
         return (_FIRST,)
-    tried = _OTHERS if _may_be_rare(span) else _COMMON if marked else _UNMARKED
+    tried = _OTHERS if _may_be_rare(span) else _COMMON if marked else _UNMARKED if shown else _BY_NAME
     found = tuple(c for c in tried if c.recognises(span, logs))
     if len(found) > 1 and any(isinstance(c, Dialect) for c in found):  # it has read GenAI's keys
         found = tuple(c for c in found if c is not GENAI)

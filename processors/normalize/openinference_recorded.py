@@ -71,9 +71,10 @@ def recorded_finish(output_value: str) -> str:
 
 
 _FINISH: Final = (
-    re.compile(r'(?<!\\)"(?:finish_reason|stop_reason|finishReason)": ?"(\w{1,40})"'),
-    re.compile(r'(?<!\\)"incomplete_details": ?\{"reason": ?"(\w{1,40})"'),  # OpenAI's Responses API
-    re.compile(r'(?<!\\)"raw": ?"ChatCompletion\(id=\S{1,100}, choices=\[Choice\(finish_reason=' r"'(\w{1,40})'"),
+    # The quote comes first: a form that begins with a character is looked for by it, at an eighth of the time.
+    re.compile(r'"(?<!\\")(?:finish_reason|stop_reason|finishReason)": ?"(\w{1,40})"'),
+    re.compile(r'"(?<!\\")incomplete_details": ?\{"reason": ?"(\w{1,40})"'),  # OpenAI's Responses API
+    re.compile(r'"(?<!\\")raw": ?"ChatCompletion\(id=\S{1,100}, choices=\[Choice\(finish_reason=' r"'(\w{1,40})'"),
 )
 
 

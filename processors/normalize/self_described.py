@@ -52,6 +52,7 @@ _KIND_ENDS: Final = tuple(
     {"attributes", *(end for _, word in _KIND_KEYS for end in (word, word.title(), word.upper()))}
 )
 _NAME_ENDS: Final = ("model", "Model", "name", "Name", "tool", "agent")
+_ENDS: Final = _KIND_ENDS + _NAME_ENDS
 _NAMING: Final = frozenset({("model", "name"), ("tool",), ("tool", "name"), ("agent",), ("agent", "name")})
 _ASKED: Final = ("messages", "history", "input", "inputs", "prompt", "prompts", "request", "query", "question",
                  "task", "arguments", "args", "parameters")  # fmt: skip
@@ -128,6 +129,8 @@ class SelfDescribed:
         return found
 
     def _kind(self, attributes: Mapping[str, str]) -> Kind | None:
+        if not any(key.endswith(_ENDS) for key in attributes):  # most spans of programs without agents
+            return None
         return _stated(attributes, self._known) or _named_kind(attributes, self._known)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from long_histories import long_history
 
 from tracejury.processors.normalize import normalize
-from tracejury.processors.open_trace import OpenTrace
+from tracejury.processors.open_trace import SHARED_FROM, OpenTrace
 from tracejury.processors.shared_texts import LEAST, LONG, SharedAttributes, SharedTexts
 from tracejury.processors.trace_rows import span_size
 from tracejury.schemas.spans import Span
@@ -64,15 +64,29 @@ def test_what_calls_repeat_is_held_once(shape: dict[str, bool]) -> None:
 
 def test_a_text_that_grows_at_its_end_is_held_once() -> None:
     """A prompt with all that was done so far, line by line, as plain text and within JSON."""
-    lines = [f"Observation {number}: {'o' * 300}" for number in range(100)]
+    lines = [f"Observation {number}: {'o' * 300}" for number in range(200)]
     for end in ("\n", "\\n"):
-        spans = [span(number, end.join(lines[: number + 1])) for number in range(100)]
+        spans = [span(number, end.join(lines[: number + 1])) for number in range(200)]
         assert opened(*spans).size - 1000 * len(spans) < 0.1 * sum(map(span_size, spans))
+
+
+def test_spans_of_a_small_trace_stay_as_they_came() -> None:
+    """Whatever the order: all of them are shared at once when the trace grows beyond the bound."""
+    spans = list(long_history(TURNS, 10_000, trace_id=ID))
+    small = opened(*spans[:20])
+    assert all(small.raw[one.span_id] is one for one in spans[:20])
+    assert small.size == sum(map(span_size, spans[:20])) < SHARED_FROM < sum(map(span_size, spans))
+    read = list(small.spans.values())
+    for one in reversed(spans):
+        small.add_span(one)
+    assert list(small.spans.values())[:20] == read
+    long = [one for one in spans if sum(map(len, one.attributes.values())) >= LONG]
+    assert all(isinstance(small.raw[one.span_id].attributes, SharedAttributes) for one in long)
 
 
 def test_a_trace_that_left_memory_keeps_nothing() -> None:
     """Its rows are what came, and take their places again."""
-    spans = list(long_history(TURNS, 5_000, trace_id=ID))
+    spans = list(long_history(TURNS, 15_000, trace_id=ID))
     trace = opened(*spans)
     size, (rows, _) = trace.size, trace.release()
     assert (trace.size, list(rows)) == (0, spans)

@@ -12,7 +12,7 @@ from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.web.trace.detail import Details
 from tracejury.judges.registry import default_suite
-from tracejury.processors import trace_outline
+from tracejury.processors import open_trace, trace_outline
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.trace_rows import span_size
 from tracejury.schemas.trajectory import TraceState
@@ -31,6 +31,7 @@ def test_it_is_judged_while_it_is_open_and_shown_from_memory(
     spans = list(long_history(TURNS, 20_000, trace_id=TRACE, flat=flat))
     sent = sum(map(span_size, spans))
     monkeypatch.setattr(trace_outline, "LARGE_TEXTS", sent // 2)
+    monkeypatch.setattr(open_trace, "SHARED_FROM", sent // 20)
     # Memory has no room for all that was sent; what has none would be read from the store again.
     bench = Bench(store, default_suite(), config=AssemblerConfig(max_bytes=sent // 5))
     queries = StoredTraceQueries(store, AssemblerConfig(), lambda: bench.now)
