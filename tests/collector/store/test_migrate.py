@@ -173,4 +173,4 @@ def test_why_earlier_rows_are_not_judged_is_told_by_what_they_say(bare: Store) -
     why = ["", NotJudged.NO_CALLS, NotJudged.UNKNOWN_CONVENTION, NotJudged.WAITING]
     assert [row[0] for row in bare.rows("SELECT NotJudged FROM traces ORDER BY TraceId")] == why
     assert bare.rows("SELECT DISTINCT Inferred, Beside FROM agent_runs") == [(False, False)]
-    assert bare.rows("SELECT tenant, Done FROM underived FINAL") == [("", 0)]  # what rates count of them is derived anew
+    assert bare.rows("SELECT tenant, Done FROM underived FINAL") == [("", 0)]
