@@ -16,7 +16,7 @@ from .checks import ItemAnswer
 from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column, plain_columns
 from .findings import Finding, FindingState, Verification
 from .normalized import NormalizedSpan
-from .not_judged import why_not_judged
+from .not_judged import why_not_judged, why_run_not_judged
 from .simulation import behaviour, is_simulated
 from .taxonomy import Dimension, Severity
 from .trajectory import AgentRun, Exchange, Trace, TraceState, Turn
@@ -176,8 +176,8 @@ _EXCHANGES: Final = ColumnTable(
     *plain_columns("first", "last", "asked", "answer", group="Exchanges"),
 )
 TRACE_COLUMNS: Final = (
-    *_TRACES.names, "Version", *_SPENT.names, *_STAMPS, *_RUNS.names, "Calls.SpanId", "Calls.Tool", "Calls.Asked",
-    *_EXCHANGES.names, "Exchanges.Runs", "NotJudged",
+    *_TRACES.names, "Version", *_SPENT.names, *_STAMPS, *_RUNS.names, "Runs.NotJudged", "Calls.SpanId", "Calls.Tool",
+    "Calls.Asked", *_EXCHANGES.names, "Exchanges.Runs", "NotJudged",
 )  # fmt: skip
 
 TEXT_COLUMNS: Final = ("tenant", "TraceId", "Text", "JudgedAt", "ReceivedAt")
@@ -222,6 +222,7 @@ def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend) -> Row:
         *_TRACES.row(trace, service_version(trace)),
         *_SPENT.row(spent, judgement.judged_at, judgement.received_through),
         *_RUNS.by_column(trace.runs),
+        [why_run_not_judged(run) or "" for run in trace.runs],
         *map(list, calls),
         *_exchanges(trace),
         why_not_judged(trace, judgement.outcome) or "",

@@ -6,7 +6,7 @@ LLM judges have their own reasons, run by run, in the ledger (over budget, sampl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Final
 
@@ -32,7 +32,7 @@ class NotJudged(StrEnum):
         return _WORDS[self]
 
 
-_WORDS: Final = {
+_WORDS: Final[Mapping[str, str]] = {
     NotJudged.WAITING: "not judged yet",
     NotJudged.NO_CALLS: "no model or tool was called",
     NotJudged.NO_CONTENT: "no content recorded",
@@ -41,6 +41,12 @@ _WORDS: Final = {
     NotJudged.FAILED: "judging failed",
     NotJudged.OUR_CALLS: "calls of our own judges",
 }
+
+
+def reason_words(reason: str) -> str:
+    """Why something stands in no rate, for people: as they say it of a trace, else an outcome of judging as it is."""
+    return _WORDS.get(reason, reason)
+
 
 _OUTCOMES: Final = {Outcome.FAILED: NotJudged.FAILED, Outcome.FILTERED: NotJudged.OUR_CALLS}
 _CALLS: Final = frozenset({Kind.LLM, Kind.TOOL, Kind.RETRIEVER, Kind.EMBEDDING, Kind.RERANKER})

@@ -187,7 +187,8 @@ class ApiClient:
     def measures(self, filters: Mapping[str, str]) -> MeasuresJson:
         """Measures of packs; `filters` are the parameters of /api/measures. Raises ConfigError as `rates`."""
         found = self._get(MeasuresJson, "/api/measures", filters)
-        refuse_unknown(filters, found.unknown)
+        name, _, value = filters.get("compare_to", "").partition("=")
+        refuse_unknown({name: value}, found.unknown_compared)
         return found
 
     def clusters(self, filters: Parameters) -> ClustersJson:

@@ -99,13 +99,17 @@ def add_measures(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -
         found = [(answer, reader.measures.compare(answer, to) if to else None) for answer in reader.measures.ask(query)]
         nothing = not any(answer.total.sessions or answer.total.invalid or answer.worst for answer, _ in found)
         unknown = reader.unknown_names(asked_names(MEASURE_FILTERS, params)) if nothing else {}
-        return json_answer(present_measures(query, found, unknown))
+        compared: Mapping[str, Sequence[str]] = {}
+        if to and not any(one.total.sessions or one.total.invalid for _, one in found if one):
+            compared = reader.unknown_names({"service": to.service, "version": to.version})
+        return json_answer(present_measures(query, found, unknown, compared))
 
 
 def present_measures(
     query: MeasureQuery,
     answers: Sequence[tuple[MeasureAnswer, ComparedMeasures | None]],
     unknown: Mapping[str, Sequence[str]],
+    unknown_compared: Mapping[str, Sequence[str]],
 ) -> MeasuresJson:
     """The answers to a query, each with what it was compared to."""
     items = [_pack(answer, compared) for answer, compared in answers]
@@ -116,6 +120,7 @@ def present_measures(
         step_seconds=query.step / 1e9 if query.step else None,
         items=items,
         unknown=unknown,
+        unknown_compared=unknown_compared,
     )
 
 

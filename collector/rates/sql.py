@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from tracejury.collector.store.derived.facts import HOUR, SCOPE, ErrorScope
 from tracejury.collector.store.scope import TENANT
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.rates import By, Population, Unit
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.verdicts import Outcome
 
 from .question import OF_RUNS, Question
 
@@ -61,7 +63,7 @@ _LEAST: Final = "if(Known, {recognised:Float64}, {unrecognised:Float64})"
 _ITS_JUDGE: Final = f"bitAnd(p, {ErrorScope.ITS_JUDGE:d}) > 0"
 _CATEGORY: Final = "concat(x, '/', c)"
 
-_LEFT_OUT: Final = "('filtered', 'not-applicable')"
+_LEFT_OUT: Final = tuple(one.value for one in (Outcome.FILTERED, Outcome.NOT_APPLICABLE, NotJudged.NO_CALLS))
 """Why a trace may stand in no rate without hiding anything of its session."""
 
 

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from tracejury.schemas.not_judged import reason_words
 from tracejury.schemas.rates import Estimate
 from tracejury.schemas.text.moments import iso_time
 from tracejury.schemas.text.naming import agent_name, agent_names, is_whole
@@ -163,6 +164,7 @@ FILTERS: Final[Mapping[str, Callable[..., str]]] = {
         percent,
         interval,
         usd,
+        reason_words,
         state_word,
     )
 } | {"agent": agent_name, "agents": agent_names}

@@ -142,7 +142,8 @@ class PackMeasuresJson(WireModel):
 class MeasuresJson(WireModel):
     """The measures of each pack that was asked for. `k` and `threshold`: of trials.
 
-    `unknown`, where no session was found: the unknown names that it was asked for, each with known ones.
+    `unknown`, where no session was found: the unknown names that it was asked for, each with known ones;
+    `unknown_compared`, likewise: of what it is compared to.
     """
 
     since: Time
@@ -155,3 +156,4 @@ class MeasuresJson(WireModel):
     step_seconds: Number | None
     items: list[PackMeasuresJson]
     unknown: dict[str, list[str]]
+    unknown_compared: dict[str, list[str]]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracejury.processors.normalize import normalize
 from tracejury.schemas.findings import Finding, finding_id, fingerprint
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import TRAIL, Dimension, Severity
-from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
+from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace, Judgement, Outcome, Subject, SubjectKind, Verdict
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
@@ -50,10 +51,11 @@ def a_finding(**changes: Any) -> Finding:
 
 
 def a_run(**changes: Any) -> AgentRun:
-    """A manager's run without turns."""
+    """A manager's run of one call of a model."""
     fields: dict[str, Any] = {
         "id": "run-1", "name": "planner", "role": "manager", "span": None, "parent_id": "", "parent_turn": None,
-        "goal": "buy milk", "system_prompt": "", "answer": "done", "status": "ok", "turns": (),
+        "goal": "buy milk", "system_prompt": "", "answer": "done", "status": "ok",
+        "turns": (Turn(0, TurnKind.ACT, normalize(a_span())),),
     }  # fmt: skip
     return AgentRun(**fields | changes)
 

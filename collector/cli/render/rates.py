@@ -9,7 +9,7 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tracejury.schemas.not_judged import NotJudged
+from tracejury.schemas.not_judged import reason_words
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name
 from tracejury.schemas.wire.rates import EstimateJson, RateJson, RatesComparisonJson, RatesJson
@@ -46,10 +46,10 @@ def rates_table(page: RatesJson) -> RenderableType:
     if page.left:
         lines.append(Text(f"{counted(page.left, 'more group')}: narrow with filters, or raise --limit", "dim"))
     if page.unjudged:
-        why = ", ".join(f"{count} {_of_one(reason, count)}" for reason, count in page.unjudged.items())
+        why = ", ".join(f"{count} {_of_one(reason_words(reason), count)}" for reason, count in page.unjudged.items())
         lines.append(Text(f"in no rate: {why}", "dim"))
     if page.traces.not_judged:
-        words = ", ".join(f"{count} {NotJudged(why).words}" for why, count in page.traces.not_judged.items())
+        words = ", ".join(f"{count} {reason_words(why)}" for why, count in page.traces.not_judged.items())
         arrived = page.traces.judged + sum(page.traces.not_judged.values())
         lines.append(Text(f"of {counted(arrived, 'trace')} {page.traces.judged} judged; not judged: {words}", "dim"))
     if page.uncalibrated:

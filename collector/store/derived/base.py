@@ -12,7 +12,10 @@ from tracejury.schemas.verdicts import Outcome
 
 @dataclass(frozen=True, slots=True)
 class BaseRun:
-    """An agent run, as its trace's row has it; one `beside` others is counted in no rate of runs."""
+    """An agent run, as its trace's row has it; one `beside` others is counted in no rate of runs.
+
+    `not_judged`: as of `BaseTrace`; rows of an earlier version do not say it.
+    """
 
     id: str
     name: str
@@ -21,6 +24,7 @@ class BaseRun:
     turns: int
     model: str
     beside: bool = False
+    not_judged: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,8 @@ class BaseTrace:
     `words`: those of LLM judges on its runs; `exchange_words`: on its exchanges; `whole_words`: on it as a whole;
     `scored`: (id of run, exchange or trace, judge) of the verdicts with a score or value. `behaviours`: of users, by
     exchange, as far as packs say; `began`: by sub-agent the exchange in which it began, where its manager
-    has several; `behaviour`: of a `simulated` user, "" unknown.
+    has several; `behaviour`: of a `simulated` user, "" unknown. `not_judged`: why no judge could look (`NotJudged`), ""
+    where one could.
     """
 
     tenant: str
@@ -82,3 +87,4 @@ class BaseTrace:
     began: Mapping[str, str] = field(default_factory=dict)
     simulated: bool = False
     behaviour: str = ""
+    not_judged: str = ""

@@ -21,7 +21,7 @@ from tracejury.schemas.verdicts import Outcome
 
 from .base import BaseCall, BaseRun, BaseTrace, BaseWord
 from .facts import HOUR, ErrorScope, Fact, FactError, FactKey, Standing, fact_unit, short
-from .judge_coverage import OPEN, JudgeCoverage, run_coverage, trace_coverage
+from .judge_coverage import NOT_ASKED, OPEN, JudgeCoverage, run_coverage, trace_coverage
 
 ABOUT_TOOLS = frozenset({Dimension.TOOL_SELECTION, Dimension.TOOL_CALLING})
 """Dimensions whose findings at a model call are about the tool that it asked for."""
@@ -44,7 +44,6 @@ def derived(trace: BaseTrace) -> Derived:
 def _facts(trace: BaseTrace, standing: Iterable[AgentError]) -> tuple[Fact, ...]:
     """One fact for each run that stands for itself, then one for the trace as a whole."""
     of_llm = {one.finding.id for one in trace.findings if one.llm}
-    detectors = _detectors(trace)
     failed = trace.detectors.failed if trace.detectors else ()
     errors = [
         (view.lead.agent_run_id, _error(view, trace, scopes, view.lead.id in of_llm))
@@ -58,14 +57,24 @@ def _facts(trace: BaseTrace, standing: Iterable[AgentError]) -> tuple[Fact, ...]
     words = {run_id: run_coverage((w for w in trace.words if w.subject_id == run_id), trace.scored) for run_id in runs}
     exchanges, behaviours = _exchanges(trace), behaviours_of(trace)
     facts = [
-        _fact(trace, Unit.RUN, run_id, run, detectors, words[run_id], exchanges[run_id], failed, of_run.get(run_id, ()))
+        _fact(
+            trace,
+            Unit.RUN,
+            run_id,
+            run,
+            run.not_judged or trace.not_judged,
+            words[run_id],
+            exchanges[run_id],
+            failed,
+            of_run.get(run_id, ()),
+        )
         for run_id, run in runs.items()
     ]
     first = next((run for run in runs.values() if not run.parent_id), next(iter(runs.values()), None))
     said, all_exchanges = trace_coverage(list(words.values())), [e for run_id in runs for e in exchanges[run_id]]
     of_trace = (e for _, e in errors)
     beside = [*all_exchanges, run_coverage(trace.whole_words, trace.scored)]
-    whole = _fact(trace, Unit.TRACE, "", first, detectors, said, beside, failed, of_trace)
+    whole = _fact(trace, Unit.TRACE, "", first, trace.not_judged, said, beside, failed, of_trace)
     return tuple(replace(fact, behaviours=behaviours.get(fact.key.run_id, ())) for fact in (*facts, whole))
 
 
@@ -85,7 +94,7 @@ def _fact(
     unit: Unit,
     run_id: str,
     run: BaseRun | None,
-    detectors: Standing,
+    not_judged: str,
     said: JudgeCoverage,
     exchanges: Sequence[JudgeCoverage],
     failed: tuple[str, ...],
@@ -93,7 +102,10 @@ def _fact(
 ) -> Fact:
     # Judges of exchanges decide nothing of a population: a pack may be switched on or off.
     beside = trace_coverage(exchanges)
+    detectors = _detectors(trace, not_judged)
     judges = Standing(0.0, OPEN) if trace.state is TraceState.OPEN else said.standing
+    if not_judged and judges.why == NOT_ASKED:
+        judges = Standing(0.0, not_judged)
     return Fact(
         key=FactKey(fact_unit(unit, simulated=trace.simulated), trace.at // HOUR, trace.trace_id, run_id),
         at=trace.at,
@@ -117,7 +129,7 @@ def _fact(
     )
 
 
-def _detectors(trace: BaseTrace) -> Standing:
+def _detectors(trace: BaseTrace, not_judged: str) -> Standing:
     word = trace.detectors
     if word is None:
         return Standing(0.0, Outcome.PENDING)
@@ -125,6 +137,8 @@ def _detectors(trace: BaseTrace) -> Standing:
         return Standing(0.0, OPEN)
     if word.outcome is not Outcome.DONE or word.probability <= 0:
         return Standing(0.0, word.outcome if word.outcome is not Outcome.DONE else Outcome.SAMPLED_OUT)
+    if not_judged:
+        return Standing(0.0, not_judged)
     return Standing(1 / word.probability)
 
 

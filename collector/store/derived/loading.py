@@ -27,9 +27,9 @@ from .facts import FactKey
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
 _COLUMNS: Final = (
-    "ServiceName", "Version", "SessionId", "Conventions", "JoinedTo", "Simulated", "Behaviour", "Runs.Id", "Runs.Name",
-    "Runs.Role", "Runs.ParentId", "Runs.Turns", "Runs.Model", "Runs.Beside", "Calls.SpanId", "Calls.Tool",
-    "Calls.Asked",
+    "ServiceName", "Version", "SessionId", "Conventions", "JoinedTo", "Simulated", "Behaviour", "NotJudged", "Runs.Id",
+    "Runs.Name", "Runs.Role", "Runs.ParentId", "Runs.Turns", "Runs.Model", "Runs.Beside", "Runs.NotJudged",
+    "Calls.SpanId", "Calls.Tool", "Calls.Asked",
 )  # fmt: skip
 _TRACES: Final = f"""
 SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt), {", ".join(_COLUMNS)} FROM traces FINAL WHERE {_THESE} AND {JUDGED}
@@ -200,9 +200,9 @@ def _trace(
     scored: frozenset[tuple[str, str]],
     findings: Sequence[BaseFinding],
 ) -> BaseTrace:
-    trace_id, at, service, version, session, conventions, _, simulated, behaviour, *lists = row
-    runs, calls = list(zip(*lists[:7], strict=True)), defaultdict[str, list[BaseCall]](list)
-    for span_id, tool, asked in zip(*lists[7:], strict=True):
+    trace_id, at, service, version, session, conventions, _, simulated, behaviour, not_judged, *lists = row
+    runs, calls = list(zip(*lists[:8], strict=True)), defaultdict[str, list[BaseCall]](list)
+    for span_id, tool, asked in zip(*lists[8:], strict=True):
         calls[span_id].append(BaseCall(tool, asked))
     return BaseTrace(
         tenant=tenant,
@@ -224,6 +224,7 @@ def _trace(
         findings=findings,
         simulated=simulated,
         behaviour=behaviour,
+        not_judged=not_judged,
     )
 
 

@@ -107,6 +107,9 @@ def test_figures_of_sessions(measured: str) -> None:
     assert [(one["session_id"], one["values"]) for one in pack["worst"]] == [("s1", {"S": 0.5, "P": None})]
     assert pack["compared"]["differences"]["S"]["value"] == -0.5
     assert pack["compared"]["differences"]["P"] is None
+    assert page["unknown_compared"] == {}
+    refused = run(measured, "--compare-to", "version=3")
+    assert (refused.exit_code, "no version '3' is stored; known are: 1, 2" in refused.output) == (2, True)
 
 
 def test_grades_are_measures_of_runs(store: SharedStore) -> None:

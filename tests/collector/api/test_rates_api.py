@@ -20,7 +20,7 @@ SHARE, MEAN = Estimate(0.25, 0.1, 0.5), Estimate(0.5, 0.2, 1.1)
 RATE = Rate(8, 2, 4, 8.0, sampled=True, share=SHARE, mean=MEAN)
 ANSWER = RateAnswer(
     Population.BOTH, RATE, (RateRow("planner", NOW - DAY, RATE), RateRow("", NOW - DAY, NOTHING)),
-    Unjudged({"open": 3}), left=2, from_rollups=False,
+    Unjudged({"no-calls": 1, "open": 3}), left=2, from_rollups=False,
 )  # fmt: skip
 
 
@@ -71,7 +71,12 @@ def test_figures_come_with_their_intervals(api: Api) -> None:
         page["items"][0] | {"key": "planner", "judged": 8, "hits": 2, "errors": 4, "sampled": True} == page["items"][0]
     )
     assert page["items"][1]["share"] is None
-    assert (page["population"], page["left"], page["unjudged"], page["from_rollups"]) == ("both", 2, {"open": 3}, False)
+    assert (page["population"], page["left"], page["unjudged"], page["from_rollups"]) == (
+        "both",
+        2,
+        {"no-calls": 1, "open": 3},
+        False,
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,8 +126,9 @@ def test_the_table_names_groups_intervals_and_what_is_missing(api: Api) -> None:
     """A sample is marked, and so is what stands in no rate."""
     api.reader.rates.given["ask"] = replace(ANSWER, population=Population.DETECTORS)
     shown = run(api, "--by", "agent").stdout
-    for text in ("planner", "~25.0 %", "10.0 - 50.0 %", "2 of 8 runs", "2 more groups", "in no rate: 3 open", "~ some"):
+    for text in ("planner", "~25.0 %", "10.0 - 50.0 %", "2 of 8 runs", "2 more groups", "~ some"):
         assert text in shown
+    assert "in no rate: 1 no model or tool was called, 3 open" in shown
     assert json.loads(run(api, "--by", "agent", "--format", "json").stdout)["left"] == 2
 
 

@@ -76,7 +76,7 @@ def a_session(
                 a_judged_trace(
                     trace_id=trace_id,
                     session_id=f"s{number}",
-                    runs=(a_run(),),
+                    runs=(a_run(turns=()),),
                     spans={span.span_id: span},
                 )
             ]
@@ -168,7 +168,7 @@ def test_the_table_names_what_counts_and_how(store: SharedStore) -> None:
     a_session(store, 1, "success", ())
     a_session(store, 2, "incorrect-sequence", ("goal-switching",), calls=(3, 2))
     query = MeasureQuery(0, NOW, pack="rut", by=("behaviour",), trials=True)
-    page = present_measures(query, [(ask(store), None)], {})
+    page = present_measures(query, [(ask(store), None)], {}, {})
     out = io.StringIO()
     Console(file=out, width=300).print(measures_table(page))
     shown = out.getvalue()

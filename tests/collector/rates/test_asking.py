@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from store_parts import a_finding, a_judged_trace, a_run
+from store_parts import a_finding, a_judged_trace, a_run, a_span
 
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.question import MAX_POINTS
@@ -18,9 +18,10 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
+from tracejury.processors.normalize import normalize
 from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
-from tracejury.schemas.trajectory import TraceState
+from tracejury.schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
 
 T0 = 497_232 * HOUR
@@ -76,6 +77,34 @@ def test_one_run(store: SharedStore) -> None:
     assert share is not None
     assert (share.value, share.high) == (1.0, 1.0)
     assert share.low < 0.3
+
+
+@pytest.mark.parametrize(
+    ("unit", "judged", "beside"),
+    [
+        (Unit.RUN, 3, {"no-content": 2}), (Unit.TURN, 3, {"no-content": 2}),
+        (Unit.TRACE, 3, {"no-calls": 2, "no-content": 1}), (Unit.SESSION, 2, {"no-calls": 2, "no-content": 1}),
+    ],
+)  # fmt: skip
+def test_what_could_not_be_judged_stands_beside_the_rates(
+    store: SharedStore, unit: Unit, judged: int, beside: dict[str, int]
+) -> None:
+    """A run, a trace, and a session that such a trace may hide something of; one without calls hides nothing."""
+    call = normalize(a_span(attributes={"openinference.span.kind": "LLM"}))
+    silent = a_run(id="run-2", goal="", answer="", turns=(Turn(0, TurnKind.ACT, call),))
+    save(store, 1, session_id="a")
+    of_sessions: list[tuple[str, tuple[AgentRun, ...]]] = [
+        ("a", ()), ("b", (a_run(),)), ("b", (silent,)), ("c", ()), ("d", (a_run(), silent)),
+    ]  # fmt: skip
+    healthy = [
+        a_judged_trace(judged_at=T0, received=T0, trace_id=f"{number:032x}", session_id=session, runs=runs)
+        for number, (session, runs) in enumerate(of_sessions, 2)
+    ]
+    StoredJudging(store).save(healthy)
+    answer = rates(store).ask(replace(EVER, unit=unit))
+    assert (answer.total.judged, answer.total.hits, answer.unjudged.counts) == (judged, 1, beside)
+    judges = rates(store).ask(replace(EVER, unit=unit, population=Population.JUDGES)).unjudged.counts
+    assert judges == beside | {"not-asked": 3}
 
 
 def test_ten_thousand_groups_are_bounded(store: SharedStore) -> None:

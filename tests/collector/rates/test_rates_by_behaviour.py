@@ -106,7 +106,7 @@ def test_labels_that_come_late_change_nothing_else(store: SharedStore) -> None:
 def test_sub_agents_count_in_the_exchange_that_they_began_in(store: SharedStore) -> None:
     """Of a run with two exchanges each sub-agent has the labels of its own; the manager has both."""
     runs = (
-        a_run(turns=(), name="manager"),
+        a_run(name="manager"),
         a_run(id="run-2", name="first", parent_id="run-1", parent_turn=0),
         a_run(id="run-3", name="second", parent_id="run-1", parent_turn=1),
     )

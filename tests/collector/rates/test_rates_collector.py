@@ -23,8 +23,10 @@ def config(dsn: str) -> CollectorConfig:
 
 def run_of(number: int) -> Request:
     """One run of an agent, in a trace of its own."""
-    agent = span(trace_id=bytes([number]) * 16, span_id=b"agent001", name="assistant", attributes=[text(KIND, "AGENT")])
-    return traces(agent)
+    trace_id = bytes([number]) * 16
+    agent = span(trace_id=trace_id, span_id=b"agent001", name="assistant", attributes=[text(KIND, "AGENT")])
+    said = [text(KIND, "LLM"), text("input.value", "Hello"), text("output.value", "Hi")]
+    return traces(agent, span(trace_id=trace_id, span_id=b"model001", parent_span_id=b"agent001", attributes=said))
 
 
 async def asked(client: httpx.AsyncClient, path: str, **params: str) -> Any:

@@ -159,7 +159,9 @@ def test_runs_that_wait_are_counted(store: SharedStore) -> None:
 def test_what_was_seen_of_a_trace(store: SharedStore) -> None:
     """Its state and how many agent runs it has; nothing before it was judged."""
     assert StoredLedger(store).judged_trace(TRACE_ID) is None
-    StoredJudging(store).save([a_judged_trace(state=TraceState.OPEN, runs=(a_run(), a_run(id="run-2")))])
+    StoredJudging(store).save(
+        [a_judged_trace(state=TraceState.OPEN, runs=(a_run(turns=()), a_run(id="run-2", turns=())))]
+    )
     assert StoredLedger(store).judged_trace(TRACE_ID) == JudgedState(TraceState.OPEN, 2, NotJudged.NO_CALLS)
     other = StoredLedger(store, "x")
     assert (other.judged_trace(TRACE_ID), other.entries(LedgerQuery(100))) == (None, [])

@@ -276,7 +276,7 @@ def test_hostile_values_are_only_values(listed: SharedStore) -> None:
 def test_a_row_says_what_a_page_shows(listed: SharedStore) -> None:
     """Goal of the manager, models, turns, tokens, cost, and errors that are sure enough."""
     row = TraceLists(listed).find(TraceQuery(HALF, 1, session_id="s-1", service="shop", sort=Sort.COST))[0]
-    assert (row.goal, list(row.models), row.turns, row.version) == ("buy milk", ["gpt"], 1, "1")
+    assert (row.goal, list(row.models), row.turns, row.version) == ("buy milk", ["gpt"], 2, "1")
     assert (row.input_tokens, row.output_tokens, row.usd) == (100, 0, 0.0)
     assert row.errors == {Severity.HIGH: 2, Severity.MEDIUM: 1, Severity.LOW: 0}
 

@@ -164,7 +164,8 @@ def test_why_earlier_rows_are_not_judged_is_told_by_what_they_say(bare: Store) -
         a_judged_trace(trace_id="4" * 32, judged_at=0, runs=()),
     ]
     rows = [trace_row(one.trace, one.judgement, one.spent) for one in told]
-    known = [at for at, name in enumerate(TRACE_COLUMNS) if name not in {"NotJudged", "Runs.Inferred", "Runs.Beside"}]
+    later = {"NotJudged", "Runs.Inferred", "Runs.Beside", "Runs.NotJudged"}
+    known = [at for at, name in enumerate(TRACE_COLUMNS) if name not in later]
     insert_rows(
         bare, "traces", tuple(TRACE_COLUMNS[at] for at in known), [tuple(row[at] for at in known) for row in rows]
     )
@@ -172,3 +173,4 @@ def test_why_earlier_rows_are_not_judged_is_told_by_what_they_say(bare: Store) -
     why = ["", NotJudged.NO_CALLS, NotJudged.UNKNOWN_CONVENTION, NotJudged.WAITING]
     assert [row[0] for row in bare.rows("SELECT NotJudged FROM traces ORDER BY TraceId")] == why
     assert bare.rows("SELECT DISTINCT Inferred, Beside FROM agent_runs") == [(False, False)]
+    assert bare.rows("SELECT tenant, Done FROM underived FINAL") == [("", 0)]

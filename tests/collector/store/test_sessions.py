@@ -68,7 +68,7 @@ def test_a_row_sums_its_traces_once(talks: SharedStore) -> None:
     """Joined copies are not traces of their own, but what was found in them counts; no session, no row."""
     row, desk, _ = find(talks)
     assert names([row, desk]) == [("a", "shop"), ("a", "desk")]
-    assert (row.traces, row.turns, list(row.agents)) == (2, 2, ["helper", "planner"])
+    assert (row.traces, row.turns, list(row.agents)) == (2, 4, ["helper", "planner"])
     assert (row.start, row.end, row.first_received, row.received) == (100, 270, 10, 30)
     assert (row.tokens, row.usd, row.state) == (12, 0.75, TraceState.SETTLED)
     assert row.errors == {Severity.HIGH: 2, Severity.MEDIUM: 1, Severity.LOW: 0}
@@ -221,7 +221,7 @@ def test_a_run_in_which_the_user_writes_again_shows_as_several_exchanges(store: 
     runs = (
         a_run(id="p", goal="A chair?", answer="Yes, too.", turns=turns, name="clerk"),
         a_run(id="h", role="sub-agent", parent_id="p", parent_turn=2, turns=turns[:1], name="stock"),
-        a_run(id="q", goal="And you?", answer="Fine.", name="other"),
+        a_run(id="q", goal="And you?", answer="Fine.", name="other", turns=()),
     )
     told = (
         Exchange("p", 0, 1, "A table?", "Yes."),

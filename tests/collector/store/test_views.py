@@ -160,7 +160,7 @@ def test_agent_runs_are_those_of_the_latest_judging(store: SharedStore) -> None:
     )
     sql = "SELECT TraceId, ServiceName, RunId, Name, Role, Goal, Answer, Status, Turns, ToolCalls, Inferred, Beside "
     (found,) = store.rows(f"{sql} FROM agent_runs")
-    assert found == (TRACE_ID, "shop", "x", "planner", "manager", "g", "a", "ok", 0, 0, True, False)
+    assert found == (TRACE_ID, "shop", "x", "planner", "manager", "g", "a", "ok", 1, 0, True, False)
 
 
 def test_the_ledger_has_the_last_word_of_each_judge(store: SharedStore) -> None:

@@ -54,7 +54,7 @@ def answered(query: RateQuery, **_: Any) -> RateAnswer:
         rows = [RateRow(HOSTILE, query.since, RATE), RateRow("", query.since, RATE)]
     else:
         rows = [RateRow("", NOW - n * HOUR, RATE) for n in (9, 8, 7, 3)] if query.step else []
-    unjudged = Unjudged({"open": 4, "sampled-out": 90})
+    unjudged = Unjudged({"open": 4, "no-calls": 5, "sampled-out": 90})
     return RateAnswer(query.population or Population.BOTH, RATE, tuple(rows), unjudged, left=2)
 
 
@@ -121,7 +121,7 @@ def test_the_main_figures_stand_with_their_intervals(open_overview: Watched) -> 
         "30 of 200 runs that detectors judged",
         "Error rate by LLM judges",
         "30 of 200 runs that LLM judges looked at",
-        "94",
+        "90 sampled-out, 5 no model or tool was called, 4 open",
         "Worse than the period before",
         "half within 1.50 s",
         "$0.42",

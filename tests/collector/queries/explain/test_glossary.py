@@ -20,6 +20,7 @@ from tracejury.judges.records import COUNTED, FAMILY_NAMES, family
 from tracejury.judges.registry import default_suite, priors
 from tracejury.schemas.agent_errors import ErrorRole
 from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.profiles import PROFILES
 from tracejury.schemas.rates import By, Population
 from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES, Dimension, Severity, with_group
@@ -232,8 +233,12 @@ def test_every_word_that_a_page_explains_is_known() -> None:
 
 
 def test_why_a_run_is_not_judged_is_known() -> None:
-    """Every reason that rates give."""
+    """Every reason that rates give; those of traces in the words that lists have for them."""
     assert [why for why in (OPEN, BY_HAND, NOT_ASKED) if find_term(why) is None] == []
+    of_outcomes = {NotJudged.WAITING, NotJudged.FAILED, NotJudged.OUR_CALLS}  # pending, failed, filtered
+    assert {why: explain(why).title for why in NotJudged if why not in of_outcomes} == {
+        why: why.words for why in NotJudged if why not in of_outcomes
+    }
 
 
 def test_populations_are_told() -> None:

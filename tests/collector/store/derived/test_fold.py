@@ -89,6 +89,7 @@ def test_the_mark_of_the_decisive_error_is_of_its_judge_alone_and_of_the_trace()
         ({"detectors": BaseWord("t", "detectors", Outcome.FAILED, 1.0)}, 0.0, "failed"),
         ({"detectors": BaseWord("t", "detectors", Outcome.FILTERED, 1.0)}, 0.0, "filtered"),
         ({"detectors": BaseWord("t", "detectors", Outcome.DONE, 0.0)}, 0.0, "sampled-out"),
+        ({"not_judged": "no-content"}, 0.0, "no-content"),
     ],
 )
 def test_what_detectors_judged(changes: dict[str, Any], weight: float, why: str) -> None:
