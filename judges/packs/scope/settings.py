@@ -59,8 +59,8 @@ def configured(made: Configured, settings: Settings) -> Configured:
         for check in made.checks
     )
     weighing = Weighing(weights=rubrics.method == "scope", veto=settings.veto)
-    note = f"rubrics {rubrics.digest} veto {settings.veto}"
-    return Configured(tuple(checks), {**made.formulas, **formulas(rubrics, weighing)}, note)
+    notes = dict.fromkeys(LABELS, f"rubrics {rubrics.digest}") | {LABEL_CHECK: f"veto {settings.veto}"}
+    return Configured(tuple(checks), {**made.formulas, **formulas(rubrics, weighing)}, notes)
 
 
 def _of_set(check: Check, rubrics: tuple[Rubric, ...], *, early: bool) -> Check:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from html import unescape
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 NOW = 1_800_000_000 * SECOND
 HOUR = 3_600 * SECOND
 HOSTILE = "<script>window.hit=1</script>\u202e<b id=hit>"
+NAMES = ("refund/7?#%", "a b%2Fc", HOSTILE)
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LOOKS, REFUNDS, TELLS = "The agent looks up order 7.", "The agent refunds 20 euros.", "The agent says when."
 
@@ -91,6 +94,8 @@ def url(store: SharedStore) -> Iterator[str]:
     attack = a_trial(store, 5, 1, HOSTILE, session=HOSTILE, persona=HOSTILE)
     bad = (voted(attack[0], HOSTILE, 1, reason=HOSTILE, label=HOSTILE),)
     judged(store, attack, bad, end=bad)
+    for name in NAMES:
+        save(store, a_value(name, of_session("shop", HOSTILE), 1), received=NOW - HOUR, judged_at=NOW - HOUR)
     other = a_trial(store, 6, 1, "book", persona="expert")
     outcome = (ItemAnswer("outcome", "other-failure", best=False),)
     save(store, a_value("rut-oracle", of_session("shop", other[0].session), 0, items=outcome), received=NOW - HOUR)
@@ -177,6 +182,23 @@ def test_hostile_texts_stay_texts(pages: Watched, path: str) -> None:
         assert "\u202e" not in pages.page.locator("body").inner_text()
         assert pages.page.evaluate(WIDER) <= 0, width
     pages.check_accessible()
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [("/judges/{}", NAMES), ("/packs/ted/tasks/{}", (NAMES[0], HOSTILE)), ("/packs/{}", ("ted",))],
+)
+def test_links_of_a_page_to_itself_keep_the_name_in_its_path(url: str, path: str, names: tuple[str, ...]) -> None:
+    """With another time, without a service: whatever the name holds."""
+    with httpx.Client(base_url=url, trust_env=False) as client:
+        for name in names:
+            own = path.format(quote(name, safe=""))
+            shown = client.get(f"{own}?service=shop")
+            heading = shown.text.partition("<h1")[2].partition("</h1>")[0]
+            links = [unescape(link) for link in re.findall(r'href="([^"]*)"', shown.text)]
+            assert {f"{own}?service=shop&range=1h", own} <= {*links}
+            for link in {one for one in links if urlsplit(one).path == own}:
+                assert client.get(link).text.partition("<h1")[2].startswith(heading)
 
 
 def test_the_command_and_the_api_tell_the_same(url: str) -> None:
