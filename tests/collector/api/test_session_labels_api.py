@@ -19,6 +19,7 @@ from tracejury.schemas.trajectory import TraceState
 
 HOSTILE = "a/../b'\"\\%2F;--\x1b[2J\u202e<b>\n"
 PATH = "/api/session-labels"
+FIELDS = "annotator, withdrawn, changed_at, service, session_id, id, good, satisfied, situation, explanation, kind"
 ONE, ODD = Listed(1, session="one", received=NOW), Listed(2, session=HOSTILE, received=NOW)
 ALONE = Listed(3, received=NOW)  # without a session: one of its own
 DESK = Listed(4, session="one", service="desk", received=NOW)
@@ -70,20 +71,35 @@ def test_one_label_a_person_and_session(talks: Api) -> None:
          f"no session '{ALONE.trace_id}' of service 'desk' is stored"),
         ({"session_id": ONE.trace_id}, 404, f"no session '{ONE.trace_id}' of service 'shop' is stored"),
         ({"service": ""}, 422, "several services have such sessions, name one of them: 'desk', 'shop'"),
-        ({"good": None}, 422, "items.good: Input should be a valid boolean"),
-        ({"satisfied": "rather"}, 422, "items.satisfied: Input should be a valid boolean, unable to interpret input"),
+        ({"good": None}, 422, "items.good: must be true or false"),
+        ({"satisfied": "rather"}, 422, "items.satisfied: must be true or false"),
         ({"situation": "null-response", "good": True}, 422, "a session in the situation null-response is bad"),
         ({"situation": "correct"}, 422, "a session in the situation correct is good"),
         ({"situation": "null-response", "satisfied": True}, 422,
          "in the situation null-response the user is dissatisfied"),
         ({"annotator": ""}, 422, "annotator is missing"),
-        ({"better": "first"}, 422, "unknown parameter 'items.better'"),
+        ({"better": "first"}, 422, f"items: unknown parameter 'better'; there are: {FIELDS}"),
     ],
 )  # fmt: skip
 def test_what_a_label_cannot_say(talks: Api, changes: dict[str, Any], status: int, detail: str) -> None:
     """In one line, and nothing of the request is kept."""
     assert post(talks, PATH, label(), label(**changes)) == (status, detail)
     assert talks.get(PATH)["items"] == []
+
+
+def test_a_beginning_is_enough_where_one_session_begins_so(talks: Api) -> None:
+    """To label it and to list its labels, as of two that are compared; also of a trace that is one of its own."""
+    beginning = ALONE.trace_id[:31]
+    said = [run(talks, "session", given, "--bad", "--service", "shop") for given in ("on", beginning)]
+    assert [one.exit_code for one in said] == [0, 0]
+    for given, whole in (("on", "one"), (beginning, ALONE.trace_id)):
+        rows = json.loads(run(talks, "list", "--kind", "session-labels", "--session", given, "--format", "json").output)
+        assert [one["session_id"] for one in rows] == [whole]
+    assert "no session 'onerous'" in run(talks, "session", "onerous", "--bad").output
+    store_all(talks.store, [Listed(5, session="once", received=NOW)])
+    told = run(talks, "session", "on", "--bad").output
+    assert "several sessions begin with 'on', give more of the id: once, one" in told
+    assert run(talks, "list", "--kind", "session-labels", "--session", "on").exit_code == 2
 
 
 def test_labels_come_back_from_an_export(talks: Api) -> None:
@@ -93,7 +109,7 @@ def test_labels_come_back_from_an_export(talks: Api) -> None:
     with ApiClient(talks.url) as client:
         assert client.import_labels([*sent, bare | {"good": "x"}], only_new=True).model_dump() == {
             "changed": 2, "unchanged": 0,
-            "refused": [{"index": 2, "detail": "good: Input should be a valid boolean, unable to interpret input"}],
+            "refused": [{"index": 2, "detail": "good: must be true or false"}],
         }  # fmt: skip
         post(talks, PATH, label(withdrawn=True))
         export = talks.client.get("/api/labels/export").content

@@ -48,7 +48,7 @@ def a_trial(store: SharedStore, number: int, exchanges: int, task: str = "refund
     ]  # fmt: skip
     store_all(store, traces)
     named = {"tracejury.task.id": task, "tracejury.persona": said.get("persona", "expert")}
-    spans = [replace(t.spans()[0].raw, trace_id=t.trace_id, attributes=named) for t in traces]
+    spans = [replace(t.spans()[0].raw, trace_id=t.trace_id, attributes=named, service="shop") for t in traces]
     store.insert("spans", SPAN_COLUMNS, span_columns(spans, NOW - HOUR))
     return traces
 
@@ -94,6 +94,9 @@ def url(store: SharedStore) -> Iterator[str]:
     attack = a_trial(store, 5, 1, HOSTILE, session=HOSTILE, persona=HOSTILE)
     bad = (voted(attack[0], HOSTILE, 1, reason=HOSTILE, label=HOSTILE),)
     judged(store, attack, bad, end=bad)
+    (alone_trace,) = a_trial(store, 7, 1, "alone", session="")
+    alone = of_session("shop", alone_trace.trace_id)
+    save(store, a_value("ted-notes", alone, 2, 3), a_value("ted-ppt", alone, 0.25), received=NOW - HOUR)
     for name in NAMES:
         save(store, a_value(name, of_session("shop", HOSTILE), 1), received=NOW - HOUR, judged_at=NOW - HOUR)
     other = a_trial(store, 6, 1, "book", persona="expert")
@@ -182,6 +185,18 @@ def test_hostile_texts_stay_texts(pages: Watched, path: str) -> None:
         assert "\u202e" not in pages.page.locator("body").inner_text()
         assert pages.page.evaluate(WIDER) <= 0, width
     pages.check_accessible()
+
+
+def test_measures_are_named_once_also_on_the_page_of_a_trace_without_a_session(url: str) -> None:
+    """Such a trace is a session of its own; a title that only repeats the letter is left out."""
+    with httpx.Client(base_url=url, trust_env=False) as client:
+        own = client.get(f"/traces/{Listed(70).trace_id}").text
+        facts = re.sub(r"<[^>]*>|\s+", " ", own.partition('id="trace-facts"')[2].partition("</dl>")[0])
+        assert "Progress 0.667 PPT Progress per turn 0.250 Took" in " ".join(facts.split())
+        assert "PPT Progress per turn" not in client.get(f"/traces/{Listed(11).trace_id}").text  # of session s1
+        for path in ("/packs?simulated=1", "/packs/ted?simulated=1", "/sessions/s1", "/overview/grades"):
+            text = " ".join(re.sub(r"<[^>]*>", " ", client.get(path).text).split())
+            assert ("PPT Progress per turn" in text, "Progress Progress" in text) == ("grades" not in path, False), path
 
 
 @pytest.mark.parametrize(
