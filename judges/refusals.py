@@ -47,6 +47,8 @@ _POLICY: Final = re.compile(
     r"|\b(?:requires?|needs?|awaiting|without) (?:\w+ )?(?:approval|confirmation|consent|permission)\b"
     r"|\bpermission (?:was )?denied (?:for|to use|by)\b"
 )
+_GUESSED: Final = re.compile(r"\b(?:may|might|could) be (?:due to|because of|caused by)\b[^.\n]*")
+"""What an error gives as a possible reason: no rule is said to have turned the call down."""
 _DECLINED: Final = re.compile(
     r"\W{0,4}(?:(?:the|this|your) )?(?:tool|function|call|action|command|execution|request|permission|user|operator)\b"
     r"[^.\n:]{0,60}\b(?:(?:was|were|has been|is) (?:not (?:been )?(?:approved|permitted|allowed)|denied|rejected"
@@ -161,7 +163,7 @@ class _Case:
         failure = self.failure
         if failure is None or failure.page or failure.kind in _OUTAGES:
             return False
-        if _POLICY.search(self.low):
+        if _POLICY.search(_GUESSED.sub("", self.low)):
             return True
         answered = self.call.error is None and not _RAISED.match(failure.text.lstrip())
         return answered and failure.kind is FailureKind.OTHER and reads(self.call.name) is False

@@ -27,6 +27,7 @@ class ItemAnswer:
     say where it went wrong and `quote` stands there; of a check that needs no quote, where the answer shows, also the
     best. `grounded`: False where no quote could be verified. Of an item that was asked about several times, `runs`: how
     many of the replies were of use, `yes`: how many of these gave the best answer; 0 where it was asked about once.
+    `denied_…`: where others of them say that it went wrong, if the best answer won.
     """
 
     item: str
@@ -40,6 +41,9 @@ class ItemAnswer:
     grounded: bool = True
     yes: int = 0
     runs: int = 0
+    denied_trace_id: str = ""
+    denied_span_id: str = ""
+    denied_quote: str = ""
 
     @property
     def share(self) -> float:

@@ -121,7 +121,7 @@ _VERDICTS: Final = ColumnTable(
 _ITEMS: Final = ColumnTable(
     ItemAnswer,
     *plain_columns("item", "answer", "best", "reason", "label", "trace_id", "span_id", "quote", group="Items"),
-    *plain_columns("grounded", "yes", "runs", group="Items"),
+    *plain_columns("grounded", "yes", "runs", "denied_trace_id", "denied_span_id", "denied_quote", group="Items"),
 )
 VERDICT_COLUMNS: Final = (*_VERDICTS.names, *_ITEMS.names, *_STAMPS)
 VERDICT_SELECT: Final = f"{_VERDICTS.select}, {_ITEMS.select}"

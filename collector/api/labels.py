@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -52,7 +53,7 @@ from .params_labels import (
     item_of,
     times,
 )
-from .prefixes import ERROR_DIGITS, whole_error_id, whole_session_id
+from .prefixes import ERROR_DIGITS, whole_error_id, whole_session_id, whole_trace_id
 
 JSON_LINES = "application/x-ndjson"
 EXPORT_PAGE = 1000
@@ -86,7 +87,7 @@ def add_kind(
     filters = label_filters(kind)
 
     def list_labels(params: Any) -> Response:
-        query = params.query(clock(), filters)
+        query = _with_whole_ids(reader, kind, params.query(clock(), filters))
         found = reader.labels.find(kind, replace(query, limit=query.limit + 1))
         shown = found[: query.limit]
         last = Position(shown[-1].changed_at, shown[-1].place) if len(found) > len(shown) else None
@@ -121,23 +122,35 @@ def add_kind(
 def _whole(reader: StoredReader, said: Label) -> Label:
     """With whole ids where only their beginnings are given, as lists show them; what names a judge may be elsewhere."""
     if isinstance(said, LabelOfSessions):
-        ids: Any = {name: _whole_session(reader, said, getattr(said, name)) for name in said.sessions}
+        ids: Any = {name: _whole_session(reader, type(said), getattr(said, name)) for name in said.sessions}
         return replace(said, **ids)
     if not isinstance(said, AnnotationDraft) or said.judge or not 0 < len(said.finding_id) < ERROR_DIGITS:
         return said
     return replace(said, finding_id=whole_error_id(reader, said.finding_id))
 
 
-def _whole_session(reader: StoredReader, said: LabelOfSessions, given: str) -> str:
-    """A session that is gone keeps its id where something was said of it, and so does one that nobody knows."""
-    if reader.session_services(given) or reader.labels.find(
-        type(said), LabelQuery(1, session_id=given, withdrawn=True)
-    ):
+def _with_whole_ids(reader: StoredReader, kind: type[Label], query: LabelQuery) -> LabelQuery:
+    """Likewise of what is asked for."""
+    session_id, trace_id = query.session_id, query.trace_id
+    if session_id:
+        session_id = _whole_session(reader, kind, session_id)
+    if trace_id and not reader.labels.find(kind, LabelQuery(1, trace_id=trace_id, withdrawn=True)):
+        with suppress(NotFoundError):
+            trace_id = whole_trace_id(reader, trace_id)
+    return replace(query, session_id=session_id, trace_id=trace_id)
+
+
+def _whole_session(reader: StoredReader, kind: type[Label], given: str) -> str:
+    """A session that is gone keeps its id where something was said of it, and so does one that nobody knows.
+
+    Where no session begins so, a trace may that is one of its own.
+    """
+    if reader.session_services(given) or reader.labels.find(kind, LabelQuery(1, session_id=given, withdrawn=True)):
         return given
-    try:
-        return whole_session_id(reader, given)
-    except NotFoundError:
-        return given
+    for whole in (whole_session_id, whole_trace_id):
+        with suppress(NotFoundError):
+            return whole(reader, given)
+    return given
 
 
 def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:

@@ -33,7 +33,7 @@ COMMANDS: Final = {
     "receipts": "List what deletions have removed.",
     "redact": "Try rules of redaction on stored traces.",
     "ledger": "Show what LLM judges did, or why not, and its cost.",
-    "labels": "Say what you think of findings and runs; what to label next.",
+    "labels": "Label findings, runs and sessions; what to label next.",
     "architecture": "Show or edit what LLM judges are told about a service.",
     "explain": "Say what a judge, detector, category or figure means.",
     "judges": "Show LLM judges and their criteria; compare versions.",

@@ -106,6 +106,10 @@ class StoredReader:
         """The services that have a session of that id, by name."""
         return SessionLists(self._store, self.tenant).services_of(session_id)
 
+    def session_measures(self, service: str, session_id: str) -> Sequence[Verdict]:
+        """The latest verdict of each judge on the session as a whole."""
+        return self._reading.load_session_verdicts([session_subject_id(service, session_id)])
+
     def task_trials(self, pack: MeasuredPack, query: MeasureQuery) -> TrialsOfTask:
         """The trials of the task and time of a query, by cell."""
         return task_trials(self._scope, self.measures, pack, query)

@@ -30,16 +30,22 @@ def with_arrival(
     *,
     patience: float = PATIENCE,
     wait: Callable[[float], None] = time.sleep,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[PlayedSession]:
     """The sessions, those that were answered and whose spans do not arrive within about `patience` seconds as failed.
+
+    Each is looked at once, however long that takes. `clock`: seconds.
 
     Raises:
         UnreachableError: no collector answers.
     """
     exchanges = {one.session.session_id: one.answered for one in played if not one.failure}
     missing = dict.fromkeys(exchanges, "")
-    for left in range(round(patience / PAUSE), -1, -1):
-        for session_id in list(missing):
+    ends = clock() + patience
+    while missing:
+        for session_id, known in list(missing.items()):
+            if known and clock() >= ends:
+                break
             try:
                 rows, _ = client.traces({"session": session_id}, MOST_TRACES)
             except UnknownNameError:  # lists name a session a moment after its first spans came
@@ -48,7 +54,7 @@ def with_arrival(
             missing[session_id] = WITHOUT_AGENT if spans >= exchanges[session_id] else NOT_ARRIVED
             if spans > exchanges[session_id]:
                 del missing[session_id]
-        if not missing or not left:
+        if not missing or clock() >= ends:
             break
         wait(PAUSE)
     return [replace(one, failure=missing.get(one.session.session_id, one.failure)) for one in played]

@@ -10,6 +10,7 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from tracejury.collector.api.params import read_cursor, write_cursor
+from tracejury.collector.api.paths import SOME
 from tracejury.collector.queries.explain.glossary import find_term
 from tracejury.collector.queries.measures import MeasureFigure
 from tracejury.collector.queries.present_llm import day_start, spent_by_purpose
@@ -109,7 +110,7 @@ def add_judges(app: FastAPI, site: Site) -> None:
             silent=[entry for outcome in SILENT for entry in _words(site, window, "", outcome, None)[:5]],
         )
 
-    @page(app, "/judges/{name}", "outcome", "cursor")
+    @page(app, f"/judges/{{name:{SOME}}}", "outcome", "cursor")
     def judge(request: Request, name: str) -> Response:
         window, reader = site.window(request), site.reader
         term = find_term(name)

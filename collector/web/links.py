@@ -5,12 +5,20 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import quote, urlencode
 
+from starlette.types import Scope
+
 from tracejury.schemas.text.naming import is_whole
 
 from .window import Window
 
 DOTS: Final = frozenset({".", ".."})
 """Ids that no path can end with: browsers resolve them as path steps, even percent-encoded."""
+
+
+def own_path(scope: Scope) -> str:
+    """The path as it was asked for, percent-encoded: a link with it leads to the same name."""
+    raw: bytes = scope["raw_path"]
+    return raw.decode("latin-1")
 
 
 def compare_link(service: str, first: str, second: str = "", **more: str) -> str:
@@ -28,12 +36,7 @@ def task_link(window: Window, pack: str, task: str, **more: str) -> str:
     """The URL of the trials of a task; "" where there is none for it: of a name that is cut, or that is a path step."""
     if not task or task in DOTS or not is_whole(task):
         return ""
-    return window.link(task_path(pack, task), **more)
-
-
-def task_path(pack: str, task: str) -> str:
-    """The path of the trials of a task, whatever its name holds."""
-    return f"/packs/{quote(pack, safe='')}/tasks/{quote(task, safe='')}"
+    return window.link(f"/packs/{quote(pack, safe='')}/tasks/{quote(task, safe='')}", **more)
 
 
 def session_link(window: Window, session_id: str, service: str = "", **more: str) -> str:

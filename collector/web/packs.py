@@ -18,7 +18,6 @@ from tracejury.schemas.rates import Estimate
 
 from .filters import counted
 from .headline import points, series
-from .links import task_path
 from .site import Site, page, simulated
 from .window import Window
 
@@ -96,7 +95,6 @@ def add_packs(app: FastAPI, site: Site) -> None:
         return site.render(
             request,
             "task.html",
-            path=task_path(name, task),
             pack=pack,
             task=task,
             found=found,

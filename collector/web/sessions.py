@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Final
 from urllib.parse import urlencode
@@ -23,13 +22,13 @@ from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.queries.conversation import SessionExchange
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.listing import SessionRow, Sort
-from tracejury.schemas.queries.measures import MeasuredPack, PackMeasure
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.text.naming import error_place, is_whole
-from tracejury.schemas.verdicts import Verdict, session_of
+from tracejury.schemas.verdicts import Verdict
 
 from .links import compare_link
 from .lists import PARAMS, PageParams, list_page
+from .shown_measures import session_measures
 from .site import Site, page
 from .trace.opinions import TERMS
 from .trace.pages import annotator
@@ -106,29 +105,6 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             item_verdicts=partial(item_verdicts, {one.judge for one in found.progress}),
             grades=mean_grades(verdict for exchange in found.exchanges for verdict in exchange.verdicts),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class ShownMeasure:
-    """A measure of a session. `service`: of the session that has it."""
-
-    letter: str
-    title: str
-    definition: str
-    service: str
-    verdict: Verdict
-
-
-def session_measures(verdicts: Sequence[Verdict], packs: Sequence[MeasuredPack]) -> Sequence[ShownMeasure]:
-    """The measures of a session in order of packs; those of packs that are gone come last, by judge."""
-    known = {measure.judge: (at, measure) for at, measure in enumerate(m for pack in packs for m in pack.measures)}
-    shown: list[tuple[tuple[str, int, str], ShownMeasure]] = []
-    for verdict in verdicts:
-        service, _ = session_of(verdict.subject) or ("", "")
-        at, measure = known.get(verdict.judge, (len(known), PackMeasure("", verdict.judge, verdict.judge, "")))
-        one = ShownMeasure(measure.letter, measure.title, measure.definition, service, verdict)
-        shown.append(((service, at, verdict.judge), one))
-    return [one for _, one in sorted(shown, key=lambda pair: pair[0])]
 
 
 def item_verdicts(settling: Collection[str], exchange: SessionExchange) -> Sequence[Verdict]:

@@ -30,6 +30,7 @@ from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.filters import STATED
 
 from .change_feed import ChangeFeed
+from .links import own_path
 from .window import KEPT, Window, read_window
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -73,7 +74,7 @@ class Site:
             {
                 "window": self.window(request),
                 "now": self.clock(),
-                "path": request.url.path,
+                "path": own_path(request.scope),
                 "params": list(request.query_params.multi_items()),
                 "csrf": self.services.tokens.of(cookie),
                 "key": request.scope.get(KEY) if self.services.keyring.asks else None,

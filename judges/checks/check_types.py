@@ -43,9 +43,14 @@ OF_MEASURE: Final = ItemSource("of", "no answers to its checks", none_found, ask
 
 
 class Answer(Data):
-    """A word of a scale: what it means, and of a finding with it whatever is not as of its check."""
+    """A word of a scale: what it means, and of a finding with it whatever is not as of its check.
+
+    `rank`: of an answer below the best on a scale without an order. Of the answers to one item from several chapters,
+    proven ones count first, then those of the highest rank, then the first.
+    """
 
     meaning: Text
+    rank: Annotated[int, Field(ge=1)] | None = None
     category: Text | None = None
     severity: Severity | None = None
     confidence: Share | None = None

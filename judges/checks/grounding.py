@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from tracejury.judges.llm import leniency
 from tracejury.judges.llm.placing import ClaimLocation, QuotePlacer, provisional_finding
@@ -28,7 +28,13 @@ _MOST_LABELS: Final = 20
 _LEAST: Final = 8
 """Letters of a quote that is looked for without its markup; shorter ones stand anywhere by chance."""
 
-Grounded = tuple[ItemAnswer, Finding | None]
+
+class Grounded(NamedTuple):
+    """An answer, and its finding where it is one. `named`: its place is a step at which its own quote stands."""
+
+    answer: ItemAnswer
+    finding: Finding | None = None
+    named: bool = False
 
 
 class Grounds:
@@ -68,30 +74,35 @@ class Grounds:
         )
         check = asked.check
         if given.best and check.quoted:
-            return given, None
+            return Grounded(given)
         said = replace(said, quote=self._recorded(said.quote, item.label or said.label))
         placed = self._place(item, said) if said.reason else None
+        named = placed is not None
         if placed is None and not check.quoted:
             placed = self._at_answer()
         if placed is None and given.best:
-            return given, None
+            return Grounded(given)
         if placed is None:
             self._drop(asked)
-            return replace(given, grounded=False), None
+            return Grounded(replace(given, grounded=False))
         if given.best or not check.reports or check.settles == "best":
-            return at(given, placed), None
+            return Grounded(at(given, placed), None, named)
         category, severity, confidence, title = check.told(given)
         rule = item.text if check.items.rules and not item.label and check.quoted else ""
         found = self._finding(asked, placed, category, said.reason, title or _title(category, rule))
-        return at(given, placed), replace(found, severity=severity, confidence=confidence)
+        return Grounded(at(given, placed), replace(found, severity=severity, confidence=confidence), named)
 
     def by_structure(self, asked: AskedCheck, answer: ItemAnswer) -> Finding | None:
         """The finding of an answer that is known; None for the best in all runs, or where nothing can be quoted.
 
-        Where runs of the question differ, its confidence is the share of the check's that is below the best.
+        Where runs of the question differ, its confidence is the share of the check's that is below the best, and its
+        place is that of these runs.
         """
         if answer.share == 1:
             return None
+        if answer.denied_span_id:
+            trace_id, span_id, quote = answer.denied_trace_id, answer.denied_span_id, answer.denied_quote
+            answer = replace(answer, trace_id=trace_id, span_id=span_id, quote=quote)
         step, anywhere = self._answered_at(answer), asked.check.items.anywhere
         if step is None and anywhere:
             step = Step("", StepKind.TOOL, answer.span_id, 0, "", "", answer.trace_id)

@@ -34,15 +34,20 @@ class CheckTally:
     given: dict[int | str, Grounded] = field(default_factory=dict)
 
     def take(self, said: Said, grounded: Grounded) -> None:
-        """The answer to one item; of several (from several chapters) the worst counts, or the one that settles it."""
+        """The answer to one item; of several (from several chapters) the worst counts, or the one that settles it.
+
+        On a scale without an order those that are proven go first, then those of the highest rank, then the first.
+        """
         key = folded(said.mention) if said.position is None else said.position
         old = self.given.get(key)
         if old is None or self._weight(grounded) > self._weight(old):
             self.given[key] = grounded
 
     def _weight(self, grounded: Grounded) -> tuple[int, int, bool]:
-        answer, _ = grounded
-        check = self.asked.check
+        answer, check = grounded.answer, self.asked.check
+        word = check.meanings.get(answer.answer)
+        if word is not None and word.rank is not None:
+            return 1 + answer.grounded, word.rank, answer.grounded
         worse = check.answers.index(answer.answer) * (-1 if check.settles == "best" else 1)
         counts = answer.grounded or check.unproven == "left-out"
         return worse if counts else 0, worse, answer.grounded
@@ -53,12 +58,12 @@ class CheckTally:
         if not self.asked.check.asks:
             return self.asked.answers
         keys = sorted(self.given, key=lambda key: key if isinstance(key, int) else 0)
-        return tuple(self.given[key][0] for key in keys)
+        return tuple(self.given[key].answer for key in keys)
 
     @property
     def findings(self) -> list[Finding]:
         """What was found, unless the check is unscored."""
-        found = [finding for _, finding in self.given.values() if finding is not None]
+        found = [one.finding for one in self.given.values() if one.finding is not None]
         return [] if self.failure else [*found, *self.found]
 
     def verdict(self, case: CheckCase, how: HowAsked) -> Verdict:

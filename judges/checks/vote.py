@@ -72,15 +72,26 @@ def _by_item(tallies: Sequence[CheckTally]) -> Iterable[tuple[int | str, list[Gr
 
 
 def _places(check: Check, given: Iterable[Grounded]) -> list[int]:
-    return [check.answers.index(answer.answer) for answer, _ in given]
+    return [check.answers.index(one.answer.answer) for one in given]
 
 
 def _one_of(check: Check, given: Sequence[Grounded]) -> Grounded:
-    """The majority's answer, as the first run put it whose quote stands."""
+    """The majority's answer, with the place of those that deny it where it is the best one."""
     word = check.answers[majority(_places(check, given))]
-    answer, finding = min((one for one in given if one[0].answer == word), key=lambda one: not one[0].grounded)
-    yes = sum(one.best for one, _ in given)
-    told = dict.fromkeys(
-        f"{one.answer}: {one.reason}" for best in (False, True) for one, _ in given if one.best is best
-    )
-    return replace(answer, yes=yes, runs=len(given), reason="\n".join(told)[:_MOST_REASONS]), finding
+    won = _best_placed([one for one in given if one.answer.answer == word])
+    below = [one for one in given if not one.answer.best]
+    by_answer = sorted(given, key=lambda one: one.answer.best)
+    told = dict.fromkeys(f"{one.answer.answer}: {one.answer.reason}" for one in by_answer)
+    yes, reason = len(given) - len(below), "\n".join(told)[:_MOST_REASONS]
+    answer = replace(won.answer, yes=yes, runs=len(given), reason=reason)
+    if answer.best and below:
+        denied = _best_placed(below).answer
+        trace_id, span_id, quote = denied.trace_id, denied.span_id, denied.quote
+        answer = replace(answer, denied_trace_id=trace_id, denied_span_id=span_id, denied_quote=quote)
+    return won._replace(answer=answer)
+
+
+def _best_placed(given: Sequence[Grounded]) -> Grounded:
+    """The first at the step that most of them name with a quote that stands; without one the first."""
+    often = Counter((one.answer.trace_id, one.answer.span_id) for one in given if one.named)
+    return max(given, key=lambda one: often[one.answer.trace_id, one.answer.span_id] if one.named else 0)

@@ -294,7 +294,7 @@ def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) 
 
 
 def _rules() -> Iterator[RunRule]:
-    of_failures = partial(rule, version=7, of_failure=True)
+    of_failures = partial(rule, version=8, of_failure=True)
     for name, kinds, category_made, category_read, what, title in _CLASSES:
         made = partial(_made, name=name, kinds=kinds, what=what)
         read = partial(_read, name=name, kinds=kinds, what=what)

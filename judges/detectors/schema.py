@@ -214,6 +214,7 @@ RULES: Final = (
         "TC",
         "MEDIUM",
         partial(_made, kind=FailureKind.POLICY),
+        version=4,
         of_failure=True,
         title="Call that was refused",
     ),

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import import_module, resources
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any, Final
 
 from tracejury.judges.checks.check_types import Check
@@ -157,8 +158,9 @@ def _configured(read: _PackCode, settings: Mapping[str, Any]) -> Pack:
     for check in asked:
         if left_out := [name for name in check.of if name not in {one.name for one in asked}]:
             raise ConfigError(f"{place}.checks: {check.name} is a measure of {left_out[0]}: name it, too")
-    note = " ".join(filter(None, (made.note, "early stop" if chosen.early_stop else "")))
-    return _pack(read, asked, made.formulas, chosen, note)
+    early = dict.fromkeys((check.name for check in asked if chosen.early_stop and check.runs > 1), "early stop")
+    notes = {c.name: " ".join(told[c.name] for told in (made.notes, early) if c.name in told) for c in asked}
+    return _pack(read, asked, made.formulas, chosen, notes)
 
 
 def _set(check: Check, settings: PackSettings) -> Check:
@@ -172,11 +174,15 @@ def _set(check: Check, settings: PackSettings) -> Check:
 
 
 def _pack(
-    read: _PackCode, checks: tuple[Check, ...], formulas: Mapping[str, Formula], settings: PackSettings, note: str = ""
+    read: _PackCode,
+    checks: tuple[Check, ...],
+    formulas: Mapping[str, Formula],
+    settings: PackSettings,
+    notes: Mapping[str, str] = MappingProxyType({}),
 ) -> Pack:
     file = read.file
     texts = (file.version, file.name, file.title, file.description, file.definitions)
-    return Pack(*texts, checks, formulas, settings, file.success, read.labels, read.figures, note)
+    return Pack(*texts, checks, formulas, settings, file.success, read.labels, read.figures, notes)
 
 
 def _unchanged(made: Configured, _: PackSettings) -> Configured:

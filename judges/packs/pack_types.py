@@ -87,8 +87,8 @@ def sound_checks(checks: tuple[Check, ...]) -> None:
 class Pack:
     """A pack as it is set: its checks, and the formula of each, by name.
 
-    `labels`: by check of exchanges, how their users behave; `figures`: its own ones of trials. `note`: whatever
-    settings decide beside the texts of checks, for their versions.
+    `labels`: by check of exchanges, how their users behave; `figures`: its own ones of trials. `notes`: by check,
+    whatever settings decide of it beside its texts, for its version.
     """
 
     version: int
@@ -102,7 +102,7 @@ class Pack:
     success: str | None = None
     labels: Mapping[str, Labels] = field(default_factory=dict)
     figures: OwnFigures | None = None
-    note: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)
 
     def check(self, name: str) -> Check:
         """The check of that name.
@@ -114,13 +114,13 @@ class Pack:
 
     def version_text(self, check: str) -> str:
         """Whatever beside the check's own texts decides its value, for its version: formulas change with the pack's."""
-        return f"{self.name} {self.version} {check}{self.note and f' {self.note}'}"
+        return " ".join(filter(None, (self.name, str(self.version), check, self.notes.get(check))))
 
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """What the settings of a pack make of its checks. `note`: see `Pack`."""
+    """What the settings of a pack make of its checks. `notes`: see `Pack`."""
 
     checks: tuple[Check, ...]
     formulas: Mapping[str, Formula]
-    note: str = ""
+    notes: Mapping[str, str] = field(default_factory=dict)

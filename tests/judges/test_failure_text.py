@@ -19,6 +19,7 @@ from tracejury.judges.text import HEAD, TAIL, bounded, lowered
         ("1 validation error for search", F.SCHEMA),
         ("HTTP 429 Too Many Requests", F.RATE),
         ("SyntaxError: invalid syntax", F.PARSE),
+        ("bash: line 7: syntax error near unexpected token `(id,'\nbash: line 7: `wait(id, timeout=9)'", F.PARSE),
         ("FileNotFoundError: [Errno 2] No such file or directory: 'a'", F.FILE),
         ("ModuleNotFoundError: No module named 'Bio'", F.IMPORT),
         ("MemoryError", F.LIMIT),

@@ -172,6 +172,14 @@ def test_a_refusal_is_no_failing_service(error: str) -> None:
     assert [f.judge for f in found(one_call(Did("search", {"query": "a"}, None, error, "t1")))] == ["call-refused"]
 
 
+def test_a_guess_at_a_rule_is_no_refusal() -> None:
+    """The tool could not do it and names what may be why."""
+    error = "Unable to reach the page. This might be caused by a proxy or policies that forbid it."
+    assert [f.judge for f in found(one_call(Did("search", {"query": "a"}, None, error, "t1")))] != ["call-refused"]
+    stated = f"{error} Company policy does not allow it."
+    assert [f.judge for f in found(one_call(Did("search", {"query": "a"}, None, stated, "t1")))] == ["call-refused"]
+
+
 def test_a_change_that_a_service_declines_is_refused() -> None:
     """It answers that it did not do it; the same answer to a look-up is its result."""
     declined = Did("cancel_order", {"order": "7"}, "Error: sent orders stay as they are", span_id="t1")

@@ -202,7 +202,9 @@ def notes(
     style: str,
     url: str,
 ) -> None:
-    """Have a person say of notes whether they were achieved, and compare the answers with the collector's.
+    """Compare what a person says of grading notes with the collector.
+
+    A person says of each note of a task whether it was achieved, and what went wrong.
 
     --sheet writes sessions and notes; --human reads what was filled in. Both together write the sheet again, with our
     errors beside the person's. docs/ted.md tells more.

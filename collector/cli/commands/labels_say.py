@@ -144,9 +144,14 @@ def compare(
 
 @click.command("session")
 @click.argument("session", metavar="ID")
-@click.option("--good/--bad", default=None, help="Right tool work and right conduct, or not.")
-@click.option("--satisfied", type=click.Choice(["yes", "no"]), help="Whether the user is.")
-@click.option("--situation", default="", metavar="NAME", help="What went wrong, or correct.")
+@click.option("--good/--bad", default=None, help="Good: right tool work and right conduct.")
+@click.option("--satisfied", type=click.Choice(["yes", "no"]), help="Whether the user is satisfied.")
+@click.option(
+    "--situation",
+    default="",
+    metavar="NAME",
+    help="`correct`, or what went wrong (docs/scope.md).",
+)
 @click.option("--service", default="", metavar="NAME", help="Where several services have this session.")
 @why_option
 @withdraw_option

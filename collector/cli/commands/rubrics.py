@@ -60,7 +60,11 @@ def learn_command(
     style: str,
     **asked: Any,
 ) -> None:
-    """Learn rubrics from the labelled sessions of DIR/traces, labels in DIR/labels.jsonl unless --labels is given.
+    """Learn a set of rubrics: what makes sessions good or bad.
+
+    DIR has traces/, and labels.jsonl unless --labels is given: `labels export DIR/labels.jsonl --traces DIR` writes
+    both, `situations generate` simulated ones. A person then reads the set and accepts it, and the pack scope judges by
+    it.
 
     With --cassette, a command that was stopped goes on where it was.
     """

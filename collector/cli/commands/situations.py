@@ -47,10 +47,11 @@ def situations_command() -> None:
 def generate_situations(
     *, out: Path, tools_file: Path | None, each: int, examples: bool, config_file: Path | None, **asked: Any,
 ) -> None:  # fmt: skip
-    """Have a model write sessions, and make labelled traces of them: one per situation and tool group.
+    """Write labelled sessions: by a model, or --examples.
 
-    labels.jsonl says of each whether it is good, whether its user is satisfied and which situation it is, and of bad
-    ones at which span they go wrong; no span does. Stopped, the same command goes on where it was.
+    A model writes one per situation and group of tools, as data that become traces. labels.jsonl says of each whether
+    it is good, whether its user is satisfied and which situation it is, and of bad ones at which span they go wrong; no
+    span does. Stopped, the same command goes on where it was.
     """
     from tracejury.collector.cli import output
     from tracejury.collector.simulation.situation_folder import unfinished, write_sessions
@@ -119,10 +120,11 @@ def _cassette(asked: Mapping[str, Any], path: Path) -> CassetteOptions:
 @config_option
 @model_options
 def filter_situations(*, folder: Path, config_file: Path | None, **asked: Any) -> None:
-    """Ask a model, best another than the one that wrote them, whether sessions fit what they were written for.
+    """Ask a model whether sessions fit what they were written for.
 
-    The generator's label of a session that does not, in DIR/labels.jsonl, is withdrawn, and so is the error planted in
-    it. Where people labelled a session, only their labels count, and tell how far the model can be trusted.
+    Best another model than the one that wrote them. The generator's label of a session that does not, in
+    DIR/labels.jsonl, is withdrawn, and so is the error planted in it. Where people labelled a session, only their
+    labels count, and tell how far the model can be trusted.
     """
     from tracejury.collector.cli import output
     from tracejury.collector.evaluation.labelled_sessions import LABELS

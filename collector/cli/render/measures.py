@@ -87,7 +87,8 @@ def _figures(pack: PackMeasuresJson) -> RenderableType:
         told += [Text(f"{count:,}", "" if count else "dim") for count in counts]
         told += [Text("-" if one.sampled is None else f"{one.sampled:.0%}", "dim")] * sampled
         beside = ("  not in AVG" if one.letter in left_out else "", "dim")
-        name = Text.assemble((one.letter, "bold"), "  ", content(titles[one.letter], 60), beside)
+        title = titles[one.letter] if titles[one.letter] != one.letter else ""
+        name = Text.assemble((one.letter, "bold"), "  " if title else "", content(title, 60), beside)
         table.add_row(name, *_estimate(one.estimate, pack.best), *told)
     if several:
         blank = [Text()] * (len(table.columns) - 2)

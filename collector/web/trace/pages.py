@@ -16,6 +16,7 @@ from tracejury.collector.labels.checks import MAX_NAME
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.queries.unproven import is_unproven
+from tracejury.collector.web.shown_measures import session_measures
 from tracejury.collector.web.site import Site, page, rebuilding
 from tracejury.processors.trace_outline import TraceOutline
 from tracejury.schemas.errors import NotFoundError
@@ -125,8 +126,10 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
     judged = site.reader.ledger.judged_trace(outline.trace_id)
     leads = dict.fromkeys(shown.error.lead.judge for shown in view.errors)
     gone = site.reader.error(an_id(ask.gone), Confidence.of(ask.profile)) if ask.gone else None
+    alone = () if outline.session_id else site.reader.session_measures(outline.service, outline.trace_id)
     return replace(
         view,
+        measures=session_measures(alone, site.reader.measures.packs),
         lazy=not trace_queries.loads_at_once(outline),
         why=None if view.assessment.verdicts else _why(site, view, judged),
         not_judged=judged.not_judged if judged else NotJudged.WAITING,

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 from tracejury.collector.queries.trace.assessment import TraceAssessment
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.trace_index import REST, TraceIndex
+from tracejury.collector.web.shown_measures import ShownMeasure
 from tracejury.judges.measures.error_labels import label_of, labels_on
 from tracejury.judges.packs.grades import mean_grades
 from tracejury.processors.trace_outline import RunOutline, TraceOutline
@@ -122,7 +123,7 @@ class TracePageView:
     `unscored`: outcomes, with reasons, that left the selected run unscored. `unseen`: stored spans that the
     outline does not have. `unproven`: detectors that lead errors here and that nobody has labelled on the service.
     `withdrawn`: why the error whose link led here holds no more; None where it holds, or no link of an error did.
-    `not_judged`: why no judge looked, None where one did.
+    `not_judged`: why no judge looked, None where one did. `measures`: of a trace that is a session of its own.
     """
 
     outline: TraceOutline
@@ -144,6 +145,7 @@ class TracePageView:
     unproven: Sequence[str] = ()
     withdrawn: Sequence[str] | None = None
     not_judged: NotJudged | None = None
+    measures: Sequence[ShownMeasure] = ()
 
     @property
     def base(self) -> str:

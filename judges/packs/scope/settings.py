@@ -64,8 +64,9 @@ def with_rubrics(made: Configured, rubrics: RubricSet, veto: int = 0, *, live: b
         for check in made.checks
     )
     weighing = Weighing(weights=rubrics.method == "scope", veto=veto)
-    note = f"rubrics {rubrics.digest} veto {veto}"
-    return Configured(tuple(checks), {**made.formulas, **formulas(rubrics, weighing)}, note)
+    note = f"rubrics {rubrics.digest}"
+    notes = dict.fromkeys(LABELS, note) | {LABEL_CHECK: f"{note} veto {veto}"}
+    return Configured(tuple(checks), {**made.formulas, **formulas(rubrics, weighing)}, notes)
 
 
 def _of_set(check: Check, rubrics: tuple[Rubric, ...], *, early: bool) -> Check:

@@ -67,13 +67,14 @@ def _cut(text: str) -> str:
 
 
 def _answer(situation: Situation) -> Answer:
-    told = situation.text if situation in named_situations() else "None of the named ones happened."
+    named = situation in named_situations()
+    told = situation.text if named else "None of the named ones happened."
     meaning = f"user {situation.user}; tools {situation.tools}; agent {situation.conduct}. {told}"
     if situation.good:
         return Answer(meaning=meaning)
     severity = Severity.HIGH if situation.user == "satisfied" else Severity.MEDIUM
     sure = 0.2 if situation.name in UNSURE else 0.4
-    return Answer(meaning=meaning, category=situation.name, severity=severity, confidence=sure)
+    return Answer(meaning=meaning, category=situation.name, severity=severity, confidence=sure, rank=1 + named)
 
 
 SOURCES: Final = (

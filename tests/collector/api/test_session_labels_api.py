@@ -88,6 +88,21 @@ def test_what_a_label_cannot_say(talks: Api, changes: dict[str, Any], status: in
     assert talks.get(PATH)["items"] == []
 
 
+def test_a_beginning_is_enough_where_one_session_begins_so(talks: Api) -> None:
+    """To label it and to list its labels, as of two that are compared; also of a trace that is one of its own."""
+    beginning = ALONE.trace_id[:31]
+    said = [run(talks, "session", given, "--bad", "--service", "shop") for given in ("on", beginning)]
+    assert [one.exit_code for one in said] == [0, 0]
+    for given, whole in (("on", "one"), (beginning, ALONE.trace_id)):
+        rows = json.loads(run(talks, "list", "--kind", "session-labels", "--session", given, "--format", "json").output)
+        assert [one["session_id"] for one in rows] == [whole]
+    assert "no session 'onerous'" in run(talks, "session", "onerous", "--bad").output
+    store_all(talks.store, [Listed(5, session="once", received=NOW)])
+    told = run(talks, "session", "on", "--bad").output
+    assert "several sessions begin with 'on', give more of the id: once, one" in told
+    assert run(talks, "list", "--kind", "session-labels", "--session", "on").exit_code == 2
+
+
 def test_labels_come_back_from_an_export(talks: Api) -> None:
     """A line needs no more than session and label; whatever the id, the same again changes nothing."""
     bare = {"kind": "session", "annotator": GENERATOR, "session_id": HOSTILE, "good": True, "situation": "correct"}

@@ -13,16 +13,30 @@ from tracejury.judges.packs.cards.user_turns import Behaviour
 
 
 class Stored:
-    """A collector that answers with numbers of spans, of the traces of a session, look by look."""
+    """A collector that answers with numbers of spans, of the traces of a session, look by look.
 
-    def __init__(self, looks: dict[str, Sequence[Sequence[int]]]) -> None:
+    Its clock goes on by `takes` seconds a look, and by what is waited for.
+    """
+
+    def __init__(self, looks: dict[str, Sequence[Sequence[int]]], takes: float = 0) -> None:
+        self.now, self.looks, self._takes = 0.0, 0, takes
         self._looks: dict[str, Iterator[Sequence[int]]] = {name: iter(found) for name, found in looks.items()}
         self._last: dict[str, Sequence[int]] = {}
 
     def traces(self, filters: dict[str, str], limit: int) -> Any:
         name = filters["session"]
+        self.now += self._takes
+        self.looks += 1
         found = self._last[name] = next(self._looks[name], self._last.get(name, ()))
         return [SimpleNamespace(spans=spans) for spans in found[:limit]], False
+
+    def wait(self, seconds: float) -> None:
+        self.now += seconds
+
+    def checked(self, given: Sequence[PlayedSession]) -> list[str]:
+        """Why each session failed."""
+        found = with_arrival(self, given, wait=self.wait, clock=lambda: self.now)  # type: ignore[arg-type]
+        return [one.failure for one in found]
 
 
 def played(name: str, answered: int = 2, failure: str = "") -> PlayedSession:
@@ -36,14 +50,23 @@ def test_sessions_without_spans_of_the_agent_fail() -> None:
     )
     names = ("late", "joined", "bare", "lost", "half")
     given = [*map(played, names), played("down", 0, "HTTP 503")]
-    waits: list[float] = []
-    found = with_arrival(stored, given, wait=waits.append)  # type: ignore[arg-type]
-    assert [one.failure for one in found] == ["", "", WITHOUT_AGENT, NOT_ARRIVED, NOT_ARRIVED, "HTTP 503"]
-    assert sum(waits) == 10
+    assert stored.checked(given) == ["", "", WITHOUT_AGENT, NOT_ARRIVED, NOT_ARRIVED, "HTTP 503"]
+    assert stored.now == 10
+
+
+def test_a_slow_collector_is_given_no_more_time() -> None:
+    """Each session is looked at once; after 10 s none is looked at again."""
+    names = [f"s{number}" for number in range(4)]
+    stored = Stored({name: [(1,)] for name in names}, takes=1.2)
+    assert stored.checked([*map(played, names)]) == [NOT_ARRIVED] * 4
+    assert 10 <= stored.now <= 10 + 1.2 + 0.5
+    slower = Stored({name: [(1,), (5,)] for name in names}, takes=60)
+    assert slower.checked([*map(played, names)]) == [NOT_ARRIVED] * 4
+    assert slower.looks == 4
 
 
 def test_nothing_is_waited_for_once_all_have_arrived() -> None:
     """One look."""
-    waits: list[float] = []
-    assert with_arrival(Stored({"a": [(5,)]}), [played("a")], wait=waits.append) == [played("a")]  # type: ignore[arg-type]
-    assert waits == []
+    stored = Stored({"a": [(5,)]})
+    assert stored.checked([played("a")]) == [""]
+    assert (stored.looks, stored.now) == (1, 0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from html import unescape
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 import pytest
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 NOW = 1_800_000_000 * SECOND
 HOUR = 3_600 * SECOND
 HOSTILE = "<script>window.hit=1</script>\u202e<b id=hit>"
+NAMES = ("refund/7?#%", "a b%2Fc", HOSTILE)
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 LOOKS, REFUNDS, TELLS = "The agent looks up order 7.", "The agent refunds 20 euros.", "The agent says when."
 
@@ -45,7 +48,7 @@ def a_trial(store: SharedStore, number: int, exchanges: int, task: str = "refund
     ]  # fmt: skip
     store_all(store, traces)
     named = {"tracejury.task.id": task, "tracejury.persona": said.get("persona", "expert")}
-    spans = [replace(t.spans()[0].raw, trace_id=t.trace_id, attributes=named) for t in traces]
+    spans = [replace(t.spans()[0].raw, trace_id=t.trace_id, attributes=named, service="shop") for t in traces]
     store.insert("spans", SPAN_COLUMNS, span_columns(spans, NOW - HOUR))
     return traces
 
@@ -91,6 +94,11 @@ def url(store: SharedStore) -> Iterator[str]:
     attack = a_trial(store, 5, 1, HOSTILE, session=HOSTILE, persona=HOSTILE)
     bad = (voted(attack[0], HOSTILE, 1, reason=HOSTILE, label=HOSTILE),)
     judged(store, attack, bad, end=bad)
+    (alone_trace,) = a_trial(store, 7, 1, "alone", session="")
+    alone = of_session("shop", alone_trace.trace_id)
+    save(store, a_value("ted-notes", alone, 2, 3), a_value("ted-ppt", alone, 0.25), received=NOW - HOUR)
+    for name in NAMES:
+        save(store, a_value(name, of_session("shop", HOSTILE), 1), received=NOW - HOUR, judged_at=NOW - HOUR)
     other = a_trial(store, 6, 1, "book", persona="expert")
     outcome = (ItemAnswer("outcome", "other-failure", best=False),)
     save(store, a_value("rut-oracle", of_session("shop", other[0].session), 0, items=outcome), received=NOW - HOUR)
@@ -177,6 +185,35 @@ def test_hostile_texts_stay_texts(pages: Watched, path: str) -> None:
         assert "\u202e" not in pages.page.locator("body").inner_text()
         assert pages.page.evaluate(WIDER) <= 0, width
     pages.check_accessible()
+
+
+def test_measures_are_named_once_also_on_the_page_of_a_trace_without_a_session(url: str) -> None:
+    """Such a trace is a session of its own; a title that only repeats the letter is left out."""
+    with httpx.Client(base_url=url, trust_env=False) as client:
+        own = client.get(f"/traces/{Listed(70).trace_id}").text
+        facts = re.sub(r"<[^>]*>|\s+", " ", own.partition('id="trace-facts"')[2].partition("</dl>")[0])
+        assert "Progress 0.667 PPT Progress per turn 0.250 Took" in " ".join(facts.split())
+        assert "PPT Progress per turn" not in client.get(f"/traces/{Listed(11).trace_id}").text  # of session s1
+        for path in ("/packs?simulated=1", "/packs/ted?simulated=1", "/sessions/s1", "/overview/grades"):
+            text = " ".join(re.sub(r"<[^>]*>", " ", client.get(path).text).split())
+            assert ("PPT Progress per turn" in text, "Progress Progress" in text) == ("grades" not in path, False), path
+
+
+@pytest.mark.parametrize(
+    ("path", "names"),
+    [("/judges/{}", NAMES), ("/packs/ted/tasks/{}", (NAMES[0], HOSTILE)), ("/packs/{}", ("ted",))],
+)
+def test_links_of_a_page_to_itself_keep_the_name_in_its_path(url: str, path: str, names: tuple[str, ...]) -> None:
+    """With another time, without a service: whatever the name holds."""
+    with httpx.Client(base_url=url, trust_env=False) as client:
+        for name in names:
+            own = path.format(quote(name, safe=""))
+            shown = client.get(f"{own}?service=shop")
+            heading = shown.text.partition("<h1")[2].partition("</h1>")[0]
+            links = [unescape(link) for link in re.findall(r'href="([^"]*)"', shown.text)]
+            assert {f"{own}?service=shop&range=1h", own} <= {*links}
+            for link in {one for one in links if urlsplit(one).path == own}:
+                assert client.get(link).text.partition("<h1")[2].startswith(heading)
 
 
 def test_the_command_and_the_api_tell_the_same(url: str) -> None:

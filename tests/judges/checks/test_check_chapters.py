@@ -111,6 +111,33 @@ def test_what_no_quote_proves_outdoes_nothing_where_it_counts_as_the_best(
     assert (item.answer, item.quote, item.grounded) == (answer, quote, bool(quote))
 
 
+@pytest.mark.parametrize(
+    ("said", "answer", "quote"),
+    [
+        ([("silent", "Answer 1."), ("loud", "Answer 3.")], "silent", "Answer 1."),
+        ([("loud", "Answer 1."), ("silent", "Answer 3.")], "loud", "Answer 1."),
+        ([("other", "Answer 1."), ("silent", "Answer 3.")], "silent", "Answer 3."),
+        ([("silent", "made up"), ("other", "Answer 3.")], "other", "Answer 3."),
+        ([("right", ""), ("other", "made up")], "other", ""),
+    ],
+)
+def test_of_answers_without_an_order_the_proven_then_the_named_then_the_first_counts(
+    said: list[tuple[str, str]], answer: str, quote: str
+) -> None:
+    ranks = {"silent": 2, "loud": 2, "other": 1}
+    scale = {"right": "Fine."} | {word: {"meaning": word, "rank": rank} for word, rank in ranks.items()}
+    made = check(POLICIES.items, scale=scale)
+    case = check_case(None, AskedCheck(made, (CheckItem("The session."),), "pack"), chat=CHAT)
+    given = iter(said)
+
+    def script(prompt: Prompt) -> str:
+        word, words = next(given, ("right", ""))
+        return reply(prompt, {1: {"answer": word, "reason": "There.", "quote": words}})
+
+    (item,) = only(asked_of(case, script, chapters=chapters(case))[0]).items
+    assert (item.answer, item.quote) == (answer, quote)
+
+
 def test_observations_are_asked_about_with_the_answer() -> None:
     """In the chapter that shows it, together with the states shown there."""
     case = check_case(5, STATES, OBSERVATIONS, chat=CHAT)

@@ -153,7 +153,7 @@ def configured(made, settings):
 
 def test_a_pack_has_settings_of_its_own(offer: Offer) -> None:
     """What they make of its checks; without any, `measures` and `explain` know the checks of pack.yaml."""
-    body = 'return replace(made, note="strict" if settings.strict else "")'
+    body = 'return replace(made, notes={"acme-tone": "strict"} if settings.strict else {})'
     offered = offer(settings=SETTINGS.replace("{body}", body))
     usual, strict = (load_packs(["acme"], {"acme": {"strict": s}}, offered=offered)[0] for s in (False, True))
     assert _version(usual, "acme-tone") != _version(strict, "acme-tone")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from scope_sets import rubrics, scope_pack, set_file, set_of
 
 from tracejury.collector.config import load_config
 from tracejury.collector.judging.llm.build import check_judges
-from tracejury.judges.checks.how_asked import check_version
+from tracejury.collector.judging.llm.packs.pack_panel import PackPanel
 from tracejury.judges.packs.loader import load_packs
 from tracejury.judges.packs.pack_types import Pack
 from tracejury.judges.situations.situation_types import all_situations
@@ -20,8 +21,8 @@ from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.taxonomy import Severity
 
 
-def versions(pack: Pack) -> dict[str, str]:
-    return {c.name: check_version(c, pack.version_text(c.name), "scripted", {}) for c in pack.checks}
+def versions(pack: Pack) -> Mapping[str, str]:
+    return PackPanel((pack,), {}, (), "scripted", {}, 4096).versions
 
 
 def test_without_a_set_only_the_situation_is_asked() -> None:
@@ -67,6 +68,7 @@ def test_errors_have_the_rubrics_name_text_severity_and_the_strengths_confidence
 
 
 def test_accepting_a_set_changes_no_version_and_any_other_edit_does(tmp_path: Path) -> None:
+    """Of what depends on it: the situation is asked about without the set."""
     data = set_of(learned_from=[["chat", "c1"]], counts={"sessions": 1})
     first = versions(scope_pack(tmp_path, data))
     assert versions(scope_pack(tmp_path, data | {"accepted_by": "bob"})) == first
@@ -79,8 +81,17 @@ def test_accepting_a_set_changes_no_version_and_any_other_edit_does(tmp_path: Pa
         {"counts": {"sessions": 2}},
     ):
         changed = versions(scope_pack(tmp_path, data | edit))
-        assert all(changed[name] != first[name] for name in ("scope-good", "scope-bad", "scope-label"))
-    assert versions(scope_pack(tmp_path, data, veto=5)) != first
+        assert differing(first, changed) == {"scope-good", "scope-bad", "scope-label"}
+    assert differing(first, versions(scope_pack(tmp_path, data, veto=5))) == {"scope-label"}
+    assert differing(first, versions(scope_pack(tmp_path, data, runs=3))) == {*first}
+    early = scope_pack(tmp_path, data, early_stop=True)
+    assert differing(first, versions(early)) == set()  # a question that is asked once is asked to the end
+    (alone,) = load_packs(["scope"])
+    assert versions(alone) == {"scope-situation": first["scope-situation"]}
+
+
+def differing(first: Mapping[str, str], other: Mapping[str, str]) -> set[str]:
+    return {name for name in first if first[name] != other[name]}
 
 
 @pytest.mark.parametrize(

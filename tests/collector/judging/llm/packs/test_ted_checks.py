@@ -37,7 +37,10 @@ Votes = dict[int, Sequence[str]]
 
 
 class Voting(FairChecker):
-    """Answers about notes by a script; other checks as `FairChecker` does. `places`: label and quote by note."""
+    """Answers about notes by a script; other checks as `FairChecker` does.
+
+    `places`: label and quote by note, or by the note and what is said of it in which run ("NOTE n3").
+    """
 
     def __init__(
         self,
@@ -64,7 +67,8 @@ class Voting(FairChecker):
                 return "I cannot say."
             if vote == "-":
                 reply["answers"].remove(answer)
-            label, quote = self.places.get(note, (None, None))
+            at_run = self.places.get(f"{note} {vote}{prompt.repeat}", (None, None))
+            label, quote = self.places.get(note, at_run)
             answer |= {"answer": "yes" if vote == "y" else "no", "reason": f"run {prompt.repeat}"}
             answer |= {"label": label, "quote": quote}
         return json.dumps(reply)
@@ -117,13 +121,17 @@ def span(name: str, kind: str) -> str:
 def test_each_note_that_a_run_denies_is_an_error_of_its_own(store: SharedStore, tmp_path: Path) -> None:
     """At the step that decided, else at the answer that passes it over; the majority counts."""
     votes: Votes = {1: ["yyyyy", "ynyny", "nnynn"]}
-    bench = held(store, tmp_path, Voting(votes, {MAIL: ("E1.S1", "I book the lamp.")}), session())
+    thought, answer, made_up = ("E1.S1", "I book the lamp."), ("E1.S3", "Lamp 0 is done."), ("E1.S1", "I mail it.")
+    places = {f"{MAIL} y0": answer, f"{MAIL} n1": made_up, f"{MAIL} n3": thought}
+    places |= {f"{TELL} n0": answer, f"{TELL} n3": thought, f"{TELL} n4": thought}
+    bench = held(store, tmp_path, Voting(votes, places), session())
     found = errors(bench, "a")
-    assert found == {MAIL: ("a", span("a", "b0"), 0.32), TELL: ("a", span("a", "b1"), 0.64)}
+    assert found == {MAIL: ("a", span("a", "b0"), 0.32), TELL: ("a", span("a", "b0"), 0.64)}
     assert {one.state for one in bench.findings("a")} == {FindingState.CURRENT}
     items = {item.item: item for item in bench.session()["ted-notes"].items}
     assert [(items[note].best, items[note].share) for note in NOTES] == [(True, 1), (True, 0.6), (False, 0.2)]
     assert items[BOOK].label == "E1.S3"  # achieved by the end of this exchange
+    assert items[MAIL].span_id == span("a", "b1")  # where it was achieved, by those that say so
     assert items[MAIL].reason == "no: run 1\nno: run 3\nyes: run 0\nyes: run 2\nyes: run 4"
     session_verdicts = bench.session()
     assert session_verdicts["ted-notes"].value == pytest.approx(2 / 3)
