@@ -72,10 +72,10 @@ class PackSelector:
         self._live, self._card_hash = live, card_hash
         self._of_exchanges, self._of_sessions, self._policy = of_exchanges, of_sessions, policy
         self._queue, self._recent, self._closing, self._clock = queue, recent, closing, clock
-        self._requested = RequestedTraces()
+        self._requested, self._again = RequestedTraces(), RequestedTraces()
 
     def request(self, keys: Iterable[TraceKey], *, by_hand: bool) -> None:
-        """Judge the exchanges of these traces again at their next pass."""
+        """Judge the exchanges of these traces again at their next pass, and then the sessions of the traces."""
         self._requested.add(keys, by_hand=by_hand)
 
     def select(
@@ -87,7 +87,9 @@ class PackSelector:
         elsewhere: Elsewhere = NOTHING,  # noqa: ARG002  all of a session is chosen, or none
     ) -> Selection:
         """See `Selector`. An exchange is considered while it goes on (by few), when it ends, and when it changes."""
-        by_hand = self._requested.take((trace.tenant, trace.trace_id))
+        key = (trace.tenant, trace.trace_id)
+        if (by_hand := self._requested.take(key)) is not None:
+            self._again.add([key], by_hand=by_hand)
         rows: list[Judgement] = []
         runs = {run.id: run for run in trace.runs}
         card = self._card_hash([trace]) if trace.exchanges else ""
@@ -148,8 +150,9 @@ class PackSelector:
             if tasks:
                 self._recent.keep(one.trace, one.judgement.findings)
                 self._queue.add(*(replace(t, urgent=self._live.names.issuperset(t.judges)) for t in tasks))
+            again = self._again.take((one.trace.tenant, one.trace.trace_id))
             if one.trace.session_id and one.trace.exchanges:
-                self._closing.note(one.trace)
+                self._closing.note(one.trace, again=again)
 
 
 def _closed_calls(trace: Trace) -> str:

@@ -65,8 +65,8 @@ class SessionClosing:
     def __len__(self) -> int:
         return len(self._watched)
 
-    def note(self, trace: Trace) -> None:
-        """A trace of a session was judged."""
+    def note(self, trace: Trace, *, again: bool | None = None) -> None:
+        """A trace of a session was judged; `again`: because it was asked for, by hand or else to catch up."""
         key = SessionKey(trace.tenant, trace.service, trace.session_id)
         ended = any(SESSION_END in span.raw.attributes for span in trace.spans.values())
         with self._lock:
@@ -74,7 +74,8 @@ class SessionClosing:
             alone = frozenset(trace.trace_ids)
             still = old.open | {trace.trace_id} if trace.state is TraceState.OPEN else old.open - alone
             received = max(old.received, trace.received_through)
-            self._watched[key] = replace(old, received=received, open=still, ended=old.ended or ended)
+            asked = old.again if again is None else again
+            self._watched[key] = replace(old, received=received, open=still, ended=old.ended or ended, again=asked)
             while len(self._watched) > MOST_SESSIONS:
                 self._watched.popitem(last=False)
                 self._complete = False
@@ -135,7 +136,7 @@ class SessionClosing:
         received = max(state.received, *(trace.received_through for trace in traces))
         content = f"{_content(traces, said)}{self._card_hash(traces)}"
         revision = Revision(session.subject, content, received)
-        by_hand = True if state.by_hand else None
+        by_hand = state.by_hand or state.again
         rows = tuple(
             new_entries(revision, self._judges, ledger, now, lambda: _decision(decisions, said), by_hand=by_hand)
         )

@@ -42,12 +42,16 @@ class SessionKey:
 
 @dataclass(frozen=True, slots=True)
 class SessionState:
-    """An unclosed session. `received`: unix nanos of its latest arrival; `open`: ids of open traces."""
+    """An unclosed session. `received`: unix nanos of its latest arrival; `open`: ids of open traces.
+
+    `by_hand`: somebody had it closed; `again`: a trace of it was asked for, by hand or else to catch up.
+    """
 
     received: int = 0
     open: frozenset[str] = frozenset()
     ended: bool = False
     by_hand: bool = False
+    again: bool | None = None
 
     def is_due(self, now: int, quiet: int) -> bool:
         """Whether it is to be closed: `quiet` nanos after the latest arrival, and once no trace is open."""

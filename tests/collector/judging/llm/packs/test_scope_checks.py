@@ -14,10 +14,12 @@ from scope_sets import set_file, set_of
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.grouping import standing_errors
 from tracejury.judges.llm.client import Prompt
+from tracejury.judges.llm.scripted import ScriptedClient
 from tracejury.schemas.agent_errors import AgentError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.spans import Span
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.verdicts import Outcome
 
 MAIL = Called("send_mail", '{"to": "bo@x.org"}', "queued: the server is down", thought="I send it.")
 LAMP = Called("look_up", '{"id": 7}', "7 lamps")
@@ -82,6 +84,26 @@ def test_a_session_is_judged_by_one_call_at_its_close(store: SharedStore, tmp_pa
     assert (beside.severity, beside.confidence) == (Severity.HIGH, 0.4)
     assert (found["bb1"].lead.severity, found["bb1"].lead.confidence) == (Severity.HIGH, 0.2)
     assert {f.judge for f in one.findings("a", "b")} == {"scope-bad", "scope-situation"}
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_session_whose_model_gave_no_usable_answer_is_judged_on_request(
+    store: SharedStore, tmp_path: Path, *, by_hand: bool
+) -> None:
+    """For a trace of it, or for all of a time."""
+    one, keys = bench(store, tmp_path), [("", "b" * 32)]
+    usable: list[FairChecker] = []
+    one.client = ScriptedClient(lambda prompt: usable[0](prompt) if usable else "I would rather not.")
+    with one.running():
+        one.say(*session())
+        one.close()
+        assert {row.outcome for row in one.rows("a", "b")} == {Outcome.FAILED}
+        usable.append(one.checker)
+        one.packs.selector.request(keys, by_hand=by_hand)
+        one.detecting.judging.ask(keys)
+        one.close()
+    assert Outcome.FAILED not in {row.outcome for row in one.rows("a", "b")}
+    assert one.session()["scope-good"].value is not None
 
 
 def test_what_no_quote_proves_is_no_error_and_counts_as_nothing(store: SharedStore, tmp_path: Path) -> None:

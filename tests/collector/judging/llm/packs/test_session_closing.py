@@ -9,6 +9,7 @@ from pack_bench import exchange
 from store_parts import a_judged_subject, a_judged_trace, a_span
 
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue, JudgeTask
+from tracejury.collector.judging.llm.ledger_entries import AGAIN
 from tracejury.collector.judging.llm.packs.session_closing import SessionClosing
 from tracejury.collector.judging.llm.packs.stored_sessions import SessionKey, StoredSessions
 from tracejury.collector.judging.llm.stored import StoredCases
@@ -81,12 +82,12 @@ class Scene:
             self.queue.done(taken)
         return tasks
 
-    def done(self, task: JudgeTask) -> None:
-        """The session is judged."""
+    def done(self, task: JudgeTask, outcome: Outcome = Outcome.DONE) -> None:
+        """The session is judged, or could not be."""
         subject = Subject(task.kind, task.subject_id, "")
         said = a_judged_subject(
             "pipa-policy", subject=subject, content=task.content, judged_at=task.noted_at + 1,
-            received=task.received_through,
+            received=task.received_through, outcome=outcome,
         )  # fmt: skip
         StoredLlmJudging(self.store).save([said])
 
@@ -187,6 +188,28 @@ def test_somebody_may_close_a_session_at_once(scene: Scene) -> None:
     scene.done(task)
     scene.closing.close(CHAT)
     assert len(scene.closed(2 * SECOND)) == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "again", "judged"),
+    [
+        (Outcome.FAILED, None, []), (Outcome.FAILED, False, [AGAIN]), (Outcome.FAILED, True, [AGAIN]),
+        (Outcome.DONE, None, []), (Outcome.DONE, False, []), (Outcome.DONE, True, [""]),
+    ],
+)  # fmt: skip
+def test_a_request_for_a_trace_is_one_for_its_session(
+    scene: Scene, outcome: Outcome, *, again: bool | None, judged: list[str]
+) -> None:
+    """To catch up, what failed is judged again, without the answer cache; by hand, whatever was said."""
+    trace = scene.judged("a")
+    (task,) = scene.closed(20 * SECOND)
+    scene.done(task, outcome)
+    scene.closing.note(trace, again=again)
+    scene.closing.note(trace)
+    scene.closed(21 * SECOND)
+    cases = StoredCases(scene.store, AssemblerConfig(), lambda _: False)
+    (row,) = StoredSessions(scene.store, cases).session_rows(CHAT)
+    assert [row.reason] * (row.outcome is Outcome.PENDING) == judged
 
 
 @pytest.mark.parametrize(
