@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -70,13 +70,23 @@ def compare_notes(client: ApiClient, sheet: NotesSheet) -> tuple[NotesAgreement,
         notes=len(given),
         ambiguous=sum(note.answer == AMBIGUOUS for note, _ in given),
         unjudged=sum(ours is None for _, ours in given),
-        kappa=cohen_kappa(_pairs(given, ambiguous=True)),
-        kappa_without=cohen_kappa(_pairs(given, ambiguous=False)),
+        kappa=_kappa(_pairs(given, ambiguous=True)),
+        kappa_without=_kappa(_pairs(given, ambiguous=False)),
         errors=len(said),
         differing=said.count(False),
     )
     with_ours = tuple(_with_errors(session, judged.get(id(session), {})) for session in sheet.sessions)
     return agreement, sheet.model_copy(update={"sessions": with_ours})
+
+
+def _kappa(pairs: Iterable[tuple[str, str]]) -> Kappa:
+    """Cohen's kappa; also none where one of both gave one answer throughout: it is 0 however often they agree."""
+    found = cohen_kappa(pairs)
+    person, judge = ({pair[side] for pair in found.table} for side in (0, 1))
+    if found.kappa is None or min(len(person), len(judge)) > 1:
+        return found
+    reason = f"the {'person' if len(person) == 1 else 'judge'} gave one and the same answer throughout"
+    return replace(found, kappa=None, interval=None, reason=reason)
 
 
 def _pairs(given: list[tuple[RatedNote, JudgedNote | None]], *, ambiguous: bool) -> Iterator[tuple[str, str]]:

@@ -131,8 +131,10 @@ def _trials(pack: PackMeasuresJson, total: TaskTrialsJson, page: MeasuresJson) -
             counts = [Text(f"{count:,}") for count in (trials.tasks, trials.trials, row.invalid)]
             table.add_row(*group, *shown, *counts, *(_own(row.own.get(name)) for name in own))
     yield table
+    if unscored := max((one.unscored for one in pack.total.measures), default=0):
+        yield Text(f"{counted(unscored, 'session')} unscored: tracejury ledger says why", "yellow")
     if k > 1 and not any(one.tasks for one in total.figures if one.kind != "mean"):
-        yield Text(f"no task was tried {k} times: choose a smaller --k", "dim")
+        yield Text(f"no task has {k} scored trials" + ("" if unscored else ": choose a smaller --k"), "dim")
     if pack.compared:
         differences = plain_table("difference by task", "mean (95 %)", "tasks")
         for one in pack.compared.trials:

@@ -126,6 +126,8 @@ def _session(conversation: Conversation, session_id: str) -> Session:
             received, asked = [], reply.calls
         else:
             if one.role == "user":
+                if one.content in (None, []):
+                    raise ValueError(f"messages.{number}.content: a message of a user has one")
                 session.exchanges.append(Exchange(one.text, time))
             received.append(message("system" if one.role == "developer" else one.role, one.text))
     if not session.exchanges:

@@ -183,8 +183,12 @@ def test_the_command_shows_them(measured: str, store: SharedStore) -> None:
     span = a_span(trace_id=Listed(1).trace_id, attributes={"task_id": "7"})
     store.insert("spans", SPAN_COLUMNS, span_columns([span], NOW - HOUR))
     tried = run(measured, "--trials", "--k", "2", "--by", "version", "--compare-to", "previous").output
-    for text in ("1 session of no named task: no trial", "S mean, max@2", "0.500, -", "S max@2", "no task was tried 2"):
+    for text in ("1 session of no named task: no trial", "S mean, max@2", "0.500, -", "S max@2", "2 scored trials:"):
         assert text in tried
+    failed = a_value(STATES, of_session("shop", "s1"), None, not_applicable=False, unscored_reason="no usable answer")
+    save(store, failed, received=NOW - HOUR, judged_at=2)
+    left = run(measured, "--trials", "--k", "2").output
+    assert "1 session unscored: tracejury ledger says why\nno task has 2 scored trials\n" in left
     for kind, known in (("service", "shop"), ("version", "1, 2"), ("task", "7")):
         unknown = run(measured, f"--{kind}", "shpo")
         assert (unknown.exit_code, f"no {kind} 'shpo' is stored; known are: {known}" in unknown.output) == (2, True)

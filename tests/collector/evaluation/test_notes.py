@@ -103,6 +103,26 @@ def test_a_person_rates_notes_unseen_and_then_compares_errors(url: str, tmp_path
     assert "ambiguous as agreement  6  0.250" in " ".join(told.split("\n")), told
 
 
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ({("a", BOOK): "success", ("a", MAIL): "success"}, "the person gave one and the same answer throughout"),
+        ({("a", BOOK): "success", ("b", BOOK): "failure"}, "the judge gave one and the same answer throughout"),
+        ({("a", MAIL): "failure"}, "both raters gave one and the same answer throughout"),
+    ],
+)
+def test_without_two_answers_of_each_there_is_no_kappa(
+    url: str, tmp_path: Path, said: dict[tuple[str, str], str], why: str
+) -> None:
+    """A 0 between 0 and 0 would look like a finding."""
+    sheet = tmp_path / "sheet.yaml"
+    run(url, "--sheet", str(sheet))
+    filled(sheet, {key: {"answer": answer} for key, answer in said.items()})
+    (line,) = (line for line in run(url, "--human", str(sheet)).stdout.split("\n") if "ambiguous as" in line)
+    assert line.split()[4] == "-"
+    assert line.endswith(why)
+
+
 def test_what_is_no_sheet_is_one_line(url: str, tmp_path: Path) -> None:
     sheet = {"judge": "ted-notes", "sessions": [{"session": "chat-a", "service": "shop", "notes": [{"note": BOOK}]}]}
     (note,) = sheet["sessions"][0]["notes"]  # type: ignore[index]

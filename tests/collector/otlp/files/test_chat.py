@@ -108,6 +108,8 @@ def test_conversations_are_told_by_their_content_too(tmp_path: Path) -> None:
         ({"task": "a", "messages": [{"content": "x"}]}, "conversation 2: messages.0.role: "),
         ({"task": "a", "messages": [{"role": "critic"}]}, "conversation 2: messages.0.role: "),
         ({"task": "a", "messages": [SYSTEM, GREETING]}, "conversation 2: messages: there is none of a user"),
+        ({"task": "a", "messages": [ASKED, {"role": "user"}]}, "conversation 2: messages.1.content: "),
+        ({"task": "a", "messages": [{"role": "user", "content": []}]}, "conversation 2: messages.0.content: "),
         ({"task": "a", "messages": [ASKED, *RESULTS]}, "conversation 2: messages.1: it is the result of no call"),
         ({"task": "a", "messages": [ASKED, CALL, RESULTS[0], RESULTS[0]]}, "messages.3: it is the result of no call"),
         ({"task": "a", "messages": [ASKED | {"timestamp": "yesterday"}]}, "messages.0.timestamp: it is no time"),
