@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from anyio import CapacityLimiter, to_thread
@@ -55,13 +55,13 @@ def add_judging(app: FastAPI, services: Services) -> None:
             judged = await to_thread.run_sync(services.judge, wanted, True, limiter=few)  # noqa: FBT003  positional
         if body.trace_id and not judged:
             raise NotFoundError(f"no trace {wanted[0][:64]!r} is stored")
-        for service, session_id in sessions:
-            services.close_session(service, session_id)
+        closed = sum(services.close_session(service, session_id) for service, session_id in sessions)
         ids = [j.subject.trace_id for j in judged]
         shown = await to_thread.run_sync(reader.shown_errors, ids, Confidence.of(""))
-        left: Mapping[str, int] = {}
+        left: dict[str, int] = {}
         if services.judges().on and judged:
-            left = await to_thread.run_sync(reader.ledger.pending_runs, ids)
+            left = await to_thread.run_sync(reader.ledger.pending_subjects, ids)
+            left[ids[-1]] = left.get(ids[-1], 0) + closed
         items = [present_judged(j, shown.get(i, 0), left.get(i, 0)) for i, j in zip(ids, judged, strict=True)]
         return json_answer({"items": items, "next": more})
 

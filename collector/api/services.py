@@ -28,8 +28,9 @@ True: these were asked for one by one, so LLM judges look at all of their runs; 
 """
 
 
-def no_sessions(_service: str, _session_id: str, tenant: str = "") -> None:
+def no_sessions(_service: str, _session_id: str, tenant: str = "") -> bool:  # noqa: ARG001  as `LlmJudging.close_session`
     """Where nobody judges sessions none is closed."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class Services:
         endpoints: bound receivers; empty until they listen.
         losses: lost rows of the store, and a full disk, a line each; empty where nothing is known to be wrong.
         settings: rules of detectors that are switched off or lowered.
-        close_session: has a session (service, id) closed and judged at once.
+        close_session: has a session (service, id) closed and judged at once; False where nobody judges sessions.
         keyring: tells who may ask.
         sign_ins: makes the cookies of those who sign in to the pages.
     """
@@ -70,6 +71,6 @@ class Services:
     endpoints: Callable[[], Sequence[Endpoint]] = tuple
     losses: Callable[[], Sequence[str]] = tuple
     settings: RuleSettings = NO_SETTINGS
-    close_session: Callable[[str, str], None] = no_sessions
+    close_session: Callable[[str, str], bool] = no_sessions
     keyring: Keyring = field(default_factory=lambda: Keyring(environment={}))
     sign_ins: SignIns = field(default_factory=lambda: SignIns(token_bytes(32)))

@@ -63,9 +63,9 @@ _JUDGED: Final = (
     "AND TraceId = {trace_id:String}"
 )
 
-_PENDING_RUNS: Final = f"""
-SELECT TraceId, uniqExact(SubjectId) FROM (SELECT * FROM judgements FINAL WHERE {TENANT}
-AND TraceId IN {{trace_ids:Array(String)}} AND SubjectKind = 'agent-run' {LATEST})
+_PENDING_SUBJECTS: Final = f"""
+SELECT TraceId, uniqExact(SubjectKind, SubjectId) FROM (SELECT * FROM judgements FINAL WHERE {TENANT}
+AND TraceId IN {{trace_ids:Array(String)}} AND SubjectKind IN ('agent-run', 'exchange', 'session') {LATEST})
 WHERE Outcome = 'pending' GROUP BY TraceId
 """
 
@@ -100,9 +100,9 @@ class StoredLedger(TenantRows):
             return JudgedState(TraceState(state), runs, NotJudged(why) if why else None)
         return None
 
-    def pending_runs(self, trace_ids: Sequence[str]) -> dict[str, int]:
-        """How many agent runs of each trace wait for LLM judges; absent: none."""
-        rows = self._scope.select(_PENDING_RUNS, trace_ids=list(trace_ids))
+    def pending_subjects(self, trace_ids: Sequence[str]) -> dict[str, int]:
+        """How many agent runs and exchanges of each trace wait for LLM judges, or it as a session; absent: none."""
+        rows = self._scope.select(_PENDING_SUBJECTS, trace_ids=list(trace_ids))
         return {row[0]: row[1] for row in rows}
 
     def spend(self, since: int, *, simulated: bool | None = None) -> list[Spend]:

@@ -218,7 +218,8 @@ class JudgedJson(WireModel):
     """The result of judging a trace again: the findings of detectors that hold now and, rule by rule, what failed.
 
     `shown`: the errors, of LLM judges, too, that lists show in the default profile. `pending_judges`: its agent runs
-    that wait for LLM judges now; 0 where these are off.
+    and exchanges that wait for LLM judges now, and with the last trace of a session that was asked for the session; 0
+    where these are off.
     """
 
     trace_id: str

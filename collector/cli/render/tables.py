@@ -147,7 +147,7 @@ def judged_table(rows: Sequence[JudgedJson]) -> RenderableType:
     summary = Text(f"{counted(len(rows), 'trace')} judged, {counted(sum(row.shown for row in rows), 'error')}")
     waiting = sum(row.pending_judges for row in rows)
     if waiting:
-        summary.append(f"; {waiting} agent run{'s' * (waiting != 1)} await LLM judges (see tracejury ledger)")
+        summary.append(f"; {waiting} waiting for LLM judges (agent runs, exchanges, sessions: see tracejury ledger)")
     return Group(table, summary)
 
 

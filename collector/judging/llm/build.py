@@ -88,10 +88,11 @@ class LlmJudging:
         for selector in self.selectors:
             selector.request(keys, by_hand=by_hand)
 
-    def close_session(self, service: str, session_id: str, tenant: str = "") -> None:
-        """Have a session closed and judged at once, where there are judges of sessions."""
+    def close_session(self, service: str, session_id: str, tenant: str = "") -> bool:
+        """Have a session closed and judged at once; whether there are judges of sessions."""
         if self.packs is not None:
             self.packs.closing.close(SessionKey(tenant, service, session_id))
+        return self.packs is not None
 
 
 def build_llm_judging(

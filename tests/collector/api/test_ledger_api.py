@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from served_api import KNOWN, NOW, PLAIN, SECOND, Api, ledger_entry, row
+from served_api import KNOWN, NOW, PLAIN, SECOND, Api, ledger_entry, row, served
 
 from tracejury.collector.api.params import LEDGER_SINCE
+from tracejury.collector.api.services import Services, no_sessions
+from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.cli.root import root
 from tracejury.schemas.llm_rows import Spend
 from tracejury.schemas.not_judged import NotJudged
@@ -177,7 +179,24 @@ def test_judging_again_tells_how_many_runs_wait(api: Api) -> None:
     api.status[0] = ON
     assert api.client.post("/api/judge", json=body).json()["items"][0]["pending_judges"] == 2
     shown = CliRunner().invoke(root, ["judge", "--trace", KNOWN], env={"TRACEJURY_URL": api.url})
-    assert "2 agent runs await LLM judges" in shown.stdout
+    assert "2 waiting for LLM judges" in shown.stdout
+
+
+def test_a_session_that_is_judged_again_waits_itself(api: Api) -> None:
+    """Its checks are asked for once it is closed, after the answer."""
+    api.put_rows(*(replace(row(n), session_id="chat") for n in range(2)))
+    for close_session, told in (
+        (no_sessions, "2 traces judged, 0 errors\n"),
+        (lambda _service, _session: True, "; 1 waiting for LLM judges (agent runs,"),
+    ):
+        services = Services(
+            api.reader, api.judge, problems=tuple, metrics=bytes, judges=lambda: ON, close_session=close_session
+        )
+        with served(create_web_app(services)) as url:
+            found = CliRunner().invoke(
+                root, ["judge", "--session", "chat"], env={"TRACEJURY_URL": url, "COLUMNS": "200"}
+            )
+        assert told in found.stdout
 
 
 def test_the_command_shows_words_summary_spend_and_judges(api: Api) -> None:

@@ -149,11 +149,12 @@ def test_runs_that_wait_are_counted(store: SharedStore) -> None:
         for run in ("run-1", "run-2") for judge in (GOAL, LOGIC)
     ]  # fmt: skip
     window = a_judged_subject(LOGIC, outcome=Outcome.PENDING, subject=WINDOW)
+    exchange = a_judged_subject(LOGIC, outcome=Outcome.PENDING, subject=Subject(SubjectKind.EXCHANGE, "m:0-0", OTHER))
     StoredLlmJudging(store).save(
-        [*words, window, a_judged_subject(GOAL, judged_at=2), a_judged_subject(LOGIC, judged_at=2)]
+        [*words, window, exchange, a_judged_subject(GOAL, judged_at=2), a_judged_subject(LOGIC, judged_at=2)]
     )
-    assert StoredLedger(store).pending_runs([TRACE_ID, OTHER]) == {TRACE_ID: 1}
-    assert StoredLedger(store).pending_runs([]) == {}
+    assert StoredLedger(store).pending_subjects([TRACE_ID, OTHER]) == {TRACE_ID: 1, OTHER: 1}
+    assert StoredLedger(store).pending_subjects([]) == {}
 
 
 def test_what_was_seen_of_a_trace(store: SharedStore) -> None:
