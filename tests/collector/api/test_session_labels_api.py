@@ -187,6 +187,7 @@ def test_the_queue_is_a_random_sample_of_what_nobody_has_labelled(api: Api) -> N
     ]  # fmt: skip
     assert drawn(api, simulated="true") == ["played"]
     assert drawn(api, until="60s") == ["earlier"]
+    assert "add --simulated" not in run(api, "queue", "--sessions", "--since", since).stderr
     labelled = order[:20]
     post(api, PATH, *(label(session_id=one) for one in labelled), label(session_id=order[30], annotator=GENERATOR))
     post(api, PATH, label(session_id=order[25]), label(session_id=order[25], withdrawn=True))
@@ -197,6 +198,12 @@ def test_the_queue_is_a_random_sample_of_what_nobody_has_labelled(api: Api) -> N
     assert both == [one for one in order if one in both]
     assert drawn(api, since=since, annotator="bob", overlap="1") == order
     assert drawn(api, service="desk") == []
+    store_all(api.store, [Listed(56, session="played", service="desk", simulated=True, received=NOW)])
+    hint = run(api, "queue", "--sessions", "--service", "desk")
+    assert (hint.exit_code, "add --simulated" in hint.stderr) == (0, True)
+    lost = run(api, "export", "/no/such/folder/labels.jsonl")
+    assert (lost.exit_code, lost.stderr.count("\n")) == (1, 1)
+    assert lost.stderr.startswith("tracejury: Could not open file '/no/such/folder/labels.jsonl'")
 
 
 def test_the_commands(talks: Api) -> None:
