@@ -36,6 +36,7 @@ PUT = {
     "insert|notes|checklist": "checklist",
     "DIR": "traced", "NAME": "tool-calling", "ID": TRACE, "FILE": "said.jsonl", "A": "production", "B": "paper",
     "data/steps/agentrx-tau": "traced", "CASSETTE": "production.jsonl", "my-criteria": "paper", "…": "openai/gpt-4o",
+    "version=2.0": "version=2.1",
 }  # fmt: skip
 """What stands for a word that the page leaves to the reader."""
 NAMED = named_by(lambda _tool, _text: "no answer", lambda _tool, _label: "No answer")
@@ -46,12 +47,10 @@ WAITS = {"--prompts"}
 STARTING = {"serve", "demo"}
 """Commands that start a collector: the one is started before the others, the other has tests of its own."""
 OTHERS = (
-    "evaluate notes", "rubrics learn", "situations generate --out", "situations filter", "replay written",
+    "evaluate notes", "evaluate rubrics", "rubrics learn", "situations generate --out", "situations filter", "replay written",
     "labels import written",
 )  # fmt: skip
 """Beginnings of commands that need what people or a model wrote: tests of their own have it."""
-LATER = "labels import sessions"
-"""Beginning of commands that need traces to be judged that another one of the page has sent."""
 LATER = "labels import sessions"
 """Beginning of commands that need traces to be judged that another one of the page has sent."""
 ENDLESS = {"--follow"}

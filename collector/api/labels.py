@@ -87,7 +87,7 @@ def add_kind(
     filters = label_filters(kind)
 
     def list_labels(params: Any) -> Response:
-        query = _with_whole_ids(reader, kind, params.query(clock(), filters))
+        query = _with_whole_ids(reader, [kind], params.query(clock(), filters))
         found = reader.labels.find(kind, replace(query, limit=query.limit + 1))
         shown = found[: query.limit]
         last = Position(shown[-1].changed_at, shown[-1].place) if len(found) > len(shown) else None
@@ -122,35 +122,39 @@ def add_kind(
 def _whole(reader: StoredReader, said: Label) -> Label:
     """With whole ids where only their beginnings are given, as lists show them; what names a judge may be elsewhere."""
     if isinstance(said, LabelOfSessions):
-        ids: Any = {name: _whole_session(reader, type(said), getattr(said, name)) for name in said.sessions}
+        ids: Any = {name: _whole_session(reader, [type(said)], getattr(said, name)) for name in said.sessions}
         return replace(said, **ids)
     if not isinstance(said, AnnotationDraft) or said.judge or not 0 < len(said.finding_id) < ERROR_DIGITS:
         return said
     return replace(said, finding_id=whole_error_id(reader, said.finding_id))
 
 
-def _with_whole_ids(reader: StoredReader, kind: type[Label], query: LabelQuery) -> LabelQuery:
+def _with_whole_ids(reader: StoredReader, kinds: Sequence[type[Label]], query: LabelQuery) -> LabelQuery:
     """Likewise of what is asked for."""
     session_id, trace_id = query.session_id, query.trace_id
     if session_id:
-        session_id = _whole_session(reader, kind, session_id)
-    if trace_id and not reader.labels.find(kind, LabelQuery(1, trace_id=trace_id, withdrawn=True)):
+        session_id = _whole_session(reader, kinds, session_id)
+    if trace_id and not _labelled(reader, kinds, LabelQuery(1, trace_id=trace_id, withdrawn=True)):
         with suppress(NotFoundError):
             trace_id = whole_trace_id(reader, trace_id)
     return replace(query, session_id=session_id, trace_id=trace_id)
 
 
-def _whole_session(reader: StoredReader, kind: type[Label], given: str) -> str:
+def _whole_session(reader: StoredReader, kinds: Sequence[type[Label]], given: str) -> str:
     """A session that is gone keeps its id where something was said of it, and so does one that nobody knows.
 
     Where no session begins so, a trace may that is one of its own.
     """
-    if reader.session_services(given) or reader.labels.find(kind, LabelQuery(1, session_id=given, withdrawn=True)):
+    if reader.session_services(given) or _labelled(reader, kinds, LabelQuery(1, session_id=given, withdrawn=True)):
         return given
     for whole in (whole_session_id, whole_trace_id):
         with suppress(NotFoundError):
             return whole(reader, given)
     return given
+
+
+def _labelled(reader: StoredReader, kinds: Sequence[type[Label]], query: LabelQuery) -> bool:
+    return any(reader.labels.find(kind, query) for kind in kinds)
 
 
 def _add_queue(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -> None:
@@ -194,7 +198,7 @@ def _add_exchange(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) 
     @app.get("/api/labels/export", responses=answers, response_class=StreamingResponse)
     def export(params: Annotated[LabelExportParams, Query()]) -> Response:
         """Every label of any kind, withdrawn ones too, as JSON lines that the import takes."""
-        query = params.query(clock(), EXPORT_PAGE)
+        query = _with_whole_ids(reader, LABELS, params.query(clock(), EXPORT_PAGE))
         safe = {"X-Content-Type-Options": "nosniff"}
         return StreamingResponse(_lines(reader.labels, query), headers=safe, media_type=JSON_LINES)
 

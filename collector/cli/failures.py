@@ -47,7 +47,7 @@ class UnknownId(Failure):
 
 
 class Interrupted(Failure):
-    """Ctrl-C came before the command had anything to show."""
+    """Ctrl-C came before the command had its result."""
 
     exit_code = EXIT_INTERRUPTED
 

@@ -6,15 +6,17 @@ import asyncio
 import signal
 import threading
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from tracejury.schemas.errors import OverBudgetError, RetryableError
 
-from .failures import Failure
+from .failures import Failure, Interrupted
 
 T = TypeVar("T")
 
-AGAIN: Final = "the same command with its --cassette goes on from here"
+_GOES_ON: Final = "the same command with its --cassette goes on from here"
+_FROM_START: Final = "the same command begins anew; with a --cassette FILE it would have gone on from here"
 
 
 def heed_ctrl_c() -> None:
@@ -23,16 +25,21 @@ def heed_ctrl_c() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def run_resumable(work: Coroutine[Any, Any, T], again: str = AGAIN) -> T:
-    """The result of calls of a model that are on a cassette. `again`: tells how to go on where it was stopped.
+def going_on(cassette: Path | None) -> str:
+    """Tells how a command goes on where it was stopped that has no cassette of its own."""
+    return _GOES_ON if cassette else _FROM_START
+
+
+def run_resumable(work: Coroutine[Any, Any, T], again: str) -> T:
+    """The result of calls of a model that may be on a cassette. `again`: tells how to go on where it was stopped.
 
     Raises:
-        Failure: Ctrl-C, a budget or the model ended it; says how to go on.
+        Interrupted: Ctrl-C ended it. Failure: a budget or the model did. Both say how to go on.
     """
     heed_ctrl_c()
     try:
         return asyncio.run(work)
     except KeyboardInterrupt:
-        raise Failure(f"stopped; {again}") from None
+        raise Interrupted(f"stopped; {again}") from None
     except (OverBudgetError, RetryableError) as error:
         raise Failure(f"{error}; {again}") from None

@@ -11,7 +11,7 @@ import click
 
 from tracejury import __version__
 
-from .failures import EXIT_INTERRUPTED, as_failure
+from .failures import EXIT_INTERRUPTED, Failure, as_failure
 
 COMMANDS: Final = {
     "serve": "Receive, store and judge traces.",
@@ -90,6 +90,8 @@ class Root(click.Group):
             raise
         except click.UsageError as error:
             raise as_failure(error) from None
+        except click.FileError as error:
+            raise Failure(error.format_message()) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except KeyboardInterrupt:

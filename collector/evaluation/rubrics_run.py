@@ -108,11 +108,17 @@ async def run_splits(
             for name, rubrics in sets.items()
         }
         found.append(SplitOutcome(split, sets, judged, missing))
+        if split.name:
+            progress("splits tested", len(found), len(plan.splits))
     return found
 
 
 def _told(progress: Progress, split: str, name: str, stage: str, done: int, of: int) -> None:
-    progress(", ".join(filter(None, (split, name, stage))), done, of)
+    """A log has lines for what is counted: of many splits these alone, as each has many stages."""
+    if split:
+        progress(f"{split}, {name}, {stage}{f' {done} of {of}' if of else ''}", 0, 0)
+    else:
+        progress(f"{name}, {stage}", done, of)
 
 
 async def judge_sessions(

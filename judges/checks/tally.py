@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tracejury.schemas.checks import ItemAnswer
@@ -71,8 +73,8 @@ class CheckTally:
         check, items = self.asked.check, self.items
         told = self.unasked or check.items.nothing
         if scaled := [item for item in items if item.answer in check.answers]:
-            best = sum(item.best for item in scaled)
-            told = f"{check.answers[0]} for {best} of {len(scaled)} {check.items.name}"
+            given = Counter(item.answer for item in scaled)
+            told = f"{_told(given, check.answers)} of {len(scaled)} {check.items.name}"
         left_out = len(self.asked.items) - taken(self.asked) + self.beyond if check.asks else 0
         return verdict_of(
             check,
@@ -87,3 +89,10 @@ class CheckTally:
             model=self.model,
             probability=case.probability,
         )
+
+
+def _told(given: Counter[str], answers: Sequence[str]) -> str:
+    """How many items have the best answer; of a scale of numbers, such as strengths, how many have each."""
+    if all(map(str.isdecimal, answers)):
+        return ", ".join(f"{answer} for {given[answer]}" for answer in answers if given[answer])
+    return f"{answers[0]} for {given[answers[0]]}"

@@ -38,8 +38,8 @@ TERMS: Final = 4
 
 _NOISE: Final = -1
 
-_WORD: Final = r"\b[^\W\d]\w+\b"
-"""Numbers are values of one error: by them, errors of one kind would fall apart."""
+_WORD: Final = r"\b(?![es]\d+\b)[^\W\d]\w+\b"
+"""Numbers, and labels of steps (E1.S2, S2), are values of one error: by them, errors of one kind would fall apart."""
 
 
 def by_likeness(errors: Iterable[ClusteredError]) -> Grouped:

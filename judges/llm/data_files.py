@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.resources.abc import Traversable
 from typing import Any, Final, TypeVar
 
@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.shown import shown_line
 
 from .problems import place_of, told
 
@@ -41,7 +42,7 @@ def model_of(data: Any, kind: type[Read], place: str, context: Mapping[str, Any]
     try:
         return kind.model_validate(data, context=context)
     except ValidationError as error:
-        raise ConfigError(f"{place}: {problems_of(error)}") from None
+        raise ConfigError(f"{place}: {problems_of(error, data)}") from None
 
 
 def read_data(file: Traversable, *, most_bytes: int = MOST_BYTES, holds: str = "criteria") -> Any:
@@ -86,14 +87,28 @@ def yaml_of(data: Any, *, rows: bool = False) -> str:
     return yaml.dump(data, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=100, default_flow_style=flow)
 
 
-def problems_of(error: ValidationError) -> str:
+def problems_of(error: ValidationError, data: Any = None) -> str:
     """The first problems in one line, with their places; unknown keys first, as they explain missing ones.
 
-    What is wrong with a list because its items are is not told beside these.
+    What is wrong with a list because its items are is not told beside these. Of `data`, entries of lists are named.
     """
     found = error.errors(include_url=False, include_context=False)
     within = {p["loc"][:depth] for p in found for depth in range(len(p["loc"]))}
     listed = sorted((p for p in found if p["loc"] not in within), key=lambda p: p["type"] != "extra_forbidden")
-    lines = [f"{place_of(p)}: {told(p)}" if p["loc"] else told(p) for p in listed[:MOST_PROBLEMS]]
+    first = listed[:MOST_PROBLEMS]
+    lines = [f"{place_of(p)}: {told(p)}{_entry(data, p['loc'])}".removeprefix(": ") for p in first]
     more = f" (and {len(listed) - len(lines)} more)" if len(listed) > len(lines) else ""
     return "; ".join(lines) + more
+
+
+def _entry(data: Any, keys: Iterable[int | str]) -> str:
+    """The name of the innermost entry of a list on the way to a problem, where entries have names."""
+    name = ""
+    for key in keys:
+        try:
+            data = data[key]
+        except (LookupError, TypeError):
+            break
+        if isinstance(key, int) and isinstance(data, dict) and isinstance(data.get("name"), str):
+            name = data["name"]
+    return f" (in {shown_line(name, 60)!r})" if name else ""

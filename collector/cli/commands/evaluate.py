@@ -160,7 +160,7 @@ def rubrics_command(
     With --cassette, a command that was stopped goes on where it was. docs/scope.md tells what every table says.
     """
     from tracejury.collector.cli import output
-    from tracejury.collector.cli.interrupts import run_resumable
+    from tracejury.collector.cli.interrupts import going_on, run_resumable
     from tracejury.collector.evaluation.rubrics_report import rubrics_report, rubrics_report_json, rubrics_report_tables
     from tracejury.collector.evaluation.rubrics_run import plan_rubrics, run_splits
     from tracejury.collector.evaluation.session_model import open_session_model
@@ -176,7 +176,7 @@ def rubrics_command(
             return await run_splits(plan, model, config.max_answer_tokens, progress)
 
     with progress_bar() as progress:
-        outcomes = run_resumable(tested())
+        outcomes = run_resumable(tested(), going_on(asked["cassette"]))
     output.show_report(style, rubrics_report(plan, outcomes), rubrics_report_json, rubrics_report_tables)
 
 

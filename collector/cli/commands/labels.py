@@ -61,6 +61,7 @@ def show_queue(
 ) -> None:  # fmt: skip
     """List the agent runs, or the sessions, to look at next, in this order."""
     from tracejury.collector.api.client import ApiClient
+    from tracejury.collector.cli import output
     from tracejury.collector.cli.render.labels import queue_table
 
     if sessions and purpose != Purpose.CALIBRATION:
@@ -71,6 +72,8 @@ def show_queue(
         filters["simulated"] = "true"
     with ApiClient(url) as client:
         items = client.label_queue(filters)
+        if sessions and not items and not simulated and client.label_queue(filters | {"simulated": "true"}):
+            output.note("no session of people is left to label; simulated ones are: add --simulated")
     show_rows(items, queue_table, style)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,8 +20,13 @@ from tracejury.schemas.annotations import (
     Review,
     SessionLabel,
 )
+from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.filters import an_id
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.text.counting import counted
+
+if TYPE_CHECKING:
+    from tracejury.collector.api.client import ApiClient
 
 run_option: Decorator = click.option(
     "--run", default="", metavar="ID", help="The agent run; that of the trace's one manager by default."
@@ -144,7 +150,8 @@ def compare(
 
 @click.command("session")
 @click.argument("session", metavar="ID")
-@click.option("--good/--bad", default=None, help="Good: right tool work and right conduct.")
+@click.option("--good", is_flag=True, help="Right tool work and right conduct.")
+@click.option("--bad", is_flag=True, help="Anything else.")
 @click.option("--satisfied", type=click.Choice(["yes", "no"]), help="Whether the user is satisfied.")
 @click.option(
     "--situation",
@@ -158,13 +165,15 @@ def compare(
 @as_option
 @api_options
 def label_session(
-    *, session: str, good: bool | None, satisfied: str | None, why: str, withdrawn: bool, style: str, url: str,
+    *, session: str, good: bool, bad: bool, satisfied: str | None, why: str, withdrawn: bool, style: str, url: str,
     **given: str,
 ) -> None:  # fmt: skip
     """Say whether the session ID was good or bad on the whole; of a trace without a session, ID is the trace's."""
-    if good is None and not withdrawn:
+    if good and bad:
+        raise click.UsageError("say --good or --bad, not both")
+    if not (good or bad or withdrawn):
         raise click.UsageError("say --good or --bad")
-    item = {**given, "session_id": session, "good": bool(good), "explanation": why, "withdrawn": withdrawn}
+    item = {**given, "session_id": session, "good": good, "explanation": why, "withdrawn": withdrawn}
     _add(SessionLabel, [item | {"satisfied": satisfied and satisfied == "yes"}], style, url)
 
 
@@ -220,7 +229,18 @@ def delete_labels(*, ids: tuple[str, ...], yes: bool, style: str, url: str, **gi
         click.confirm(f"Delete what was said: {one_line(', '.join(what), 200)}?", abort=True, err=True)
     with ApiClient(url) as client:
         deleted = sum(client.delete_labels(named | one) for one in ([{"id": label_id} for label_id in ids] or [{}]))
+        if not deleted and named.keys() & {"trace", "session"}:
+            _refuse_beginnings(client, named)
     if style == "json":
         output.show_json({"deleted": deleted})
     else:
         output.plain(f"{counted(deleted, 'label')} deleted")
+
+
+def _refuse_beginnings(client: ApiClient, named: Mapping[str, str]) -> None:
+    """Raises ConfigError where labels would be found, as export takes beginnings: a deletion takes whole ids alone."""
+    exported = b"".join(client.export_labels({name: given for name, given in named.items() if name != "run"}))
+    said = [json.loads(line) for line in exported.splitlines()[:1]]
+    for given in (named[name] for name in ("trace", "session") if name in named and said):
+        if not {given, an_id(given)} & {*said[0].values()}:
+            raise ConfigError(f"no label is of {given}; of an id that begins so, some are: give the whole id")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from tracejury.collector.cli.interrupts import run_resumable
+from tracejury.collector.cli.interrupts import going_on, run_resumable
 from tracejury.collector.cli.judges_options import config_option, progress_bar, session_labels_option
 from tracejury.collector.cli.model_options import cassette_options, judges_section, model_options
 from tracejury.collector.cli.options import format_option
@@ -88,7 +88,7 @@ def learn_command(
             return await learn_rubrics(read.sessions, how, model, read.left_out, progress)
 
     with progress_bar() as progress:
-        rubrics = run_resumable(learned())
+        rubrics = run_resumable(learned(), going_on(asked["cassette"]))
     write_rubric_set(out, rubrics)
     output.show_report(style, rubrics, rubric_set_json, rubric_set_table)
     for remark in learning_remarks(rubrics):

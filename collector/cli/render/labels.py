@@ -66,7 +66,7 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
         **_OF_SESSION,
         "session": lambda r: content(r.session_id, 60),
         "label": lambda r: _opinion("good" if r.good else "bad", withdrawn=r.withdrawn),
-        "satisfied": lambda r: {True: "yes", False: "no", None: "unknown"}[r.satisfied],
+        "satisfied": lambda r: {True: "yes", False: "no", None: "-"}[r.satisfied],
         "situation": lambda r: content(r.situation or "-", 40),
         "why": lambda r: content(r.explanation, WHY),
     },

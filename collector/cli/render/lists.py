@@ -169,8 +169,9 @@ def _progress(one: CheckProgressJson) -> Iterator[RenderableType]:
             else "open"
         )  # fmt: skip
         votes = f", {answer.yes} of {answer.runs} runs say so" if answer.runs else ""
-        place = f"  span {answer.span_id} of trace {answer.trace_id}" if answer.span_id and answer.trace_id else ""
-        said = Text.assemble(content(where, 40), votes, ": ", content(answer.item, 600), content(place, style="dim"))
+        said = Text.assemble(content(where, 40), votes, ": ", content(answer.item, 600))
+        if answer.span_id and answer.trace_id:
+            said.append("  ").append_text(content(f"span {answer.span_id} of trace {answer.trace_id}", style="dim"))
         yield Padding(said, (0, 0, 0, 2), expand=False)
         if answer.reason and (not settled or answer.yes < answer.runs):
             yield Padding(content(answer.reason, SAID, "dim"), (0, 0, 0, 4), expand=False)

@@ -190,6 +190,8 @@ def imported_cards(file: Path, form: str, max_turns: int | None = None) -> Seque
 
 
 def _tasks(file: Path, kind: type[Read]) -> Iterator[tuple[str, Read]]:
+    if file.suffix.lower() in {".jsonl", ".ndjson"}:
+        raise ConfigError(f"{file}: JSON Lines are not read: write the tasks as one JSON list in a .json file")
     data = read_data(file, most_bytes=MOST_BYTES, holds="tasks")
     for number, one in enumerate(data if isinstance(data, list) else [data], 1):
         place = f"{file}: task {number}"

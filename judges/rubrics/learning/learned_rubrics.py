@@ -43,13 +43,16 @@ def learned_set(
         PermanentError: no rubric of a label is left, in one line.
         TracejuryError: a call was not answered.
     """
-    found = yield from _summed_up(reasons, areas, how, counts)
+    refused: dict[Label, str] = {}
+    found = yield from _summed_up(reasons, areas, how, counts, refused)
     rubrics: dict[Label, list[Rubric]] = {}
     taken: set[str] = set()
     for label, signs in found.items():
         count = sum(reason.label == label for reason in reasons)
         if not signs:
-            raise PermanentError(f"no rubric of sessions that are {how.words(label).told}: {count} reasons were found")
+            why = f"; the model's answers were refused: {refused[label]}" if label in refused else ""
+            told = how.words(label).told
+            raise PermanentError(f"no rubric of sessions that are {told}: {count} reasons were found{why}")
         rubrics[label] = [_rubric(sign, reasons, label, taken) for sign in signs]
         counts["reasons"] += count
         counts["reasons-in-no-rubric"] += count - len(frozenset().union(*(sign.reasons for sign in signs)))
@@ -71,7 +74,7 @@ def learned_set(
 
 
 def _summed_up(
-    reasons: Sequence[Reason], areas: Sequence[Area], how: Learning, counts: Counter[str]
+    reasons: Sequence[Reason], areas: Sequence[Area], how: Learning, counts: Counter[str], refused: dict[Label, str]
 ) -> Generator[Sequence[Prompt], Outcomes, Mapping[Label, Sequence[Sign]]]:
     """The rubrics of each label; with areas first of each area, then of all together."""
     told = {area.name: f"{area.name}: {area.text}" for area in areas} or {"": ""}
@@ -79,12 +82,13 @@ def _summed_up(
     for at, reason in enumerate(reasons):
         signs[reason.label, told[reason.area]].append(Sign(reason.text, frozenset({at})))
     most = OF_A_BATCH if areas else OF_SPUR if how.method == "spur" else MOST_RUBRICS
-    summed = yield from sum_up(signs, most, how, counts)
+    summed = yield from sum_up(signs, most, how, counts, refused)
     found = {label: [sign for (of, _), own in summed.items() if of == label for sign in own] for label in LABELS}
     if not areas or not all(found.values()):
         return found
     merged = yield from together(
-        summary((label, ""), own, max(len(own) // 2, MOST_RUBRICS), how, counts) for label, own in found.items()
+        summary((label, ""), own, max(len(own) // 2, MOST_RUBRICS), how, counts, refused)
+        for label, own in found.items()
     )
     return dict(zip(LABELS, merged, strict=True))
 

@@ -78,9 +78,11 @@ Signs = Mapping[tuple[Label, str], Sequence[Sign]]
 
 
 def sum_up(
-    signs: Signs, most: int, how: Learning, counts: Counter[str]
+    signs: Signs, most: int, how: Learning, counts: Counter[str], refused: dict[Label, str]
 ) -> Generator[Sequence[Prompt], Outcomes, Signs]:
     """The rubrics of each group, batch by batch, and again until at most `most` are left.
+
+    `refused`: takes, by label, why an answer was of no use.
 
     Raises:
         TracejuryError: a call was not answered.
@@ -93,7 +95,7 @@ def sum_up(
             for group, own in left.items()
             for at in range(0, len(own), BATCH)
         ]
-        said = yield from together(summary(*batch, how, counts) for batch in batches)
+        said = yield from together(summary(*batch, how, counts, refused) for batch in batches)
         found |= {group: [] for group in left}
         for (group, *_), rubrics in zip(batches, said, strict=True):
             found[group] = [*found[group], *rubrics]
@@ -102,7 +104,12 @@ def sum_up(
 
 
 def summary(
-    group: tuple[Label, str], signs: Sequence[Sign], most: int, how: Learning, counts: Counter[str]
+    group: tuple[Label, str],
+    signs: Sequence[Sign],
+    most: int,
+    how: Learning,
+    counts: Counter[str],
+    refused: dict[Label, str],
 ) -> Asking[list[Sign]]:
     """At most `most` rubrics for these signs; none, and counted, where the answer is of no use.
 
@@ -125,6 +132,7 @@ def summary(
     if said.error:
         raise said.error
     if said.answer is None:
+        refused.setdefault(label, said.failure)
         counts["batches-lost"] += 1
         counts["reasons-lost"] += len(frozenset().union(*(sign.reasons for sign in signs)))
         return []

@@ -97,10 +97,26 @@ def test_a_beginning_is_enough_where_one_session_begins_so(talks: Api) -> None:
         rows = json.loads(run(talks, "list", "--kind", "session-labels", "--session", given, "--format", "json").output)
         assert [one["session_id"] for one in rows] == [whole]
     assert "no session 'onerous'" in run(talks, "session", "onerous", "--bad").output
+    exported = [json.loads(line) for line in run(talks, "export", "--session", "on").output.splitlines()]
+    assert [one["session_id"] for one in exported] == ["one"]
+    for given in ("on", beginning):
+        told = run(talks, "delete", "--session", given, "--yes")
+        assert (told.exit_code, f"no label is of {given}; " in told.stderr) == (2, True), told.stderr
+    assert run(talks, "delete", "--session", "onerous", "--yes").stdout == "0 labels deleted\n"
+    assert run(talks, "delete", "--session", ALONE.trace_id, "--yes").stdout == "1 label deleted\n"
+    assert run(talks, "delete", "--session", ALONE.trace_id, "--yes").stdout == "0 labels deleted\n"
     store_all(talks.store, [Listed(5, session="once", received=NOW)])
     told = run(talks, "session", "on", "--bad").output
     assert "several sessions begin with 'on', give more of the id: once, one" in told
     assert run(talks, "list", "--kind", "session-labels", "--session", "on").exit_code == 2
+
+
+def test_good_and_bad_together_are_refused(talks: Api) -> None:
+    """In either order, so that none of the two is stored."""
+    for said in (("--good", "--bad"), ("--bad", "--good"), ()):
+        told = run(talks, "session", "one", *said, "--service", "shop")
+        assert (told.exit_code, "say --good or --bad" in told.stderr) == (2, True)
+    assert talks.get(PATH)["items"] == []
 
 
 def test_labels_come_back_from_an_export(talks: Api) -> None:
@@ -171,6 +187,7 @@ def test_the_queue_is_a_random_sample_of_what_nobody_has_labelled(api: Api) -> N
     ]  # fmt: skip
     assert drawn(api, simulated="true") == ["played"]
     assert drawn(api, until="60s") == ["earlier"]
+    assert "add --simulated" not in run(api, "queue", "--sessions", "--since", since).stderr
     labelled = order[:20]
     post(api, PATH, *(label(session_id=one) for one in labelled), label(session_id=order[30], annotator=GENERATOR))
     post(api, PATH, label(session_id=order[25]), label(session_id=order[25], withdrawn=True))
@@ -181,6 +198,12 @@ def test_the_queue_is_a_random_sample_of_what_nobody_has_labelled(api: Api) -> N
     assert both == [one for one in order if one in both]
     assert drawn(api, since=since, annotator="bob", overlap="1") == order
     assert drawn(api, service="desk") == []
+    store_all(api.store, [Listed(56, session="played", service="desk", simulated=True, received=NOW)])
+    hint = run(api, "queue", "--sessions", "--service", "desk")
+    assert (hint.exit_code, "add --simulated" in hint.stderr) == (0, True)
+    lost = run(api, "export", "/no/such/folder/labels.jsonl")
+    assert (lost.exit_code, lost.stderr.count("\n")) == (1, 1)
+    assert lost.stderr.startswith("tracejury: Could not open file '/no/such/folder/labels.jsonl'")
 
 
 def test_the_commands(talks: Api) -> None:

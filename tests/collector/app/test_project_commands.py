@@ -34,6 +34,7 @@ ALONE = {
     "talk",  # speaks to an agent, or writes files
     "replay",  # sends what stands in a file
     "fixes",  # reads a file
+    "rubrics", "situations",  # read and write folders
 }  # fmt: skip
 
 
@@ -77,6 +78,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "labels score": [[trace, "GF=1", "--as", "mallory"]],
         "labels review": [[trace, "--as", "mallory"]],
         "labels compare": [[one.session, one.session, "--better", "same", "--as", "mallory"]],
+        "labels session": [[one.session, "--bad", "--as", "mallory"]],
         "labels withdraw": [["x", "--trace", trace]],
         "labels export": [["-"], ["-", "--trace", trace]],
         "labels import": [[str(lines)]],

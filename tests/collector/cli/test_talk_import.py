@@ -156,6 +156,10 @@ def test_limits_and_files_of_others(tmp_path: Path) -> None:
     """`--max-turns` is 1 to 20, and no file is overwritten."""
     for turns in ("0", "21"):
         assert imported(tmp_path, ted("a"), "ted", "--max-turns", turns).exit_code == 2
+    (tmp_path / "tasks.jsonl").write_text(json.dumps(ted("a")))
+    words = ["talk", "import", str(tmp_path / "tasks.jsonl"), "--from", "ted", "--out", str(tmp_path / "cards.yaml")]
+    lines = CliRunner().invoke(root, words)
+    assert (lines.exit_code, "tasks.jsonl: JSON Lines are not read" in lines.stderr) == (2, True)
     assert imported(tmp_path, ted("a"), "ted").exit_code == 0
     again = imported(tmp_path, ted("b"), "ted")
     assert (again.exit_code, "no file is overwritten" in again.stderr) == (2, True)

@@ -26,6 +26,7 @@ from processes import Serving, serving, tracejury
 from sizes import sized
 
 from tracejury.collector.api.client import ApiClient
+from tracejury.collector.api.client_requests import UnknownNameError
 from tracejury.collector.cli.root import root
 from tracejury.judges.packs.cards.task_cards import TaskCard, load_cards
 from tracejury.judges.packs.loader import load_packs
@@ -318,7 +319,10 @@ def talk(folder: Path, collector: Serving) -> None:
 
 def complete(found: Told, script: Script) -> bool:
     """Whether all sessions are measured, or invalid."""
-    sessions, invalid, *_ = found.measures()[""]
+    try:
+        sessions, invalid, *_ = found.measures()[""]
+    except UnknownNameError:
+        return False  # none of its service is stored yet
     return bool(sessions + invalid == len(script.sessions))
 
 

@@ -101,6 +101,8 @@ def test_a_cassette_gives_the_same_tables_and_figures_by_hand(model: LlmServer, 
     cassette = ("--cassette", str(tmp_path / "c.jsonl"))
     first = run(folder, *cassette, model=model)
     assert first.exit_code == 0, first.output
+    stages = [line for line in first.stderr.splitlines() if " of " in line]
+    assert stages == [f"splits tested: {n} of 5" for n in range(1, 6)]
     calls = model.counts.calls
     again = run(folder, *cassette, "--cassette-mode", "replay")
     assert (again.stdout, model.counts.calls) == (first.stdout, calls)
@@ -254,7 +256,7 @@ def test_what_was_stopped_goes_on_where_it_was(model: LlmServer, folder: Path, t
     (tmp_path / "c.yaml").write_text("judges: {budget: {tokens_per_day: 60000}}")
     args = ["--cassette", str(cassette), "--concurrency", "1"]
     stopped = run(folder, *args, "--config", str(tmp_path / "c.yaml"), model=model)
-    lines = [line for line in stopped.stderr.splitlines() if not line.startswith("split ")]
+    lines = [line for line in stopped.stderr.splitlines() if not line.startswith("splits tested: ")]
     assert (stopped.exit_code, len(lines)) == (1, 1), stopped.stderr
     assert "goes on from here" in lines[0]
     model.script = lambda _: Play(stall=True)
@@ -267,7 +269,8 @@ def test_what_was_stopped_goes_on_where_it_was(model: LlmServer, folder: Path, t
             _, told = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
-    assert (process.returncode, told.splitlines()[-1].startswith("tracejury: stopped; the same command")) == (1, True)
+    assert process.returncode == 130
+    assert told.splitlines()[-1].startswith("tracejury: stopped; the same command with its --cassette goes on")
     model.script = play
     kept = sum('"key"' in line for line in cassette.read_text().splitlines())
     before = model.counts.calls

@@ -169,7 +169,7 @@ def test_ctrl_c_leaves_what_was_written_for_the_next_time(model: LlmServer, tool
 
     model.script, out = script, tmp_path / "out"
     result = run("--out", out, "--tools", tools, model=model)
-    assert (result.exit_code, told(result)) == (1, ["tracejury: stopped; the same command goes on"])
+    assert (result.exit_code, told(result)) == (130, ["tracejury: stopped; the same command goes on"])
     assert len((out / "generate.cassette").read_text().splitlines()) > 1  # what it is of, and the names
     assert not (out / "labels.jsonl").exists()
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from html import unescape
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
@@ -14,17 +15,20 @@ import pytest
 from click.testing import CliRunner
 from listed_traces import SECOND, Listed, store_all
 from measured_sessions import a_value, of_exchange, of_session, save
+from rich.console import Console
 from served_api import served
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
+from tracejury.collector.cli.render.lists import session_view
 from tracejury.collector.cli.root import root
 from tracejury.collector.queries.measured_packs import installed_packs
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
+from tracejury.schemas.wire.lists import SessionJson
 
 if TYPE_CHECKING:
     from browsing import Watched
@@ -233,3 +237,7 @@ def test_the_command_and_the_api_tell_the_same(url: str) -> None:
     assert f"exchange 1, 4 of 5 runs say so: {LOOKS}" in text
     assert f"open, 2 of 5 runs say so: {TELLS}" in text
     assert f"no, 0 of 5 runs say so: {TELLS}" in shown("s1")
+    progress["items"][0]["answer"] |= {"span_id": "ab12", "trace_id": "cd34"}
+    console = Console(width=200, record=True, file=StringIO())
+    console.print(session_view(SessionJson.model_validate(session)))
+    assert f"{LOOKS}  span ab12 of trace cd34" in console.export_text()

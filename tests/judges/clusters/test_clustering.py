@@ -178,9 +178,9 @@ def test_the_ratio_of_counts() -> None:
 
 
 def test_a_group_is_named_by_the_terms_that_tell_it_from_others() -> None:
-    """Not by words that hold any text together; where there is nothing to tell, by the category."""
+    """Not by words that hold any text together, nor by labels of steps; if nothing tells it, by the category."""
     booking = [
-        ClusteredError(f"The booking of the room was not there for the guest {n}", f"a{n}", "t", "Bookings")
+        ClusteredError(f"The booking of the room (E1.S2) was not there for guest {n} at S4", f"a{n}", "t", "Bookings")
         for n in range(6)
     ]
     parcel = [

@@ -101,7 +101,7 @@ def differing(first: Mapping[str, str], other: Mapping[str, str]) -> set[str]:
         ({"rubrics": rubrics("good", [5])}, "rubrics: 0 have the label bad: a set has 1 to 12 of each"),
         ({"rubrics": rubrics("bad", [5] * 13)}, "rubrics: 0 have the label good"),
         ({"rubrics": [*rubrics("good", [5]), *rubrics("good", [5])]}, "rubrics: two have the name 'good-0'"),
-        ({"rubrics": [*rubrics("good", [5]), *rubrics("bad", [11])]}, "rubrics.1.weight: "),
+        ({"rubrics": [*rubrics("good", [5]), *rubrics("bad", [11])]}, "10 (in 'bad-0')"),
         ({"rubrics": [*rubrics("good", [5]), rubrics("bad", [5])[0] | {"colour": 1}]}, "rubrics.1.colour: "),
         ({"rubrics": [*rubrics("good", [5], 1), *rubrics("bad", [5])]}, "'good-0' cannot be make-or-break: it is good"),
         ({"colour": 1}, "colour: there is no such key here"),

@@ -119,7 +119,8 @@ def test_a_batch_without_a_usable_answer_is_lost_and_missing_weights_are_five() 
     assert {one.weight for one in made.rubrics} == {5}
     assert made.counts["weights-missing"] == len(made.rubrics)
     assert made.counts["numbers-unknown"] == 2
-    with pytest.raises(PermanentError, match="no rubric of sessions that are bad on the whole: 3 reasons were found"):
+    told = "no rubric of sessions that are bad on the whole: 3 reasons were found; the model's answers were refused: "
+    with pytest.raises(PermanentError, match=f"{told}.*JSON"):
         learned(script, reasons(2, 3, ()), Learning(areas=False), ())
 
 
