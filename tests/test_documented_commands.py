@@ -47,8 +47,8 @@ WAITS = {"--prompts"}
 STARTING = {"serve", "demo"}
 """Commands that start a collector: the one is started before the others, the other has tests of its own."""
 OTHERS = (
-    "evaluate notes", "evaluate rubrics", "rubrics learn", "situations generate --out", "situations filter", "replay written",
-    "labels import written",
+    "evaluate notes", "evaluate rubrics", "rubrics learn", "situations generate --out", "situations filter",
+    "replay written", "labels import written",
 )  # fmt: skip
 """Beginnings of commands that need what people or a model wrote: tests of their own have it."""
 LATER = "labels import sessions"
