@@ -69,11 +69,19 @@ def holder(port: int) -> str | None:
         return None
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if any(str(link.readlink()) in wanted for link in (process / "fd").iterdir()):
+            if any(_target(link) in wanted for link in (process / "fd").iterdir()):
                 return f"pid {process.name} ({(process / 'comm').read_text().strip()})"
         except OSError:  # another user's, or gone by now
             continue
     return None
+
+
+def _target(link: Path) -> str:
+    """What a descriptor is of; "" once it is closed, as those of a busy process are while they are read."""
+    try:
+        return str(link.readlink())
+    except OSError:
+        return ""
 
 
 def _is_listening(port: int) -> bool:
