@@ -30,11 +30,12 @@ def unknown_names(scope: Scope, asked: Mapping[str, str], task_keys: Sequence[st
     Raises:
         RetryableError, StoreError: the store failed.
     """
-    names, found = StoredNames(scope, task_keys), {}
+    names = StoredNames(scope, task_keys)
+    found: dict[str, list[str]] = {}
     for kind, given in asked.items():
-        for name in {one.split()[0] for one in scores(kind, given)} if kind == SCORE.name else {given}:
+        for name in [one.split()[0] for one in scores(kind, given)] if kind == SCORE.name else [given]:
             if kind in KINDS and name and name not in _own(kind) and not names.holds(kind, name):
-                found[kind] = _nearest(name, [*names.near(kind, name, MOST), *_own(kind)])
+                found.setdefault(kind, _nearest(name, [*names.near(kind, name, MOST), *_own(kind)]))
     return found
 
 

@@ -8,11 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
-from typing import Final, Literal
+from typing import Literal
 
 from tracejury.judges.rubrics.learning.training import LabelledSession
-
-LEAST_FOLDS: Final = 3
 
 Whole = Literal["situation", "service"]
 Folds = list[list[LabelledSession]]

@@ -20,12 +20,8 @@ from tracejury.collector.judging.model.litellm_client import UNKNOWN_LIMIT, Lite
 from tracejury.judges.llm.client import NoAnswerError, Prompt, PromptMessage
 from tracejury.schemas.errors import ConfigError, LlmError, RetryableError
 
-SCHEMA = {
-    "type": "object",
-    "properties": {"score": {"type": "integer", "maximum": 3}},
-    "required": ["score"],
-    "additionalProperties": False,
-}
+SCORE = {"type": "integer", "maximum": 3}
+SCHEMA = {"type": "object", "properties": {"score": SCORE}, "required": ["score"], "additionalProperties": False}
 RULES = PromptMessage("system", "Be fair. " * 600, cache=True)
 ASKED = Prompt((RULES, PromptMessage("user", "S1 tool\n it failed for want of a file")), schema=SCHEMA, max_tokens=500)
 
