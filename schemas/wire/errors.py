@@ -89,7 +89,7 @@ class ErrorJson(WireModel):
     shown_at: OptionalText
     read_at: OptionalText
     repeated_at: list[str]
-    pattern: OptionalText
+    pattern: OptionalText = None
     finding_ids: list[str]
     state: str
     first_seen: Time
