@@ -22,7 +22,7 @@ from .scope import TENANT, TenantRows
 MOST_NAMES: Final = 20
 """Agents and tools of a pattern that are named."""
 
-PER_PATTERN: Final = 40
+PER_PATTERN: Final = 12
 """Errors of a pattern of which examples are chosen, the latest."""
 
 _WHOLE: Final = "SETTINGS do_not_merge_across_partitions_select_final = 1"
