@@ -30,7 +30,7 @@ SENT, GZIPPED, STORED = 25_100, 4_300, 2_100
 BUSY = 0.7
 """The share of a core that a process may take of it on average."""
 BROKER_BYTES, SHARD_CORES, SHARD_BYTES, COPIES, DAYS = 200e6, 16, 40e12, 3, 30
-"""Assumed, not measured: bytes that a broker writes a second; cores and disk of a ClickHouse server; copies in Kafka."""
+"""Assumed: bytes a second that a broker writes, cores and disk of a ClickHouse server, copies in Kafka, retention."""
 RATES = (100, 2_000, 20_000, 200_000, 1_000_000)
 
 

@@ -80,7 +80,7 @@ def test_partitions_are_shared_evenly_and_only_those_that_must_move_do(owners: l
 
 
 @given(
-    runs=st.floats(1, 1e9), failing=st.floats(0, 1), usd=st.floats(1e-4, 1), budget=st.floats(0, 1e6),
+    runs=st.floats(1, 1e9), failing=st.floats(0, 1), usd=st.floats(1e-4, 1), budget=st.just(0.0) | st.floats(1e-3, 1e6),
     more=st.floats(1, 10),
 )  # fmt: skip
 def test_sampling_keeps_the_cap_and_grows_with_it(

@@ -1,8 +1,8 @@
 """A model of partitions, workers and their lag, and the arithmetic of how many of each a rate needs. Pure.
 
 Time goes by in steps. Spans are a fluid: a trace is a number of spans that come evenly over its duration, all in the
-partition of its id. A worker has one core; it takes from its partitions in turn, of each the oldest spans first. What is
-judged again while a trace grows is part of the CPU time of a span.
+partition of its id. A worker has one core; it takes from its partitions in turn, of each the oldest spans first. What
+is judged again while a trace grows is part of the CPU time of a span.
 """
 
 from __future__ import annotations
