@@ -87,8 +87,8 @@ def plan(rate: float, budget: float, usd_of_run: float, failing: float) -> str:
     llm = sampling_rate(runs, failing, usd_of_run, budget)[1]
     cells = (
         f"{rate:,}", f"{receivers}", f"{needed.workers}", f"{needed.partitions}", f"{brokers}", f"{shards}",
-        _bytes(stored), _bytes(stored * DAYS), f"{rate * SENT * 8 / 1e9:,.2f} and {rate * GZIPPED * 8 / 1e9:,.2f}",
-        f"{runs:,.0f}", f"{runs * usd_of_run:,.0f}", f"{llm:.3%}",
+        _bytes(stored), _bytes(stored * DAYS), f"{rate * SENT / 1e6:,.1f}, {rate * GZIPPED / 1e6:,.1f}",
+        f"{runs:,.0f}", f"{runs * usd_of_run:,.0f}", f"{llm:.4%}",
     )  # fmt: skip
     return f"| {' | '.join(cells)} |"
 

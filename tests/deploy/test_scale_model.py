@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,3 +95,11 @@ def test_sampling_keeps_the_cap_and_grows_with_it(
     if rate:
         assert share == pytest.approx(failing + rate * (1 - failing))
     assert sampling_rate(runs, failing, usd, budget * more)[1] >= share * (1 - 1e-9)
+
+
+def test_the_table_of_the_page_is_what_is_printed() -> None:
+    script = Path(__file__).parents[1] / "bench" / "scale_simulation.py"
+    command = [sys.executable, str(script), "--plan"]
+    support = {"PYTHONPATH": str(Path(__file__).parents[1] / "support")}
+    done = subprocess.run(command, env=support, capture_output=True, text=True, check=True)  # noqa: S603  ours
+    assert done.stdout in (script.parents[2] / "docs" / "scale.md").read_text("utf-8")

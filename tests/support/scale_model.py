@@ -210,10 +210,10 @@ def sampling_rate(runs_per_day: float, failing: float, usd_of_run: float, usd_pe
 
 
 def with_enough_workers(cluster: Cluster, utilisation: float = 0.7) -> Cluster:
-    """The same with workers for the rate, and two partitions each.
+    """The same with workers for the rate, and partitions: six each, so that those of a lost one spread evenly.
 
     Each is busy for that share of its core, and without one of them the others are for at most nine tenths of theirs.
     """
     cores = cluster.spans_per_second * cluster.cpu_of_span / 1e3
     workers = max(math.ceil(cores / utilisation), 1 + math.ceil(cores / 0.9))
-    return replace(cluster, workers=workers, partitions=max(12, 2 * workers))
+    return replace(cluster, workers=workers, partitions=max(12, 6 * workers))
