@@ -15,6 +15,7 @@ from deploy_tools import LAYOUT, SCHEMAS, program
 from helm_chart import CASES, CHART, KAFKA, KEPT, RENDERED, SERVER
 
 from tracejury.collector.config import CollectorConfig, JudgingConfig, load_config
+from tracejury.collector.store.config import StoreConfig
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 NEEDS_HELM = pytest.mark.skipif(program("helm") is None, reason="Helm is not installed (make deploy-check)")
@@ -176,10 +177,9 @@ def test_every_process_has_its_role_and_a_configuration_that_holds(rendered: tup
         name = Path(config.partition("=")[2]).name
         roles.append(next((argument.partition("=")[2] for argument in rest if argument.startswith("--role")), ""))
         given = yaml.safe_load(config_map["data"][name])
-        new = [key for key in ("kafka",) if key in given and key not in CollectorConfig.model_fields]
-        new += [key for key in given["judging"] if key not in JudgingConfig.model_fields]
-        if new:
-            pytest.skip(f"the collector has no {new[0]} yet")
+        known = {*CollectorConfig.model_fields, *JudgingConfig.model_fields, *StoreConfig.model_fields}
+        if new := {*given, *given["judging"], *given["store"]} & {"kafka", "share", "cluster"} - known:
+            pytest.skip(f"the collector has no {min(new)} yet")
         (tmp_path / name).write_text(config_map["data"][name])
         found = load_config(tmp_path / name)
         assert pod["terminationGracePeriodSeconds"] > found.shutdown_seconds
@@ -189,8 +189,15 @@ def test_every_process_has_its_role_and_a_configuration_that_holds(rendered: tup
     assert sorted(roles) == {
         "embedded": [""], "balanced": ["all"], "roles": ["receive", "web", "work", "work", "work"],
     }.get(case, ["receive", "web", "work"])  # fmt: skip
-    migrates = [one["spec"]["template"]["spec"]["containers"][0]["args"][0] for one in of_kind(objects, "Job")]
-    assert migrates == ([] if case == "embedded" else ["migrate"])
+
+
+def test_a_job_migrates_the_server_or_the_cluster(rendered: tuple[str, str]) -> None:
+    case, text = rendered
+    pods = [one["spec"]["template"]["spec"] for one in of_kind(helm_chart.objects(text), "Job")]
+    expected = ["migrate", "--store=$(TRACEJURY_STORE)"]
+    if case == "kafka-without-keda":
+        expected.append("--cluster=jury")
+    assert [pod["containers"][0]["args"] for pod in pods] == ([] if case == "embedded" else [expected])
 
 
 def test_workers_follow_the_lag_of_all_topics() -> None:

@@ -25,7 +25,7 @@ CASES: Final[dict[str, dict[str, Any]]] = {
         "mode": "roles", "keda": {"enabled": False}, "serviceAccount": {"create": False},
         "envFrom": ["model-keys"], "image": {"pullSecrets": ["registry"]}, "tolerations": [{"operator": "Exists"}],
         "nodeSelector": {"disk": "fast"}, "ingress": {"enabled": True, "host": "a.example", "tlsSecret": "tls"},
-        **SERVER, **KAFKA,
+        **SERVER, "config": KAFKA["config"] | {"store": {"cluster": "jury"}},
     },
 }  # fmt: skip
 """Values by name of the case."""
