@@ -26,7 +26,7 @@ from .window import Listed, TimeSlice, Window
 
 BATCH_BYTES: Final = 16 * MIB
 """About what is read at a time; the next such batch is read while one is sent."""
-FIRST_SPANS, MOST_SPANS, MOST_TRACES = 500, 20_000, 2_000
+FIRST_SPANS, MOST_SPANS, MOST_TRACES = 100, 20_000, 2_000
 """Spans of the first batch, before it is known how large they are; spans and traces of a batch at most."""
 PATIENT: Final = RetryPolicy(first=0.5, longest=30.0, longest_asked=300.0, tries=40)
 """A collector that is away for a quarter of an hour is waited for."""
@@ -95,7 +95,7 @@ def backfill(
         RetryableError: source or collector stayed away. What was saved holds: the same again goes on from there.
     """
     result = BackfillResult(begun, sum(one.spans for one in slices), bad=window.bad())
-    return asyncio.run(_send(_Reader(window, slices, result), file, result, endpoint, rate, notify))
+    return asyncio.run(_send(_Reader(window, slices, result, rate), file, result, endpoint, rate, notify))
 
 
 async def _send(
@@ -152,8 +152,9 @@ def _add(result: BackfillResult, batch: _Batch, counts: ReplayResult) -> None:
 class _Reader:
     """Reads a window's traces in batches of a size that memory can hold."""
 
-    def __init__(self, window: Window, slices: Sequence[TimeSlice], result: BackfillResult) -> None:
+    def __init__(self, window: Window, slices: Sequence[TimeSlice], result: BackfillResult, rate: int) -> None:
         self._window, self._slices, self._result = window, slices, result
+        self._most = min(rate or MAX_ITEMS, MAX_ITEMS)  # no request is held back for longer than a second
         self._spans = FIRST_SPANS
 
     def batches(self) -> Iterator[_Batch]:
@@ -184,7 +185,8 @@ class _Reader:
         parts: list[ExportRequest] = []
         spans = logs = size = 0
         for of_logs, of_spans in _grouped(self._window.read(traces, bad)):
-            for part in (*_requests(LOGS, of_logs), *_requests(SPANS, of_spans)):  # a trace's content before its end
+            # A trace's content comes before its end.
+            for part in (*_requests(LOGS, of_logs, self._most), *_requests(SPANS, of_spans, self._most)):
                 parts.append(part)
                 size += len(part.body)
             spans, logs = spans + len(of_spans), logs + len(of_logs)
@@ -205,9 +207,9 @@ def _grouped(traces: Iterable[tuple[list[Row], list[Row]]]) -> Iterator[tuple[li
     yield logs, spans
 
 
-def _requests(schema: SignalSchema, rows: Sequence[Row]) -> Iterator[ExportRequest]:
+def _requests(schema: SignalSchema, rows: Sequence[Row], most: int) -> Iterator[ExportRequest]:
     if rows:
-        yield from map(encoded, batches(group(schema, rows)))
+        yield from map(encoded, batches(group(schema, rows), most))
 
 
 class _Pace:

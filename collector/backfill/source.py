@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 DATABASE, TABLE, LOGS = "otel", "otel_traces", "otel_logs"
 """The names that the exporter's documentation uses."""
 NO_LOGS: Final = "none"
-_FORMATS: Final = {".parquet": "Parquet", ".json": "JSON", ".jsonl": "JSONEachRow", ".ndjson": "JSONEachRow"}
+_SUFFIXES: Final = (".parquet", ".json", ".jsonl", ".ndjson")
 _PACKED: Final = frozenset({".gz", ".zst"})
+_WITH_TYPES: Final = re.compile(r"\s*\{\s*\"meta\"\s*:")
+"""How a file of ClickHouse's format JSON begins; all other JSON is rows, in lines or in a list."""
+_KEYS: Final = "SELECT groupUniqArrayArray(JSONExtractKeys(row)) FROM (SELECT row FROM {file} LIMIT 1000)"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}\Z")
 _UNKNOWN_TABLE, _UNKNOWN_DATABASE = 60, 81
 _REFUSED: Final = frozenset({192, 193, 194, 497, 516})
@@ -87,14 +90,11 @@ def opened(address: str, logs: str = "") -> Iterator[Source]:
         ConfigError: no such server, table or file, a wrong password, or a table of another kind.
     """
     if not is_server(address):
-        with tempfile.TemporaryDirectory(prefix="tracejury-backfill-") as folder:
-            client = _embedded(Path(folder))
-            try:
-                spans = _imported(client, SPAN_TABLE, address, TABLE)
-                with_logs = _imported(client, LOG_TABLE, logs, LOGS) if logs not in {"", NO_LOGS} else ("", "")
-                yield Source(client, address, *spans, *with_logs)
-            finally:
-                client.close()
+        files = _files(address), _files(logs) if logs not in {"", NO_LOGS} else []
+        with tempfile.TemporaryDirectory(prefix="tracejury-backfill-") as folder, _embedded(Path(folder)) as client:
+            spans = _imported(client, SPAN_TABLE, files[0], TABLE)
+            with_logs = _imported(client, LOG_TABLE, files[1], LOGS) if files[1] else ("", "")
+            yield Source(client, address, *spans, *with_logs)
         return
     parts = urlsplit(address)
     database, _, table = unquote(parts.path).strip("/").partition(".")
@@ -178,44 +178,58 @@ def _check(schema: TableSchema, found: Mapping[str, str], place: str) -> None:
     )
 
 
-def _embedded(folder: Path) -> Client:
+@contextmanager
+def _embedded(folder: Path) -> Iterator[Client]:
     """An engine of this process's own, in a folder that goes with it."""
     if importlib.util.find_spec("chdb") is None:
         raise ConfigError("reading files needs the embedded engine: pip install 'tracejury[embedded]'")
     client = connect_embedded(Target("default", "files", path=str(folder)), StoreConfig())
-    client.command(f"CREATE DATABASE {DATABASE}")
-    return client
+    try:
+        client.command(f"CREATE DATABASE {DATABASE}")
+        yield client
+    finally:
+        client.close()
 
 
-def _imported(client: Client, schema: TableSchema, paths: str, table: str) -> tuple[str, str]:
+def _imported(client: Client, schema: TableSchema, files: Sequence[Path], table: str) -> tuple[str, str]:
     """The rows of files as a table by time, in which slices are found without reading all files again and again."""
     name = f"{DATABASE}.{table}"
     columns = dict(schema.types())
     listed = ", ".join(f"`{column}` {kind}" for column, kind in columns.items())
     client.command(f"CREATE TABLE {name} ({listed}) ENGINE = MergeTree ORDER BY Timestamp")
-    for path in _files(paths):
+    for file in files:
         try:
-            _import(client, schema, path, name)
+            _import(client, schema, file, name)
         except ConfigError:
             raise
         except Exception as error:
-            raise ConfigError(f"{path} cannot be read: {one_line(error)}") from error
+            raise ConfigError(f"{file} cannot be read: {one_line(error)}") from error
     return name, schema.select(columns)
 
 
-def _import(client: Client, schema: TableSchema, path: Path, table: str) -> None:
-    kind = _FORMATS[_suffix(path)]
-    quoted = str(path.resolve()).replace("\\", "\\\\").replace("'", "\\'")
-    found = _columns(client, f"file('{quoted}', '{kind}')")
-    _check(schema, found, str(path))
+def _import(client: Client, schema: TableSchema, file: Path, table: str) -> None:
+    path = _quoted(str(file.resolve()))
+    if _suffix(file) == ".parquet":
+        kind = "Parquet"
+    else:
+        head = client.query(f"SELECT line FROM file({path}, 'LineAsString', 'line String') LIMIT 2").result_rows
+        kind = "JSON" if _WITH_TYPES.match("".join(row[0] for row in head)) else "JSONEachRow"
     structure = ""
-    if kind != "Parquet":
-        found = schema.structure(found.keys())
-        listed = ", ".join(f"`{name}` {stored}" for name, stored in found.items())
-        structure = ", '{}'".format(listed.replace("'", "\\'"))
-    settings = "input_format_json_use_metadata = 0, date_time_input_format = 'best_effort'"
-    file = f"file('{quoted}', '{kind}'{structure})"
-    client.command(f"INSERT INTO {table} SELECT {schema.select(found)} FROM {file} SETTINGS {settings}")
+    if kind == "JSONEachRow":  # the engine would guess types, and take attributes for tuples of all keys that there are
+        keys = client.query(_KEYS.format(file=f"file({path}, 'JSONAsString', 'row String')")).result_rows[0][0]
+        found = schema.structure({str(key) for key in keys})
+        structure = ", " + _quoted(", ".join(f"`{name}` {stored}" for name, stored in found.items()))
+        found |= {str(key): "" for key in keys if key not in found}
+    else:
+        found = _columns(client, f"file({path}, '{kind}')")
+    _check(schema, found, str(file))
+    rows = f"SELECT {schema.select(found)} FROM file({path}, '{kind}'{structure})"
+    client.command(f"INSERT INTO {table} {rows} SETTINGS date_time_input_format = 'best_effort'")
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
 
 
 def _files(paths: str) -> list[Path]:
@@ -229,14 +243,14 @@ def _files(paths: str) -> list[Path]:
         file
         for path in given
         for file in (sorted(path.rglob("*")) if path.is_dir() else [path])
-        if file.is_file() and (_suffix(file) in _FORMATS or not path.is_dir())
+        if file.is_file() and (_suffix(file) in _SUFFIXES or not path.is_dir())
     ]
     if not found:
-        raise ConfigError(f"there is no file {paths}: name one, a folder or a pattern of {', '.join(_FORMATS)}")
+        raise ConfigError(f"there is no file {paths}: name one, a folder or a pattern of {', '.join(_SUFFIXES)}")
     for file in found:
-        if _suffix(file) not in _FORMATS:
+        if _suffix(file) not in _SUFFIXES:
             raise ConfigError(
-                f"{file}: the format is told by the name, one of {', '.join(_FORMATS)} (also with .gz, .zst)"
+                f"{file}: the format is told by the name, one of {', '.join(_SUFFIXES)} (also with .gz, .zst)"
             )
         if re.search(r"[*?{}]", str(file.resolve())):
             raise ConfigError(f"{file}: rename it, the engine takes *, ?, {{ and }} for a pattern")
