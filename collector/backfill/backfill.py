@@ -29,7 +29,7 @@ BATCH_BYTES: Final = 16 * MIB
 FIRST_SPANS, MOST_SPANS, MOST_TRACES = 100, 20_000, 2_000
 """Spans of the first batch, before it is known how large they are; spans and traces of a batch at most."""
 PATIENT: Final = RetryPolicy(first=0.5, longest=30.0, longest_asked=300.0, tries=40)
-"""A collector that is away for a quarter of an hour is waited for."""
+"""A collector that is away is waited for, ten minutes at least."""
 
 
 @dataclass(frozen=True, slots=True)

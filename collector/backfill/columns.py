@@ -76,7 +76,7 @@ def _converted(value: str, stored: str, wanted: str) -> str:
         return f"toInt64({value})"  # of an end before the start the unsigned duration wraps around, and so back
     if wanted == "String" and stored.startswith(("Map", "JSON", "Object", "Tuple")):
         return f"toJSONString({value})"
-    return f"toString({value})" if wanted == "String" else value
+    return f"ifNull(toString({value}), '')" if wanted == "String" else value
 
 
 SPAN_TABLE: Final = TableSchema(

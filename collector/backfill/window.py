@@ -17,7 +17,7 @@ from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.text.moments import iso_time
 
 from .columns import LOG_TABLE, SPAN_TABLE
-from .items import MAX_NAMED, BadRows, log_row, span_row
+from .items import MAX_NAMED, TRACE_ID, BadRows, log_row, span_row
 from .source import Source
 
 SECOND: Final = 1_000_000_000
@@ -38,11 +38,11 @@ WHERE {_BETWEEN} AND {_MATCHES} GROUP BY Hour ORDER BY Hour
 """
 _HEX: Final = "match(TraceId, '^[0-9a-fA-F]{32}$') AND TraceId != repeat('0', 32)"
 _BAD: Final = f"""
-SELECT count(), arraySort(groupUniqArray({MAX_NAMED})(TraceId)) FROM {{table}}
+SELECT count(), arraySort(groupUniqArray({MAX_NAMED})(toString(TraceId))) FROM {{table}}
 WHERE {_BETWEEN} AND {_MATCHES} AND NOT ({_HEX})
 """
 _TRACES: Final = f"""
-SELECT TraceId, toUnixTimestamp64Nano(toDateTime64(min(Timestamp), 9)) AS Start, count() FROM {{table}}
+SELECT toString(TraceId), toUnixTimestamp64Nano(toDateTime64(min(Timestamp), 9)) AS Start, count() FROM {{table}}
 WHERE Timestamp >= fromUnixTimestamp64Nano({{reach:Int64}}) AND Timestamp < fromUnixTimestamp64Nano({{until:Int64}})
 AND {_MATCHES} AND {_HEX}
 AND TraceId GLOBAL IN (SELECT TraceId FROM {{table}} WHERE {_BETWEEN} AND {_MATCHES})
@@ -119,7 +119,7 @@ class Window:
     def traces(self, of: TimeSlice, after: Listed | None) -> list[Listed]:
         """The traces that belong to a slice, in order, those up to `after` left out."""
         rows = self._select(_TRACES, of.since, of.until, reach=max(of.since - REACH, 0))
-        found = [Listed(start, trace_id, spans) for trace_id, start, spans in rows]
+        found = [Listed(start, trace_id, spans) for trace_id, start, spans in rows if TRACE_ID.fullmatch(trace_id)]
         return [one for one in found if after is None or (one.start, one.trace_id) > (after.start, after.trace_id)]
 
     def read(self, traces: Sequence[Listed], bad: BadRows) -> Iterator[tuple[list[Row], list[Row]]]:
