@@ -25,6 +25,7 @@ def watch(telemetry: Telemetry, writer: GroupCommitWriter, inbox: Inbox, judging
     gauge("otelcol_exporter_queue_size", "Requests that wait for the store", lambda: writer.queue_batches)
     gauge("tracejury_store_queue_bytes", "Bytes that wait for the store", lambda: writer.queue_bytes, "By")
     gauge("tracejury_judge_inbox_bytes", "Committed bytes that wait for judging", lambda: inbox.queued_bytes, "By")
+    gauge("tracejury_judge_lag", "For how long what is due first waits for judging", lambda: judging.lag, "s")
     counter("tracejury_judge_spilled_requests", "Requests to be read back for judging", lambda: inbox.spilled)
     gauge("tracejury_judge_open_traces", "Traces that may still change", lambda: judging.open_traces)
     gauge("tracejury_judge_held_bytes", "Bytes of open traces in memory", lambda: open_traces.held_bytes, "By")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +29,7 @@ BATCH_BYTES: Final = 16 * MIB
 """About what is read at a time; the next such batch is read while one is sent."""
 FIRST_SPANS, MOST_SPANS, MOST_TRACES = 100, 20_000, 2_000
 """Spans of the first batch, before it is known how large they are; spans and traces of a batch at most."""
+LOOK_SECONDS: Final = 0.5
 PATIENT: Final = RetryPolicy(first=0.5, longest=30.0, longest_asked=300.0, tries=40)
 """A collector that is away is waited for, ten minutes at least."""
 
@@ -83,19 +85,22 @@ def backfill(
     endpoint: BackfillEndpoint,
     *,
     rate: int = 0,
+    behind: Callable[[], bool] = lambda: False,
     notify: Notify = lambda _: None,
 ) -> BackfillResult:
     """Send the traces of a window that are beyond `begun`; runs its own event loop.
 
-    `rate`: spans and log records a second at most; 0: as fast as they are taken. After each batch that is acknowledged
-    as a whole the file is written.
+    `rate`: spans and log records a second at most; 0: as fast as they are taken. `behind` is asked every `LOOK_SECONDS`:
+    while it says so nothing is sent. After each batch that is acknowledged as a whole the file is written.
 
     Raises:
         ConfigError: the collector takes nothing at this address, or with this key.
         RetryableError: source or collector stayed away. What was saved holds: the same again goes on from there.
     """
     result = BackfillResult(begun, sum(one.spans for one in slices), bad=window.bad())
-    return asyncio.run(_send(_Reader(window, slices, result, rate), file, result, endpoint, rate, notify))
+    return asyncio.run(
+        _send(_Reader(window, slices, result, rate), file, result, endpoint, _Pace(rate, behind), notify)
+    )
 
 
 async def _send(
@@ -103,13 +108,12 @@ async def _send(
     file: ProgressFile,
     result: BackfillResult,
     endpoint: BackfillEndpoint,
-    rate: int,
+    pace: _Pace,
     notify: Notify,
 ) -> BackfillResult:
     began = time.monotonic()
     headers = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
     client = _Strict(connect(endpoint.address, endpoint.protocol, headers))
-    pace = _Pace(rate)
     drawn = reader.batches()
     try:
         await check_listening(endpoint.address, endpoint.protocol)
@@ -119,6 +123,7 @@ async def _send(
             try:
                 counts = await send_all(pace.paced(batch.requests), client, retry=PATIENT)
             except BaseException:
+                pace.stopping.set()
                 await asyncio.wait([coming])  # a thread cannot be stopped, and the source is closed next
                 raise
             _add(result, batch, counts)
@@ -213,17 +218,23 @@ def _requests(schema: SignalSchema, rows: Sequence[Row], most: int) -> Iterator[
 
 
 class _Pace:
-    """Holds requests back so that no more than `rate` items a second leave; 0: all that come."""
+    """Holds requests back: no more than `rate` items a second leave (0: all that come), and none while judging lags."""
 
-    def __init__(self, rate: int) -> None:
-        self._rate, self._next = rate, 0.0
+    def __init__(self, rate: int, behind: Callable[[], bool]) -> None:
+        self._rate, self._behind = rate, behind
+        self._next = self._look = 0.0
+        self.stopping = threading.Event()
 
     def paced(self, requests: Iterable[ExportRequest]) -> Iterator[ExportRequest]:
         """The requests, each when it may leave; waits in the thread that draws them."""
         for request in requests:
+            if time.monotonic() >= self._look:
+                while self._behind() and not self.stopping.wait(LOOK_SECONDS):
+                    pass
+                self._look = time.monotonic() + LOOK_SECONDS
             now = time.monotonic()
             if self._rate:
-                time.sleep(max(self._next - now, 0))
+                self.stopping.wait(max(self._next - now, 0))
                 self._next = max(self._next, now) + request.items / self._rate
             yield request
 

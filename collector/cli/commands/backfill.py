@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--protocol", type=click.Choice(["grpc", "http"]), default="grpc", show_default=True, help="OTLP over …")
 @click.option("--rate", type=click.IntRange(min=0), default=0, metavar="N", help="Spans a second at most.")
+@click.option("--url", default="", help="The API of the collector that judges: nothing is sent while judging lags.")
 @click.option("--state", type=click.Path(path_type=Path, dir_okay=False), help="Default: in .tracejury/backfill.")
 @click.option("--restart", is_flag=True, help="Send all again, also what an earlier run has sent.")
 @click.option("--dry-run", is_flag=True, help="Count traces and spans by service, and send nothing.")
@@ -61,6 +63,7 @@ def backfill_command(
     endpoint: str,
     protocol: str,
     rate: int,
+    url: str,
     state: Path | None,
     restart: bool,
     dry_run: bool,
@@ -72,6 +75,7 @@ def backfill_command(
     """
     from tracejury.collector.api.client_connection import environment_key
     from tracejury.collector.backfill.backfill import BackfillEndpoint, backfill
+    from tracejury.collector.backfill.judging_lag import JudgingLag
     from tracejury.collector.backfill.progress_file import BackfillProgress, ProgressFile
     from tracejury.collector.backfill.source import identity, is_server, opened
     from tracejury.collector.backfill.window import Window
@@ -90,7 +94,10 @@ def backfill_command(
             output.note(f"tracejury: all of it was sent before ({file.path}): --restart sends it again")
             return
         begun = begun if saved.finished else saved
-    with opened(source, logs) as read, output.progress() as bar:
+    with ExitStack() as stack:
+        behind = stack.enter_context(JudgingLag(url)).too_long if url else lambda: False
+        behind()
+        read, bar = stack.enter_context(opened(source, logs)), stack.enter_context(output.progress())
         window = Window(read, begun.since, begun.until, services)
         slices = window.slices()
         window.check(slices)
@@ -106,7 +113,7 @@ def backfill_command(
             bar.update(task, completed=result.done, total=result.planned, description=_line(result))
 
         to = BackfillEndpoint(endpoint, protocol, environment_key())
-        result = backfill(window, slices, file, begun, to, rate=rate, notify=notify)
+        result = backfill(window, slices, file, begun, to, rate=rate, behind=behind, notify=notify)
     _report(result, style)
     if result.progress.rejected:
         ctx.exit(EXIT_ERROR)

@@ -164,7 +164,8 @@ async def test_a_killed_backfill_goes_on_and_pages_nobody(
             {"name": "new", "url": f"{pager.url}/new", "max_trace_age_seconds": 7 * 86_400, **hook},
         ]
         async with Collector(configured(served_dsn, webhooks=hooks)) as collector:
-            command = ["backfill", "--from", tables.dsn, "--since", "1970-01-01", "--until", "2100-01-01",
+            url = f"http://127.0.0.1:{collector.api_port}"
+            command = ["backfill", "--url", url, "--from", tables.dsn, "--since", "1970-01-01", "--until", "2100-01-01",
                        "--endpoint", f"127.0.0.1:{collector.grpc_port}", "--state", str(state)]  # fmt: skip
             with subprocess.Popen([*COMMAND, *command, "--rate", "200"], cwd=tmp_path) as process:  # noqa: ASYNC220, S603  ours
                 deadline = time.monotonic() + PATIENCE
@@ -278,7 +279,9 @@ def test_bad_ids_are_counted_and_named_and_others_sent(tables: Tables, tmp_path:
     with hook_server(behave) as receiver:
         rate = 1000
         to = BackfillEndpoint(receiver.url, "http")
-        result = sent(tables, to, tmp_path / "state", rate=rate)
+        lags = [True, True, False]
+        result = sent(tables, to, tmp_path / "state", rate=rate, behind=lambda: bool(lags) and lags.pop(0))
+        assert not lags
         assert result.retried == 2
         assert (result.progress.spans, result.bad.count) == (600, 4)
         assert result.bad.named == [
@@ -313,6 +316,7 @@ def test_errors_say_what_there_is(tables: Tables, tmp_path: Path, monkeypatch: p
         ([tables.dsn, "--since", "2024-01-01"], ["no spans from 2024", "3 from 2023-11-14", "agent, tool"]),
         ([tables.dsn, *since, "--service", "shop"], ["no spans of shop", "agent, tool"]),
         (["nothing/*.parquet"], ["there is no file nothing/*.parquet"]),
+        ([tables.dsn, *since, "--url", tables.server.dsn.replace("clickhouse", "http")], ["tells no judging lag"]),
     ):  # fmt: skip
         done = CliRunner().invoke(root, ["backfill", "--from", *arguments])
         assert done.exit_code == 2, (arguments, done.output)
