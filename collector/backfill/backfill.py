@@ -10,16 +10,13 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tracejury.collector.otlp.client.batches import MAX_ITEMS, batches
-from tracejury.collector.otlp.client.client import EndpointError, OtlpClient
 from tracejury.collector.otlp.client.connect import check_listening, connect
 from tracejury.collector.otlp.client.export_request import ExportRequest, encoded
 from tracejury.collector.otlp.client.replay import ReplayResult, send_all
 from tracejury.collector.otlp.codec.groups import Row, group
-from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.otlp.codec.signals import LOGS, SPANS, SignalSchema
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.config_base import MIB
-from tracejury.schemas.errors import ConfigError
 
 from .items import MAX_NAMED, BadRows
 from .progress_file import BackfillProgress, ProgressFile
@@ -90,11 +87,11 @@ def backfill(
 ) -> BackfillResult:
     """Send the traces of a window that are beyond `begun`; runs its own event loop.
 
-    `rate`: spans and log records a second at most; 0: as fast as they are taken. `behind` is asked every `LOOK_SECONDS`:
-    while it says so nothing is sent. After each batch that is acknowledged as a whole the file is written.
+    `rate`: spans and log records a second at most; 0: as fast as they are taken. Nothing is sent while `behind`, which is
+    asked every `LOOK_SECONDS`. After each batch that is acknowledged as a whole the file is written.
 
     Raises:
-        ConfigError: the collector takes nothing at this address, or with this key.
+        EndpointError: the collector takes nothing at this address, or with this key.
         RetryableError: source or collector stayed away. What was saved holds: the same again goes on from there.
     """
     result = BackfillResult(begun, sum(one.spans for one in slices), bad=window.bad())
@@ -113,7 +110,7 @@ async def _send(
 ) -> BackfillResult:
     began = time.monotonic()
     headers = {"authorization": f"Bearer {endpoint.key}"} if endpoint.key else {}
-    client = _Strict(connect(endpoint.address, endpoint.protocol, headers))
+    client = connect(endpoint.address, endpoint.protocol, headers)
     drawn = reader.batches()
     try:
         await check_listening(endpoint.address, endpoint.protocol)
@@ -237,18 +234,3 @@ class _Pace:
                 self.stopping.wait(max(self._next - now, 0))
                 self._next = max(self._next, now) + request.items / self._rate
             yield request
-
-
-class _Strict:
-    """A client for which an endpoint that takes nothing is the end, not a refusal of one request after the other."""
-
-    def __init__(self, client: OtlpClient) -> None:
-        self._client = client
-        self.close = client.close
-
-    async def send(self, request: ExportRequest) -> PartialSuccess:
-        """See `OtlpClient`. Raises ConfigError for an EndpointError."""
-        try:
-            return await self._client.send(request)
-        except EndpointError as error:
-            raise ConfigError(f"the collector takes nothing: {error}") from error

@@ -61,8 +61,6 @@ class TableSchema:
 
 
 _TIME: Final = "DateTime64(9, 'UTC')"
-_JSON: Final = "String"
-_ATTRIBUTES: Final = "Attributes"
 
 
 def _converted(value: str, stored: str, wanted: str) -> str:
@@ -79,51 +77,27 @@ def _converted(value: str, stored: str, wanted: str) -> str:
     return f"ifNull(toString({value}), '')" if wanted == "String" else value
 
 
+def _texts(names: str) -> dict[str, str]:
+    """Columns of text; attributes are JSON text."""
+    return dict.fromkeys(names.split(), "String")
+
+
 SPAN_TABLE: Final = TableSchema(
     "spans",
+    {"Timestamp": _TIME, "Duration": "Int64"}
+    | _texts("TraceId SpanId ParentSpanId TraceState SpanName SpanKind ServiceName ResourceAttributes ScopeName")
+    | _texts("ScopeVersion SpanAttributes StatusCode StatusMessage"),
+    frozenset({"Timestamp", "Duration"})
+    | _texts("TraceId SpanId ParentSpanId SpanName ServiceName ResourceAttributes SpanAttributes StatusCode").keys(),
     {
-        "Timestamp": _TIME,
-        "TraceId": "String",
-        "SpanId": "String",
-        "ParentSpanId": "String",
-        "TraceState": "String",
-        "SpanName": "String",
-        "SpanKind": "String",
-        "ServiceName": "String",
-        "ResourceAttributes": _JSON,
-        "ScopeName": "String",
-        "ScopeVersion": "String",
-        "SpanAttributes": _JSON,
-        "Duration": "Int64",
-        "StatusCode": "String",
-        "StatusMessage": "String",
+        "Events": {"Timestamp": _TIME, **_texts("Name Attributes")},
+        "Links": _texts("TraceId SpanId TraceState Attributes"),
     },
-    frozenset(
-        {"Timestamp", "TraceId", "SpanId", "ParentSpanId", "SpanName", "ServiceName", "ResourceAttributes",
-         "SpanAttributes", "Duration", "StatusCode"}
-    ),
-    {
-        "Events": {"Timestamp": _TIME, "Name": "String", _ATTRIBUTES: _JSON},
-        "Links": {"TraceId": "String", "SpanId": "String", "TraceState": "String", _ATTRIBUTES: _JSON},
-    },
-)  # fmt: skip
-
+)
 LOG_TABLE: Final = TableSchema(
     "log records",
-    {
-        "Timestamp": _TIME,
-        "TraceId": "String",
-        "SpanId": "String",
-        "TraceFlags": "Int64",
-        "SeverityText": "String",
-        "SeverityNumber": "Int64",
-        "ServiceName": "String",
-        "Body": "String",
-        "ResourceAttributes": _JSON,
-        "ScopeName": "String",
-        "ScopeVersion": "String",
-        "LogAttributes": _JSON,
-        "EventName": "String",
-    },
-    frozenset({"Timestamp", "TraceId", "SpanId", "ServiceName", "Body", "ResourceAttributes", "LogAttributes"}),
+    {"Timestamp": _TIME, "TraceFlags": "Int64", "SeverityNumber": "Int64"}
+    | _texts("TraceId SpanId SeverityText ServiceName Body ResourceAttributes ScopeName ScopeVersion LogAttributes")
+    | _texts("EventName"),
+    frozenset({"Timestamp"}) | _texts("TraceId SpanId ServiceName Body ResourceAttributes LogAttributes").keys(),
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from types import TracebackType
-from typing import Final, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
 
 import httpx
 
@@ -16,33 +17,27 @@ MAX_SECONDS: Final = 5.0
 _LAG: Final = re.compile(r"^tracejury_judge_lag_seconds(?:\{.*\})? (\S+)$", re.MULTILINE)
 
 
-class JudgingLag:
-    """Asks the metrics of a collector; to be closed, as a context manager."""
+@contextmanager
+def lagging(url: str) -> Iterator[Callable[[], bool]]:
+    """Gives a function that asks the metrics at `url` whether it is longer than `MAX_SECONDS`; "" for none: never.
 
-    def __init__(self, url: str) -> None:
-        """Raises ConfigError: it is no address of a collector."""
-        self._url, self._client = url, opened(url, 10.0, None)
+    Raises:
+        ConfigError: no address of a collector; by the function: there are no such metrics for this key.
+        RetryableError: by the function: no answer.
+    """
+    if not url:
+        yield lambda: False
+        return
+    with opened(url, 10.0, None) as client:
 
-    def __enter__(self) -> Self:
-        return self
+        def is_lagging() -> bool:
+            try:
+                answer = client.get("/metrics")
+            except httpx.HTTPError as error:
+                raise RetryableError(f"{url} does not answer: {error}") from error
+            found = _LAG.search(answer.text)
+            if not answer.is_success or found is None:
+                raise ConfigError(f"{url} tells no judging lag (HTTP {answer.status_code}): name the API of a worker")
+            return float(found[1]) > MAX_SECONDS
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._client.close()
-
-    def too_long(self) -> bool:
-        """Whether it is longer than `MAX_SECONDS`.
-
-        Raises:
-            ConfigError: there are no such metrics for this key.
-            RetryableError: no answer.
-        """
-        try:
-            answer = self._client.get("/metrics")
-        except httpx.HTTPError as error:
-            raise RetryableError(f"{self._url} does not answer: {error}") from error
-        found = _LAG.search(answer.text)
-        if not answer.is_success or found is None:
-            raise ConfigError(f"{self._url} tells no judging lag (HTTP {answer.status_code}): name the API of a worker")
-        return float(found[1]) > MAX_SECONDS
+        yield is_lagging

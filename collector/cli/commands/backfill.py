@@ -75,7 +75,7 @@ def backfill_command(
     """
     from tracejury.collector.api.client_connection import environment_key
     from tracejury.collector.backfill.backfill import BackfillEndpoint, backfill
-    from tracejury.collector.backfill.judging_lag import JudgingLag
+    from tracejury.collector.backfill.judging_lag import lagging
     from tracejury.collector.backfill.progress_file import BackfillProgress, ProgressFile
     from tracejury.collector.backfill.source import identity, is_server, opened
     from tracejury.collector.backfill.window import Window
@@ -95,7 +95,7 @@ def backfill_command(
             return
         begun = begun if saved.finished else saved
     with ExitStack() as stack:
-        behind = stack.enter_context(JudgingLag(url)).too_long if url else lambda: False
+        behind = stack.enter_context(lagging(url))
         behind()
         read, bar = stack.enter_context(opened(source, logs)), stack.enter_context(output.progress())
         window = Window(read, begun.since, begun.until, services)

@@ -17,7 +17,7 @@ from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.errors import PermanentError, RetryableError
 
 from .batches import batches
-from .client import OtlpClient
+from .client import EndpointError, OtlpClient
 from .connect import check_listening, connect
 from .export_request import ExportRequest, ExportSignal, encoded
 from .fresh_ids import FreshIds
@@ -145,6 +145,7 @@ async def send_all(
     The requests are drawn in a thread: reading and decoding files does not block the event loop.
 
     Raises:
+        EndpointError: the endpoint takes none of them.
         RetryableError: one request was tried as often as `retry` allows; the others are given up, too.
         TracejuryError: what `requests` raised while being drawn.
     """
@@ -181,6 +182,8 @@ async def _deliver(
         tried += 1
         try:
             return await client.send(request)
+        except EndpointError as error:
+            raise EndpointError(f"nothing is taken there: {error}") from error
         except PermanentError as error:
             return PartialSuccess(request.items, str(error))
         except RetryableError as error:

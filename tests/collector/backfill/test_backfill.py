@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,10 @@ from tracejury.collector.backfill.window import HOUR, Window
 from tracejury.collector.cli.root import root
 from tracejury.collector.evaluation.run import judge_directly
 from tracejury.collector.otlp.client import replay
+from tracejury.collector.otlp.client.client import EndpointError
 from tracejury.collector.otlp.codec.groups import Request
 from tracejury.collector.otlp.files import read
 from tracejury.judges.registry import default_suite
-from tracejury.schemas.errors import ConfigError
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 CAPTURES = (
@@ -45,6 +46,7 @@ TRAIL = 4
 EVER = 2**62
 
 
+@cache
 def captured() -> list[Request]:
     """Spans and log records of several frameworks, with what went wrong there."""
     if not DATA.exists():
@@ -137,9 +139,10 @@ async def test_findings_equal_those_over_otlp(
         assert await found(collector) == expected
 
 
-def judged(requests: list[Request]) -> list[tuple[str, str, str, str]]:
-    """What is found in them, and where, without a collector."""
-    some = judge_directly(requests, default_suite()).findings
+@cache
+def judged() -> list[tuple[str, str, str, str]]:
+    """What is found in the captures, and where, without a collector."""
+    some = judge_directly(captured(), default_suite()).findings
     return sorted((f.trace_id, f.span_id, f.judge, f.evidence) for f in some)
 
 
@@ -183,7 +186,7 @@ async def test_a_killed_backfill_goes_on_and_pages_nobody(
             assert (again.returncode, again.stdout) == (0, "")
             assert "sent before" in again.stderr
             await settled(collector)
-            assert await places(collector) == judged(requests)
+            assert await places(collector) == judged()
             await asyncio.to_thread(pager.wait, 1)
         assert {one.path.rpartition("/")[2] for one in pager.received} == {"all"}
 
@@ -213,7 +216,7 @@ async def test_files_are_judged_as_the_table_is(
         )
         assert said.returncode == 0, said.stderr
         await settled(collector)
-        assert await places(collector) == judged(requests)
+        assert await places(collector) == judged()
 
 
 def long_trace(number: int, start: int, *offsets: int, service: str = "agent") -> Request:
@@ -290,7 +293,7 @@ def test_bad_ids_are_counted_and_named_and_others_sent(tables: Tables, tmp_path:
         ]  # fmt: skip
         assert result.seconds >= (600 - 512) / rate
         receiver.behave = answer(401)
-        with pytest.raises(ConfigError, match="takes nothing: HTTP 401"):
+        with pytest.raises(EndpointError, match="nothing is taken there: HTTP 401"):
             sent(tables, to, tmp_path / "other")
         assert not (tmp_path / "other").exists()
 
