@@ -87,8 +87,8 @@ def backfill(
 ) -> BackfillResult:
     """Send the traces of a window that are beyond `begun`; runs its own event loop.
 
-    `rate`: spans and log records a second at most; 0: as fast as they are taken. Nothing is sent while `behind`, which is
-    asked every `LOOK_SECONDS`. After each batch that is acknowledged as a whole the file is written.
+    `rate`: spans and log records a second at most; 0: as fast as they are taken. Nothing is sent while `behind`, asked
+    every `LOOK_SECONDS`. After each batch that is acknowledged as a whole the file is written.
 
     Raises:
         EndpointError: the collector takes nothing at this address, or with this key.
@@ -118,10 +118,12 @@ async def _send(
         while (batch := await coming) is not None:
             coming = asyncio.create_task(asyncio.to_thread(next, drawn, None))
             try:
-                counts = await send_all(pace.paced(batch.requests), client, retry=PATIENT)
+                counts = await send_all(pace.paced(batch.requests), client, retry=PATIENT, strict=True)
             except BaseException:
                 pace.stopping.set()
-                await asyncio.wait([coming])  # a thread cannot be stopped, and the source is closed next
+                await asyncio.gather(
+                    coming, return_exceptions=True
+                )  # a thread cannot be stopped, and the source is closed next
                 raise
             _add(result, batch, counts)
             file.save(result.progress)

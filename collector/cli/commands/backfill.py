@@ -36,13 +36,15 @@ if TYPE_CHECKING:
 @click.option("--service", "services", multiple=True, metavar="NAME", help="Whole traces in which it has spans.")
 @click.option(
     "--logs", default="", metavar="TABLE|FILE",
-    help="Log records of these traces; none: without (default: otel_logs beside the table, where it is).",
+    help="Log records of these traces; none: without (default: otel_logs beside the table, if any).",
 )  # fmt: skip
 @click.option(
     "--endpoint", default="", metavar="URL", envvar="OTEL_EXPORTER_OTLP_ENDPOINT", show_envvar=True,
     help="Default: port 4317 (gRPC) or 4318 of this machine.",
 )  # fmt: skip
-@click.option("--protocol", type=click.Choice(["grpc", "http"]), default="grpc", show_default=True, help="OTLP over …")
+@click.option(
+    "--protocol", type=click.Choice(["grpc", "http"]), default="grpc", show_default=True, help="OTLP over gRPC or HTTP."
+)
 @click.option("--rate", type=click.IntRange(min=0), default=0, metavar="N", help="Spans a second at most.")
 @click.option("--url", default="", help="The API of the collector that judges: nothing is sent while judging lags.")
 @click.option("--state", type=click.Path(path_type=Path, dir_okay=False), help="Default: in .tracejury/backfill.")
@@ -87,7 +89,7 @@ def backfill_command(
     if begun.since >= begun.until:
         raise ConfigError(f"--since ({iso_time(begun.since)}) is not before --until ({iso_time(begun.until)})")
     file = ProgressFile(state, identity(source), since, until, sorted(services), logs, endpoint, protocol)
-    if restart:
+    if restart and not dry_run:
         file.remove()
     if not dry_run and (saved := file.load()):
         if saved.finished and (saved.since, saved.until) == (begun.since, begun.until):

@@ -137,6 +137,7 @@ async def send_all(
     retry: RetryPolicy = DEFAULT_RETRY,
     in_flight: int = 16,
     result: ReplayResult | None = None,
+    strict: bool = False,
     sleep: Sleep = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> ReplayResult:
@@ -145,7 +146,7 @@ async def send_all(
     The requests are drawn in a thread: reading and decoding files does not block the event loop.
 
     Raises:
-        EndpointError: the endpoint takes none of them.
+        EndpointError: `strict`, and the endpoint takes nothing; else such requests count as refused.
         RetryableError: one request was tried as often as `retry` allows; the others are given up, too.
         TracejuryError: what `requests` raised while being drawn.
     """
@@ -156,7 +157,7 @@ async def send_all(
 
     async def work() -> None:
         while (request := await _next(iterator, drawing)) is not None:
-            counts.add(request, await _deliver(request, client, retry, counts, sleep))
+            counts.add(request, await _deliver(request, client, retry, counts, sleep, strict=strict))
             counts.seconds = clock() - start
 
     try:
@@ -175,16 +176,16 @@ async def _next(iterator: Iterator[ExportRequest], drawing: asyncio.Lock) -> Exp
 
 
 async def _deliver(
-    request: ExportRequest, client: OtlpClient, retry: RetryPolicy, counts: ReplayResult, sleep: Sleep
+    request: ExportRequest, client: OtlpClient, retry: RetryPolicy, counts: ReplayResult, sleep: Sleep, *, strict: bool
 ) -> PartialSuccess:
     tried = 0
     while True:
         tried += 1
         try:
             return await client.send(request)
-        except EndpointError as error:
-            raise EndpointError(f"nothing is taken there: {error}") from error
         except PermanentError as error:
+            if strict and isinstance(error, EndpointError):
+                raise EndpointError(f"nothing is taken there: {error}") from error
             return PartialSuccess(request.items, str(error))
         except RetryableError as error:
             if tried >= retry.tries:
