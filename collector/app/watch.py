@@ -34,6 +34,7 @@ def watch_judging(telemetry: Telemetry, inbox: Inbox, judging: DetectWorker) -> 
     open_traces, memory = judging.assembler, judging.memory
     counter, gauge = telemetry.counter, telemetry.gauge
     gauge("tracejury_judge_inbox_bytes", "Committed bytes that wait for judging", lambda: inbox.queued_bytes, "By")
+    gauge("tracejury_judge_lag", "For how long what is due first waits for judging", lambda: judging.lag, "s")
     counter("tracejury_judge_spilled_requests", "Requests to be read back for judging", lambda: inbox.spilled)
     gauge("tracejury_judge_open_traces", "Traces that may still change", lambda: judging.open_traces)
     gauge("tracejury_judge_held_bytes", "Bytes of open traces in memory", lambda: open_traces.held_bytes, "By")
