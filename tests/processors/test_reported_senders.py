@@ -12,6 +12,7 @@ from trajectories import fixture_spans, normalise_all
 
 from tracejury.judges.registry import default_suite
 from tracejury.processors.collisions import SHARED_ID, apart
+from tracejury.processors.joining import groups_of
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.tokens import sum_tokens
 from tracejury.schemas.taxonomy import Severity
@@ -270,3 +271,15 @@ def test_a_session_that_the_resource_states() -> None:
     assert rebuild(normalise_all(of_process)).session_id == "of the process"
     own = [replace(s, attributes={**s.attributes, "session.id": "own"}) for s in of_process]
     assert rebuild(normalise_all(own)).session_id == "own"
+
+
+def test_a_tool_alone_in_its_trace_comes_to_the_call_that_gave_out_its_id() -> None:
+    """Whatever session each states; a short id is not unique."""
+    for call_id, traces in (("call_6d15e83c78554b99", 1), ("c1", 2)):
+        asked = [at("m", "", (1, 2), chat(_TURN[:1], asks(call_id, "distance", _PLACES)) | {"session.id": "one"})]
+        ran = [at("t", "", (2, 3), tool("distance", call_id, _PLACES, "31 km") | {"session.id": "two"})]
+        found = {}
+        for trace_id, entries in (("a" * 32, asked), ("b" * 32, ran)):
+            spans, _ = fixture_spans({"spans": entries})
+            found[trace_id] = normalise_all(replace(s, trace_id=trace_id) for s in spans)
+        assert len(groups_of(found)) == traces
