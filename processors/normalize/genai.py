@@ -68,6 +68,8 @@ _SENT: Final = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "gen_
 _WRITTEN: Final = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "gen_ai.response.completion_tokens")
 _STATUSES: Final = ("gen_ai.tool.status", "tool.status", "gen_ai.task.status", "agent.invocation.status")
 _FAILED: Final = frozenset({"error", "failure", "failed"})
+_PARAMETERS: Final = "code.function.parameters."
+_VALUE: Final = ".value"
 _END_REASONS: Final = (".end_reason", "agent.finish_reason")
 _BROKEN_OFF: Final = re.compile(r"max_\w{1,30}|\w{0,30}(?:budget|limit|timeout|error|fail)\w{0,30}|cancell?ed")
 _NOT_TOOLS: Final = frozenset({"(merged tools)"})  # Google ADK: a summary span after parallel calls
@@ -217,8 +219,10 @@ def _tool(span: Span, content: Content) -> Fields:
     defined = next((d for d in definitions(attributes.get("gen_ai.tool.definitions", "")) if d.name == name), None)
     call_id = attributes.get("gen_ai.tool.call.id", "")
     arguments = attributes.get("gen_ai.tool.call.arguments") or as_text(content.tool_arguments) or _sent(attributes)
+    arguments = arguments or _of_parameters(attributes)
     handed = {"agent_name": target} if (target := attributes.get(HANDOFF_TARGET)) else None
-    recorded = attributes.get("gen_ai.tool.call.result", content.tool_result)
+    returned = attributes.get("code.function.return.value", content.tool_result)
+    recorded = attributes.get("gen_ai.tool.call.result", returned)
     if recorded is None and "gen_ai.output.messages" in attributes:
         told = "\n".join(message.text for message in content.outputs if message.text)
         recorded = told or attributes["gen_ai.output.messages"]
@@ -234,6 +238,12 @@ def _tool(span: Span, content: Content) -> Fields:
         "tool_result": result.text if result else recorded,
         "tool_parameters": schema or (defined.parameters if defined else None),
     }
+
+
+def _of_parameters(attributes: Mapping[str, str]) -> str:
+    """Arguments that stand one a key, as Google's client records those of the functions that it calls."""
+    keys = [key for key in attributes if key.startswith(_PARAMETERS) and key.endswith(_VALUE)]
+    return as_text({key[len(_PARAMETERS) : -len(_VALUE)]: attributes[key] for key in keys}) if keys else ""
 
 
 def _sent(attributes: Mapping[str, str]) -> str:
