@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Annotated, Final, Literal, Self
 
@@ -56,6 +57,7 @@ class TopicConfig(Section):
     producers alone write to the topic, or with `header_secret`; "" reads no header."""
 
 
+_ADDRESS: Final = re.compile(r"[^\s,]+:\d{1,5}")
 _TOPICS: Final = (
     TopicConfig(name="otlp_spans", signal="traces"),
     TopicConfig(name="otlp_logs", signal="logs"),
@@ -65,12 +67,12 @@ _TOPICS: Final = (
 class KafkaConfig(Section):
     """Kafka between receivers and workers."""
 
-    brokers: Annotated[tuple[Annotated[str, Field(pattern=r"^[^\s,]+:\d+$")], ...], Field(min_length=1)]
+    brokers: Annotated[tuple[str, ...], Field(min_length=1)]
     """HOST:PORT of some brokers of the cluster."""
     options: dict[str, Option] = Field(default={})
     """Options of librdkafka by their names, such as `security.protocol`, `sasl.username` and `ssl.ca.location`;
     `${NAME}` in a value is the environment variable NAME."""
-    topics: Annotated[tuple[TopicConfig, ...], Field(min_length=1)] = _TOPICS
+    topics: tuple[TopicConfig, ...] = _TOPICS
     """The topics; by default those of the OpenTelemetry Collector."""
     group: Annotated[str, Field(min_length=1, max_length=255)] = "tracejury"
     """The consumer group of all workers of one store."""
@@ -95,6 +97,10 @@ class KafkaConfig(Section):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
+        if wrong := [one for one in self.brokers if not _ADDRESS.fullmatch(one)]:
+            raise ValueError(f"brokers: {wrong[0][:64]!r} is not HOST:PORT")
+        if not self.topics:
+            raise ValueError("topics: name one at least")
         names = [topic.name for topic in self.topics]
         if self.dead_letter_topic in names or len(set(names)) < len(names):
             raise ValueError("each topic stands once, and the dead-letter topic is another one")

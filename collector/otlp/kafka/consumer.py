@@ -129,6 +129,10 @@ class KafkaReceiver:
         failing = "messages of Kafka cannot be stored now" if self._storing.failures else ""
         return tuple(filter(None, (away, failing, *self._watch.strangers, *behind)))
 
+    def lags(self) -> Mapping[str, int]:
+        """Messages that are not stored yet, by topic and partition."""
+        return {f"{topic}/{number}": lag for (topic, number), lag in sorted(dict(self.counters.lags).items())}
+
     # In the polling thread.
 
     def _run(self) -> None:

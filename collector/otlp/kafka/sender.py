@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.schemas.errors import OverloadedError, RetryableError
 
 from .client import Options, library, make, told
@@ -40,8 +42,12 @@ class Outgoing:
 class Sender:
     """An idempotent producer. `start` in the event loop; `send` from it alone."""
 
-    def __init__(self, options: Options, *, seconds: float, most_bytes: int) -> None:
+    def __init__(
+        self, options: Options, *, seconds: float, most_bytes: int, clock: Callable[[], int] = time.time_ns
+    ) -> None:
         """`seconds`: how long the brokers may take; `most_bytes`: of one message. Raises ConfigError."""
+        self.sent = 0
+        self.outage = OutageLog("Kafka", "does not take messages", "takes messages again", clock)
         self._options = options | {
             "enable.idempotence": True,
             "acks": "all",
@@ -92,8 +98,11 @@ class Sender:
         failure = await delivery.done
         if failure is not None:
             raise self._refusal(failure)
+        self.sent += len(messages)
+        self.outage.ended()
 
     def _refusal(self, error: Any) -> RetryableError:
+        self.outage.failed(told(error))
         if error.fatal():
             self._broken = True  # an idempotent producer that has lost its place is made anew
         if error.code() == library().KafkaError.MSG_SIZE_TOO_LARGE:
