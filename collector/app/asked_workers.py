@@ -10,6 +10,7 @@ from typing import Any, Final
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.requests import RequestKind, StoredRequests
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.collector.telemetry import Telemetry
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.queries.deletion import DeleteQuery
@@ -30,8 +31,12 @@ class AskedWorkers:
         StoreError: it cannot be done.
     """
 
-    def __init__(self, store: SharedStore, seconds: float = WAIT_SECONDS) -> None:
+    def __init__(self, store: SharedStore, telemetry: Telemetry, seconds: float = WAIT_SECONDS) -> None:
         self._store, self._requests, self._seconds = store, StoredRequests(store), seconds
+        self._asked = self._unanswered = 0
+        counter = telemetry.counter
+        counter("tracejury_requests_asked", "Requests that workers were to carry out", lambda: self._asked)
+        counter("tracejury_requests_late", "Those that none answered in time", lambda: self._unanswered)
 
     def judge_again(self, trace_ids: Sequence[str], by_hand: bool = False, tenant: str = "") -> Sequence[Judgement]:  # noqa: FBT001, FBT002  JudgeAgain
         """See `Working.judge_again`. The findings are those that are stored once a worker has answered."""
@@ -64,15 +69,18 @@ class AskedWorkers:
         return bool(self._ask(tenant, RequestKind.CLOSE, {"service": service, "session_id": session_id}))
 
     def _ask(self, tenant: str, kind: RequestKind, arguments: Mapping[str, Any]) -> Any:
+        self._asked += 1
         request_id = self._requests.ask(tenant, kind, arguments)
         ends, pause = time.monotonic() + self._seconds, FIRST_PAUSE
         while (answer := self._requests.answer(tenant, request_id)) is None:
             if time.monotonic() > ends:
+                self._unanswered += 1
                 raise RetryableError(
                     f"requested; a worker will do it (none has answered within {self._seconds:g} seconds)"
                 )
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
+        self._requests.told(tenant, request_id, kind)
         if "error" in answer:
             raise StoreError(f"no worker can do it: {answer['error']}")
         return answer["done"]

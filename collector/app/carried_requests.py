@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -55,16 +55,15 @@ class CarriedRequests:
         self._worker.stop(deadline)
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def look(self) -> None:
+    def look(self) -> Sequence[Future[None]]:
         """Begin what waits, without waiting for it. Raises RetryableError, StoreError."""
         if (now := self._clock()) >= self._expire_at:
             self._requests.expire()
             self._expire_at = now + EXPIRE_EVERY
-        for request in self._requests.waiting():
-            if self._requests.begin(request):
-                self._pool.submit(self.carry_out, request)
+        requests = self._requests
+        return [self._pool.submit(self._carry_out, one) for one in requests.waiting() if requests.begin(one)]
 
-    def carry_out(self, request: WorkerRequest) -> None:
+    def _carry_out(self, request: WorkerRequest) -> None:
         """Do what is asked for and store the answer; never raises."""
         try:
             self._requests.finish(request, self._answer(request))

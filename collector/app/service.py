@@ -319,7 +319,7 @@ class Collector:
         if judging is None:
             from .asked_workers import AskedWorkers
 
-            judging = self._asked = AskedWorkers(context.store)
+            judging = self._asked = AskedWorkers(context.store, self.telemetry)
 
         def make(tenant: str) -> FastAPI:
             services = Services(

@@ -6,6 +6,7 @@ others leave the request alone for a while; nothing depends on that.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
 from collections.abc import Mapping
@@ -25,10 +26,13 @@ BEGUN_SECONDS: Final = 120
 _OPEN: Final = "ReceivedAt >= now64(9) - INTERVAL 1 DAY"
 """The condition on rows of requests that are still carried out."""
 
+# What was answered of late, after whoever asked had gone, is the answer to the one who asks again.
 _SAME: Final = f"""
-SELECT Id FROM requests WHERE {TENANT} AND Step = 'asked' AND Kind = {{kind:String}} AND Content = {{content:String}}
-    AND {_OPEN} AND Id NOT IN (SELECT Id FROM requests WHERE {TENANT} AND Step = 'answered')
-ORDER BY ReceivedAt, Id LIMIT 1
+SELECT Id FROM requests WHERE {TENANT} AND startsWith(Id, {{digest:String}}) AND {_OPEN}
+GROUP BY Id
+HAVING NOT countIf(Step = 'told') AND (NOT countIf(Step = 'answered')
+    OR maxIf(ReceivedAt, Step = 'answered') >= now64(9) - INTERVAL 10 MINUTE)
+ORDER BY Id LIMIT 1
 """
 _ANSWER: Final = f"""
 SELECT Content FROM requests WHERE {TENANT} AND Id = {{id:String}} AND Step = 'answered' ORDER BY ReceivedAt LIMIT 1
@@ -73,14 +77,19 @@ class StoredRequests:
         self._worker = uuid.uuid4().hex
 
     def ask(self, tenant: str, kind: RequestKind, arguments: Mapping[str, Any]) -> str:
-        """Ask for something; returns the id of the request. The same is not asked for again while nobody answers."""
+        """Ask for something; returns the id of the request. The same is not asked for again while none was told."""
         content = json.dumps(arguments, sort_keys=True)
-        same = Scope(self._store, tenant).select(_SAME, kind=kind.value, content=content)
+        digest = hashlib.blake2b(f"{kind} {content}".encode(), digest_size=16).hexdigest()
+        same = Scope(self._store, tenant).select(_SAME, digest=digest)
         if same:
             return str(same[0][0])
-        made = uuid.uuid4().hex
+        made = f"{digest}-{uuid.uuid4().hex}"
         self._keep(tenant, made, "asked", kind, content, worker="")
         return made
+
+    def told(self, tenant: str, request_id: str, kind: RequestKind) -> None:
+        """Whoever asked has the answer: the same may be asked for anew."""
+        self._keep(tenant, request_id, "told", kind, "", worker="")
 
     def answer(self, tenant: str, request_id: str) -> Any:
         """The answer to a request; None: there is none yet."""

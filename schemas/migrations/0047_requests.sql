@@ -1,5 +1,5 @@
 -- What one process asks of the workers on the store. Each step of a request is a row: 'asked', with its arguments;
--- 'begun' by a worker; 'answered'. Content is JSON. Times are the server's: clocks of processes differ.
+-- 'begun' by a worker; 'answered'; 'told' to whoever asked. Content is JSON. Times are the server's: clocks of processes differ.
 CREATE TABLE IF NOT EXISTS requests
 (
     tenant LowCardinality(String) DEFAULT '',
