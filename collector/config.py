@@ -193,8 +193,10 @@ def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> C
     Raises:
         ConfigError: one line a problem, each with its place in the file.
     """
-    # A section whose keys are all commented out reads as null.
+    # A section whose keys are all commented out reads as null; `kafka: null` is none.
     data = {key: {} if value is None else value for key, value in read_yaml(path).items()} if path else {}
+    if data.get("kafka") == {}:
+        del data["kafka"]
     if path:
         data = paths_beside(data, CollectorConfig, path.parent.absolute())
     try:

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 TRANSPORT: Final = "kafka"
 RETRY: Final = RetryPolicy(first=0.5, longest=10.0)
 POLL_SECONDS: Final = 0.1
-POLLED: Final = 256
+POLLED: Final = 64
 """Messages taken from the library at once."""
 REVOKE_SECONDS: Final = 5.0
 """How long a partition that is taken away waits for what is being stored."""
