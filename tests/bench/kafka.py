@@ -1,11 +1,11 @@
 """Judging through Kafka: spans a second and CPU a span with several workers, and how soon findings show.
 
-`python tests/bench/kafka.py [--workers 1 2 3] [--passes 5] [--rates 100 500] [--seconds 30]`. The corpus is first
-written to Kafka by a receiver; then workers are started, and the time until nothing waits and every trace is judged
-counts, without their start. Beside it: one process with the embedded store over the same spans. Broker, ClickHouse's
-HTTP interface (`tests/support/clickhouse_http.py`, in the benchmark's own process) and workers share the machine, so with
-more workers than cores only CPU a span says something. The delays are from the acknowledgement of the brokers to the
-finding in the API of a web process.
+`python tests/bench/kafka.py [--workers 1 2 3] [--passes 5] [--rates 100 500] [--seconds 30]`. Workers are started and
+stopped (SIGSTOP); the corpus is written to Kafka by a receiver; then they go on, and the time until all of it is read
+and every trace is judged counts. Beside it: one process with the embedded store over the same spans. The broker,
+ClickHouse's HTTP interface (`tests/support/clickhouse_http.py`, in the benchmark's own process) and workers share the
+machine: with more workers than cores only CPU a span says something. The delays are from the acknowledgement of the
+brokers to the finding in the API of a web process.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import httpx
 from clickhouse_http import ClickHouseServer, clickhouse_server
 from kafka_broker import Cluster, cluster, missing
-from latency import measure
-from played import play_corpus
+from played import measure, play_corpus
 from processes import Serving, serving
 from served import BENCH, cpu_seconds, metrics, wait_until_judged
 
@@ -34,6 +34,7 @@ from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.shared_store import SharedStore
 
 PARTITIONS = 12
+PATIENCE = 900.0
 
 
 class Stage:
@@ -87,13 +88,18 @@ def embedded(passes: int) -> None:
 def through(broker: Cluster, count: int, passes: int) -> None:
     """`count` workers over what stands in Kafka."""
     with stage(broker) as found:
-        receiver = found.start("receive")
+        receiver, workers = found.start("receive"), [found.start("work") for _ in range(count)]
+        wait_until(lambda: sum(len(lags(one)) for one in workers) == PARTITIONS)
+        signal_all(workers, signal.SIGSTOP)
         before = cpu_seconds(receiver)
         spans = load(receiver.ports["grpc"], passes)
         received = cpu_seconds(receiver) - before
-        workers = [found.start("work") for _ in range(count)]
         spent, own, started = sum(map(cpu_seconds, workers)), time.process_time(), time.monotonic()
-        wait_until_caught_up(workers, 900)
+        signal_all(workers, signal.SIGCONT)
+        sent = metrics(receiver)["tracejury_kafka_sent_messages_total"]
+        wait_until(lambda: sum(metrics(one)["tracejury_kafka_messages_total"] for one in workers) >= sent)
+        for one in workers:
+            wait_until_judged(one, PATIENCE)
         seconds = time.monotonic() - started
         report(
             f"{count} workers",
@@ -105,17 +111,24 @@ def through(broker: Cluster, count: int, passes: int) -> None:
         )
 
 
-def wait_until_caught_up(workers: Sequence[Serving], seconds: float) -> None:
-    """Wait until all partitions are assigned and read, and every trace is judged and closed."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        ready = [httpx.get(f"{one.url}/readyz", timeout=30).json().get("kafka_lag", {}) for one in workers]
-        lags = {name: lag for each in ready for name, lag in each.items()}
-        if len(lags) == PARTITIONS and not any(lags.values()):
-            break
-        time.sleep(0.5)
+def signal_all(workers: Sequence[Serving], number: signal.Signals) -> None:
+    """Send a signal to each."""
     for one in workers:
-        wait_until_judged(one, max(deadline - time.monotonic(), 1))
+        one.process.send_signal(number)
+
+
+def lags(worker: Serving) -> dict[str, int]:
+    """Messages that wait, by the partitions that the worker has."""
+    found: dict[str, int] = httpx.get(f"{worker.url}/readyz", timeout=30).json().get("kafka_lag", {})
+    return found
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Return once it holds."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
 
 
 def report(name: str, spans: int, seconds: float, cpu: float, server: float, more: str = "") -> None:
@@ -132,8 +145,7 @@ def delays(broker: Cluster, rate: float, seconds: float) -> None:
     playing = play_corpus(rate * seconds)
     with stage(broker) as found:
         receiver, worker, web = (found.start(role) for role in ("receive", "work", "web"))
-        while not metrics(worker).get("tracejury_kafka_assignments"):
-            time.sleep(0.2)
+        wait_until(lambda: len(lags(worker)) == PARTITIONS)
         both = Serving(web.process, web.ready_text, {**receiver.ports, "api": web.ports["api"]})
         measured = asyncio.run(measure(both, playing, rate))
     shown = sorted(max(measured.seen[k] - at, 0.0) for k, at in measured.acknowledged.items() if k in measured.seen)
@@ -159,7 +171,8 @@ def main() -> None:
         sys.exit(f"skipped: {why}")
     if options.workers:
         embedded(options.passes)
-    with tempfile.TemporaryDirectory() as folder, cluster(Path(folder)) as broker:
+    patient = {"group_consumer_session_timeout_ms": 60_000}  # workers that are stopped stay in the group
+    with tempfile.TemporaryDirectory() as folder, cluster(Path(folder), **patient) as broker:
         for count in options.workers:
             through(broker, count, options.passes)
         for rate in options.rates:

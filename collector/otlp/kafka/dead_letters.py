@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 from tracejury.collector.otlp.codec.signals import Signal
@@ -20,7 +21,9 @@ class DeadLetters:
 
     def __init__(self, config: KafkaConfig, options: Options, *, withholds: bool) -> None:
         self._topic, self._withholds = config.dead_letter_topic, withholds
-        self._sender = Sender(options, seconds=config.delivery_seconds, most_bytes=MOST_BYTES)
+        # One at a time: brokers refuse batches as a whole, small letters with a large one.
+        self._alone = asyncio.Lock()
+        self._sender = Sender(options | {"linger.ms": 0}, seconds=config.delivery_seconds, most_bytes=MOST_BYTES)
 
     def start(self) -> None:
         """See `Sender`."""
@@ -42,8 +45,9 @@ class DeadLetters:
         ]
         note = note_of(Signal(topic.signal), topic.encoding.of_body, value)
         letter = Outgoing(self._topic, note if self._withholds else value, message.key(), headers)
-        try:
-            await self._sender.send([letter])
-        except TooLargeForBrokersError:
-            withheld = ("tracejury-withheld", b"too large for this topic")
-            await self._sender.send([Outgoing(self._topic, b"", message.key(), [*headers, withheld])])
+        async with self._alone:
+            try:
+                await self._sender.send([letter])
+            except TooLargeForBrokersError:
+                withheld = ("tracejury-withheld", b"too large for this topic")
+                await self._sender.send([Outgoing(self._topic, b"", message.key(), [*headers, withheld])])

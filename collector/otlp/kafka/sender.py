@@ -102,7 +102,6 @@ class Sender:
         self.outage.ended()
 
     def _refusal(self, error: Any) -> RetryableError:
-        self.outage.failed(told(error))
         if error.fatal():
             self._broken = True  # an idempotent producer that has lost its place is made anew
         if error.code() == library().KafkaError.MSG_SIZE_TOO_LARGE:
@@ -110,6 +109,7 @@ class Sender:
                 f"Kafka takes no message of this size: the topic's max.message.bytes must exceed "
                 f"kafka.max_message_bytes ({told(error)})"
             )
+        self.outage.failed(told(error))
         return RetryableError(f"Kafka does not take messages now: {told(error)}")
 
     def _poll(self) -> None:
