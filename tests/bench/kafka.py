@@ -28,7 +28,7 @@ from clickhouse_http import ClickHouseServer, clickhouse_server
 from kafka_broker import Cluster, cluster, missing
 from played import measure, play_corpus
 from processes import Serving, serving
-from served import BENCH, cpu_seconds, metrics, wait_until_judged
+from served import BENCH, cpu_seconds, metrics, resident, wait_until_judged
 
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.shared_store import SharedStore
@@ -107,7 +107,7 @@ def through(broker: Cluster, count: int, passes: int) -> None:
             seconds,
             sum(map(cpu_seconds, workers)) - spent,
             time.process_time() - own,
-            f"; receiver {1e3 * received / spans:.3f} ms",
+            f"; receiver {1e3 * received / spans:.3f} ms, {resident(receiver) / 1e6:.0f} MB",
         )
 
 
