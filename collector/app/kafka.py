@@ -35,13 +35,13 @@ class Relaying:
     def __init__(
         self,
         config: CollectorConfig,
-        kafka: KafkaConfig,
         telemetry: Telemetry,
         keyring: Keyring,
         redactor: Redactor | None,
         clock: Callable[[], int],
     ) -> None:
         self.grpc_port = self.http_port = 0
+        kafka = _section(config)
         self._config, most = config, kafka.max_message_bytes
         self._sender = Sender(options_of(kafka), seconds=kafka.delivery_seconds, most_bytes=most, clock=clock)
         watch_sender(telemetry, self._sender)
@@ -59,13 +59,11 @@ class Relaying:
         self.grpc_port, self.http_port = await listen(self._config, self.intake, stops)
 
 
-async def start_reading(
-    context: ProcessContext, kafka: KafkaConfig, receiving: Receiving, working: Working
-) -> KafkaReceiver:
+async def start_reading(context: ProcessContext, receiving: Receiving, working: Working) -> KafkaReceiver:
     """Read from Kafka, to the intake of this process. Raises ConfigError."""
     most = context.config.judging.max_inbox_bytes // 2
     reading = KafkaReceiver(
-        kafka,
+        _section(context.config),
         receiving.intake,
         assigned=working.detecting.read_known_again,
         busy=lambda: working.inbox.queued_bytes > most,
@@ -76,3 +74,9 @@ async def start_reading(
     context.stops.append(reading.stop)
     watch_receiver(context.telemetry, reading)
     return reading
+
+
+def _section(config: CollectorConfig) -> KafkaConfig:
+    if config.kafka is None:
+        raise ValueError("without a section kafka")
+    return config.kafka

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from tracejury.collector.judging.llm.packs.session_closing import SessionClosing
     from tracejury.collector.judging.model.cassette import Cassette
-    from tracejury.collector.otlp.kafka.config import KafkaConfig
     from tracejury.collector.otlp.kafka.consumer import KafkaReceiver
     from tracejury.collector.store.shared_store import SharedStore
     from tracejury.processors.redact.spans import Redactor
@@ -147,8 +146,7 @@ class Collector:
     def losses(self) -> Sequence[str]:
         """Losses of the store, a full disk, trouble with Kafka, a line each: what is stored is served all the same."""
         full = self._receiving.writer.disk_problem() if self._receiving else ""
-        relaying, reading = self._relaying, self._reading
-        of_kafka = relaying.problems() if relaying else reading.problems() if reading else ()
+        of_kafka = (line for part in (self._relaying, self._reading) if part for line in part.problems())
         return (*(self._health.problems() if self._health else ()), *filter(None, [full]), *of_kafka)
 
     def lags(self) -> Mapping[str, int]:
@@ -198,8 +196,8 @@ class Collector:
     async def _start(self) -> None:
         config, role = self.config, self.config.role
         redactor = build_redactor(config.redaction) if role.receives or role.works else None
-        if config.kafka is not None and config.relays:
-            await self._start_relaying(config.kafka, redactor)
+        if config.relays:
+            await self._start_relaying(redactor)
             return
         opening = self._opened()
         # Imported meanwhile: neither needs the other.
@@ -266,19 +264,19 @@ class Collector:
         if receiving is not None and working is not None and self.config.kafka is not None:
             from .kafka import start_reading
 
-            self._reading = await start_reading(context, self.config.kafka, receiving, working)
+            self._reading = await start_reading(context, receiving, working)
         if working is not None:
             await working.start_sending(api_url(self.config, self.api_port))
         self._stops.append(backups.stop)  # this comes first: the API waits for its requests
         if working is not None:
             working.start_asking()
 
-    async def _start_relaying(self, kafka: KafkaConfig, redactor: Redactor | None) -> None:
+    async def _start_relaying(self, redactor: Redactor | None) -> None:
         """What a receiver before Kafka has: no store."""
         from .api_server import serve_api
         from .kafka import Relaying
 
-        self._relaying = Relaying(self.config, kafka, self.telemetry, self.keyring, redactor, self._clock)
+        self._relaying = Relaying(self.config, self.telemetry, self.keyring, redactor, self._clock)
         sign_ins = SignIns(secrets.token_bytes(32))
         self.api_port = await serve_api(self.config, self.keyring, self._watching_app, sign_ins, self._stops)
         await self._relaying.listen(self._stops)
