@@ -61,8 +61,8 @@ quickstarts: setup frameworks
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	--only-binary :all: --emit-build-options --no-annotate --custom-compile-command 'make lock' $(LOCK_ARGS)
 lock:
-	$(LOCK) pyproject.toml --extra embedded --extra llm --group build -o requirements/runtime.txt
-	$(LOCK) pyproject.toml --extra embedded --extra llm --group dev -c requirements/runtime.txt -o requirements/dev.txt
+	$(LOCK) pyproject.toml --extra embedded --extra kafka --extra llm --group build -o requirements/runtime.txt
+	$(LOCK) pyproject.toml --extra embedded --extra kafka --extra llm --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	$(LOCK) --group frameworks -o requirements/frameworks.txt
 	$(LOCK) --group phoenix -o requirements/phoenix.txt
 

@@ -22,6 +22,7 @@ from .judging.detect.config import DetectorsConfig
 from .judging.model.config import LlmConfig
 from .judging.prices.config import ModelPrice
 from .otlp.codec.limits import Limits
+from .otlp.kafka.config import KafkaConfig
 from .otlp.receiver.grpc_server import GrpcConfig
 from .otlp.receiver.http_config import ConnectionLimits, HttpConfig
 from .otlp.receiver.intake import IntakeConfig
@@ -68,7 +69,7 @@ _RECEIVERS = ("grpc", "http", "intake", "limits")
 _IGNORED = {
     Role.RECEIVE: frozenset({"judging", "detectors", "judges", "prices", "export", "webhooks"}),
     Role.WORK: frozenset(_RECEIVERS),
-    Role.WEB: frozenset({*_RECEIVERS, "writer", "redaction", "prices", "export", "webhooks"}),
+    Role.WEB: frozenset({*_RECEIVERS, "kafka", "writer", "redaction", "prices", "export", "webhooks"}),
 }
 
 
@@ -133,6 +134,8 @@ class CollectorConfig(Section):
     """The OTLP/gRPC receiver."""
     http: HttpConfig = HttpConfig()
     """The OTLP/HTTP receiver."""
+    kafka: KafkaConfig | None = None
+    """Kafka: receivers of role receive write to it instead of the store, workers read it (docs/kafka.md)."""
     intake: IntakeConfig = IntakeConfig()
     """Bounds on the memory of all receivers together."""
     limits: Limits = Limits()
@@ -163,12 +166,21 @@ class CollectorConfig(Section):
     """Least level of our own log lines: DEBUG, INFO, WARNING or ERROR."""
 
     @property
+    def relays(self) -> bool:
+        """Whether what this process receives goes to Kafka: it opens no store."""
+        return self.role is Role.RECEIVE and self.kafka is not None
+
+    @property
     def ignored(self) -> Sequence[str]:
         """The sections that say something and that the role ignores."""
-        fields = CollectorConfig.model_fields
+        fields, ignored = CollectorConfig.model_fields, self.role.ignores
+        if self.relays:
+            ignored |= {"store", "writer"}
+        elif self.role is Role.WORK and self.kafka is not None:
+            ignored -= {"intake", "limits"}
         return [
             name
-            for name in sorted(self.role.ignores)
+            for name in sorted(ignored)
             if getattr(self, name) != fields[name].get_default(call_default_factory=True)
         ]
 
@@ -181,8 +193,10 @@ def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> C
     Raises:
         ConfigError: one line a problem, each with its place in the file.
     """
-    # A section whose keys are all commented out reads as null.
+    # A section whose keys are all commented out reads as null; `kafka: null` is none.
     data = {key: {} if value is None else value for key, value in read_yaml(path).items()} if path else {}
+    if data.get("kafka") == {}:
+        del data["kafka"]
     if path:
         data = paths_beside(data, CollectorConfig, path.parent.absolute())
     try:
@@ -209,7 +223,7 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             read(value)
         except ConfigError as error:
             yield f"{place}: {error}"
-    if config.role is not Role.ALL and config.store.dsn.startswith("chdb:"):
+    if config.role is not Role.ALL and not config.relays and config.store.dsn.startswith("chdb:"):
         yield (
             f"role: one process alone owns an embedded store, and {config.role} is a part of it: use role all, or name "
             "a ClickHouse server (--store clickhouse://…)"

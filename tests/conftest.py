@@ -8,6 +8,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import certifi
 import pytest
@@ -19,6 +20,9 @@ from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.parts import record_file
 from tracejury.collector.store.shared_store import SharedStore
+
+if TYPE_CHECKING:
+    from kafka_broker import Cluster
 
 # Images often set it; each run, and every process of the tests, would then compile the project anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -73,6 +77,18 @@ def store_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     keeper = SharedStore.open(f"chdb://{folder}", KEEP_ALL)
     yield folder
     keeper.close()
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """One broker of Apache Kafka; tests make topics and groups of their own."""
+    pytest.importorskip("confluent_kafka", reason="the client of Kafka is not installed")
+    from kafka_broker import cluster, missing
+
+    if why := missing():
+        pytest.skip(why)
+    with cluster(tmp_path_factory.mktemp("kafka")) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")

@@ -73,7 +73,7 @@ def create_app(services: Services) -> FastAPI:
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)
     add_backups(app, services.backup)
-    add_watching(app, services.problems, services.losses, services.metrics, services.keyring)
+    add_watching(app, services.problems, services.losses, services.metrics, services.keyring, services.lags)
     return app
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from fastapi import FastAPI, Request, Response
@@ -29,13 +29,14 @@ def create_watching_app(
     *,
     receivers: Callable[[], Sequence[Endpoint]],
     any_host: bool,
+    lags: Callable[[], Mapping[str, int]] = dict,
 ) -> FastAPI:
     """The application of a process that serves neither pages nor the rest of the API."""
     app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     app.add_middleware(Guard, tokens=Tokens(), receivers=receivers, any_host=any_host)
     for kind in (TracejuryError, Exception, HTTPException):
         app.add_exception_handler(kind, on_error)
-    add_watching(app, problems, losses, metrics, keyring)
+    add_watching(app, problems, losses, metrics, keyring, lags)
     return app
 
 
@@ -45,8 +46,9 @@ def add_watching(
     losses: Callable[[], Sequence[str]],
     metrics: Callable[[], bytes],
     keyring: Keyring,
+    lags: Callable[[], Mapping[str, int]] = dict,
 ) -> None:
-    """`/healthz`, `/readyz` and `/metrics`.
+    """`/healthz`, `/readyz` and `/metrics`. `lags`: messages of Kafka that wait, by topic and partition.
 
     On the event loop: they must answer also while every thread of the pool waits for the store or for judging.
     """
@@ -60,7 +62,7 @@ def add_watching(
     async def ready(request: Request) -> Response:
         """200 once the store is open and the receivers listen, else 503 with what is missing.
 
-        The status is `degraded` while stored rows are known to be lost, or the disk has no room for more.
+        The status is `degraded` while stored rows are known to be lost, the disk has no room for more, or Kafka fails.
         """
         known = KEY in request.scope or not keyring.asks
         if missing := problems():
@@ -68,7 +70,8 @@ def add_watching(
         lost = losses()
         if lost and not known:
             return json_answer({"status": "degraded"})
-        return json_answer({"status": "degraded", "losses": lost} if lost else {"status": "ready"})
+        behind = {"kafka_lag": dict(waiting)} if known and (waiting := lags()) else {}
+        return json_answer({"status": "degraded", "losses": lost, **behind} if lost else {"status": "ready", **behind})
 
     @app.get("/metrics")
     async def prometheus() -> Response:

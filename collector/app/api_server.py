@@ -8,11 +8,13 @@ from collections.abc import Callable
 from fastapi import FastAPI
 
 from tracejury.collector.api.access import Access
+from tracejury.collector.auth.keyring import Keyring
 from tracejury.collector.auth.sign_in import SignIns
+from tracejury.collector.config import CollectorConfig
 from tracejury.collector.otlp.receiver.tls import ListenerTls
 from tracejury.collector.otlp.receiver.web_server import WebServer
 
-from .context import ProcessContext
+from .context import Stop
 
 
 class ProjectApps:
@@ -40,18 +42,19 @@ class ProjectApps:
                 await app.state.change_feed.stop(deadline)
 
 
-async def serve_api(context: ProcessContext, make: Callable[[str], FastAPI], sign_ins: SignIns) -> int:
-    """Serve the applications of all projects, as `make` gives them; returns the port.
+async def serve_api(
+    config: CollectorConfig, keyring: Keyring, make: Callable[[str], FastAPI], sign_ins: SignIns, stops: list[Stop]
+) -> int:
+    """Serve the applications of all projects, as `make` gives them, until one of `stops` is called; returns the port.
 
     Raises:
         ConfigError: a taken port, or a file of TLS that cannot be used.
     """
-    config = context.config
     tls = ListenerTls(config.api.tls, "api.tls") if config.api.tls else None
     apps = ProjectApps(make)
     await apps.of("")
-    access = Access(context.keyring, sign_ins, apps.of, config.keys.proxy)
+    access = Access(keyring, sign_ins, apps.of, config.keys.proxy)
     server = WebServer(access, config.api.endpoint, "api", config.api, tls=tls)
     port = await server.start()
-    context.stops.extend([server.stop, apps.stop_streams])  # streams end first: the server waits for them
+    stops.extend([server.stop, apps.stop_streams])  # streams end first: the server waits for them
     return port

@@ -26,7 +26,9 @@ def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) ->
         url = url_of(section.endpoint, ports[name], secure=section.tls is not None)
         shown = _SHOWN[name] if name != "api" or role.shows else "health"
         lines.append((shown, url.removeprefix("http://") if name == "grpc" else url))
-    lines.append(("store", store))
+    if config.kafka and role is not Role.WEB:
+        lines.append(("Kafka", ", ".join(config.kafka.brokers)))
+    lines.append(("store", "none: workers read from Kafka" if config.relays else store))
     if role.works:
         lines.append(("judges", judges_text(config.judges)))
     return "".join([f"tracejury {__version__} ready\n", *(f"  {name:<9}  {text}\n" for name, text in lines)])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
+from tracejury.collector.auth.keyring import Keyring
+from tracejury.collector.config import CollectorConfig
 from tracejury.collector.otlp.receiver.grpc_server import GrpcReceiver
 from tracejury.collector.otlp.receiver.http_server import HttpReceiver
 from tracejury.collector.otlp.receiver.intake import Intake
@@ -16,10 +19,12 @@ from tracejury.collector.store.committer import Hearer
 from tracejury.collector.store.lists.pending import pending_worker
 from tracejury.collector.store.retention import DAY, Retention, expire_dead_letters
 from tracejury.collector.store.writer import GroupCommitWriter
+from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import Task, Worker
+from tracejury.schemas.batch import Sink
 
-from .context import ProcessContext, on_a_thread
+from .context import ProcessContext, Stop, on_a_thread
 from .watch import watch_writer
 
 if TYPE_CHECKING:
@@ -44,27 +49,16 @@ class Receiving:
             in_flight=lambda: intake.inflight.requests,
             clock=context.clock,
         )
-        redaction = RedactionStage(redactor) if redactor else None
-        if redaction:
-            redaction.watch(context.telemetry)
-        metrics = ReceiverMetrics()
-        metrics.watch(context.telemetry)
-        self.intake = intake = Intake(
-            ReturnedSpans(writer, installation_id(context.secret)),
-            config.intake,
-            config.limits,
-            metrics=metrics,
-            clock=context.clock,
-            dead_letter=writer.set_aside,
-            keyring=context.keyring,
-            redaction=redaction,
+        sink = ReturnedSpans(writer, installation_id(context.secret))
+        self.intake = intake = build_intake(
+            config, context.telemetry, context.keyring, sink, redactor, context.clock, dead_letter=writer.set_aside
         )
         watch_writer(context.telemetry, writer)
 
     async def start_writer(self) -> None:
         """Begin to commit."""
         await self.writer.start()
-        self._context.stops.append(self.writer.stop)
+        self._context.stops.extend([self.writer.stop, lambda _: asyncio.to_thread(self.intake.close)])
 
     def start_upkeep(self) -> None:
         """Where nobody judges in this process: list what was received, and drop dead letters that are kept no longer.
@@ -85,11 +79,43 @@ class Receiving:
 
     async def listen(self) -> None:
         """Begin to receive. Raises ConfigError: a taken port."""
-        config, stops = self._context.config, self._context.stops
-        stops.append(lambda _: asyncio.to_thread(self.intake.close))
-        grpc = GrpcReceiver(config.grpc, self.intake)
-        self.grpc_port = await grpc.start()
-        stops.append(grpc.stop)
-        http = HttpReceiver(config.http, self.intake, any_host=config.insecure, grpc_port=self.grpc_port)
-        self.http_port = await http.start()
-        stops.append(http.stop)
+        context = self._context
+        self.grpc_port, self.http_port = await listen(context.config, self.intake, context.stops)
+
+
+def build_intake(
+    config: CollectorConfig,
+    telemetry: Telemetry,
+    keyring: Keyring,
+    sink: Sink,
+    redactor: Redactor | None,
+    clock: Callable[[], int],
+    **more: Any,
+) -> Intake:
+    """An intake in front of `sink`, with its metrics; `more`: see `Intake`."""
+    redaction = RedactionStage(redactor) if redactor else None
+    if redaction:
+        redaction.watch(telemetry)
+    metrics = ReceiverMetrics()
+    metrics.watch(telemetry)
+    return Intake(
+        sink,
+        config.intake,
+        config.limits,
+        metrics=metrics,
+        clock=clock,
+        keyring=keyring,
+        redaction=redaction,
+        **more,
+    )
+
+
+async def listen(config: CollectorConfig, intake: Intake, stops: list[Stop]) -> tuple[int, int]:
+    """Begin to receive; returns the ports of gRPC and HTTP. Raises ConfigError: a taken port."""
+    grpc = GrpcReceiver(config.grpc, intake)
+    grpc_port = await grpc.start()
+    stops.append(grpc.stop)
+    http = HttpReceiver(config.http, intake, any_host=config.insecure, grpc_port=grpc_port)
+    http_port = await http.start()
+    stops.append(http.stop)
+    return grpc_port, http_port

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import secrets
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
 from hashlib import blake2b
@@ -45,10 +46,13 @@ if TYPE_CHECKING:
 
     from tracejury.collector.judging.llm.packs.session_closing import SessionClosing
     from tracejury.collector.judging.model.cassette import Cassette
+    from tracejury.collector.otlp.kafka.consumer import KafkaReceiver
     from tracejury.collector.store.shared_store import SharedStore
+    from tracejury.processors.redact.spans import Redactor
     from tracejury.schemas.verdicts import Judgement
 
     from .asked_workers import AskedWorkers
+    from .kafka import Relaying
     from .receiving import Receiving
     from .working import Working
 
@@ -96,6 +100,8 @@ class Collector:
         self._receiving: Receiving | None = None
         self._working: Working | None = None
         self._asked: AskedWorkers | None = None
+        self._relaying: Relaying | None = None
+        self._reading: KafkaReceiver | None = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -133,24 +139,29 @@ class Collector:
 
     def problems(self) -> Sequence[str]:
         """Why the collector is not ready, a line each; none when it is."""
-        if not self._ready or self._store is None:
+        if not self._ready:
             return ("starting or stopping",)
-        return tuple(filter(None, [self._store.folder_problem()]))
+        return tuple(filter(None, [self._store.folder_problem() if self._store else ""]))
 
     def losses(self) -> Sequence[str]:
-        """Losses of the store, and a disk without room for more, a line each: what is stored is served all the same."""
+        """Losses of the store, a full disk, trouble with Kafka, a line each: what is stored is served all the same."""
         full = self._receiving.writer.disk_problem() if self._receiving else ""
-        return (*(self._health.problems() if self._health else ()), *filter(None, [full]))
+        of_kafka = (line for part in (self._relaying, self._reading) if part for line in part.problems())
+        return (*(self._health.problems() if self._health else ()), *filter(None, [full]), *of_kafka)
+
+    def lags(self) -> Mapping[str, int]:
+        """Messages of Kafka that wait, by topic and partition."""
+        return self._reading.lags() if self._reading else {}
 
     @property
     def grpc_port(self) -> int:
         """The port of the OTLP/gRPC receiver."""
-        return self._receiving.grpc_port if self._receiving else 0
+        return receiving.grpc_port if (receiving := self._receiving or self._relaying) else 0
 
     @property
     def http_port(self) -> int:
         """The port of the OTLP/HTTP receiver."""
-        return self._receiving.http_port if self._receiving else 0
+        return receiving.http_port if (receiving := self._receiving or self._relaying) else 0
 
     @property
     def ready_text(self) -> str:
@@ -185,6 +196,9 @@ class Collector:
     async def _start(self) -> None:
         config, role = self.config, self.config.role
         redactor = build_redactor(config.redaction) if role.receives or role.works else None
+        if config.relays:
+            await self._start_relaying(redactor)
+            return
         opening = self._opened()
         # Imported meanwhile: neither needs the other.
         if role.receives:
@@ -226,7 +240,7 @@ class Collector:
 
             llm = await asyncio.to_thread(build_llm, context, self._cassette) if config.judges.judging else None
             self._working = Working(context, calibrations, redactor, llm, self._pressed)
-        if role.receives:
+        if role.receives or (role.works and config.kafka):
             from .receiving import Receiving
 
             self._receiving = Receiving(context, redactor, self._working.inbox if self._working else None)
@@ -245,13 +259,27 @@ class Collector:
             working.start_background()
         backups = Backups(context.store, self.config.writer.min_free_bytes, self._clock)
         self.api_port = await self._serve(context, calibrations, backups)
-        if receiving is not None:
+        if receiving is not None and self.config.role.receives:
             await receiving.listen()
+        if receiving is not None and working is not None and self.config.kafka is not None:
+            from .kafka import start_reading
+
+            self._reading = await start_reading(context, receiving, working)
         if working is not None:
             await working.start_sending(api_url(self.config, self.api_port))
         self._stops.append(backups.stop)  # this comes first: the API waits for its requests
         if working is not None:
             working.start_asking()
+
+    async def _start_relaying(self, redactor: Redactor | None) -> None:
+        """What a receiver before Kafka has: no store."""
+        from .api_server import serve_api
+        from .kafka import Relaying
+
+        self._relaying = Relaying(self.config, self.telemetry, self.keyring, redactor, self._clock)
+        sign_ins = SignIns(secrets.token_bytes(32))
+        self.api_port = await serve_api(self.config, self.keyring, self._watching_app, sign_ins, self._stops)
+        await self._relaying.listen(self._stops)
 
     async def _serve(self, context: ProcessContext, calibrations: RuleCalibrations, backups: Backups) -> int:
         """Serve the API with its pages, else the endpoints that watch the process; returns the port."""
@@ -259,14 +287,20 @@ class Collector:
         make = self._pages(context, calibrations, backups, sign_ins) if self.config.role.shows else self._watching_app
         from .api_server import serve_api
 
-        return await serve_api(context, make, sign_ins)
+        return await serve_api(self.config, self.keyring, make, sign_ins, context.stops)
 
     def _watching_app(self, tenant: str) -> FastAPI:
         from tracejury.collector.api.watching import create_watching_app
 
         metrics = partial(self.telemetry.prometheus, tenant)
         return create_watching_app(
-            self.problems, self.losses, metrics, self.keyring, receivers=self._receivers, any_host=self._any_host
+            self.problems,
+            self.losses,
+            metrics,
+            self.keyring,
+            receivers=self._receivers,
+            any_host=self._any_host,
+            lags=self.lags,
         )
 
     def _pages(
@@ -300,6 +334,7 @@ class Collector:
                 listeners=context.listeners,
                 endpoints=self._receivers,
                 losses=self.losses,
+                lags=self.lags,
                 settings=self.config.detectors.settings(),
                 close_session=partial(judging.close_session, tenant=tenant),
                 keyring=self.keyring,
@@ -326,7 +361,7 @@ class Collector:
         return asyncio.get_running_loop().run_in_executor(None, open_store, self.config.store)
 
 
-async def serve(config: CollectorConfig, opening: Future[SharedStore]) -> None:
+async def serve(config: CollectorConfig, opening: Future[SharedStore] | None) -> None:
     """Run until SIGINT or SIGTERM, then drain. `opening`: as of `Collector`. Raises ConfigError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -45,7 +45,7 @@ def run_serve(config: CollectorConfig) -> None:
     has_keys = Keyring(Path(config.keys.file) if config.keys.file else None, closed=bool(config.keys.proxy.header)).asks
     check_loopback(config, has_keys=has_keys)  # a collector that will not start makes no store
     with ThreadPoolExecutor(1, "opening") as beside:
-        opening = beside.submit(open_store, config.store)
+        opening = None if config.relays else beside.submit(open_store, config.store)
         from .service import serve  # meanwhile: neither needs the other
 
         outage = OutageLog("giving memory back", "has failed", "works again", time.time_ns)
@@ -55,5 +55,5 @@ def run_serve(config: CollectorConfig) -> None:
             asyncio.run(serve(config, opening))
         finally:
             trimming.stop(0)
-            if opening.exception() is None:
+            if opening is not None and opening.exception() is None:
                 opening.result().close()

@@ -19,6 +19,7 @@ import click
 @click.option("--api", default="", metavar="HOST:PORT", help="The API; default 127.0.0.1:8321.")
 @click.option("--model", default="", metavar="PROVIDER/NAME", help="Add LLM judges: a litellm model string.")
 @click.option("--api-base", default="", metavar="URL", help="Where the model is served, if not at its provider.")
+@click.option("--kafka", default="", metavar="HOST:PORT,…", help="Brokers of Kafka between receivers and workers.")
 @click.option("--insecure", is_flag=True, help="Serve others than this machine although there are no keys yet.")
 def serve_command(
     *,
@@ -30,6 +31,7 @@ def serve_command(
     api: str,
     model: str,
     api_base: str,
+    kafka: str,
     insecure: bool,
 ) -> None:
     """Receive spans over OTLP, store them, and judge traces as they come in, until Ctrl-C or SIGTERM."""
@@ -41,7 +43,8 @@ def serve_command(
         from tracejury.collector.config import load_config
 
         given = overrides(store=store, grpc=grpc, http=http, api=api, insecure=insecure, model=model, api_base=api_base)
-        run_serve(load_config(config, given | ({"role": role} if role is not None else {})))
+        given |= {"role": role} if role is not None else {}
+        run_serve(load_config(config, given | ({"kafka": {"brokers": kafka.split(",")}} if kafka else {})))
     finally:
         gc.enable()
 

@@ -185,6 +185,10 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             self._next_sweep = now + SWEEP_EVERY
         self.memory.forgotten_since -= forgotten
 
+    def read_known_again(self) -> None:
+        """Others have stored traces that now come to this process; from any thread."""
+        self._known = None
+
     def step(self) -> int:
         """Take what waits, judge what is due, store it; returns the number of traces judged."""
         before = self.judged_traces
