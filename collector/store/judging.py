@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from tracejury.judges.causes import led_by
+from tracejury.processors.assemble import TraceKey
 from tracejury.processors.trace_outline import is_large, outline_of, to_json
 from tracejury.schemas.columns import Row
 from tracejury.schemas.findings import Finding
@@ -36,7 +37,7 @@ from .pending_traces import JUDGED
 from .scope import TENANT, Scope
 from .session_traces import StoredSessionTraces
 from .shared_store import SharedStore
-from .unjudged import UnjudgedSweep
+from .unjudged import OthersTime, UnjudgedSweep
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 SPAN_IDS = 2_000
@@ -132,9 +133,16 @@ class StoredJudging:
         sql = f"SELECT TraceId, JoinedTo FROM traces FINAL WHERE {_IN_TRACES} AND {JUDGED}"
         return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
 
-    def unjudged(self, version: str, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` (tenant, trace id), of all tenants, the earliest arrival first, that are not finished."""
-        return self._sweep.find(version, limit)
+    def unjudged(self, version: str, limit: int, others: OthersTime | None = None) -> list[TraceKey]:
+        """Up to `limit` traces of all tenants that are not finished, the earliest arrival first.
+
+        `others`: the time that other processes have for them.
+        """
+        return self._sweep.find(version, limit, others)
+
+    def unjudged_among(self, keys: Collection[TraceKey], version: str) -> list[TraceKey]:
+        """Those of these traces, of all tenants, that are not finished."""
+        return self._sweep.among(keys, version)
 
     def save(self, judged: Sequence[JudgedTrace]) -> None:
         """Store judged traces with their errors, each judgement last: until then the trace counts as not judged.

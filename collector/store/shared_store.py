@@ -6,7 +6,9 @@ process: all that matters after it stands in tables.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import secrets
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from .client import Store
 from .config import StoreConfig
@@ -19,6 +21,10 @@ from .tombstones import Tombstones
 
 if TYPE_CHECKING:
     from filelock import FileLock
+
+
+STAMPED: Final = frozenset({"spans", "logs", "judgements"})
+"""Tables whose rows say on a server which process stored them: see `changes.py`."""
 
 
 class SharedStore(Store):
@@ -56,3 +62,23 @@ class SharedStore(Store):
         self.opinions = GivenOpinions(self.deletions)
         self.pending = PendingTraces()
         self.tombstones = Tombstones()
+        self.role, self._number = "all", secrets.token_hex(8)
+
+    @property
+    def stored_by(self) -> str:
+        """This process among those on a server; begins with its role."""
+        return f"{self.role}-{self._number}"
+
+    def insert(
+        self,
+        table: str,
+        names: Sequence[str],
+        columns: Sequence[Sequence[Any]],
+        *,
+        merged: bool = True,
+        copy: Callable[[bytes], None] | None = None,
+    ) -> None:
+        """See `Store`."""
+        if table in STAMPED and not self.embedded:
+            names, columns = (*names, "StoredBy"), (*columns, [self.stored_by] * len(columns[0]))
+        super().insert(table, names, columns, merged=merged, copy=copy)
