@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,6 +33,30 @@ from .outbound.webhooks.config import WebhookConfigs
 from .store.config import StoreConfig, WriterConfig
 from .store.dsn import parse_dsn
 from .worker.spill_files import MOST_BYTES
+
+
+class Role(StrEnum):
+    """The parts of the collector that a process runs; several processes share one ClickHouse server."""
+
+    ALL = "all"
+    RECEIVE = "receive"
+    WORK = "work"
+    WEB = "web"
+
+    @property
+    def receives(self) -> bool:
+        """Whether it takes spans over OTLP."""
+        return self in (Role.ALL, Role.RECEIVE)
+
+    @property
+    def works(self) -> bool:
+        """Whether it judges, derives and sends."""
+        return self in (Role.ALL, Role.WORK)
+
+    @property
+    def shows(self) -> bool:
+        """Whether it serves pages and the whole API."""
+        return self in (Role.ALL, Role.WEB)
 
 
 class ApiConfig(ConnectionLimits):
@@ -84,6 +109,9 @@ class JudgingConfig(Section):
 class CollectorConfig(Section):
     """Everything that `tracejury serve` can be told."""
 
+    role: Role = Role.ALL
+    """What this process does: receive (take spans), work (judge and send), web (pages and API), or all of it. Any
+    other role than all needs a ClickHouse server (docs/processes.md)."""
     store: StoreConfig = StoreConfig()
     """Where spans and findings are kept."""
     writer: WriterConfig = WriterConfig()
@@ -158,6 +186,11 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             read(value)
         except ConfigError as error:
             yield f"{place}: {error}"
+    if config.role is not Role.ALL and config.store.dsn.startswith("chdb:"):
+        yield (
+            f"role: one process alone owns an embedded store, and {config.role} is a part of it: use role all, or name "
+            "a ClickHouse server (--store clickhouse://…)"
+        )
     yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
     receivers = {endpoint.rpartition(":")[2] for endpoint in (config.grpc.endpoint, config.http.endpoint)}
     for number, backend in enumerate(config.export.otlp):
