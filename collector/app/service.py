@@ -25,6 +25,7 @@ from tracejury.collector.store.health import StoreHealth
 from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.opening import open_store
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.collector.store.server_time import ServerTime
 from tracejury.collector.store.writer import dead_letter_folder
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
@@ -32,10 +33,12 @@ from tracejury.collector.worker.steady_clock import SteadyClock
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.queries.ledger import JudgesStatus
 
-from .context import ProcessContext, Stop
+from .context import ProcessContext, Stop, on_a_thread
 from .endpoints import api_url, bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text, shown_store
+from .store_follower import StoreFollower
 from .store_watch import StoreWatch
+from .watch import watch_follower
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -89,6 +92,7 @@ class Collector:
         self._health: StoreHealth | None = None
         self._receiving: Receiving | None = None
         self._working: Working | None = None
+        self._follower: StoreFollower | None = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -131,9 +135,13 @@ class Collector:
         return tuple(filter(None, [self._store.folder_problem()]))
 
     def losses(self) -> Sequence[str]:
-        """Losses of the store, and a disk without room for more, a line each: what is stored is served all the same."""
+        """Losses of the store, a disk without room for more, and that changes by others are not known, a line each.
+
+        What is stored is served all the same.
+        """
         full = self._receiving.writer.disk_problem() if self._receiving else ""
-        return (*(self._health.problems() if self._health else ()), *filter(None, [full]))
+        late = self._follower.problem() if self._follower else ""
+        return (*(self._health.problems() if self._health else ()), *filter(None, [full, late]))
 
     @property
     def grpc_port(self) -> int:
@@ -187,6 +195,11 @@ class Collector:
         store = await opening
         self._stops.append(lambda _: asyncio.to_thread(store.close))
         self._store, self._health, self._store_shown = store, StoreHealth(store), shown_store(store)
+        server_time: ServerTime | None = None
+        if not store.embedded:
+            store.role = role.value
+            server_time = await asyncio.to_thread(ServerTime, store, self._clock)
+            self._clock = SteadyClock(server_time)
         store_watch = StoreWatch(self._health)
         await store_watch.start()
         self._stops.append(store_watch.stop)
@@ -215,6 +228,25 @@ class Collector:
 
             self._receiving = Receiving(context, redactor, self._working.inbox if self._working else None)
         await self._start_parts(context, calibrations)
+        if server_time is not None:
+            self._follow_others(context, server_time, calibrations)
+
+    def _follow_others(self, context: ProcessContext, server_time: ServerTime, calibrations: RuleCalibrations) -> None:
+        """Follow what other processes on the server store."""
+        role = context.config.role
+        reads = role.works or role.shows
+        self._follower = follower = StoreFollower(
+            context.store,
+            context.listeners,
+            server_time,
+            self._clock,
+            reads=reads,
+            judging=(self._working.detecting, self._working.takeover) if self._working else None,
+            refresh=calibrations.load if reads else lambda: None,
+        )
+        watch_follower(context.telemetry, follower)
+        follower.worker.start()
+        context.stops.append(on_a_thread(follower.worker.stop))
 
     async def _start_parts(self, context: ProcessContext, calibrations: RuleCalibrations) -> None:
         """Judging before the commits that it hears of, both before what comes in from outside."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from tracejury.collector.api.services import no_sessions
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
+from tracejury.collector.judging.detect.takeover import Share, Takeover
 from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.judging.prices import SpentBy
 from tracejury.collector.judging.prices.table import PriceTable
@@ -21,6 +23,7 @@ from tracejury.collector.store.usual_runs import StoredUsualRuns
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.judges.registry import default_suite
 from tracejury.judges.runaways import UsualRuns
+from tracejury.processors.assemble import SECOND
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.verdicts import Judgement
@@ -57,8 +60,14 @@ class Working:
         pressed: Callable[[], bool],
     ) -> None:
         self._context, self.llm = context, llm
+        # So that several do not take up the same at once.
+        nanos = round(context.config.judging.takeover_seconds * SECOND * random.uniform(1.0, 1.5))  # noqa: S311  jitter
+        self._takeover_nanos = None if context.store.embedded else nanos
         self.inbox = Inbox(context.config.judging.max_inbox_bytes, self._spill_files())
         self.detecting = self._build_detecting(calibrations, pressed)
+        judging, share = context.config.judging, Share(**context.config.judging.share.model_dump())
+        self.takeover = Takeover(judging.assembler(), self._takeover_nanos or 0, share, self.detecting.is_open)
+        """Chooses the traces to judge whose rows others stored."""
         watch_judging(context.telemetry, self.inbox, self.detecting)
 
         def busy() -> bool:
@@ -168,6 +177,7 @@ class Working:
             listeners=context.listeners,
             clock=context.clock,
             files=self._spill_files(),
+            takeover=self._takeover_nanos,
         )
 
 

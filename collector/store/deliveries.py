@@ -93,7 +93,7 @@ class StoredDeliveries:
 
         On a server those that others may be about to tell of are left to them.
         """
-        until = 2**64 - 1 if self._store.embedded else self._clock() - round(TAKE_UP.longest * SECOND)
+        until = 2**64 - 1 if self._store.embedded else max(self._clock() - round(TAKE_UP.longest * SECOND), 0)
         values = {"changed": changed, "until": until, "since": since, "after": after, "limit": limit}
         return [row[0] for row in self._scope.select(_RECENT, **values)]
 

@@ -113,7 +113,7 @@ class StoredExports:
         Judged from `since` on; those passed on from `again` on are due in any case (all in unix nanos). On a server
         those that others may be about to send are left to them.
         """
-        until = _NEVER if self._store.embedded else self._clock() - round(TAKE_UP.longest * SECOND)
+        until = _NEVER if self._store.embedded else max(self._clock() - round(TAKE_UP.longest * SECOND), 0)
         values = {"backend": self._backend, "since": since, "again": again, "until": until, "limit": limit}
         return [row[0] for row in self._scope.select(_ALL, **values)]
 

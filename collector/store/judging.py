@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Final
 
 from tracejury.judges.causes import led_by
 from tracejury.processors.assemble import TraceKey
@@ -60,6 +61,17 @@ GROUP BY TraceId
 """
 
 
+_QUIET_FOR: Final = f"""
+SELECT TraceId, toUnixTimestamp64Nano(now64(9)) - max(at) FROM
+(
+    SELECT TraceId, toUnixTimestamp64Nano(StoredAt) AS at FROM spans WHERE {_IN_TRACES}
+    UNION ALL
+    SELECT TraceId, toUnixTimestamp64Nano(StoredAt) AS at FROM logs WHERE {_IN_TRACES}
+)
+GROUP BY TraceId
+"""
+
+
 class StoredJudging:
     """The store as the judging thread sees it: reads of one tenant; `unjudged`, `save` and `stays` are of all."""
 
@@ -99,6 +111,15 @@ class StoredJudging:
             record = log_from_row(row)
             found.setdefault(record.trace_id, ([], []))[1].append(record)
         return found
+
+    def last_arrivals(self, trace_ids: Sequence[str], now: int) -> dict[str, int]:
+        """When a server got the newest row of each trace, by this process's clock: it is `now` (unix nanos).
+
+        Nothing for an embedded store, whose rows all say when they arrived by that clock.
+        """
+        if self._store.embedded or not trace_ids:
+            return {}
+        return {row[0]: now - max(row[1], 0) for row in self._scope.select(_QUIET_FOR, trace_ids=trace_ids)}
 
     def load_some(
         self, trace_ids: Sequence[str], span_ids: Sequence[str], through: int

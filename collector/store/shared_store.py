@@ -47,11 +47,14 @@ class SharedStore(Store):
 
     `pending`: traces that lists may lack. `Committer` adds and `StoredJudging` removes them. Read by `list_pending`. A
     cache of the traces in `spans` that have no judged row in `traces`. With several processes: each lists those that it
-    has committed, and asks in the same statement who was judged; a judged row replaces any other.
+    has committed, or takes up from one that judges nothing (`StoreFollower`), and asks in the same statement who was
+    judged; a judged row replaces any other.
 
     `tombstones`: traces that stay deleted. `Deletion` adds and `RetentionSweep` removes them. Read by `Committer`. A
     cache of `deletions`. With several processes: each that commits reads that table again every few seconds, and what
     was committed meanwhile is deleted by who deleted the trace.
+
+    On a server what others store is read from it (`changes.py`); `role` is that of this process there.
     """
 
     def __init__(self, target: Target, config: StoreConfig, lock: FileLock | None = None) -> None:

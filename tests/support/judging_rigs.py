@@ -20,6 +20,7 @@ from tracejury.collector.judging.llm.outcome import unjudged
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.unjudged import OthersTime
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.suite import Suite
@@ -88,7 +89,10 @@ class MemoryTraces(StoredJudging):
     def load_ledger(self, _trace_ids: Sequence[str]) -> dict[str, LedgerEntries]:
         return {}
 
-    def unjudged(self, version: str, limit: int) -> list[TraceKey]:  # noqa: ARG002  the base's signature
+    def last_arrivals(self, _trace_ids: Sequence[str], _now: int) -> dict[str, int]:
+        return {}
+
+    def unjudged(self, version: str, limit: int, others: OthersTime | None = None) -> list[TraceKey]:  # noqa: ARG002  the base's signature
         self._faults.meet("unjudged")
         return [("", i) for i in self.spans if i not in self.saved]
 

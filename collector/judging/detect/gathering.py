@@ -38,7 +38,7 @@ class Gathering:
     _joins: dict[str, bool] = field(default_factory=dict)
     _lacked: dict[str, LackedParents] = field(default_factory=dict)
 
-    def complete(self, due: Sequence[OpenTrace]) -> list[OpenTrace]:
+    def complete(self, due: Sequence[OpenTrace], now: int) -> list[OpenTrace]:
         """Those of the traces that are held now; beyond about `LOAD_ROWS` stored rows the others wait."""
         for trace in due:
             self.memory.read(trace)
@@ -60,7 +60,7 @@ class Gathering:
             elif not wanted or rows + count <= LOAD_ROWS:
                 wanted.append(trace)
                 rows += count
-        self._load(wanted)
+        self._load(wanted, now)
         return [t for t in due if t.held]
 
     def groups(self, due: Sequence[OpenTrace], now: int) -> Iterator[tuple[OpenTrace, ...]]:
@@ -191,15 +191,15 @@ class Gathering:
         missing = sorted(together - {t.key[1] for t in members})
         told = store.joined_to(sorted(together))
         others = [OpenTrace((tenant, i), now, now, forced=True, joined_to=told.get(i)) for i in missing]
-        self._load(others)
+        self._load(others, now)
         return (*members, *(t for t in others if t.raw))
 
-    def _load(self, traces: Sequence[OpenTrace]) -> None:
+    def _load(self, traces: Sequence[OpenTrace], now: int) -> None:
         """Complete these from the store."""
         for tenant, ids in _by_tenant(t.key for t in traces).items():
             store = self.store.of(tenant)
             rows_of, findings = store.load_spans(ids), store.load_findings(ids)
-            ledgers = store.load_ledger(ids) if self.reads_ledger else {}
+            ledgers, arrived = store.load_ledger(ids) if self.reads_ledger else {}, store.last_arrivals(ids, now)
             for trace in traces:
                 if trace.key[0] != tenant:
                     continue
@@ -208,7 +208,7 @@ class Gathering:
                 trace.ledger = dict(ledgers.get(trace.key[1], {}))
                 received = [span.received_at for span in spans] + [record.received_at for record in logs]
                 newest = max(received, default=trace.last_arrival)
-                self.assembler.fill(trace, spans, logs, newest)
+                self.assembler.fill(trace, spans, logs, newest, arrived.get(trace.key[1], newest))
 
 
 def _by_tenant(keys: Iterable[TraceKey]) -> Mapping[str, list[str]]:

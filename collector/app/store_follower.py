@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tracejury.collector.store.changes import START, NewChanges, StoredChanges
 from tracejury.collector.store.server_time import ServerTime
@@ -14,8 +14,9 @@ from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.collector.worker.worker import Task, Worker
 
-from .takeover import Takeover
-from .worker import DetectWorker
+if TYPE_CHECKING:  # a process imports the parts that its role has
+    from tracejury.collector.judging.detect.takeover import Takeover
+    from tracejury.collector.judging.detect.worker import DetectWorker
 
 EVERY: Final = 1.0
 """Seconds between two readings."""
@@ -27,9 +28,9 @@ REFRESH_EVERY: Final = 15.0
 
 
 class StoreFollower:
-    """A worker over a server. `refresh`: reads again what this process keeps of small tables.
+    """A worker over a server. `reads`: judgements of others, and their rows where this process judges (`judging`).
 
-    `judging`, with its `takeover`: where this process judges. `clock`: unix nanos; `timer`: seconds that pass.
+    `refresh` reads again what this process keeps of small tables. `clock`: unix nanos; `timer`: seconds that pass.
     """
 
     def __init__(
@@ -38,12 +39,14 @@ class StoreFollower:
         listeners: Listeners,
         server_time: ServerTime,
         clock: Callable[[], int],
+        *,
+        reads: bool = True,
         judging: tuple[DetectWorker, Takeover] | None = None,
         refresh: Callable[[], object] = lambda: None,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store, self._listeners, self._server_time = store, listeners, server_time
-        self._clock, self._judging, self._refresh, self._timer = clock, judging, refresh, timer
+        self._clock, self._reads, self._judging, self._refresh, self._timer = clock, reads, judging, refresh, timer
         self._changes: StoredChanges | None = None
         self._read_at = self._refreshed_at = timer()
         outage = OutageLog("what other processes store", "waits for the store", "is followed again", clock)
@@ -62,6 +65,14 @@ class StoreFollower:
     def step(self) -> None:
         """Read what is new. Raises RetryableError, StoreError: nothing of it is lost."""
         now = self._server_time.align()
+        if self._reads:
+            self._follow(now)
+        if self._timer() - self._refreshed_at >= REFRESH_EVERY:
+            self._refresh()
+            self._refreshed_at = self._timer()
+        self._read_at = self._timer()
+
+    def _follow(self, now: int) -> None:
         self._changes = self._changes or StoredChanges(self._store, now - START, reads_rows=self._judging is not None)
         changes = self._changes.read(now)
         if self._judging:
@@ -70,10 +81,6 @@ class StoreFollower:
             self._listeners.judged_by_others(
                 [JudgedElsewhere(one.key, one.has_findings, one.is_final) for one in changes.judged]
             )
-        if self._timer() - self._refreshed_at >= REFRESH_EVERY:
-            self._refresh()
-            self._refreshed_at = self._timer()
-        self._read_at = self._timer()
 
     def _judge(self, changes: NewChanges, worker: DetectWorker, takeover: Takeover) -> None:
         now = self._clock()
