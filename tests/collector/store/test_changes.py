@@ -18,6 +18,7 @@ from tracejury.collector.store.changes import OFTEN, OVERLAP, START, WIDE_EVERY,
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.server_time import ServerTime
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.collector.store.unjudged import OthersTime
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.rows import LOG_COLUMNS, SPAN_COLUMNS, log_columns, span_columns
 from tracejury.schemas.trajectory import TraceState
@@ -146,3 +147,23 @@ def test_the_time_of_the_server(minutes: int, store: SharedStore) -> None:
         assert abs(server_time() - time.time_ns()) < 5 * SECOND
         wrong[0] += 60 * SECOND
         assert abs(server_time.align() - time.time_ns()) < 5 * SECOND
+
+
+def test_a_sweep_leaves_others_their_time(pair: tuple[SharedStore, SharedStore]) -> None:
+    """For a trace that was just stored, and for an open one without its root; no note goes beyond what they have."""
+    one, other = pair
+    now = ServerTime(one).align()
+    insert(one, now + 300 * SECOND, FIRST)
+    rootless = a_span(trace_id=SECOND_ID, parent_span_id="f" * 16)
+    one.insert("spans", SPAN_COLUMNS, span_columns([rootless], now))
+    seen, traces = now + 300 * SECOND, (FIRST, SECOND_ID)
+    StoredJudging(one).save([a_judged_trace(trace_id=i, received=seen, state=TraceState.OPEN) for i in traces])
+    judging = StoredJudging(other)
+    both, none = [("", SECOND_ID), ("", FIRST)], OthersTime(0, 0)
+    assert judging.unjudged("v1", 10) == judging.unjudged("v1", 10, none) == both
+    assert judging.unjudged("v1", 10, OthersTime(0, 600 * SECOND)) == [("", FIRST)]
+    assert judging.unjudged("v1", 10, OthersTime(600 * SECOND, 0)) == []
+    assert other.rows("SELECT count() FROM sweeps WHERE Through > {now:Int64}", {"now": now}) == [(0,)]
+    assert judging.unjudged_among([("", FIRST), ("", THIRD)], "v1") == [("", FIRST)]
+    StoredJudging(one).save([a_judged_trace(trace_id=FIRST, received=now + 300 * SECOND, judged_at=2)])
+    assert judging.unjudged_among([("", FIRST)], "v1") == []
