@@ -54,9 +54,22 @@ class Role(StrEnum):
         return self in (Role.ALL, Role.WORK)
 
     @property
+    def ignores(self) -> frozenset[str]:
+        """The sections of the configuration that are of no use to it."""
+        return _IGNORED.get(self, frozenset())
+
+    @property
     def shows(self) -> bool:
         """Whether it serves pages and the whole API."""
         return self in (Role.ALL, Role.WEB)
+
+
+_RECEIVERS = ("grpc", "http", "intake", "limits")
+_IGNORED = {
+    Role.RECEIVE: frozenset({"judging", "detectors", "judges", "prices", "export", "webhooks"}),
+    Role.WORK: frozenset(_RECEIVERS),
+    Role.WEB: frozenset({*_RECEIVERS, "writer", "redaction", "prices", "export", "webhooks"}),
+}
 
 
 class ApiConfig(ConnectionLimits):
@@ -170,6 +183,16 @@ class CollectorConfig(Section):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Least level of our own log lines: DEBUG, INFO, WARNING or ERROR."""
 
+    @property
+    def ignored(self) -> Sequence[str]:
+        """The sections that say something and that the role ignores."""
+        fields = CollectorConfig.model_fields
+        return [
+            name
+            for name in sorted(self.role.ignores)
+            if getattr(self, name) != fields[name].get_default(call_default_factory=True)
+        ]
+
 
 def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> CollectorConfig:
     """The configuration of a YAML file (None: the defaults), with `overrides` (nested, as in the file) on top.
@@ -212,7 +235,14 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             f"role: one process alone owns an embedded store, and {config.role} is a part of it: use role all, or name "
             "a ClickHouse server (--store clickhouse://…)"
         )
+    if config.role is Role.WORK and config.webhooks and not config.api.public_url:
+        yield (
+            "api.public_url: a process of role work serves no pages, and webhooks link to them: give the address of "
+            "the web process"
+        )
     yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
+    if not config.role.receives:
+        return
     receivers = {endpoint.rpartition(":")[2] for endpoint in (config.grpc.endpoint, config.http.endpoint)}
     for number, backend in enumerate(config.export.otlp):
         if str(backend.port) in receivers and backend.is_local:

@@ -13,9 +13,13 @@ from tracejury.collector.otlp.redaction.stage import RedactionStage
 from tracejury.collector.outbound.otlp.marks import installation_id
 from tracejury.collector.outbound.otlp.returned_spans import ReturnedSpans
 from tracejury.collector.store.committer import Hearer
+from tracejury.collector.store.lists.pending import pending_worker
+from tracejury.collector.store.retention import DAY, Retention, expire_dead_letters
 from tracejury.collector.store.writer import GroupCommitWriter
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import Task, Worker
 
-from .context import ProcessContext
+from .context import ProcessContext, on_a_thread
 from .watch import watch_writer
 
 if TYPE_CHECKING:
@@ -61,6 +65,23 @@ class Receiving:
         """Begin to commit."""
         await self.writer.start()
         self._context.stops.append(self.writer.stop)
+
+    def start_upkeep(self) -> None:
+        """Where nobody judges in this process: list what was received, and drop dead letters that are kept no longer.
+
+        A trace that no worker ever judges is to be seen all the same.
+        """
+        context = self._context
+        retention = Retention(context.store.config)
+
+        def expire() -> None:
+            expire_dead_letters(context.dead_letters, retention, context.clock())
+
+        outage = OutageLog("the retention of dead letters", "fails", "works again", context.clock)
+        letters = Worker("dead letters", Task(expire), outage, every=DAY, clock=context.clock)
+        for worker in (pending_worker(context.store, context.clock), letters):
+            worker.start()
+            context.stops.append(on_a_thread(worker.stop))
 
     async def listen(self) -> None:
         """Begin to receive. Raises ConfigError: a taken port."""

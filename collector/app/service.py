@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from tracejury.collector.store.shared_store import SharedStore
     from tracejury.schemas.verdicts import Judgement
 
+    from .asked_workers import AskedWorkers
     from .receiving import Receiving
     from .working import Working
 
@@ -93,6 +95,7 @@ class Collector:
         self._receiving: Receiving | None = None
         self._working: Working | None = None
         self._follower: StoreFollower | None = None
+        self._asked: AskedWorkers | None = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -170,14 +173,18 @@ class Collector:
         return self._working.sessions if self._working else None
 
     def judges(self, project: str = "") -> JudgesStatus:
-        """See `Working.judges`."""
-        return self._working.judges(project) if self._working else JudgesStatus()
+        """See `Working.judges`; a process that does not judge knows the configured model alone."""
+        if self._working is not None:
+            return self._working.judges(project)
+        judges = self.config.judges
+        return JudgesStatus(judges.on, judges.model, judges.budget.caps, elsewhere=True)
 
     def judge_again(self, trace_ids: Sequence[str], by_hand: bool = False, tenant: str = "") -> Sequence[Judgement]:  # noqa: FBT001, FBT002  JudgeAgain
         """See `Working.judge_again`."""
-        if self._working is None or not self._ready:
+        judging = self._working or self._asked
+        if judging is None or not self._ready:
             raise RetryableError("the collector is not ready")
-        return self._working.judge_again(trace_ids, by_hand, tenant)
+        return judging.judge_again(trace_ids, by_hand, tenant)
 
     async def _start(self) -> None:
         config, role = self.config, self.config.role
@@ -255,6 +262,8 @@ class Collector:
             working.start_judging()
         if receiving is not None:
             await receiving.start_writer()
+            if working is None:
+                receiving.start_upkeep()
         if working is not None:
             working.start_background()
         backups = Backups(context.store, self.config.writer.min_free_bytes, self._clock)
@@ -287,12 +296,17 @@ class Collector:
         self, context: ProcessContext, calibrations: RuleCalibrations, backups: Backups, sign_ins: SignIns
     ) -> Callable[[str], FastAPI]:
         from tracejury.collector.api.security import Tokens
-        from tracejury.collector.api.services import Services, no_sessions
+        from tracejury.collector.api.services import Services
 
         from .readers import Readers
         from .web_app import create_web_app
 
-        readers, tokens, working = Readers(context, calibrations), Tokens(), self._working
+        readers, tokens = Readers(context, calibrations), Tokens(blake2b(b"forms", key=context.secret).digest())
+        judging: Working | AskedWorkers | None = self._working
+        if judging is None:
+            from .asked_workers import AskedWorkers
+
+            judging = self._asked = AskedWorkers(context.store, self.telemetry)
 
         def make(tenant: str) -> FastAPI:
             services = Services(
@@ -303,14 +317,14 @@ class Collector:
                 judges=partial(self.judges, tenant),
                 any_host=self._any_host,
                 clock=self._clock,
-                delete=working.deletion_of(tenant).delete if working else None,
+                delete=partial(judging.delete, tenant=tenant),
                 backup=None if tenant else backups.make,
                 tokens=tokens,
                 listeners=context.listeners,
                 endpoints=self._receivers,
                 losses=self.losses,
                 settings=self.config.detectors.settings(),
-                close_session=partial(working.close_session, tenant=tenant) if working else no_sessions,
+                close_session=partial(judging.close_session, tenant=tenant),
                 keyring=self.keyring,
                 sign_ins=sign_ins,
             )

@@ -17,6 +17,7 @@ from tracejury.collector.judging.prices.table import PriceTable
 from tracejury.collector.otlp.mark import is_ours
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.requests import StoredRequests
 from tracejury.collector.store.retention_sweep import RetentionSweep
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
 from tracejury.collector.store.usual_runs import StoredUsualRuns
@@ -25,10 +26,13 @@ from tracejury.judges.registry import default_suite
 from tracejury.judges.runaways import UsualRuns
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.queries.ledger import JudgesStatus
+from tracejury.schemas.receipts import DeletionReceipt
 from tracejury.schemas.verdicts import Judgement
 
 from .background import BackgroundServices
+from .carried_requests import CarriedRequests
 from .context import ProcessContext, on_a_thread
 from .readers import Readers
 from .watch import watch_judging
@@ -89,12 +93,17 @@ class Working:
         self._background.start(self.judges, self.detecting.ask, lambda: self._context.keyring.projects)
 
     async def start_sending(self, url: str) -> None:
-        """Start webhooks, forwarding and the retention sweep. `url`: of API and pages, for links."""
+        """Start webhooks, forwarding, the retention sweep and what others ask for. `url`: of API and pages."""
         context = self._context
         await self._background.start_sending(url)
         retention = RetentionSweep(context.store, self.deletion_of, context.dead_letters, context.clock).worker
         retention.start()
         context.stops.append(on_a_thread(retention.stop))
+        if not context.store.embedded:
+            requests = StoredRequests(context.store)
+            carried = CarriedRequests(requests, self.judge_again, self.delete, self.close_session, context.clock)
+            carried.start()
+            context.stops.append(on_a_thread(carried.stop))
 
     def start_asking(self) -> None:
         """Have LLM judges ask their model; last: what it imports takes seconds, and nobody waits for it."""
@@ -134,6 +143,10 @@ class Working:
         """Have a session closed and judged at once; whether there are judges of sessions."""
         close = self.llm.close_session if self.llm else no_sessions
         return close(service, session_id, tenant)
+
+    def delete(self, query: DeleteQuery, tenant: str = "") -> DeletionReceipt:
+        """Delete a project's traces. Raises as `Deletion.delete`."""
+        return self.deletion_of(tenant).delete(query)
 
     def deletion_of(self, tenant: str) -> Deletion:
         """The deletion of a project's traces."""

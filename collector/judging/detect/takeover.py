@@ -56,8 +56,12 @@ class Takeover:
     def note(self, changes: NewChanges, now: int) -> list[TraceKey]:
         """Watch what is new; returns the traces to judge at once."""
         asked: dict[TraceKey, None] = {}
+        ends = {said.key: said for said in changes.judged if said.received and said.is_final}
         for row in changes.arrived:
-            if self._is_open(row.key) or (row.by.startswith(WITHOUT_JUDGING) and self._share.has(row.key)):
+            end = ends.get(row.key)
+            is_done = end is not None and end.at >= row.at and end.received >= row.received
+            is_ours = row.by.startswith(WITHOUT_JUDGING) and self._share.has(row.key)
+            if self._is_open(row.key) or (is_ours and not is_done):
                 asked[row.key] = None
                 continue
             one = self._watched.setdefault(row.key, _WatchedTrace(0, 0, has_ended=False, until=now + self._after))

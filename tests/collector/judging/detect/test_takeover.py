@@ -33,6 +33,9 @@ def test_at_once() -> None:
     asked = [watching(share=Share(index, 3)).note(NewChanges([row]), NOON) for index in range(3)]
     assert sorted(map(len, asked)) == [0, 0, 1]
     assert watching().note(NewChanges([row, row]), NOON) == [KEY]
+    assert watching().note(NewChanges([row], [changed(NOON + 1, received=NOON)]), NOON) == []
+    for too_little in (changed(NOON + 1, received=NOON - 1), changed(NOON + 1, received=NOON, final=False)):
+        assert watching().note(NewChanges([row], [too_little]), NOON) == [KEY]
     assert watching(KEY).note(NewChanges([changed(NOON)]), NOON) == [KEY]
     assert watching().note(NewChanges([changed(NOON)]), NOON) == []
 
