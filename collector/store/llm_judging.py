@@ -109,9 +109,12 @@ class StoredLlmJudging:
         values = {"tenant": self._tenant, "trace_id": trace_id, "purpose": kind.value, "subject_id": subject_id}
         empty_answers(self._store, where, values)
 
-    def pending(self, limit: int) -> list[PendingRow]:
-        """Pending entries of all tenants, the oldest first; about `limit`, all judges of a subject together."""
-        return ledger.pending(self._store, limit)
+    def pending(self, limit: int, waited: int = 0) -> list[PendingRow]:
+        """Pending entries of all tenants, the oldest first; about `limit`, all judges of a subject together.
+
+        `waited`: see `ledger.pending`.
+        """
+        return ledger.pending(self._store, limit, waited)
 
     def outcomes(self, trace_ids: Sequence[str]) -> dict[str, dict[LedgerKey, LedgerRow]]:
         """By trace id: the latest entry of each judge, the detectors too, on each subject; absent: none."""

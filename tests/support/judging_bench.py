@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import pytest
-
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
 from tracejury.collector.judging.detect.worker import DetectWorker
@@ -93,7 +91,7 @@ class Bench:
         self.watch = Watch()
         self.inbox = Inbox(1 << 20)
         self.stored = StoredJudging(store)
-        folder = DeadLetterFolder(store.folder or pytest.fail("embedded"), 1)
+        folder = DeadLetterFolder(store.folder or store.data_folder, 1)
         self.committer = Committer(store, folder, WriterCounters(), clock=lambda: self.now)
         self.listeners = Listeners()
         self.judging = DetectWorker(

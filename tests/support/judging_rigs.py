@@ -141,6 +141,8 @@ def detecting() -> Rig:
 class MemoryLedger(StoredCases):
     """Runs that are pending until something is saved of them; a trace has one."""
 
+    is_shared = False
+
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
         self.runs: list[str] = []
