@@ -26,7 +26,7 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
 
 from . import ledger
-from .derived.deriving import derive
+from .derived.deriving import derive, derive_until_stable
 from .findings import findings_by_trace
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
@@ -166,6 +166,7 @@ class StoredJudging:
             with store.derivation:
                 derive(store, traces, last, traces)
                 insert_rows(store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in last))
+                derive_until_stable(store, traces)
 
     def _finding_rows(self, judged: Sequence[JudgedTrace]) -> Iterator[Row]:
         """The changed findings with what judges said of them since they were last read."""

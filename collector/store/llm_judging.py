@@ -25,7 +25,7 @@ from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 
 from . import ledger
 from .answers import DAY, StoredAnswers, spend_of_all
-from .derived.deriving import derive
+from .derived.deriving import derive, derive_until_stable
 from .detector_opinions import write_opinions
 from .findings import findings_by_trace
 from .inserting import insert_rows, storing
@@ -85,8 +85,10 @@ class StoredLlmJudging:
             opinions = [opinion for subject in kept for opinion in subject.opinions]
             write_opinions(self._store, opinions, max((j.judged_at for j, _ in said), default=0))
             with self._store.derivation:
-                derive(self._store, _keys(kept), said)
+                keys = dict.fromkeys(_keys(kept))
+                derive(self._store, keys, said)
                 insert_rows(self._store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in said))
+                derive_until_stable(self._store, keys)
 
     def stays(self, subject: JudgedSubject) -> bool:
         """Whether its trace, and those that it shows or quotes, were not deleted meanwhile."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -88,12 +89,14 @@ class Bench:
         files: SpillFiles | None = None,
         pressed: Callable[[], bool] = lambda: False,
         timer: Callable[[], int] = lambda: 0,
+        dead_letters: Path | None = None,
+        now: int = T0,
     ) -> None:
-        self.now = T0
+        self.now = now
         self.watch = Watch()
         self.inbox = Inbox(1 << 20)
         self.stored = StoredJudging(store)
-        folder = DeadLetterFolder(store.folder or pytest.fail("embedded"), 1)
+        folder = DeadLetterFolder(dead_letters or store.folder or pytest.fail("embedded"), 1)
         self.committer = Committer(store, folder, WriterCounters(), clock=lambda: self.now)
         self.listeners = Listeners()
         self.judging = DetectWorker(

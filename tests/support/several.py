@@ -1,0 +1,82 @@
+"""Several collectors' processes over one ClickHouse server, and all that is stored but for times: for comparing.
+
+`contents` of a store that several processes wrote equals, byte for byte, that of one process over the same spans.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from clickhouse_http import clickhouse_server
+
+from tracejury.collector.store.client import Store
+from tracejury.collector.store.config import StoreConfig
+from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.shared_store import SharedStore
+from tracejury.schemas.llm_rows import LATEST
+
+TIMES = ("JudgedAt", "FirstSeen", "FoldedAt", "ReceivedAt", "At", "Hour", "StoredAt")
+"""Columns that tell when something was stored, by one clock or another."""
+
+COMPARED: Mapping[str, str] = {
+    "spans": "FROM spans FINAL",
+    "logs": "FROM logs FINAL",
+    "traces": "FROM traces FINAL",
+    "findings": "FROM findings FINAL WHERE State IN ('current', 'provisional')",
+    "errors": "FROM errors FINAL",
+    "run_facts": "FROM run_facts FINAL",
+    "verdicts": "FROM verdicts FINAL",
+    "judgements": f"FROM (SELECT * FROM judgements FINAL {LATEST})",
+}
+"""What follows from spans, by table: what stands of it, and each judge's last word on each subject."""
+
+
+@contextmanager
+def processes(folder: Path, count: int, config: StoreConfig | None = None) -> Iterator[list[SharedStore]]:
+    """A migrated store, opened as so many processes would open it, over a server with the engine in `folder`."""
+    with clickhouse_server(folder) as server, ExitStack() as closing:
+        dsn = f"{server.dsn}/t_{uuid.uuid4().hex}"
+        stores = [SharedStore.open(dsn, config or StoreConfig(dsn=dsn, retention_days=None)) for _ in range(count)]
+        for store in stores:
+            closing.callback(store.close)
+        migrate(stores[0])
+        closing.callback(stores[0].drop_database)
+        yield stores
+
+
+def empty(store: Store) -> None:
+    """Delete all rows but those of migrations."""
+    tables = "SELECT name FROM system.tables WHERE database = currentDatabase() AND total_rows > 0"
+    for (name,) in store.rows(f"{tables} AND name != 'migrations'"):
+        store.command(f"TRUNCATE TABLE `{name}`")
+
+
+def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
+    """The rows that stand in each table of `COMPARED`, in one order, without `TIMES`; of each row, all columns."""
+    sql = (
+        "SELECT table, groupArray(name) FROM system.columns WHERE database = currentDatabase() "
+        "AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') AND name NOT IN {times:Array(String)} GROUP BY table"
+    )
+    columns = {table: sorted(names) for table, names in store.rows(sql, {"times": list(TIMES)}) if table in COMPARED}
+    return {
+        table: [
+            tuple(row)
+            for row in store.rows(
+                f"SELECT {', '.join(f'toString(`{name}`)' for name in columns[table])} {which} ORDER BY ALL"
+            )
+        ]
+        for table, which in COMPARED.items()
+    }
+
+
+def differences(one: Store, other: Store) -> dict[str, tuple[list[tuple[object, ...]], list[tuple[object, ...]]]]:
+    """By table the rows that only one of two stores has; nothing where their contents are equal."""
+    ours, theirs = contents(one), contents(other)
+    return {
+        table: ([r for r in ours[table] if r not in theirs[table]], [r for r in theirs[table] if r not in ours[table]])
+        for table in COMPARED
+        if ours[table] != theirs[table]
+    }
