@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from tracejury.judges.causes import led_by
+from tracejury.processors.assemble import TraceKey
 from tracejury.processors.trace_outline import is_large, outline_of, to_json
 from tracejury.schemas.columns import Row
 from tracejury.schemas.findings import Finding
@@ -175,6 +176,23 @@ class StoredJudging:
                 finding, at = self._store.opinions.stamped(found, one.judgement.judged_at)
                 judgement = one.judgement if at == one.judgement.judged_at else replace(one.judgement, judged_at=at)
                 yield finding_row(finding, judgement, led_by(finding))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to the store, too."""
+        return not self._store.embedded
+
+    def read_judgements(self, trace_ids: Sequence[str]) -> None:
+        """See `JudgedElsewhere`."""
+        self._store.judged_elsewhere.read(self._scope.tenant, trace_ids)
+
+    def judged_at(self, keys: Collection[TraceKey], now: int) -> int:
+        """See `JudgedElsewhere`."""
+        return self._store.judged_elsewhere.judged_at(keys, now)
+
+    def judged_meanwhile(self, saved: Sequence[JudgedTrace]) -> list[TraceKey]:
+        """Those of these traces, just saved, that another process has judged since they were read: judge them again."""
+        return self._store.judged_elsewhere.stored(saved)
 
     def reviewed(self, stored: Mapping[str, Finding]) -> Mapping[str, Finding]:
         """The detectors' findings of a trace, by id, as last stored, with what judges said of them since."""

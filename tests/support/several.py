@@ -54,29 +54,21 @@ def empty(store: Store) -> None:
         store.command(f"TRUNCATE TABLE `{name}`")
 
 
-def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
+def contents(store: Store) -> list[str]:
     """The rows that stand in each table of `COMPARED`, in one order, without `TIMES`; of each row, all columns."""
     sql = (
         "SELECT table, groupArray(name) FROM system.columns WHERE database = currentDatabase() "
         "AND default_kind NOT IN ('MATERIALIZED', 'ALIAS') AND name NOT IN {times:Array(String)} GROUP BY table"
     )
-    columns = {table: sorted(names) for table, names in store.rows(sql, {"times": list(TIMES)}) if table in COMPARED}
-    return {
-        table: [
-            tuple(row)
-            for row in store.rows(
-                f"SELECT {', '.join(f'toString(`{name}`)' for name in columns[table])} {which} ORDER BY ALL"
-            )
-        ]
-        for table, which in COMPARED.items()
-    }
+    found = []
+    for table, names in store.rows(sql, {"times": list(TIMES)}):
+        if which := COMPARED.get(table):
+            told = ", ".join(f"'{name}', toString(`{name}`)" for name in sorted(names))
+            found += [f"{table} {row}" for (row,) in store.rows(f"SELECT toString(map({told})) {which}")]
+    return sorted(found)
 
 
-def differences(one: Store, other: Store) -> dict[str, tuple[list[tuple[object, ...]], list[tuple[object, ...]]]]:
-    """By table the rows that only one of two stores has; nothing where their contents are equal."""
+def differences(one: Store, other: Store) -> list[str]:
+    """The rows that only one of two stores has; nothing where their contents are equal, byte for byte."""
     ours, theirs = contents(one), contents(other)
-    return {
-        table: ([r for r in ours[table] if r not in theirs[table]], [r for r in theirs[table] if r not in ours[table]])
-        for table in COMPARED
-        if ours[table] != theirs[table]
-    }
+    return [*(f"- {row}" for row in ours if row not in theirs), *(f"+ {row}" for row in theirs if row not in ours)]

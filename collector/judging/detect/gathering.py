@@ -152,12 +152,12 @@ class Gathering:
             held.setdefault(trace.key[0], []).append(trace)
         for tenant, own in held.items():
             if tenant not in self._lacked:
-                self._lacked[tenant] = LackedParents(self.store.of(tenant).joins)
+                self._lacked[tenant] = LackedParents(self.store.of(tenant).joins, is_shared=self.store.is_shared)
             if self._lacked[tenant].look_up(own, now, self.assembler.config):
                 self._joins[tenant] = True
 
     def _has_joins(self, tenant: str) -> bool:
-        if tenant not in self._joins:
+        if tenant not in self._joins or (self.store.is_shared and not self._joins[tenant]):
             self._joins[tenant] = self.store.of(tenant).joins.any()
         return self._joins[tenant]
 
@@ -198,6 +198,7 @@ class Gathering:
         """Complete these from the store."""
         for tenant, ids in _by_tenant(t.key for t in traces).items():
             store = self.store.of(tenant)
+            store.read_judgements(ids)
             rows_of, findings = store.load_spans(ids), store.load_findings(ids)
             ledgers = store.load_ledger(ids) if self.reads_ledger else {}
             for trace in traces:
