@@ -27,6 +27,7 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
 
 from . import ledger
+from .deleted_elsewhere import delete_made
 from .derived.deriving import derive, derive_until_stable
 from .findings import findings_by_trace
 from .inserting import insert_rows, storing
@@ -133,6 +134,14 @@ class StoredJudging:
         sql = f"SELECT TraceId, JoinedTo FROM traces FINAL WHERE {_IN_TRACES} AND {JUDGED}"
         return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
 
+    def settled(self, trace_ids: Sequence[str]) -> dict[str, int]:
+        """Those that were judged when they were complete, each with its newest arrival then (unix nanos)."""
+        sql = (
+            f"SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt) FROM traces FINAL "
+            f"WHERE {_IN_TRACES} AND {JUDGED} AND State != '{TraceState.OPEN}'"
+        )
+        return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
+
     def unjudged(self, version: str, limit: int) -> list[tuple[str, str]]:
         """Up to `limit` (tenant, trace id), of all tenants, the earliest arrival first, that are not finished."""
         return self._sweep.find(version, limit)
@@ -168,6 +177,7 @@ class StoredJudging:
                 derive(store, traces, last, traces)
                 insert_rows(store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in last))
                 derive_until_stable(store, traces)
+        delete_made(store, {(j.trace.tenant, j.trace.trace_id): j.judgement.received_through for j in judged})
 
     def _finding_rows(self, judged: Sequence[JudgedTrace]) -> Iterator[Row]:
         """The changed findings with what judges said of them since they were last read."""

@@ -119,8 +119,8 @@ class Bench:
         batch = Batch(spans, logs, 100)
         (outcome,) = self.committer.commit([batch])
         assert isinstance(outcome, Committed)
-        if tell:
-            self.inbox.put(batch, outcome.received_at)
+        if tell and outcome.stored:
+            self.inbox.put(outcome.stored, outcome.received_at)
 
     def wait(self, seconds: float) -> int:
         """Let time pass and judge what is due; returns how many traces were judged."""

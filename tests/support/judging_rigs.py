@@ -95,7 +95,7 @@ class MemoryTraces(StoredJudging):
     def stays(self, _judged: JudgedTrace) -> bool:
         return True
 
-    is_shared = False  # type: ignore[assignment]  # of one process
+    is_shared = False  # of one process
 
     def read_judgements(self, _trace_ids: Sequence[str]) -> None: ...
 

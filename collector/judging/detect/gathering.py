@@ -38,8 +38,8 @@ class Gathering:
     _joins: dict[str, bool] = field(default_factory=dict)
     _lacked: dict[str, LackedParents] = field(default_factory=dict)
 
-    def complete(self, due: Sequence[OpenTrace]) -> list[OpenTrace]:
-        """Those of the traces that are held now; beyond about `LOAD_ROWS` stored rows the others wait."""
+    def complete(self, due: Sequence[OpenTrace], now: int) -> list[OpenTrace]:
+        """Those of the traces that are held at `now`; beyond about `LOAD_ROWS` stored rows the others wait."""
         for trace in due:
             self.memory.read(trace)
         cold = [t for t in due if not t.held]
@@ -60,7 +60,7 @@ class Gathering:
             elif not wanted or rows + count <= LOAD_ROWS:
                 wanted.append(trace)
                 rows += count
-        self._load(wanted)
+        self._load(wanted, now)
         return [t for t in due if t.held]
 
     def groups(self, due: Sequence[OpenTrace], now: int) -> Iterator[tuple[OpenTrace, ...]]:
@@ -191,16 +191,22 @@ class Gathering:
         missing = sorted(together - {t.key[1] for t in members})
         told = store.joined_to(sorted(together))
         others = [OpenTrace((tenant, i), now, now, forced=True, joined_to=told.get(i)) for i in missing]
-        self._load(others)
+        self._load(others, now)
         return (*members, *(t for t in others if t.raw))
 
-    def _load(self, traces: Sequence[OpenTrace]) -> None:
-        """Complete these from the store."""
+    def _load(self, traces: Sequence[OpenTrace], now: int) -> None:
+        """Complete these from the store.
+
+        Rows that others have stored bear the time of their clocks: they came at `now` at the latest, and a trace that
+        was found complete with these rows is so.
+        """
+        config = self.assembler.config
         for tenant, ids in _by_tenant(t.key for t in traces).items():
             store = self.store.of(tenant)
             store.read_judgements(ids)
             rows_of, findings = store.load_spans(ids), store.load_findings(ids)
             ledgers = store.load_ledger(ids) if self.reads_ledger else {}
+            settled = store.settled(ids) if store.is_shared else {}
             for trace in traces:
                 if trace.key[0] != tenant:
                     continue
@@ -210,6 +216,10 @@ class Gathering:
                 received = [span.received_at for span in spans] + [record.received_at for record in logs]
                 newest = max(received, default=trace.last_arrival)
                 self.assembler.fill(trace, spans, logs, newest)
+                if settled.get(trace.key[1], -1) >= newest:
+                    trace.last_arrival = min(trace.last_arrival, now - max(config.quiet, config.rootless))
+                elif store.is_shared:
+                    trace.last_arrival = min(trace.last_arrival, now)
 
 
 def _by_tenant(keys: Iterable[TraceKey]) -> Mapping[str, list[str]]:

@@ -226,7 +226,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         keys, large = {t.key for t in batch}, len(batch) == 1 and batch[0].is_large
         traces, judged, joined = list(batch), list[JudgedTrace](), False
         try:
-            held = self._gathering.complete(batch)
+            held = self._gathering.complete(batch, now)
             if large and held:
                 with self._lock.left():
                     _ = held[0].spans  # normalised now, which takes as long as judging
