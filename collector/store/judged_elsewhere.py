@@ -11,6 +11,7 @@ from cachetools import LRUCache
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace
 
+from .configurations import latest_detectors
 from .scope import TENANT, Scope
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ FROM judgements WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} GROUP 
 """
 _FINDINGS: Final = f"""
 SELECT TraceId, max(JudgedAt) FROM findings WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} GROUP BY TraceId
+"""
+_STANDING: Final = f"""
+SELECT TraceId, argMax(Version, JudgedAt), argMax(InputHash, JudgedAt) FROM judgements
+WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND SubjectKind = 'trace' AND Judge = '{DETECTORS}'
+GROUP BY TraceId
 """
 
 Word = tuple[str, str, int]
@@ -67,6 +73,26 @@ class JudgedElsewhere:
             return now
         with self._lock:
             return max([now, *(self._latest[key] + 1 for key in keys if key in self._latest)])
+
+    def outdone(self, judged: Sequence[JudgedTrace]) -> set[TraceKey]:
+        """Those of which the same content was judged by the configuration that came into use last, which is not ours.
+
+        Its findings stand: else two processes of different versions would retract each other's in turn. Raises
+        RetryableError, StoreError.
+        """
+        if self._store.embedded:
+            return set()
+        own = {(j.trace.tenant, j.trace.trace_id): (j.judgement.version, j.judgement.input_hash) for j in judged}
+        by_tenant: dict[str, list[str]] = {}
+        for tenant, trace_id in own:
+            by_tenant.setdefault(tenant, []).append(trace_id)
+        others: dict[TraceKey, str] = {}
+        for tenant, ids in by_tenant.items():
+            for trace_id, version, content in Scope(self._store, tenant).select(_STANDING, trace_ids=ids):
+                if content == own[tenant, trace_id][1] and version != own[tenant, trace_id][0]:
+                    others[tenant, trace_id] = version
+        latest = latest_detectors(self._store) if others else ""
+        return {key for key, version in others.items() if version == latest}
 
     def stored(self, judged: Sequence[JudgedTrace]) -> list[TraceKey]:
         """Note what this process has stored; returns the traces that another one has judged since they were read.

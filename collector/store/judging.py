@@ -158,7 +158,8 @@ class StoredJudging:
         """
         store = self._store
         with storing("what was judged"), store.deletions.writing():
-            judged = [j for j in judged if self.stays(j)]
+            outdone = store.judged_elsewhere.outdone(judged)
+            judged = [j for j in judged if self.stays(j) and (j.trace.tenant, j.trace.trace_id) not in outdone]
             said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
             verdicts = (verdict_row(v, word) for v, word in said)
             traces = {(j.trace.tenant, j.trace.trace_id): (j, trace_row(j.trace, j.judgement, j.spent)) for j in judged}

@@ -121,6 +121,11 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             "judging", self, outage, wake=wake, retry=RETRY, threads=THREADS, stepping=self._lock, clock=clock
         )
 
+    @property
+    def version(self) -> str:
+        """Of the detectors, with their settings and calibration."""
+        return self._version
+
     def start(self) -> None:
         """Start the threads; they first look for traces that an earlier process left unjudged."""
         self._sweeps = True
