@@ -89,7 +89,7 @@ class Working:
         """Say so where another process judges on the same server by other settings, or another version."""
         config = self._context.config
         parts = {DETECTORS: self.detecting.version, "version": __version__} | {
-            name: digest(getattr(config, name).model_dump(mode="json")) for name in ("judges", "redaction", "judging")
+            name: digest(getattr(config, name).model_dump(mode="json")) for name in ("judges", "redaction")
         }
         try:
             if warning := note_configuration(self._context.store, parts, self._context.clock()):

@@ -53,8 +53,8 @@ def note_configuration(store: Store, parts: Mapping[str, str], now: int) -> str:
     known = before["parts"]
     differs = ", ".join(sorted(name for name in {*parts, *known} if parts.get(name) != known.get(name)))
     return (
-        f"this process judges otherwise than {before['host']} has since {iso_time(rows[0][1])}: {differs} differ; where "
-        "that one still runs, give both one configuration and version (docs/storage.md)"
+        f"this process judges otherwise than {before['host']} has since {iso_time(rows[0][1])}: {differs} differ; "
+        "where that one still runs, give both one configuration and version (docs/storage.md)"
     )
 
 

@@ -28,7 +28,7 @@ class NoBooms(Booms):
 
     version: int = 2
 
-    def detect(self, trace: Trace, ctx: Context) -> Iterable[Draft]:
+    def detect(self, trace: Trace, ctx: Context) -> Iterable[Draft]:  # noqa: ARG002  the protocol's signature
         """Nothing."""
         return ()
 
@@ -47,7 +47,7 @@ def test_an_older_version_goes_on_beside_a_newer_store(store_folder: Path, caplo
         store.insert("spans", SPAN_COLUMNS, span_columns([a_span()], 1))
         assert store.rows("SELECT Next FROM spans") == [("x",)]
         migrate(store, (*migrations(), added, breaking))
-        with pytest.raises(ConfigError, match="9999_breaking_next.sql, which this version does not know"):
+        with pytest.raises(ConfigError, match=r"9999_breaking_next\.sql, which this version does not know"):
             ensure(store)
 
 
