@@ -75,10 +75,16 @@ def stores(store_folder: Path) -> Iterator[list[SharedStore]]:
         yield [*two, *one]
 
 
+BURSTS = st.lists(st.integers(1, 16), min_size=3, max_size=6).flatmap(
+    lambda lengths: st.sampled_from([0, 1]).map(
+        lambda first: [(first + at) % 2 for at, length in enumerate(lengths) for _ in range(length)]
+    )
+)
+"""Statements of one process, then some of the other, and so on."""
 NUMBERS = st.sets(st.integers(0, 5), min_size=1, max_size=4)
 
 
-@given(st.lists(NUMBERS, min_size=3, max_size=3), st.lists(st.integers(0, 1), min_size=40, max_size=60), st.booleans())
+@given(st.lists(NUMBERS, min_size=3, max_size=3), BURSTS, st.booleans())
 @settings(max_examples=sized(8, 200), suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate])
 def test_errors_are_those_of_one_process(
     stores: list[SharedStore],
