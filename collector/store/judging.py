@@ -29,6 +29,7 @@ from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Ou
 from . import ledger
 from .deleted_elsewhere import delete_made
 from .derived.deriving import derive, derive_until_stable
+from .detector_opinions import read_opinions
 from .findings import findings_by_trace
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
@@ -167,8 +168,7 @@ class StoredJudging:
             last = [(j.judgement, j.trace.state) for j in judged]
             with ThreadPoolExecutor(1, "judged") as beside:  # an insert waits more than it works
                 summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, [row for _, row in traces.values()])
-                with store.opinions.writing:
-                    insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
+                self._save_findings(judged)
                 insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
                 self._keep_outlines(judged)
             summed.result()
@@ -179,6 +179,16 @@ class StoredJudging:
                 insert_rows(store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in last))
                 derive_until_stable(store, traces)
         delete_made(store, {(j.trace.tenant, j.trace.trace_id): j.judgement.received_through for j in judged})
+
+    def _save_findings(self, judged: Sequence[JudgedTrace]) -> None:
+        """Store the changed findings; once more where another process has stored an opinion on one meanwhile."""
+        store = self._store
+        keys = [(j.trace.tenant, j.trace.trace_id) for j in judged if j.changed or j.retracted]
+        with store.opinions.writing:
+            known = read_opinions(store, keys)
+            insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
+            if not read_opinions(store, keys) <= known:
+                insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
 
     def _finding_rows(self, judged: Sequence[JudgedTrace]) -> Iterator[Row]:
         """The changed findings with what judges said of them since they were last read."""

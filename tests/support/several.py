@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
+import pytest
 from clickhouse_http import clickhouse_server
 
 from tracejury.collector.store.client import Store
@@ -45,6 +47,26 @@ def processes(folder: Path, count: int, config: StoreConfig | None = None) -> It
         migrate(stores[0])
         closing.callback(stores[0].drop_database)
         yield stores
+
+
+@contextmanager
+def before_statement(store: SharedStore, number: int, run: Callable[[], None]) -> Iterator[list[int]]:
+    """Run something before the statement of that number, from 0; gives how many there were."""
+    counted = [0]
+
+    def counting(call: Callable[..., Any]) -> Callable[..., Any]:
+        def counted_call(*values: Any, **options: Any) -> Any:
+            counted[0] += 1
+            if counted[0] == number + 1:
+                run()
+            return call(*values, **options)
+
+        return counted_call
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("rows", "command", "insert"):
+            patch.setattr(store, name, counting(getattr(store, name)))
+        yield counted
 
 
 def empty(store: Store) -> None:

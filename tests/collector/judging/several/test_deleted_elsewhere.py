@@ -3,45 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import pytest
 from judging_bench import TRACE, Bench, span
-from several import empty, processes
+from several import before_statement, empty, processes
 from sizes import sized
 
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.deletions import Deletions
 from tracejury.collector.store.given_opinions import GivenOpinions
-from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.tombstones import Tombstones
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.queries.deletion import DeleteQuery
 
 OF_TRACE = ("spans", "logs", "traces", "findings", "errors", "run_facts", "judgements", "verdicts", "joins", "texts")
-
-
-@contextmanager
-def before_statement(store: SharedStore, number: int, run: Callable[[], None]) -> Iterator[list[int]]:
-    """Run something before the statement of that number, from 0; gives how many there were."""
-    counted = [0]
-
-    def counting(call: Callable[..., Any]) -> Callable[..., Any]:
-        def counted_call(*values: Any, **options: Any) -> Any:
-            counted[0] += 1
-            if counted[0] == number + 1:
-                run()
-            return call(*values, **options)
-
-        return counted_call
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("rows", "command", "insert"):
-            patch.setattr(store, name, counting(getattr(store, name)))
-        yield counted
 
 
 def test_nothing_of_a_deleted_trace_comes_back(store_folder: Path, tmp_path: Path) -> None:
