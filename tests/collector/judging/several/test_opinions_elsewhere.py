@@ -30,6 +30,8 @@ def test_an_opinion_stays_whenever_it_is_given(store_folder: Path) -> None:
             with before_statement(ours, number, lambda: write_opinions(other, [opinion], 10)) as counted:
                 judging.save([again])
             statements = counted[0]
+            if number >= statements:  # the statements are fewer where nothing comes between them
+                break
             (now,) = judging.load_findings([TRACE_ID])[TRACE_ID]
             assert (now.explanation, now.verification) == ("told anew", Verification.REFUTED), number
             empty(ours)
