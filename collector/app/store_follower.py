@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tracejury.collector.store.changes import START, NewChanges, StoredChanges
 from tracejury.collector.store.server_time import ServerTime
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.collector.worker.listeners import JudgedElsewhere, Listeners
+from tracejury.collector.worker.listeners import JudgedByOthers, Listeners
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.collector.worker.worker import Task, Worker
@@ -79,7 +79,7 @@ class StoreFollower:
             self._judge(changes, *self._judging)
         if changes.judged:
             self._listeners.judged_by_others(
-                [JudgedElsewhere(one.key, one.has_findings, one.is_final) for one in changes.judged]
+                [JudgedByOthers(one.key, one.has_findings, one.is_final) for one in changes.judged]
             )
 
     def _judge(self, changes: NewChanges, worker: DetectWorker, takeover: Takeover) -> None:

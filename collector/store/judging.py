@@ -28,7 +28,9 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
 
 from . import ledger
-from .derived.deriving import derive
+from .deleted_elsewhere import delete_made
+from .derived.deriving import derive, derive_until_stable
+from .detector_opinions import read_opinions
 from .findings import findings_by_trace
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
@@ -154,6 +156,14 @@ class StoredJudging:
         sql = f"SELECT TraceId, JoinedTo FROM traces FINAL WHERE {_IN_TRACES} AND {JUDGED}"
         return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
 
+    def settled(self, trace_ids: Sequence[str]) -> dict[str, int]:
+        """Those that were judged when they were complete, each with its newest arrival then (unix nanos)."""
+        sql = (
+            f"SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt) FROM traces FINAL "
+            f"WHERE {_IN_TRACES} AND {JUDGED} AND State != '{TraceState.OPEN}'"
+        )
+        return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
+
     def unjudged(self, version: str, limit: int, others: OthersTime | None = None) -> list[TraceKey]:
         """Up to `limit` traces of all tenants that are not finished, the earliest arrival first.
 
@@ -177,7 +187,8 @@ class StoredJudging:
         """
         store = self._store
         with storing("what was judged"), store.deletions.writing():
-            judged = [j for j in judged if self.stays(j)]
+            outdone = store.judged_elsewhere.outdone(judged)
+            judged = [j for j in judged if self.stays(j) and (j.trace.tenant, j.trace.trace_id) not in outdone]
             said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
             verdicts = (verdict_row(v, word) for v, word in said)
             traces = {(j.trace.tenant, j.trace.trace_id): (j, trace_row(j.trace, j.judgement, j.spent)) for j in judged}
@@ -185,8 +196,7 @@ class StoredJudging:
             last = [(j.judgement, j.trace.state) for j in judged]
             with ThreadPoolExecutor(1, "judged") as beside:  # an insert waits more than it works
                 summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, [row for _, row in traces.values()])
-                with store.opinions.writing:
-                    insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
+                self._save_findings(judged)
                 insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
                 self._keep_outlines(judged)
             summed.result()
@@ -195,6 +205,18 @@ class StoredJudging:
             with store.derivation:
                 derive(store, traces, last, traces)
                 insert_rows(store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in last))
+                derive_until_stable(store, traces)
+        delete_made(store, {(j.trace.tenant, j.trace.trace_id): j.judgement.received_through for j in judged})
+
+    def _save_findings(self, judged: Sequence[JudgedTrace]) -> None:
+        """Store the changed findings; once more where another process has stored an opinion on one meanwhile."""
+        store = self._store
+        keys = [(j.trace.tenant, j.trace.trace_id) for j in judged if j.changed or j.retracted]
+        with store.opinions.writing:
+            known = read_opinions(store, keys)
+            insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
+            if not read_opinions(store, keys) <= known:
+                insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
 
     def _finding_rows(self, judged: Sequence[JudgedTrace]) -> Iterator[Row]:
         """The changed findings with what judges said of them since they were last read."""
@@ -203,6 +225,23 @@ class StoredJudging:
                 finding, at = self._store.opinions.stamped(found, one.judgement.judged_at)
                 judgement = one.judgement if at == one.judgement.judged_at else replace(one.judgement, judged_at=at)
                 yield finding_row(finding, judgement, led_by(finding))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to the store, too."""
+        return not self._store.embedded
+
+    def read_judgements(self, trace_ids: Sequence[str]) -> None:
+        """See `JudgedElsewhere`."""
+        self._store.judged_elsewhere.read(self._scope.tenant, trace_ids)
+
+    def judged_at(self, keys: Collection[TraceKey], now: int) -> int:
+        """See `JudgedElsewhere`."""
+        return self._store.judged_elsewhere.judged_at(keys, now)
+
+    def judged_meanwhile(self, saved: Sequence[JudgedTrace]) -> list[TraceKey]:
+        """Those of these traces, just saved, that another process has judged since they were read: judge them again."""
+        return self._store.judged_elsewhere.stored(saved)
 
     def reviewed(self, stored: Mapping[str, Finding]) -> Mapping[str, Finding]:
         """The detectors' findings of a trace, by id, as last stored, with what judges said of them since."""

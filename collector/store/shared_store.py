@@ -16,6 +16,7 @@ from .deletions import Deletions
 from .derivation_lock import DerivationLock
 from .dsn import Target
 from .given_opinions import GivenOpinions
+from .judged_elsewhere import JudgedElsewhere
 from .pending_traces import PendingTraces
 from .tombstones import Tombstones
 
@@ -62,6 +63,7 @@ class SharedStore(Store):
         super().__init__(target, config, lock)
         self.deletions = Deletions()
         self.derivation = DerivationLock()
+        self.judged_elsewhere = JudgedElsewhere(self)
         self.opinions = GivenOpinions(self.deletions)
         self.pending = PendingTraces()
         self.tombstones = Tombstones()

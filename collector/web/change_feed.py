@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from cachetools import LRUCache
 
-from tracejury.collector.worker.listeners import JudgedElsewhere
+from tracejury.collector.worker.listeners import JudgedByOthers
 from tracejury.schemas.errors import OverloadedError
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import Trace
@@ -136,7 +136,7 @@ class ChangeFeed:
             if ids:
                 self._publish(ids, (*one.changed, *one.retracted))
 
-    def judged_by_others(self, traces: Sequence[JudgedElsewhere]) -> None:
+    def judged_by_others(self, traces: Sequence[JudgedByOthers]) -> None:
         """Publish what other processes found. Raises RetryableError, StoreError: pages find it when they ask again."""
         if ids := sorted({one.key[1] for one in traces if one.key[0] == self._tenant}):
             self._publish(ids, self._read_again(ids))

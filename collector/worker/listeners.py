@@ -21,7 +21,7 @@ that of a process that then looks at what is left. So they seldom begin at once.
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedElsewhere:
+class JudgedByOthers:
     """A trace (tenant, id) that another process judged. `has_findings`: some hold; `is_complete`: it is not open."""
 
     key: tuple[str, str]
@@ -44,20 +44,20 @@ class Listeners:
 
     def __init__(self) -> None:
         self._all: tuple[Listener, ...] = ()
-        self._of_others: tuple[Callable[[Sequence[JudgedElsewhere]], None], ...] = ()
+        self._of_others: tuple[Callable[[Sequence[JudgedByOthers]], None], ...] = ()
 
     def add(self, listener: Listener) -> None:
         """Call this one, too, from now on."""
         self._all = (*self._all, listener)
 
-    def add_for_others(self, call: Callable[[Sequence[JudgedElsewhere]], None]) -> None:
+    def add_for_others(self, call: Callable[[Sequence[JudgedByOthers]], None]) -> None:
         """From now on call this with the traces of which other processes have stored judgements.
 
         As for `Listener`, though a little later, and not with what was found.
         """
         self._of_others = (*self._of_others, call)
 
-    def judged_by_others(self, traces: Sequence[JudgedElsewhere]) -> None:
+    def judged_by_others(self, traces: Sequence[JudgedByOthers]) -> None:
         """See `add_for_others`."""
         self._call_each(self._of_others, lambda call: call(traces))
 

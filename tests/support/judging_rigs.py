@@ -99,6 +99,16 @@ class MemoryTraces(StoredJudging):
     def stays(self, _judged: JudgedTrace) -> bool:
         return True
 
+    is_shared = False  # of one process
+
+    def read_judgements(self, _trace_ids: Sequence[str]) -> None: ...
+
+    def judged_at(self, _keys: object, now: int) -> int:
+        return now
+
+    def judged_meanwhile(self, _saved: object) -> list[TraceKey]:
+        return []
+
     def reviewed(self, stored: Mapping[str, Finding]) -> Mapping[str, Finding]:
         return stored
 

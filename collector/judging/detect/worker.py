@@ -126,6 +126,11 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             "judging", self, outage, wake=wake, retry=RETRY, threads=THREADS, stepping=self._lock, clock=clock
         )
 
+    @property
+    def version(self) -> str:
+        """Of the detectors, with their settings and calibration."""
+        return self._version
+
     def start(self) -> None:
         """Start the threads; they first look for traces that an earlier process left unjudged."""
         self._sweeps = True
@@ -360,6 +365,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             selector.enqueue(judged)
         self._metrics.saved(judged, self._clock())
         self._listeners.traces_judged(judged)
+        self._inbox.ask(self._store.judged_meanwhile(judged))
 
     def _lost(self, judged: JudgedTrace, error: TracejuryError) -> None:
         log.error("what was found in trace %s cannot be stored: %s", judged.trace.trace_id, error)

@@ -15,7 +15,7 @@ from tracejury.collector.otlp.client.client_tls import ClientTls
 from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
-from tracejury.collector.worker.listeners import JudgedElsewhere
+from tracejury.collector.worker.listeners import JudgedByOthers
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.config_base import VARIABLE
 from tracejury.schemas.errors import ConfigError
@@ -70,7 +70,7 @@ class Webhooks:
         """See `Listener`."""
         self._hint([(f.tenant, f.trace_id) for s in subjects for f in (*s.changed, *s.retracted)])
 
-    def judged_by_others(self, traces: Sequence[JudgedElsewhere]) -> None:
+    def judged_by_others(self, traces: Sequence[JudgedByOthers]) -> None:
         """Take up, later, what whoever judged these traces left untold."""
         for name, webhook in self._webhooks.items():
             of_project = (one for one in traces if one.key[0] == self._projects[name])
