@@ -117,6 +117,8 @@ class StoredJudging:
     def last_arrivals(self, trace_ids: Sequence[str], now: int) -> dict[str, int]:
         """When a server got the newest row of each trace, by this process's clock: it is `now` (unix nanos).
 
+        A row may say that it arrives later: its receiver was of an earlier version, and its clock ahead.
+
         Nothing for an embedded store, whose rows all say when they arrived by that clock.
         """
         if self._store.embedded or not trace_ids:

@@ -37,7 +37,7 @@ def stored_trace(
     arrived = judging.last_arrivals(ids, now)
     for one, (spans, logs) in judging.load_spans(ids).items():
         newest[one] = max([s.received_at for s in spans] + [r.received_at for r in logs])
-        last = arrived.get(one, newest[one])
+        last = min(newest[one], arrived.get(one, newest[one]))
         trace = OpenTrace((tenant, one), last, last)
         trace.add_logs(logs)
         for span in spans[: config.max_spans_per_trace]:

@@ -20,7 +20,7 @@ from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.llm_rows import LATEST
 
-TIMES = ("JudgedAt", "FirstSeen", "FoldedAt", "ReceivedAt", "At", "Hour", "StoredAt")
+TIMES = ("JudgedAt", "FirstSeen", "FoldedAt", "ReceivedAt", "At", "Hour", "StoredAt", "StoredBy")
 """Columns that tell when something was stored, by one clock or another."""
 
 COMPARED: Mapping[str, str] = {

@@ -211,7 +211,7 @@ class Gathering:
                 trace.ledger = dict(ledgers.get(trace.key[1], {}))
                 received = [span.received_at for span in spans] + [record.received_at for record in logs]
                 newest = max(received, default=trace.last_arrival)
-                self.assembler.fill(trace, spans, logs, newest, arrived.get(trace.key[1], newest))
+                self.assembler.fill(trace, spans, logs, newest, min(newest, arrived.get(trace.key[1], newest)))
                 if settled.get(trace.key[1], -1) >= newest:
                     trace.last_arrival = min(trace.last_arrival, now - max(config.quiet, config.rootless))
 
