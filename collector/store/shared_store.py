@@ -1,8 +1,8 @@
 """The store with what the threads of one process tell each other about its traces.
 
-What is here is lost with the process: all that matters after it stands in tables. With an embedded store one process alone
-commits, judges and deletes. With a server others do so too, and each service below says what it does about them. For what
-only reads, `Store` is enough.
+What is here is lost with the process: all that matters after it stands in tables. With an embedded store one process
+alone commits, judges and deletes. With a server others do so too, and each service below says what it does about them.
+For what only reads, `Store` is enough.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class SharedStore(Store):
     committed, and asks in the same statement who was judged; a judged row replaces any other.
 
     `tombstones`: traces that stay deleted. `Deletion` adds and `RetentionSweep` removes them. Read by `Committer`. A
-    cache of `deletions`. On a server `Committer` asks that table about each group once it is stored, and deletes from it
-    what another process has deleted.
+    cache of `deletions`. On a server `Committer` asks that table about each group once it is stored, and deletes from
+    it what another process has deleted.
     """
 
     def __init__(self, target: Target, config: StoreConfig, lock: FileLock | None = None) -> None:
