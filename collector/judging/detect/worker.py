@@ -365,7 +365,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             selector.enqueue(judged)
         self._metrics.saved(judged, self._clock())
         self._listeners.traces_judged(judged)
-        self._inbox.ask(self._store.judged_meanwhile(judged))
+        if again := self._store.judged_meanwhile(judged):
+            self._inbox.ask(again)
 
     def _lost(self, judged: JudgedTrace, error: TracejuryError) -> None:
         log.error("what was found in trace %s cannot be stored: %s", judged.trace.trace_id, error)
