@@ -6,10 +6,10 @@ import difflib
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from tracejury.judges.llm.problems import UNKNOWN_KEY, place_of, told
 from tracejury.processors.assemble import SECOND, AssemblerConfig
@@ -84,6 +84,21 @@ class ApiConfig(ConnectionLimits):
     """Where people reach pages and API, for links that leave the collector; "" is the endpoint."""
 
 
+class ShareConfig(Section):
+    """A part of the traces, by a hash of the trace id."""
+
+    index: Annotated[int, Field(ge=0)] = 0
+    """Which part, from 0 on; each of these processes has another one."""
+    of: Annotated[int, Field(ge=1)] = 1
+    """How many parts there are."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if self.index >= self.of:
+            raise ValueError(f"the last part is index {self.of - 1}, since they are counted from 0")
+        return self
+
+
 class JudgingConfig(Section):
     """When traces are judged, and how much of them is held in memory."""
 
@@ -106,6 +121,12 @@ class JudgingConfig(Section):
     """Open traces; beyond it the oldest is left to the next sweep of the store."""
     max_spans_per_trace: Annotated[int, Field(ge=1)] = 50_000
     """Spans of one trace that are rebuilt and judged; the rest are stored only, and counted."""
+
+    takeover_seconds: Seconds = 60.0
+    """With several processes on one ClickHouse server: how long a trace may wait for the one that received it before
+    another judges it."""
+    share: ShareConfig = ShareConfig()
+    """With several processes that judge what others only receive: the part of the traces that this one begins with."""
 
     def assembler(self) -> AssemblerConfig:
         """The same as the assembler takes it."""

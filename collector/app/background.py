@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from functools import partial
 
 from tracejury.collector.judging.detect.texts import TextWriter
+from tracejury.collector.judging.detect.worker import SWEEP_AMONG_OTHERS
 from tracejury.collector.labels.stored_labels import StoredLabels
 from tracejury.collector.otlp.mark import is_ours
 from tracejury.collector.outbound.otlp.build import build_exports
@@ -35,11 +36,16 @@ class BackgroundServices:
         store, config, telemetry, clock = context.store, context.config, context.telemetry, context.clock
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
         context.listeners.add(self._webhooks)
+        context.listeners.add_for_others(self._webhooks.judged_by_others)
         self._exports = build_exports(
             store, config.export, telemetry, context.listeners, context.secret, pressed=busy, clock=clock
         )
         ours = partial(is_ours, secret=context.secret)
-        self._texts = texts = TextWriter(StoredTexts(store, config.judging.assembler(), ours, clock), clock=clock)
+        self._texts = texts = TextWriter(
+            StoredTexts(store, config.judging.assembler(), ours, clock),
+            sweeps_every=None if store.embedded else SWEEP_AMONG_OTHERS,
+            clock=clock,
+        )
         context.listeners.add(texts)
         telemetry.gauge(
             "tracejury_texts_waiting", "Traces whose text for search waits to be stored", lambda: len(texts)

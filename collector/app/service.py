@@ -27,19 +27,20 @@ from tracejury.collector.store.health import StoreHealth
 from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.opening import open_store
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.collector.store.server_time import ServerTime
 from tracejury.collector.store.writer import dead_letter_folder
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
-from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.steady_clock import SteadyClock
-from tracejury.collector.worker.worker import Task, Worker
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.queries.ledger import JudgesStatus
 
 from .context import ProcessContext, Stop, on_a_thread
 from .endpoints import api_url, bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text, shown_store
+from .store_follower import StoreFollower
 from .store_watch import StoreWatch
+from .watch import watch_follower
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -58,8 +59,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CALIBRATIONS_EVERY = 10.0
-"""Seconds between two looks at what other processes have calibrated."""
 YOUNG_OBJECTS = 10_000
 """Objects after which the garbage collector looks for cycles among them; among all after a hundred times as many. With
 Python's 700 it paused every thread for up to 50 ms where many spans wait."""
@@ -99,6 +98,7 @@ class Collector:
         self._health: StoreHealth | None = None
         self._receiving: Receiving | None = None
         self._working: Working | None = None
+        self._follower: StoreFollower | None = None
         self._asked: AskedWorkers | None = None
         self._relaying: Relaying | None = None
         self._reading: KafkaReceiver | None = None
@@ -144,10 +144,14 @@ class Collector:
         return tuple(filter(None, [self._store.folder_problem() if self._store else ""]))
 
     def losses(self) -> Sequence[str]:
-        """Losses of the store, a full disk, trouble with Kafka, a line each: what is stored is served all the same."""
+        """Losses of the store, a full disk, trouble with Kafka, changes by others that are not known, a line each.
+
+        What is stored is served all the same.
+        """
         full = self._receiving.writer.disk_problem() if self._receiving else ""
+        late = self._follower.problem() if self._follower else ""
         of_kafka = (line for part in (self._relaying, self._reading) if part for line in part.problems())
-        return (*(self._health.problems() if self._health else ()), *filter(None, [full]), *of_kafka)
+        return (*(self._health.problems() if self._health else ()), *filter(None, [full, late]), *of_kafka)
 
     def lags(self) -> Mapping[str, int]:
         """Messages of Kafka that wait, by topic and partition."""
@@ -212,6 +216,11 @@ class Collector:
         store = await opening
         self._stops.append(lambda _: asyncio.to_thread(store.close))
         self._store, self._health, self._store_shown = store, StoreHealth(store), shown_store(store)
+        server_time: ServerTime | None = None
+        if not store.embedded:
+            store.role = role.value
+            server_time = await asyncio.to_thread(ServerTime, store, self._clock)
+            self._clock = SteadyClock(server_time)
         store_watch = StoreWatch(self._health)
         await store_watch.start()
         self._stops.append(store_watch.stop)
@@ -230,11 +239,6 @@ class Collector:
         calibrations = RuleCalibrations(store, self._clock)
         if role.works or role.shows:
             await asyncio.to_thread(calibrations.load)
-            if not store.embedded:  # another process may calibrate
-                outage = OutageLog("calibrations of rules", "wait for the store", "are read again", self._clock)
-                loading = Worker("calibrations", Task(calibrations.load), outage, every=CALIBRATIONS_EVERY)
-                loading.start()
-                self._stops.append(on_a_thread(loading.stop))
         if role.works:
             from .working import Working, build_llm
 
@@ -245,6 +249,25 @@ class Collector:
 
             self._receiving = Receiving(context, redactor, self._working.inbox if self._working else None)
         await self._start_parts(context, calibrations)
+        if server_time is not None:
+            self._follow_others(context, server_time, calibrations)
+
+    def _follow_others(self, context: ProcessContext, server_time: ServerTime, calibrations: RuleCalibrations) -> None:
+        """Follow what other processes on the server store."""
+        role = context.config.role
+        reads = role.works or role.shows
+        self._follower = follower = StoreFollower(
+            context.store,
+            context.listeners,
+            server_time,
+            self._clock,
+            reads=reads,
+            judging=(self._working.detecting, self._working.takeover) if self._working else None,
+            refresh=calibrations.load if reads else lambda: None,
+        )
+        watch_follower(context.telemetry, follower)
+        follower.worker.start()
+        context.stops.append(on_a_thread(follower.worker.stop))
 
     async def _start_parts(self, context: ProcessContext, calibrations: RuleCalibrations) -> None:
         """Judging before the commits that it hears of, both before what comes in from outside."""

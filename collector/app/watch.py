@@ -11,6 +11,8 @@ if TYPE_CHECKING:  # a process imports the parts that its role has
     from tracejury.collector.judging.detect.worker import DetectWorker
     from tracejury.collector.store.writer import GroupCommitWriter
 
+    from .store_follower import StoreFollower
+
 
 def watch_writer(telemetry: Telemetry, writer: GroupCommitWriter) -> None:
     """Metrics of the group commit."""
@@ -27,6 +29,12 @@ def watch_writer(telemetry: Telemetry, writer: GroupCommitWriter) -> None:
     counter("tracejury_store_left_out_items", "Spans and log records of deleted traces", lambda: counts.left_out)
     gauge("otelcol_exporter_queue_size", "Requests that wait for the store", lambda: writer.queue_batches)
     gauge("tracejury_store_queue_bytes", "Bytes that wait for the store", lambda: writer.queue_bytes, "By")
+
+
+def watch_follower(telemetry: Telemetry, follower: StoreFollower) -> None:
+    """Metrics of following other processes."""
+    text = "Time since what other processes store was last read"
+    telemetry.gauge("tracejury_store_follower_lag", text, lambda: follower.lag, "s")
 
 
 def watch_judging(telemetry: Telemetry, inbox: Inbox, judging: DetectWorker) -> None:

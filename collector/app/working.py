@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tracejury import __version__
 from tracejury.collector.api.services import no_sessions
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
+from tracejury.collector.judging.detect.takeover import Share, Takeover
 from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.judging.prices import SpentBy
 from tracejury.collector.judging.prices.table import PriceTable
 from tracejury.collector.otlp.mark import is_ours
+from tracejury.collector.store.configurations import DETECTORS, digest, note_configuration
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.requests import StoredRequests
@@ -22,7 +27,8 @@ from tracejury.collector.store.usual_runs import StoredUsualRuns
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.judges.registry import default_suite
 from tracejury.judges.runaways import UsualRuns
-from tracejury.schemas.errors import RetryableError
+from tracejury.processors.assemble import SECOND
+from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.queries.deletion import DeleteQuery
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.receipts import DeletionReceipt
@@ -39,6 +45,8 @@ if TYPE_CHECKING:
     from tracejury.collector.judging.llm.packs.session_closing import SessionClosing
     from tracejury.collector.judging.model.cassette import Cassette
     from tracejury.processors.redact.spans import Redactor
+
+log = logging.getLogger(__name__)
 
 JUDGE_AGAIN_SECONDS = 600.0
 LAG_SECONDS = 0.2
@@ -61,8 +69,14 @@ class Working:
         pressed: Callable[[], bool],
     ) -> None:
         self._context, self.llm = context, llm
+        # So that several do not take up the same at once.
+        nanos = round(context.config.judging.takeover_seconds * SECOND * random.uniform(1.0, 1.5))  # noqa: S311  jitter
+        self._takeover_nanos = None if context.store.embedded else nanos
         self.inbox = Inbox(context.config.judging.max_inbox_bytes, self._spill_files())
         self.detecting = self._build_detecting(calibrations, pressed)
+        judging, share = context.config.judging, Share(**context.config.judging.share.model_dump())
+        self.takeover = Takeover(judging.assembler(), self._takeover_nanos or 0, share, self.detecting.is_open)
+        """Chooses the traces to judge whose rows others stored."""
         watch_judging(context.telemetry, self.inbox, self.detecting)
 
         def busy() -> bool:
@@ -76,8 +90,21 @@ class Working:
         stops = self._context.stops
         if self.llm is not None:
             stops.append(on_a_thread(self.llm.worker.stop))
+        self._note_configuration()
         self.detecting.start()
         stops.append(on_a_thread(self.detecting.stop))
+
+    def _note_configuration(self) -> None:
+        """Say so where another process judges on the same server by other settings, or another version."""
+        config = self._context.config
+        parts = {DETECTORS: self.detecting.version, "version": __version__} | {
+            name: digest(getattr(config, name).model_dump(mode="json")) for name in ("judges", "redaction")
+        }
+        try:
+            if warning := note_configuration(self._context.store, parts, self._context.clock()):
+                log.warning(warning)
+        except (RetryableError, StoreError) as error:
+            log.warning("how other processes judge cannot be read: %s", error)
 
     def start_background(self) -> None:
         """Begin to keep texts, rates and gauges."""
@@ -181,6 +208,7 @@ class Working:
             listeners=context.listeners,
             clock=context.clock,
             files=self._spill_files(),
+            takeover=self._takeover_nanos,
         )
 
 

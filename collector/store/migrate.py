@@ -8,8 +8,9 @@ are written last, so migrations that were interrupted are simply run again.
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
@@ -19,11 +20,16 @@ from tracejury.schemas.errors import ConfigError
 
 from .client import Store
 
+log = logging.getLogger(__name__)
+
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql\Z")
 _STATEMENT_END = re.compile(r";[ \t]*\n")
 
 FIRST: Final = "0001_"
 """The beginning of the name of the first one, which only a new store lacks."""
+
+BREAKING: Final = "_breaking_"
+"""In the name of a migration after which no earlier version may write to the store; any other only adds."""
 
 _STATUS_TABLE: Final = """
 CREATE TABLE IF NOT EXISTS migrations
@@ -72,13 +78,23 @@ def migrations() -> tuple[Migration, ...]:
 def status(store: Store, shipped: Sequence[Migration] | None = None) -> Status:
     """Compare the store with what this version ships.
 
+    A server may have migrations of a newer version, which is installed process by process, if they only add.
+
     Raises:
-        ConfigError: an applied migration differs from the shipped one, or the store is of a newer version.
+        ConfigError: an applied migration differs from the shipped one, or the store is of a newer version that this one
+            must not write to.
     """
     shipped = migrations() if shipped is None else shipped
     done = applied(store)
-    check_known(done, shipped)
+    newer = set() if store.embedded else newer_names(done, shipped)
+    check_known({name: checksum for name, checksum in done.items() if name not in newer}, shipped)
     return Status(tuple(sorted(done)), tuple(m for m in shipped if m.name not in done))
+
+
+def newer_names(done: Iterable[str], shipped: Sequence[Migration]) -> set[str]:
+    """Applied migrations of a newer version beside which this one may go on."""
+    last = max((m.name for m in shipped), default="")
+    return {name for name in done if name > last and BREAKING not in name}
 
 
 def check_known(done: Mapping[str, str], shipped: Sequence[Migration] | None = None, what: str = "the store") -> None:
@@ -122,7 +138,10 @@ def ensure(store: Store, *, allowed: bool = False) -> tuple[str, ...]:
 
 def require_migrated(store: Store) -> None:
     """Raises ConfigError while migrations are pending."""
-    pending = status(store).pending
+    found = status(store)
+    pending = found.pending
+    if newer := newer_names(found.applied, migrations()):
+        log.warning("the store is of a newer version (%s), beside which this one goes on", ", ".join(sorted(newer)))
     if pending:
         names = ", ".join(m.name for m in pending)
         raise ConfigError(

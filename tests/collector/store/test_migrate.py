@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +11,7 @@ from store_parts import a_judged_trace, a_span
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.inserting import insert_rows
 from tracejury.collector.store.ledger import outcomes
-from tracejury.collector.store.migrate import Migration, ensure, migrate, migrations, require_migrated, status
+from tracejury.collector.store.migrate import BREAKING, Migration, ensure, migrate, migrations, require_migrated, status
 from tracejury.collector.store.reading import StoredReading
 from tracejury.schemas.errors import ConfigError, StoreError
 from tracejury.schemas.judged_rows import TRACE_COLUMNS, VERDICT_COLUMNS, trace_row, verdict_row
@@ -36,6 +37,12 @@ def tables(store: Store) -> set[str]:
 def test_files_are_numbered_without_gaps() -> None:
     """0001, 0002 …: the order of the names is the order of application."""
     assert [int(m.name[:4]) for m in migrations()] == list(range(1, len(migrations()) + 1))
+
+
+def test_a_migration_that_only_adds_leaves_earlier_versions_at_work() -> None:
+    """What takes something away from them says so in its name; from the first on that processes of two versions see."""
+    takes = re.compile(r"\b(DROP (TABLE|COLUMN)|RENAME|MODIFY COLUMN)\b")
+    assert [m.name for m in migrations()[44:] if takes.search(m.sql) and BREAKING not in m.name] == []
 
 
 def test_all_migrations_make_all_tables(bare: Store) -> None:
