@@ -135,8 +135,12 @@ def applied(store: Store) -> dict[str, str]:
     """The checksums of the migrations that a store has, by name."""
     if not store.database_exists():
         return {}
-    if not store.rows("SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'"):
+    found = store.rows("SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'")
+    if not found:
         return {}
+    if (found[0][0] == "Distributed") != (store.cluster is not None):
+        made, named = ("one server", f"the cluster {store.cluster.name!r}") if store.cluster else ("a cluster", "none")
+        raise ConfigError(f"the store {store.target.shown} was migrated for {made}, and store.cluster names {named}")
     return {name: _text(checksum) for name, checksum in store.rows("SELECT Name, Checksum FROM migrations FINAL")}
 
 

@@ -11,7 +11,7 @@ import re
 import ssl
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -34,6 +34,12 @@ class ClickHouseServer(ThreadingHTTPServer):
     """
 
     away = False
+    without: Sequence[str] = ()
+    """Settings that it does not pass on to the engine."""
+
+    def plain(self, sql: bytes) -> bytes:
+        """The statement as the engine gets it."""
+        return sql
 
     def __init__(self, folder: Path, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -49,9 +55,11 @@ class ClickHouseServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def clickhouse_server(folder: Path, tls: ssl.SSLContext | None = None) -> Iterator[ClickHouseServer]:
+def clickhouse_server(
+    folder: Path, tls: ssl.SSLContext | None = None, of: type[ClickHouseServer] = ClickHouseServer
+) -> Iterator[ClickHouseServer]:
     """A server on a free port, closed at the end; with `tls` it is https."""
-    with ClickHouseServer(folder, tls) as server:
+    with of(folder, tls) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield server
@@ -71,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
             return
         raw = self._raw_body()  # read it all, also where it cannot be used: the connection is kept
         try:
-            answer, form = _run(self.server.folder, parameters, self._plain(raw))
+            answer, form = _run(self.server, parameters, self._plain(raw))
         except RuntimeError as error:
             code = re.search(r"Code: (\d+)", str(error))
             self._answer(500, str(error).encode(), {"X-ClickHouse-Exception-Code": code.group(1) if code else "1002"})
@@ -105,17 +113,18 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _run(folder: Path, parameters: dict[str, str], body: bytes) -> tuple[bytes, str]:
+def _run(server: ClickHouseServer, parameters: dict[str, str], body: bytes) -> tuple[bytes, str]:
     """The answer to one statement and its format ("" for a statement without a result)."""
-    connection = chdb.connect(str(folder))  # type: ignore[no-untyped-call]  # chdb has no annotations there
+    connection = chdb.connect(str(server.folder))  # type: ignore[no-untyped-call]  # chdb has no annotations there
     try:
         if database := parameters.get("database"):
             connection.query(f"USE `{database}`")
         for name, value in parameters.items():
-            if name not in TRANSPORT and not name.startswith(("param_", "query")):
+            if name not in {*TRANSPORT, *server.without} and not name.startswith(("param_", "query")):
                 connection.query(f"SET {name} = '{value}'")
         bound = {name[6:]: value for name, value in parameters.items() if name.startswith("param_")}
         sql = parameters["query"].encode() + b"\n" + body if "query" in parameters else body
+        sql = server.plain(sql)
         insert = re.match(rb"(INSERT INTO .*? FORMAT Native)\n", sql, re.DOTALL)
         if insert:
             with tempfile.NamedTemporaryFile(suffix=".native") as data:

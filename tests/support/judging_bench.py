@@ -93,7 +93,7 @@ class Bench:
         self.watch = Watch()
         self.inbox = Inbox(1 << 20)
         self.stored = StoredJudging(store)
-        folder = DeadLetterFolder(store.folder or pytest.fail("embedded"), 1)
+        folder = DeadLetterFolder(store.folder or store.data_folder / "dead-letter", 1)
         self.committer = Committer(store, folder, WriterCounters(), clock=lambda: self.now)
         self.listeners = Listeners()
         self.judging = DetectWorker(
