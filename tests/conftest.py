@@ -123,7 +123,7 @@ def store(store_folder: Path) -> Iterator[SharedStore]:
 @pytest.fixture
 def store_dsn(store: SharedStore, store_folder: Path) -> str:
     """The DSN of `store`."""
-    return dsn_of(store_folder, "kept")
+    return dsn_of(store_folder, store.database.removeprefix(_OURS))
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def second_dsn(store_folder: Path) -> str:
 
 def dsn_of(folder: Path, database: str) -> str:
     """The DSN of a database of the tests."""
-    return f"{SERVER}/tracejury_test_{database}" if SERVER else f"chdb://{folder}?database={database}"
+    return f"{SERVER}/{_OURS}{database}" if SERVER else f"chdb://{folder}?database={database}"
 
 
 def served(dsn: str) -> str:
@@ -174,3 +174,5 @@ def emptied(dsn: str, sql: str) -> SharedStore:
 
 
 _made: dict[str, set[tuple[str, str]]] = {}
+_OURS = "tracejury_test_"
+"""The beginning of the names of databases on a server."""

@@ -59,7 +59,7 @@ class ClickHouseCluster(ClickHouseServer):
 @contextmanager
 def clickhouse_cluster(folder: Path) -> Iterator[str]:
     """The DSN of a cluster with its files in `folder`, without database."""
-    with subprocess.Popen(
+    with subprocess.Popen(  # noqa: S603 - this file
         [sys.executable, __file__, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdin is not None
@@ -86,7 +86,7 @@ def _serve(folder: Path) -> None:
     keeper = chdb.connect(f"{folder / 'db'}?config-file={config}")  # type: ignore[no-untyped-call]
     keeper.query("CREATE TABLE IF NOT EXISTS system.zookeeper (name String) ENGINE = Memory")  # it seems to have one
     with clickhouse_server(folder / "db", of=ClickHouseCluster) as server:
-        print(server.dsn, flush=True)
+        print(server.dsn, flush=True)  # noqa: T201 - to who started it
         sys.stdin.read()
     keeper.close()
 

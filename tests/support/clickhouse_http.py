@@ -30,10 +30,12 @@ TRANSPORT = {"database", "session_id", "client_protocol_version", "wait_end_of_q
 class ClickHouseServer(ThreadingHTTPServer):
     """Serves the engine in `folder`; `requests` holds the URL parameters and headers of each request.
 
-    While `away` it hangs up on everyone.
+    While `away` it hangs up on everyone; while it `is_read_only` it takes no rows, as replicas that lost their Keeper;
+    while `open` is not set it is slow: every answer waits for it.
     """
 
     away = False
+    is_read_only = False
     without: Sequence[str] = ()
     """Settings that it does not pass on to the engine."""
 
@@ -46,6 +48,8 @@ class ClickHouseServer(ThreadingHTTPServer):
         if tls is not None:
             self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.folder = folder
+        self.open = threading.Event()
+        self.open.set()
         self.requests: list[tuple[dict[str, str], dict[str, str]]] = []
 
     @property
@@ -76,10 +80,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append((parameters, dict(self.headers)))
         if self.server.away:
             self.close_connection = True
-            return
+            return None
         raw = self._raw_body()  # read it all, also where it cannot be used: the connection is kept
+        self.server.open.wait()
+        if self.server.is_read_only and parameters.get("query", "").startswith("INSERT"):
+            said = b"Code: 242. DB::Exception: Table is in readonly mode. (TABLE_IS_READ_ONLY)"
+            return self._answer(500, said, {"X-ClickHouse-Exception-Code": "242"})
         try:
-            answer, form = _run(self.server, parameters, self._plain(raw))
+            fields = _fields(self.headers.get("Content-Type", ""), raw)
+            answer, form = _run(self.server, parameters | fields, b"" if fields else self._plain(raw))
         except RuntimeError as error:
             code = re.search(r"Code: (\d+)", str(error))
             self._answer(500, str(error).encode(), {"X-ClickHouse-Exception-Code": code.group(1) if code else "1002"})
@@ -111,6 +120,19 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+def _fields(kind: str, body: bytes) -> dict[str, str]:
+    """The fields of a form, as long parameters come; empty for a body of another kind."""
+    if not kind.startswith("multipart/form-data"):
+        return {}
+    found = {}
+    for part in body.split(b"--" + kind.partition("boundary=")[2].encode())[1:-1]:
+        head, _, value = part.partition(b"\r\n\r\n")
+        name = re.search(rb'name="(\w+)"', head)
+        assert name is not None
+        found[name[1].decode()] = value.removesuffix(b"\r\n").decode()
+    return found
 
 
 def _run(server: ClickHouseServer, parameters: dict[str, str], body: bytes) -> tuple[bytes, str]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-import pytest
-
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
 from tracejury.collector.judging.detect.worker import DetectWorker
