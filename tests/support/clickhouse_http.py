@@ -141,9 +141,14 @@ def _run(server: ClickHouseServer, parameters: dict[str, str], body: bytes) -> t
     try:
         if database := parameters.get("database"):
             connection.query(f"USE `{database}`")
-        for name, value in parameters.items():
-            if name not in {*TRANSPORT, *server.without} and not name.startswith(("param_", "query")):
-                connection.query(f"SET {name} = '{value}'")
+        no_settings = {*TRANSPORT, *server.without}
+        settings = [
+            f"{name} = '{value}'"
+            for name, value in parameters.items()
+            if name not in no_settings and not name.startswith(("param_", "query"))
+        ]
+        if settings:
+            connection.query(f"SET {', '.join(settings)}")
         bound = {name[6:]: value for name, value in parameters.items() if name.startswith("param_")}
         sql = parameters["query"].encode() + b"\n" + body if "query" in parameters else body
         sql = server.plain(sql)
