@@ -100,7 +100,7 @@ _CREATE: Final = re.compile(
 )
 _VIEW: Final = re.compile(r"(?P<made>CREATE VIEW IF NOT EXISTS [a-z_]+)(?P<rest> AS\s.*)", re.DOTALL)
 _DROP: Final = re.compile(rf"DROP (?P<kind>TABLE|VIEW) IF EXISTS {_TABLE}")
-_TRUNCATE: Final = re.compile(rf"TRUNCATE TABLE {_TABLE}")
+_WHOLE: Final = re.compile(rf"(?P<verb>TRUNCATE|OPTIMIZE) TABLE {_TABLE}(?P<rest>(?: FINAL)?)")
 _DELETE: Final = re.compile(rf"DELETE FROM {_TABLE} WHERE (?!.*\bSELECT\b)(?P<where>.*)", re.DOTALL)
 _ALTER: Final = re.compile(rf"ALTER TABLE {_TABLE}\s+(?P<commands>.*)", re.DOTALL)
 _INSERT: Final = re.compile(rf"INSERT INTO {_TABLE}\s")
@@ -179,8 +179,8 @@ def _drop(on: Cluster, found: re.Match[str]) -> Iterator[str]:
         yield f"DROP TABLE IF EXISTS {local(found['table'])} {on.clause} SYNC"
 
 
-def _truncate(on: Cluster, found: re.Match[str]) -> Iterator[str]:
-    yield f"TRUNCATE TABLE {local(found['table'])} {on.clause}"
+def _whole(on: Cluster, found: re.Match[str]) -> Iterator[str]:
+    yield f"{found['verb']} TABLE {local(found['table'])} {on.clause}{found['rest']}"
 
 
 def _delete(on: Cluster, found: re.Match[str]) -> Iterator[str]:
@@ -201,7 +201,7 @@ _FORMS: Final[Mapping[re.Pattern[str], Callable[[Cluster, re.Match[str]], Iterat
     _CREATE: _create,
     _VIEW: _view,
     _DROP: _drop,
-    _TRUNCATE: _truncate,
+    _WHOLE: _whole,
     _DELETE: _delete,
     _ALTER: _alter,
 }

@@ -66,6 +66,7 @@ FORMS = {
         "DELETE FROM t_local ON CLUSTER `two` WHERE a IN {a:Array(String)}",
     ),
     "TRUNCATE TABLE t": ("TRUNCATE TABLE t_local ON CLUSTER `two`",),
+    "OPTIMIZE TABLE t FINAL": ("OPTIMIZE TABLE t_local ON CLUSTER `two` FINAL",),
     "DROP TABLE IF EXISTS t": (
         "DROP TABLE IF EXISTS t ON CLUSTER `two` SYNC",
         "DROP TABLE IF EXISTS t_local ON CLUSTER `two` SYNC",
@@ -78,7 +79,6 @@ UNKNOWN = (
     "ALTER TABLE t DETACH PART 'all_1_1_0'",
     "CREATE TABLE IF NOT EXISTS t (a String) ENGINE = Memory",
     "CREATE MATERIALIZED VIEW t AS SELECT 1",
-    "OPTIMIZE TABLE t FINAL",
     "SYSTEM STOP MERGES",
 )
 
