@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -32,6 +33,43 @@ from .outbound.webhooks.config import WebhookConfigs
 from .store.config import StoreConfig, WriterConfig
 from .store.dsn import parse_dsn
 from .worker.spill_files import MOST_BYTES
+
+
+class Role(StrEnum):
+    """The parts of the collector that a process runs; several processes share one ClickHouse server."""
+
+    ALL = "all"
+    RECEIVE = "receive"
+    WORK = "work"
+    WEB = "web"
+
+    @property
+    def receives(self) -> bool:
+        """Whether it takes spans over OTLP."""
+        return self in (Role.ALL, Role.RECEIVE)
+
+    @property
+    def works(self) -> bool:
+        """Whether it judges, derives and sends."""
+        return self in (Role.ALL, Role.WORK)
+
+    @property
+    def ignores(self) -> frozenset[str]:
+        """The sections of the configuration that are of no use to it."""
+        return _IGNORED.get(self, frozenset())
+
+    @property
+    def shows(self) -> bool:
+        """Whether it serves pages and the whole API."""
+        return self in (Role.ALL, Role.WEB)
+
+
+_RECEIVERS = ("grpc", "http", "intake", "limits")
+_IGNORED = {
+    Role.RECEIVE: frozenset({"judging", "detectors", "judges", "prices", "export", "webhooks"}),
+    Role.WORK: frozenset(_RECEIVERS),
+    Role.WEB: frozenset({*_RECEIVERS, "writer", "redaction", "prices", "export", "webhooks"}),
+}
 
 
 class ApiConfig(ConnectionLimits):
@@ -84,6 +122,9 @@ class JudgingConfig(Section):
 class CollectorConfig(Section):
     """Everything that `tracejury serve` can be told."""
 
+    role: Role = Role.ALL
+    """What this process does: receive (take spans), work (judge and send), web (pages and API), or all of it. Any
+    other role than all needs a ClickHouse server (docs/processes.md)."""
     store: StoreConfig = StoreConfig()
     """Where spans and findings are kept."""
     writer: WriterConfig = WriterConfig()
@@ -120,6 +161,16 @@ class CollectorConfig(Section):
     """How long a shutdown may take to drain."""
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Least level of our own log lines: DEBUG, INFO, WARNING or ERROR."""
+
+    @property
+    def ignored(self) -> Sequence[str]:
+        """The sections that say something and that the role ignores."""
+        fields = CollectorConfig.model_fields
+        return [
+            name
+            for name in sorted(self.role.ignores)
+            if getattr(self, name) != fields[name].get_default(call_default_factory=True)
+        ]
 
 
 def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> CollectorConfig:
@@ -158,7 +209,19 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             read(value)
         except ConfigError as error:
             yield f"{place}: {error}"
+    if config.role is not Role.ALL and config.store.dsn.startswith("chdb:"):
+        yield (
+            f"role: one process alone owns an embedded store, and {config.role} is a part of it: use role all, or name "
+            "a ClickHouse server (--store clickhouse://…)"
+        )
+    if config.role is Role.WORK and config.webhooks and not config.api.public_url:
+        yield (
+            "api.public_url: a process of role work serves no pages, and webhooks link to them: give the address of "
+            "the web process"
+        )
     yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
+    if not config.role.receives:
+        return
     receivers = {endpoint.rpartition(":")[2] for endpoint in (config.grpc.endpoint, config.http.endpoint)}
     for number, backend in enumerate(config.export.otlp):
         if str(backend.port) in receivers and backend.is_local:

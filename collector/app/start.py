@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -20,6 +21,8 @@ from .allocator import EVERY_SECONDS, Allocator
 from .endpoints import check_loopback
 from .logs import set_up
 
+log = logging.getLogger(__name__)
+
 SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
 
@@ -34,6 +37,8 @@ def run_serve(config: CollectorConfig) -> None:
         ConfigError: what the user must mend before it can start.
     """
     set_up(config.log_level)
+    if config.ignored:
+        log.info("role %s ignores %s", config.role, ", ".join(config.ignored))
     os.umask(PRIVATE)
     sys.setswitchinterval(SWITCH_SECONDS)
     raise_file_limit()

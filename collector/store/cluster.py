@@ -43,6 +43,7 @@ SHARDING: Final[Mapping[str, str]] = {
     "preferences": _ID,
     "session_labels": _ID,
     "receipts": _ID,
+    "requests": _ID,
     "architectures": _SERVICE,
     "rule_calibrations": _SERVICE,
     "install": _NAME,
@@ -75,6 +76,8 @@ SETTINGS: Final[Mapping[str, Any]] = {
     # The next statement may need what this one changes on every replica.
     "alter_sync": 2,
     "mutations_sync": 2,
+    # Replicas may not take the time for themselves: they would delete different rows.
+    "mutations_execute_nondeterministic_on_initiator": 1,
 }
 """Of each statement on a cluster, beside those of any store."""
 
@@ -91,7 +94,9 @@ _LOCAL: Final = "_local"
 _PATH: Final = "/clickhouse/tables/tracejury/{database}/{table}/{shard}"
 """Of a table in Keeper. Not by its UUID: a migration that is repeated must give the same."""
 
-_COMMENT: Final = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+COMMENT: Final = re.compile(r"^\s*--.*\n?", re.MULTILINE)
+"""A line of a migration that is none of a statement."""
+
 _TABLE: Final = r"`?(?P<table>[a-z_]+)`?"
 _CREATE: Final = re.compile(
     rf"CREATE TABLE IF NOT EXISTS {_TABLE}\s*(?P<columns>\(.*\))\s*"
@@ -148,7 +153,7 @@ class Cluster:
 
         Raises ValueError for a statement of a kind that is not known (a mistake in our code).
         """
-        text = _COMMENT.sub("", sql).strip()
+        text = COMMENT.sub("", sql).strip()
         if _INSERT.match(text):
             return (text,)
         for form, rendered in _FORMS.items():

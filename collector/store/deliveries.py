@@ -34,7 +34,7 @@ _MOST: Final = NAME + 1
 _PLACES: Final = f"""
 SELECT TraceId, leftUTF8(ServiceName, {_MOST}), leftUTF8(SessionId, {_MOST}), State, Conventions, Runs.Id,
     arrayMap(name -> leftUTF8(name, {_MOST}), Runs.Name), toUnixTimestamp64Nano(ReceivedAt),
-    if(JoinedTo = '', TraceId, JoinedTo)
+    EndNanos, if(JoinedTo = '', TraceId, JoinedTo)
 FROM traces FINAL WHERE {_THESE}
 """
 
@@ -126,13 +126,14 @@ class StoredDeliveries:
         places: dict[str, tuple[dict[str, Any], Mapping[str, str]]] = {}
         rows = self._scope.select(_PLACES, trace_ids=trace_ids)
         verdicts = StoredReading(self._store, self._tenant).load_verdicts(sorted({row[-1] for row in rows}))
-        for trace_id, service, session, state, conventions, ids, names, received, whole in rows:
+        for trace_id, service, session, state, conventions, ids, names, received, ended, whole in rows:
             said = {
                 "service": service,
                 "session_id": session,
                 "trace_state": state,
                 "conventions": tuple(conventions),
                 "received": received,
+                "ended": ended,
                 "task_id": tasks.get(trace_id, ""),
                 "grades": mean_grades(verdicts.get(whole, ())),
             }

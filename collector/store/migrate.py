@@ -18,6 +18,7 @@ from tracejury import schemas
 from tracejury.schemas.errors import ConfigError
 
 from .client import Store
+from .cluster import COMMENT
 
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql\Z")
 _STATEMENT_END = re.compile(r";[ \t]*\n")
@@ -50,8 +51,8 @@ class Migration:
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """The statements, in order; a `;` at the end of a line ends one."""
-        return tuple(s.strip() for s in _STATEMENT_END.split(self.sql + "\n") if s.strip())
+        """The statements, in order; a `;` at the end of a line ends one. A server takes none of comments alone."""
+        return tuple(s.strip() for s in _STATEMENT_END.split(self.sql + "\n") if COMMENT.sub("", s).strip())
 
 
 @dataclass(frozen=True, slots=True)

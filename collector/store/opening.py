@@ -43,6 +43,7 @@ KEPT: Final = (
     "architectures",
     "install",
     "receipts",
+    "requests",
     "sweeps",
     "underived",
 )

@@ -9,12 +9,11 @@ from typing import Final
 
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import Task, Worker
-from tracejury.processors.assemble import SECOND
 
 from .cluster import of_all
 from .dead_letter import DeadLetterFolder
 from .deletion import Deletion
-from .retention import DAY, Retention, expired
+from .retention import DAY, Retention, expire_dead_letters, expired
 from .shared_store import SharedStore
 
 log = logging.getLogger(__name__)
@@ -66,10 +65,7 @@ class RetentionSweep:
             if count:
                 log.info("%d traces of service %r were kept for long enough and are deleted", count, found.service)
             traces += count
-        for project in self._dead_letters.projects():
-            kept = self._retention.longest(project)
-            if kept is not None:
-                self._dead_letters.expire(project, now - kept * SECOND)
+        expire_dead_letters(self._dead_letters, self._retention, now)
         while keys := [key for (key,) in self._store.rows(_REPLACED, {"limit": _PAGE})]:
             self._store.command(_FORMER, {"keys": keys}, mutated="run_facts")
         for table, partition in self._store.rows(_MASKED.format(parts=self._store.every("system.parts"))):

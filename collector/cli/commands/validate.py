@@ -21,9 +21,11 @@ def validate_command(*, file: Path) -> None:
 
     config = load_config(file)
     check_loopback(config, has_keys=Keyring(Path(config.keys.file)).asks)
-    build_redactor(config.redaction)
+    if config.role.receives or config.role.works:
+        build_redactor(config.redaction)
     check_certificates(config)
-    check_judges(config.judges)
-    check_exports(config.export)
-    check_webhooks(config.webhooks)
-    click.echo("ok")
+    if config.role.works:
+        check_judges(config.judges)
+        check_exports(config.export)
+        check_webhooks(config.webhooks)
+    click.echo(f"ok (role {config.role} ignores {', '.join(config.ignored)})" if config.ignored else "ok")

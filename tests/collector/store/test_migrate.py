@@ -47,7 +47,7 @@ def test_all_migrations_make_all_tables(bare: Store) -> None:
         "findings", "verdicts", "ledger", "annotations", "answers", "architectures", "install", "joins",
         "exports", "deliveries", "outlines", "human_scores", "reviews", "preferences", "cluster_names",
             "session_labels",
-        "run_facts", "underived", "deletions", "errors", "rule_calibrations", "receipts", "sweeps",
+        "run_facts", "underived", "deletions", "errors", "rule_calibrations", "receipts", "sweeps", "requests",
     }  # fmt: skip
     assert migrate(bare) == ()
     assert status(bare).applied == tuple(m.name for m in migrations())
@@ -120,7 +120,7 @@ def test_every_table_has_the_tenant_first(bare: Store) -> None:
     migrate(bare)
     keys = bare.rows("SELECT name, sorting_key FROM system.tables WHERE database = currentDatabase() "
                      "AND engine LIKE '%MergeTree' AND name != 'migrations'")  # fmt: skip
-    assert len(keys) == 27
+    assert len(keys) == 28
     assert all(key.startswith("tenant, ") for _, key in keys)
 
 
