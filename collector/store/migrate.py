@@ -19,6 +19,7 @@ from tracejury import schemas
 from tracejury.schemas.errors import ConfigError
 
 from .client import Store
+from .cluster import COMMENT
 
 log = logging.getLogger(__name__)
 
@@ -56,8 +57,8 @@ class Migration:
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """The statements, in order; a `;` at the end of a line ends one."""
-        return tuple(s.strip() for s in _STATEMENT_END.split(self.sql + "\n") if s.strip())
+        """The statements, in order; a `;` at the end of a line ends one. A server takes none of comments alone."""
+        return tuple(s.strip() for s in _STATEMENT_END.split(self.sql + "\n") if COMMENT.sub("", s).strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +155,12 @@ def applied(store: Store) -> dict[str, str]:
     """The checksums of the migrations that a store has, by name."""
     if not store.database_exists():
         return {}
-    if not store.rows("SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'"):
+    found = store.rows("SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'")
+    if not found:
         return {}
+    if (found[0][0] == "Distributed") != (store.cluster is not None):
+        made, named = ("one server", f"the cluster {store.cluster.name!r}") if store.cluster else ("a cluster", "none")
+        raise ConfigError(f"the store {store.target.shown} was migrated for {made}, and store.cluster names {named}")
     return {name: _text(checksum) for name, checksum in store.rows("SELECT Name, Checksum FROM migrations FINAL")}
 
 

@@ -10,6 +10,7 @@ from typing import Final
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import Task, Worker
 
+from .cluster import of_all
 from .dead_letter import DeadLetterFolder
 from .deletion import Deletion
 from .retention import DAY, Retention, expire_dead_letters, expired
@@ -22,12 +23,17 @@ DELAY_SECONDS: Final = 300.0
 
 # What rates are made of is replaced by an empty row; the former one, with the name of its session, stays until a merge.
 _REPLACED: Final = """
-DELETE FROM run_facts WHERE NOT Removed AND (tenant, Unit, Hour, TraceId, RunId) IN (
-    SELECT tenant, Unit, Hour, TraceId, RunId FROM run_facts GROUP BY ALL HAVING argMax(Removed, FoldedAt) = 1)
+SELECT (tenant, Unit, Hour, TraceId, RunId) AS Key FROM run_facts GROUP BY Key
+HAVING argMax(Removed, FoldedAt) = 1 AND min(Removed) = 0 LIMIT {limit:UInt64}
 """
+_FORMER: Final = """
+DELETE FROM run_facts WHERE NOT Removed
+AND (tenant, Unit, Hour, TraceId, RunId) IN {keys:Array(Tuple(String, String, UInt32, String, String))}
+"""
+_PAGE: Final = 1000
 # Rows that were deleted are masked, and stay on disk until their part is merged, which may be never.
 _MASKED: Final = """
-SELECT DISTINCT table, partition_id FROM system.parts
+SELECT DISTINCT table, partition_id FROM {parts}
 WHERE database = currentDatabase() AND active AND has_lightweight_delete ORDER BY table, partition_id
 """
 
@@ -60,8 +66,9 @@ class RetentionSweep:
                 log.info("%d traces of service %r were kept for long enough and are deleted", count, found.service)
             traces += count
         expire_dead_letters(self._dead_letters, self._retention, now)
-        self._store.command(_REPLACED, mutated="run_facts")
-        for table, partition in self._store.rows(_MASKED):
-            applied = f"ALTER TABLE `{table}` APPLY DELETED MASK IN PARTITION ID '{partition}'"
+        while keys := [key for (key,) in self._store.rows(_REPLACED, {"limit": _PAGE})]:
+            self._store.command(_FORMER, {"keys": keys}, mutated="run_facts")
+        for table, partition in self._store.rows(_MASKED.format(parts=self._store.every("system.parts"))):
+            applied = f"ALTER TABLE `{of_all(table)}` APPLY DELETED MASK IN PARTITION ID '{partition}'"
             self._store.command(applied, mutated=table)
         return traces

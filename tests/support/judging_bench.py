@@ -94,7 +94,7 @@ class Bench:
         self.watch = Watch()
         self.inbox = Inbox(1 << 20)
         self.stored = StoredJudging(store)
-        folder = DeadLetterFolder(dead_letters or store.folder or store.data_folder, 1)
+        folder = DeadLetterFolder(dead_letters or store.folder or store.data_folder / "dead-letter", 1)
         self.committer = Committer(store, folder, WriterCounters(), clock=lambda: self.now)
         self.listeners = Listeners()
         self.judging = DetectWorker(
