@@ -11,7 +11,7 @@ FRAMEWORKS := .venv-frameworks
 PHOENIX := .venv-phoenix
 QUICKSTARTS := .venv-quickstarts
 
-.PHONY: setup frameworks phoenix quickstarts lock demo test check bench bench-peers soak docs screenshots clean
+.PHONY: setup frameworks phoenix quickstarts lock demo test check bench bench-peers deploy-check soak docs screenshots clean
 
 # $(call locked,FOLDER,NAME): an environment of what requirements/NAME.txt lists; each file is checked by its hash.
 define locked
@@ -61,8 +61,8 @@ quickstarts: setup frameworks
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	--only-binary :all: --emit-build-options --no-annotate --custom-compile-command 'make lock' $(LOCK_ARGS)
 lock:
-	$(LOCK) pyproject.toml --extra embedded --extra llm --group build -o requirements/runtime.txt
-	$(LOCK) pyproject.toml --extra embedded --extra llm --group dev -c requirements/runtime.txt -o requirements/dev.txt
+	$(LOCK) pyproject.toml --extra embedded --extra kafka --extra llm --group build -o requirements/runtime.txt
+	$(LOCK) pyproject.toml --extra embedded --extra kafka --extra llm --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	$(LOCK) --group frameworks -o requirements/frameworks.txt
 	$(LOCK) --group phoenix -o requirements/phoenix.txt
 
@@ -103,6 +103,13 @@ bench: setup
 # Beside the OpenTelemetry Collector, which Go builds from its module proxy into ~/.cache/tracejury-bench.
 bench-peers: setup
 	$(BIN)/python tests/bench/peers.py --until-judged $(BENCH_ARGS)
+
+# What checks deploy/: Helm, kubeconform, schemas and an OpenTelemetry Collector, which Go builds from its module proxy
+# into ~/.cache (four minutes of CPU at first). Renews the renderings of the chart.
+deploy-check: setup
+	$(BIN)/python tests/support/deploy_tools.py
+	$(BIN)/python tests/support/helm_chart.py
+	$(BIN)/python -m pytest -q -n 0 tests/deploy
 
 soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4

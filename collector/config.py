@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from tracejury.judges.llm.problems import UNKNOWN_KEY, place_of, told
 from tracejury.processors.assemble import SECOND, AssemblerConfig
@@ -21,6 +22,7 @@ from .judging.detect.config import DetectorsConfig
 from .judging.model.config import LlmConfig
 from .judging.prices.config import ModelPrice
 from .otlp.codec.limits import Limits
+from .otlp.kafka.config import KafkaConfig
 from .otlp.receiver.grpc_server import GrpcConfig
 from .otlp.receiver.http_config import ConnectionLimits, HttpConfig
 from .otlp.receiver.intake import IntakeConfig
@@ -34,6 +36,43 @@ from .store.dsn import parse_dsn
 from .worker.spill_files import MOST_BYTES
 
 
+class Role(StrEnum):
+    """The parts of the collector that a process runs; several processes share one ClickHouse server."""
+
+    ALL = "all"
+    RECEIVE = "receive"
+    WORK = "work"
+    WEB = "web"
+
+    @property
+    def receives(self) -> bool:
+        """Whether it takes spans over OTLP."""
+        return self in (Role.ALL, Role.RECEIVE)
+
+    @property
+    def works(self) -> bool:
+        """Whether it judges, derives and sends."""
+        return self in (Role.ALL, Role.WORK)
+
+    @property
+    def ignores(self) -> frozenset[str]:
+        """The sections of the configuration that are of no use to it."""
+        return _IGNORED.get(self, frozenset())
+
+    @property
+    def shows(self) -> bool:
+        """Whether it serves pages and the whole API."""
+        return self in (Role.ALL, Role.WEB)
+
+
+_RECEIVERS = ("grpc", "http", "intake", "limits")
+_IGNORED = {
+    Role.RECEIVE: frozenset({"judging", "detectors", "judges", "prices", "export", "webhooks"}),
+    Role.WORK: frozenset(_RECEIVERS),
+    Role.WEB: frozenset({*_RECEIVERS, "kafka", "writer", "redaction", "prices", "export", "webhooks"}),
+}
+
+
 class ApiConfig(ConnectionLimits):
     """The HTTP API."""
 
@@ -43,6 +82,21 @@ class ApiConfig(ConnectionLimits):
     """The certificate to serve https:// with; null serves http://."""
     public_url: Annotated[str, Field(pattern=r"^(https?://[^\s?#]+)?$")] = ""
     """Where people reach pages and API, for links that leave the collector; "" is the endpoint."""
+
+
+class ShareConfig(Section):
+    """A part of the traces, by a hash of the trace id."""
+
+    index: Annotated[int, Field(ge=0)] = 0
+    """Which part, from 0 on; each of these processes has another one."""
+    of: Annotated[int, Field(ge=1)] = 1
+    """How many parts there are."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if self.index >= self.of:
+            raise ValueError(f"the last part is index {self.of - 1}, since they are counted from 0")
+        return self
 
 
 class JudgingConfig(Section):
@@ -68,6 +122,12 @@ class JudgingConfig(Section):
     max_spans_per_trace: Annotated[int, Field(ge=1)] = 50_000
     """Spans of one trace that are rebuilt and judged; the rest are stored only, and counted."""
 
+    takeover_seconds: Seconds = 60.0
+    """With several processes on one ClickHouse server: how long a trace may wait for the one that received it before
+    another judges it."""
+    share: ShareConfig = ShareConfig()
+    """With several processes that judge what others only receive: the part of the traces that this one begins with."""
+
     def assembler(self) -> AssemblerConfig:
         """The same as the assembler takes it."""
         return AssemblerConfig(
@@ -84,6 +144,9 @@ class JudgingConfig(Section):
 class CollectorConfig(Section):
     """Everything that `tracejury serve` can be told."""
 
+    role: Role = Role.ALL
+    """What this process does: receive (take spans), work (judge and send), web (pages and API), or all of it. Any
+    other role than all needs a ClickHouse server (docs/processes.md)."""
     store: StoreConfig = StoreConfig()
     """Where spans and findings are kept."""
     writer: WriterConfig = WriterConfig()
@@ -92,6 +155,8 @@ class CollectorConfig(Section):
     """The OTLP/gRPC receiver."""
     http: HttpConfig = HttpConfig()
     """The OTLP/HTTP receiver."""
+    kafka: KafkaConfig | None = None
+    """Kafka: receivers of role receive write to it instead of the store, workers read it (docs/kafka.md)."""
     intake: IntakeConfig = IntakeConfig()
     """Bounds on the memory of all receivers together."""
     limits: Limits = Limits()
@@ -121,6 +186,25 @@ class CollectorConfig(Section):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Least level of our own log lines: DEBUG, INFO, WARNING or ERROR."""
 
+    @property
+    def relays(self) -> bool:
+        """Whether what this process receives goes to Kafka: it opens no store."""
+        return self.role is Role.RECEIVE and self.kafka is not None
+
+    @property
+    def ignored(self) -> Sequence[str]:
+        """The sections that say something and that the role ignores."""
+        fields, ignored = CollectorConfig.model_fields, self.role.ignores
+        if self.relays:
+            ignored |= {"store", "writer"}
+        elif self.role is Role.WORK and self.kafka is not None:
+            ignored -= {"intake", "limits"}
+        return [
+            name
+            for name in sorted(ignored)
+            if getattr(self, name) != fields[name].get_default(call_default_factory=True)
+        ]
+
 
 def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> CollectorConfig:
     """The configuration of a YAML file (None: the defaults), with `overrides` (nested, as in the file) on top.
@@ -130,8 +214,10 @@ def load_config(path: Path | None, overrides: dict[str, Any] | None = None) -> C
     Raises:
         ConfigError: one line a problem, each with its place in the file.
     """
-    # A section whose keys are all commented out reads as null.
+    # A section whose keys are all commented out reads as null; `kafka: null` is none.
     data = {key: {} if value is None else value for key, value in read_yaml(path).items()} if path else {}
+    if data.get("kafka") == {}:
+        del data["kafka"]
     if path:
         data = paths_beside(data, CollectorConfig, path.parent.absolute())
     try:
@@ -158,7 +244,19 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             read(value)
         except ConfigError as error:
             yield f"{place}: {error}"
+    if config.role is not Role.ALL and not config.relays and config.store.dsn.startswith("chdb:"):
+        yield (
+            f"role: one process alone owns an embedded store, and {config.role} is a part of it: use role all, or name "
+            "a ClickHouse server (--store clickhouse://…)"
+        )
+    if config.role is Role.WORK and config.webhooks and not config.api.public_url:
+        yield (
+            "api.public_url: a process of role work serves no pages, and webhooks link to them: give the address of "
+            "the web process"
+        )
     yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
+    if not config.role.receives:
+        return
     receivers = {endpoint.rpartition(":")[2] for endpoint in (config.grpc.endpoint, config.http.endpoint)}
     for number, backend in enumerate(config.export.otlp):
         if str(backend.port) in receivers and backend.is_local:

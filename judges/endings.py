@@ -2,8 +2,7 @@
 
 A run failed where its own span says so, whatever the message: the wording only names the kind. Spans that carry one
 failure upwards tell of one failure, that of the innermost run: a run that ends in the step in which a run below it
-failed relays that failure, unless its own message names a limit, a time-out or a cancellation of its own. An exception
-by which a framework pauses a run or hands over is none.
+failed relays that failure, unless its own message names a limit, a time-out or a cancellation of its own.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Final
 from tracejury.schemas.normalized import Captured, Kind, NormalizedSpan
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState, Turn, TurnKind
 
+from .failed_steps import failed_steps
 from .failure_text import FailureKind, classify, failure_kind
 from .wording import WORDINGS, holds_any
 
@@ -57,6 +57,7 @@ _LIMIT: Final = re.compile(
     r"\b(?:turns?|steps?|iterations?|rounds?|cycles?|loops?|recursions?|depth|(?:llm|tool|model)[ _]calls?|messages"
     r"|budget)\b"
     r"|\b(?:turn|step|iteration|recursion|loop|depth|call|usage|token|message)s?[ _-]?limit\b"
+    r"|^(?:max_\w{1,20}|(?:\w{1,20}_)?budget(?:_\w{1,20})?)$"  # a reason of the end as one word
     r"|\b(?:request|tool_calls?|total_tokens?|max_\w{1,20})_limit\b|\bmax_(?:turns|steps|iterations|loops|rounds)\b"
 )
 _SERVICES: Final = frozenset({FailureKind.RATE, FailureKind.SERVICE, FailureKind.AUTH})
@@ -95,7 +96,7 @@ def endings(trace: Trace) -> Mapping[str, Ending]:
 
 
 def _failed_span(run: AgentRun, trace: Trace) -> NormalizedSpan | None:
-    """The span that says that the run failed, None for one that did not, goes on, or only was paused or handed over."""
+    """The span that says that the run failed, None for one that did not, or goes on."""
     own = run.span or trace.spans.get(run.id)
     if own is None or own.raw.pending:
         return None
@@ -109,9 +110,7 @@ def _failed_span(run: AgentRun, trace: Trace) -> NormalizedSpan | None:
         found = own
     else:
         found = _last_step(run) or (own if run.parent_id else _enclosing(own, trace))
-    if found is None or not found.is_error or _pauses(found):
-        return None
-    return found
+    return found if found is not None and found.is_error else None
 
 
 def _recorded(run: AgentRun) -> bool:
@@ -123,8 +122,7 @@ def _recorded(run: AgentRun) -> bool:
 def _last_step(run: AgentRun) -> NormalizedSpan | None:
     """The failed step around the last call of a run that ended without an answer: not all agents' spans tell of it."""
     last = _last(run)
-    steps = last.wrappers if last is not None else ()
-    return next((s for s in steps if s.is_error and s.kind in (Kind.CHAIN, Kind.OTHER)), None)
+    return next(failed_steps(last), None) if last is not None else None
 
 
 def _enclosing(own: NormalizedSpan, trace: Trace) -> NormalizedSpan | None:
@@ -142,15 +140,6 @@ def _enclosing(own: NormalizedSpan, trace: Trace) -> NormalizedSpan | None:
 
 _REACH: Final = 16
 _OVER: Final = frozenset({TraceState.SETTLED, TraceState.FAILED})
-
-
-def _pauses(span: NormalizedSpan) -> bool:
-    told = span.exceptions[-1].type if span.exceptions else ""
-    opening = f"{told} {message_of(span)[:_NAME]}".lower()
-    return holds_any(opening, WORDINGS["endings"]["pauses"])
-
-
-_NAME: Final = 80
 
 
 def _last(run: AgentRun) -> Turn | None:

@@ -64,7 +64,7 @@ def _children(value: object) -> Iterable[object]:
 
 def own_texts(span: NormalizedSpan, turn: Turn | None = None) -> list[str]:
     """The pieces of a span's own text; `turn` is the one that `span` is the LLM call of, if any."""
-    pieces = [span.raw.name, span.raw.status_message]
+    pieces = [span.raw.name, span.raw.status_message, span.failure]
     for event in span.raw.events:
         pieces += [event.name, *event.attributes.values()]
     for exception in span.exceptions:

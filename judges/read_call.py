@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tracejury.schemas.normalized import Kind
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Turn
 
 from .commands import edits, end_of, failed, runs_code, unapplied
 from .exit_status import Ended
 from .facts import CallFacts
+from .failed_steps import failed_steps
 from .failure_text import FailureKind, StepFailure, classify, error_page, failure_kind, reported_failure
 from .names import code_argument, role_of
 from .refusals import declined, refusal_of
@@ -53,10 +53,9 @@ def _failure_of(call: ToolCall, result: str, end: Ended | None) -> StepFailure |
 
 
 def step_failure(turn: Turn) -> StepFailure | None:
-    """The failure of the step around a turn's calls, None where none of its wrappers tells of one."""
-    for span in turn.wrappers:
-        if span.is_error and span.kind in (Kind.CHAIN, Kind.OTHER):
-            text = span.exceptions[-1].message if span.exceptions else span.raw.status_message
-            if text:
-                return StepFailure(failure_kind(text, span), text)
+    """The failure of the step around a turn's calls, None where no such step tells of one."""
+    for span in failed_steps(turn):
+        text = span.exceptions[-1].message if span.exceptions else span.raw.status_message
+        if text:
+            return StepFailure(failure_kind(text, span), text)
     return None

@@ -88,17 +88,24 @@ class Assembler:
         return trace
 
     def fill(
-        self, trace: OpenTrace, spans: Iterable[Span], logs: Iterable[LogRecord], last_arrival: int | None = None
+        self,
+        trace: OpenTrace,
+        spans: Iterable[Span],
+        logs: Iterable[LogRecord],
+        received: int | None = None,
+        last_arrival: int = 0,
     ) -> None:
         """Complete a trace, perhaps one that is not open here, with what was read of it.
 
-        `last_arrival`: of the newest row, where it was read from the store.
+        `received`: of the newest row, where it was read from the store. `last_arrival`: when that came by our clock,
+        which may not be the one of its receiver.
         """
         self._take(trace, spans, logs)
         trace.held = True
-        if last_arrival is None:
+        if received is None:
             return
-        trace.received_through = max(trace.received_through, last_arrival)
+        trace.received_through = max(trace.received_through, received)
+        last_arrival = last_arrival or received
         if trace.forced:
             trace.last_arrival = last_arrival
             trace.first_arrival = min(trace.first_arrival, last_arrival)

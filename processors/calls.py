@@ -161,7 +161,9 @@ def _executed(
         arguments=arguments if request is _NO_REQUEST else _fuller(arguments, asked),
         result=result,
         requested=requested,
-        executed=not (error and _refused(turn, span.tool_name, given, f"{error}\n{told}", span.tool_parameters)),
+        executed=None
+        if span.paused and not result
+        else not (error and _refused(turn, span.tool_name, given, f"{error}\n{told}", span.tool_parameters)),
         error=error,
         call_id=request.call_id or call_id,
         span=span,

@@ -54,10 +54,13 @@ def addressee(name: str, arguments: Any = None) -> str:
 
 def is_handoff(name: str, arguments: Any = None) -> bool:
     """Whether the call gives the conversation away instead of asking for an answer."""
+    return bool(_named(arguments)) if canonical(name) in _HANDOFFS else is_called_handoff(name)
+
+
+def is_called_handoff(name: str) -> bool:
+    """Whether a call's name alone says that it may give the conversation away."""
     tool = canonical(name)
-    if tool in _HANDOFFS:
-        return bool(_named(arguments))
-    return tool.startswith(HANDOFF_VERBS)
+    return tool in _HANDOFFS or tool.startswith(HANDOFF_VERBS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,13 @@ def join_keys(spans: Iterable[NormalizedSpan]) -> frozenset[str]:
     """Keys that the trace of `spans` (all of one trace id) may share with others; always its own id.
 
     Span links tie a trace to the one they name; a stated task id and a message's id tie those that state it. Where a
-    trace shows nothing but calls of a model, the client's session and the ids of tool calls do so, too.
+    trace shows nothing but calls of a model, the client's session and the ids of tool calls do so, too; where it shows
+    nothing but tools, their calls' ids.
     """
     spans = list(spans)
     keys = {f"trace:{span.raw.trace_id}" for span in spans[:1]}
     bare = all(s.kind in _BARE for s in spans)
+    tools = not bare and all(s.kind in (Kind.TOOL, Kind.OTHER) for s in spans)
     for span in spans:
         raw = span.raw
         if raw.links:
@@ -55,6 +57,8 @@ def join_keys(spans: Iterable[NormalizedSpan]) -> frozenset[str]:
                 keys.add(f"message:{value}")
         if bare and span.kind is Kind.LLM:
             keys.update(_client_keys(span))
+        elif tools and len(span.tool_call_id) >= _LEAST_ID:
+            keys.add(f"call:{raw.service}:{raw.scope_name}:{span.tool_call_id}")
     return frozenset(keys)
 
 

@@ -15,6 +15,7 @@ from .agent_spans import own_by_ancestors
 from .bare import find_bare_runs
 from .copied_models import without_copied_models
 from .copies import without_copies
+from .escaped_spans import return_escaped
 from .exchanges import find_exchanges
 from .handoffs import join_handoffs
 from .inferred import infer_runs
@@ -54,6 +55,7 @@ def rebuild(
     for rule in (
         infer_missing_parents,
         divide_by_stated_ids,
+        return_escaped,
         divide_at_handoffs,
         find_bare_runs,
         join_loose_calls,

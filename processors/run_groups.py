@@ -20,7 +20,7 @@ from typing import Any, Final
 from tracejury.schemas.makers import maker
 from tracejury.schemas.normalized import Kind, Message, NormalizedSpan
 
-from .delegation import delegates
+from .delegation import delegates, is_called_handoff
 from .normalize.values import parse_object
 from .ownership import Ownership
 from .run_names import name_of
@@ -100,7 +100,8 @@ def _started_by(spans: TurnSpans, tree: SpanTree, ownership: Ownership) -> dict[
     found: dict[str, str] = {}
     for run in spans.agents:
         if start := ownership.starts.get(run):
-            found.setdefault(start.call_id, run)
+            if start.call_id or not is_called_handoff(start.name):  # else that call's name tells it (calls.py)
+                found.setdefault(start.call_id, run)
             continue
         if run in calls:
             found.setdefault(run, run)

@@ -30,9 +30,10 @@ class TurnSpans:
     started_by: dict[str, str] = field(default_factory=dict)
 
     @property
-    def start(self) -> tuple[int, int, str]:
-        """Order in time: by the LLM call, else by the first action."""
-        return time_key(self.llm) if self.llm else min(time_key(s) for s in (*self.calls, *self.agents.values()))
+    def start(self) -> tuple[int, int, int, str]:
+        """Order in time: by the LLM call, else by the first action; by a coarse clock, of calls what was sent less."""
+        start, end, span_id = time_key(self.llm or min((*self.calls, *self.agents.values()), key=time_key))
+        return start, end, len(self.llm.input_messages) if self.llm else 0, span_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,10 +134,10 @@ def _is_before(call: ToolCall, turn: Turn) -> bool:
     span, llm = call.span, turn.llm
     if llm is None:
         return False
+    if call.call_id and any(m.role == "tool" and m.tool_call_id == call.call_id for m in llm.output_messages):
+        return True
     if span is None:
-        return bool(call.call_id) and any(
-            m.role == "tool" and m.tool_call_id == call.call_id for m in llm.output_messages
-        )
+        return False
     if span.kind is Kind.RETRIEVER:
         return span.raw.start <= llm.raw.start
     # One record of several requests: what it says at its end came after the calls in it.

@@ -97,7 +97,8 @@ class NormalizedSpan:
     that the instrumentation gives one run of the agent and writes on each of its spans. `failure`: what the span says
     of a failure elsewhere than in its status (a status attribute, a result that is an error), "" if nothing.
     `oldest_missing`: the indices of its messages do not start at the first. `continues_input`: its input messages go on
-    where the call before ended.
+    where the call before ended. `paused`: its status is an error only because a framework stopped it there to go on
+    later, or elsewhere.
     """
 
     raw: Span
@@ -136,6 +137,7 @@ class NormalizedSpan:
     failure: str = ""
     oldest_missing: bool = False
     continues_input: bool = False
+    paused: bool = False
 
     @property
     def span_id(self) -> str:
@@ -144,8 +146,8 @@ class NormalizedSpan:
 
     @property
     def is_error(self) -> bool:
-        """Whether the span states that its operation failed; an exception event alone does not."""
-        return self.raw.status_code == STATUS_ERROR or bool(self.failure)
+        """Whether the span states that its operation failed; an exception event alone does not, nor does a pause."""
+        return (self.raw.status_code == STATUS_ERROR or bool(self.failure)) and not self.paused
 
     @property
     def error_text(self) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner
+from exporter_tables import Version, span_row
 from llm_scripts import Call, Play
 from llm_server import LlmServer, llm_server
 from naming_models import named_by
@@ -25,14 +26,17 @@ from processes import PATIENCE, Serving, serving, tracejury
 from trail_folder import error, write
 
 from tracejury.collector.cli.root import root
+from tracejury.collector.otlp.codec.groups import rows
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = (
     "llm-judges", "pipa", "rut", "ted", "scope", "simulated-users", "clusters", "evaluate", "judge-agreement",
-    "measures",
+    "measures", "backfill",
 )  # fmt: skip
 TRACE, OTHER = "d" * 32, "e" * 32
+TABLE = "clickhouse://reader:secret@clickhouse:8123/otel.otel_traces"
 PUT = {
+    TABLE: "spans.jsonl",  # the same rows without a server
     "insert|notes|checklist": "checklist",
     "DIR": "traced", "NAME": "tool-calling", "ID": TRACE, "FILE": "said.jsonl", "A": "production", "B": "paper",
     "data/steps/agentrx-tau": "traced", "CASSETTE": "production.jsonl", "my-criteria": "paper", "…": "openai/gpt-4o",
@@ -82,7 +86,7 @@ class Reader:
 
     def run(self, words: list[str], env: Mapping[str, str]) -> tuple[int, str]:
         """Exit code and stderr; stdout goes where `>` says. What opens a store or runs an agent has its own process."""
-        if words[0] == "talk" or (
+        if words[0] in {"talk", "backfill"} or (
             words[0] == "evaluate" and not {"--judges", "--tokens", "models", "steps"} & {*words}
         ):
             process = tracejury(*words, folder=self.folder, env=env)
@@ -108,6 +112,11 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
     shutil.copytree(DOCS / "examples" / "talk", folder / "cards")
     (folder / "cards" / "tracejury.yaml").unlink()
     write(folder / "traced", [TRACE, OTHER], {TRACE: [error(3)], OTHER: []})
+    began = time.time() - 3600
+    stored = ExportTraceServiceRequest.FromString(otlp(CONVERSATION[0], version="2.1"))
+    lines = [span_row(item, of.resource, by.scope, Version.MAPS) for of, by, item in rows(stored)]
+    lines = [{**line, "ServiceName": "my-agent", "Timestamp": f"{began:.9f}"} for line in lines]
+    (folder / "spans.jsonl").write_text("\n".join(map(json.dumps, lines)))
     failing = exchange("c", "Where is it?", [replace(ORDERS, failed="no route to host")] * 6, "I cannot say.", at=60)
     for number, spans in enumerate((*CONVERSATION, failing)):
         body = json_body(ExportTraceServiceRequest.FromString(otlp(spans, version="2.1")))

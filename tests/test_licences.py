@@ -12,7 +12,7 @@ from licences import licence, objection, page, table
 if TYPE_CHECKING:
     from importlib.metadata import PackageMetadata
 
-EXTRAS = ("embedded", "llm")
+EXTRAS = ("embedded", "kafka", "llm")
 PAGE = Path(__file__).parents[1] / "docs" / "licences.md"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from anyio import CapacityLimiter, to_thread
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Query, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
@@ -22,9 +22,8 @@ from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.wire.traces import PartedTraceJson, TraceJson
 
-from .access import KEY
 from .addresses import Heads, Slashes
-from .answers import documented, json_answer, on_error, problem
+from .answers import documented, json_answer, on_error
 from .backups import add_backups
 from .clusters import add_clusters
 from .dataset import add_export
@@ -44,9 +43,9 @@ from .prefixes import whole_trace_id
 from .rates import add_measures, add_rates
 from .received import add_received
 from .services import Services
+from .watching import add_watching
 
 REBUILDING_THREADS = 4
-METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def create_app(services: Services) -> FastAPI:
@@ -76,7 +75,7 @@ def create_app(services: Services) -> FastAPI:
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)
     add_backups(app, services.backup)
-    _add_watching(app, services)
+    add_watching(app, services.problems, services.losses, services.metrics, services.keyring, services.lags)
     return app
 
 
@@ -126,33 +125,6 @@ def _add_reading(app: FastAPI, reader: StoredReader) -> None:
         """
         confidence = Confidence.of(params.profile)
         return await to_thread.run_sync(presented, an_id(trace_id), confidence, params, limiter=few)
-
-
-def _add_watching(app: FastAPI, services: Services) -> None:
-    # On the event loop: they must answer also while every thread of the pool waits for the store or for judging.
-    @app.get("/healthz")
-    async def alive() -> Response:
-        """The process answers."""
-        return json_answer({"status": "ok", "version": __version__})
-
-    @app.get("/readyz")
-    async def ready(request: Request) -> Response:
-        """200 once the store is open and the receivers listen, else 503 with what is missing.
-
-        The status is `degraded` while stored rows are known to be lost, or the disk has no room for more.
-        """
-        known = KEY in request.scope or not services.keyring.asks
-        if missing := services.problems():
-            return problem(503, "; ".join(missing) if known else "not ready")
-        losses = services.losses()
-        if losses and not known:
-            return json_answer({"status": "degraded"})
-        return json_answer({"status": "degraded", "losses": losses} if losses else {"status": "ready"})
-
-    @app.get("/metrics")
-    async def prometheus() -> Response:
-        """The collector's own metrics in Prometheus' text format."""
-        return Response(services.metrics(), headers={"Content-Type": METRICS_TYPE})
 
 
 def _is_judged(judged: JudgedState | None, trace: TraceOutline) -> bool:

@@ -46,7 +46,7 @@ def opened(url: str, timeout: float, transport: httpx.BaseTransport | None) -> h
     local = _is_loopback(base.host)
     # Reading the certificates that are trusted takes longer than most answers.
     verify = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if local and base.scheme == "http" else _verified()
-    key = _key()
+    key = environment_key()
     headers = {"authorization": f"Bearer {key}"} if key else {}
     return httpx.Client(
         base_url=base, timeout=timeout, transport=transport, trust_env=not local, verify=verify, headers=headers
@@ -75,7 +75,7 @@ def _verified() -> ssl.SSLContext | bool:
     return tls.context() if tls.ca or tls.cert else True
 
 
-def _key() -> str:
+def environment_key() -> str:
     """The key of the environment, "" for none. Raises ConfigError: there is none for the project that is asked for."""
     project = os.environ.get(PROJECT_VARIABLE, "").strip()
     variable = f"{KEY_VARIABLE}_{re.sub(r'[^A-Z0-9]', '_', project.upper())}" if project else KEY_VARIABLE

@@ -59,7 +59,8 @@ def add_judging(app: FastAPI, services: Services) -> None:
         ids = [j.subject.trace_id for j in judged]
         shown = await to_thread.run_sync(reader.shown_errors, ids, Confidence.of(""))
         left: dict[str, int] = {}
-        if services.judges().on and judged:
+        status = services.judges()
+        if judged and (status.on or status.elsewhere):
             left = await to_thread.run_sync(reader.ledger.pending_subjects, ids)
             left[ids[-1]] = left.get(ids[-1], 0) + closed
         items = [present_judged(j, shown.get(i, 0), left.get(i, 0)) for i, j in zip(ids, judged, strict=True)]

@@ -80,7 +80,7 @@ def is_https(scope: Scope) -> bool:
 class Tokens:
     """Tokens for forms: what a form holds is the signature of a cookie that no other site's request carries.
 
-    The key lives as long as the process: a page from before a restart has to be loaded again before its forms work.
+    Without a `key` that outlives the process, a page from before a restart has to be loaded again.
     """
 
     def __init__(self, key: bytes | None = None) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from secrets import token_bytes
 
@@ -50,7 +50,8 @@ class Services:
         tokens: of the pages' forms.
         listeners: told of every judgement, for live pages.
         endpoints: bound receivers; empty until they listen.
-        losses: lost rows of the store, and a full disk, a line each; empty where nothing is known to be wrong.
+        losses: lost rows of the store, a full disk, trouble with Kafka, a line each; empty where nothing is wrong.
+        lags: messages of Kafka that wait, by topic and partition.
         settings: rules of detectors that are switched off or lowered.
         close_session: has a session (service, id) closed and judged at once; False where nobody judges sessions.
         keyring: tells who may ask.
@@ -70,6 +71,7 @@ class Services:
     listeners: Listeners = field(default_factory=Listeners)
     endpoints: Callable[[], Sequence[Endpoint]] = tuple
     losses: Callable[[], Sequence[str]] = tuple
+    lags: Callable[[], Mapping[str, int]] = dict
     settings: RuleSettings = NO_SETTINGS
     close_session: Callable[[str, str], bool] = no_sessions
     keyring: Keyring = field(default_factory=lambda: Keyring(environment={}))

@@ -5,29 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tracejury import __version__
-from tracejury.collector.config import CollectorConfig
+from tracejury.collector.config import CollectorConfig, Role
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.otlp.receiver.ports import url_of
 from tracejury.collector.store.client import Store
 
+from .endpoints import listeners
+
+_SHOWN = {"grpc": "OTLP/gRPC", "http": "OTLP/HTTP", "api": "API"}
+
 
 def ready_text(config: CollectorConfig, ports: Mapping[str, int], store: str) -> str:
-    """The bound endpoints, the store (as it may be shown) and the judges, a line each.
+    """The role unless it is all, the bound endpoints, the store (as it may be shown) and the judges, a line each.
 
     `ports`: the bound ones of `grpc`, `http` and `api`.
     """
-    url = {
-        name: url_of(section.endpoint, ports[name], secure=section.tls is not None)
-        for name, section in (("grpc", config.grpc), ("http", config.http), ("api", config.api))
-    }
-    return (
-        f"tracejury {__version__} ready\n"
-        f"  OTLP/gRPC  {url['grpc'].removeprefix('http://')}\n"
-        f"  OTLP/HTTP  {url['http']}\n"
-        f"  API        {url['api']}\n"
-        f"  store      {store}\n"
-        f"  judges     {judges_text(config.judges)}\n"
-    )
+    role = config.role
+    lines = [] if role is Role.ALL else [("role", role.value)]
+    for name, section in listeners(config):
+        url = url_of(section.endpoint, ports[name], secure=section.tls is not None)
+        shown = _SHOWN[name] if name != "api" or role.shows else "health"
+        lines.append((shown, url.removeprefix("http://") if name == "grpc" else url))
+    if config.kafka and role is not Role.WEB:
+        lines.append(("Kafka", ", ".join(config.kafka.brokers)))
+    lines.append(("store", "none: workers read from Kafka" if config.relays else store))
+    if role.works:
+        lines.append(("judges", judges_text(config.judges)))
+    return "".join([f"tracejury {__version__} ready\n", *(f"  {name:<9}  {text}\n" for name, text in lines)])
 
 
 def shown_store(store: Store) -> str:

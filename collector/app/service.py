@@ -5,83 +5,71 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import secrets
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from tracejury import __version__
 from tracejury.collector.auth.keyring import Keyring
+from tracejury.collector.auth.sign_in import SignIns
 from tracejury.collector.config import CollectorConfig
-from tracejury.collector.judging.detect.inbox import Inbox
-from tracejury.collector.judging.detect.metrics import JudgingMetrics
-from tracejury.collector.judging.detect.worker import DetectWorker
-from tracejury.collector.judging.prices import SpentBy
-from tracejury.collector.judging.prices.table import PriceTable
-from tracejury.collector.otlp.mark import is_ours
-from tracejury.collector.otlp.receiver.grpc_server import GrpcReceiver
-from tracejury.collector.otlp.receiver.http_server import HttpReceiver
-from tracejury.collector.otlp.receiver.intake import Intake
-from tracejury.collector.otlp.receiver.metrics import ReceiverMetrics
+from tracejury.collector.otlp.receiver.ports import Endpoint
 from tracejury.collector.otlp.redaction.build import build_redactor
-from tracejury.collector.otlp.redaction.stage import RedactionStage
-from tracejury.collector.outbound.otlp.marks import installation_id
-from tracejury.collector.outbound.otlp.returned_spans import ReturnedSpans
 from tracejury.collector.store.backup import Backups
-from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.health import StoreHealth
 from tracejury.collector.store.install import mark_key
-from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.opening import open_store
-from tracejury.collector.store.retention_sweep import RetentionSweep
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
-from tracejury.collector.store.usual_runs import StoredUsualRuns
-from tracejury.collector.store.writer import GroupCommitWriter
+from tracejury.collector.store.server_time import ServerTime
+from tracejury.collector.store.writer import dead_letter_folder
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import Listeners
-from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.collector.worker.steady_clock import SteadyClock
-from tracejury.judges.registry import default_suite
-from tracejury.judges.runaways import UsualRuns
-from tracejury.schemas.batch import Sink
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.queries.ledger import JudgesStatus
-from tracejury.schemas.spans import Span
-from tracejury.schemas.verdicts import Judgement
 
-from .endpoints import bound_receivers, check_loopback, unencrypted
+from .context import ProcessContext, Stop, on_a_thread
+from .endpoints import api_url, bound_receivers, check_loopback, unencrypted
 from .greeting import ready_text, shown_store
+from .store_follower import StoreFollower
 from .store_watch import StoreWatch
-from .watch import watch
+from .watch import watch_follower
 
 if TYPE_CHECKING:
-    from tracejury.collector.judging.llm.build import LlmJudging
+    from fastapi import FastAPI
+
     from tracejury.collector.judging.llm.packs.session_closing import SessionClosing
     from tracejury.collector.judging.model.cassette import Cassette
+    from tracejury.collector.otlp.kafka.consumer import KafkaReceiver
     from tracejury.collector.store.shared_store import SharedStore
     from tracejury.processors.redact.spans import Redactor
+    from tracejury.schemas.verdicts import Judgement
+
+    from .asked_workers import AskedWorkers
+    from .kafka import Relaying
+    from .receiving import Receiving
+    from .working import Working
 
 log = logging.getLogger(__name__)
 
-JUDGE_AGAIN_SECONDS = 600.0
 YOUNG_OBJECTS = 10_000
 """Objects after which the garbage collector looks for cycles among them; among all after a hundred times as many. With
 Python's 700 it paused every thread for up to 50 ms where many spans wait."""
-LAG_SECONDS = 0.2
-"""How late detectors may be before passing on steps back."""
-
-Stop = Callable[[float], Awaitable[object]]
 
 
 class Collector:
-    """Receivers, group commit, judging and API over one store, in the running event loop.
+    """The parts of the configured role over one store, in the running event loop.
 
     Use it as `async with Collector(config) as collector`. The ports that were bound are `grpc_port`, `http_port` and
-    `api_port`. Raises ConfigError for what the user must mend: a taken port, a held folder, a bad DSN.
+    `api_port`; 0: the role has no such listener. Raises ConfigError for what the user must mend: a taken port, a held
+    folder, a bad DSN.
     """
 
     def __init__(
@@ -100,18 +88,20 @@ class Collector:
         self.config, self._opening, self._cassette = config, opening, cassette
         if self.keyring.asks and (names := unencrypted(config)):
             log.warning("%s without TLS: keys cross the network in clear text (docs/tls.md)", ", ".join(names))
-        self.grpc_port = self.http_port = self.api_port = 0
+        self.api_port = 0
         self._store_shown = ""
         self.telemetry = Telemetry(__version__)
         self._clock = clock or SteadyClock()
-        self._judging: DetectWorker | None = None
-        self._llm: LlmJudging | None = None
-        self._listeners = Listeners()
         self._stops: list[Stop] = []
         self._ready = False
         self._store: SharedStore | None = None
         self._health: StoreHealth | None = None
-        self._writer: GroupCommitWriter | None = None
+        self._receiving: Receiving | None = None
+        self._working: Working | None = None
+        self._follower: StoreFollower | None = None
+        self._asked: AskedWorkers | None = None
+        self._relaying: Relaying | None = None
+        self._reading: KafkaReceiver | None = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -132,8 +122,8 @@ class Collector:
     async def stop(self) -> None:
         """Refuse new requests, commit those at hand, stop judging, within the configured time. Idempotent."""
         self._ready = False
-        if self._judging is not None:
-            self._judging.dismiss()
+        if self._working is not None:
+            self._working.detecting.dismiss()
         deadline = time.monotonic() + self.config.shutdown_seconds
         self._stops.insert(0, lambda _: asyncio.to_thread(self.telemetry.shutdown))
         while self._stops:
@@ -149,14 +139,33 @@ class Collector:
 
     def problems(self) -> Sequence[str]:
         """Why the collector is not ready, a line each; none when it is."""
-        if not self._ready or self._store is None:
+        if not self._ready:
             return ("starting or stopping",)
-        return tuple(filter(None, [self._store.folder_problem()]))
+        return tuple(filter(None, [self._store.folder_problem() if self._store else ""]))
 
     def losses(self) -> Sequence[str]:
-        """Losses of the store, and a disk without room for more, a line each: what is stored is served all the same."""
-        full = self._writer.disk_problem() if self._writer else ""
-        return (*(self._health.problems() if self._health else ()), *filter(None, [full]))
+        """Losses of the store, a full disk, trouble with Kafka, changes by others that are not known, a line each.
+
+        What is stored is served all the same.
+        """
+        full = self._receiving.writer.disk_problem() if self._receiving else ""
+        late = self._follower.problem() if self._follower else ""
+        of_kafka = (line for part in (self._relaying, self._reading) if part for line in part.problems())
+        return (*(self._health.problems() if self._health else ()), *filter(None, [full, late]), *of_kafka)
+
+    def lags(self) -> Mapping[str, int]:
+        """Messages of Kafka that wait, by topic and partition."""
+        return self._reading.lags() if self._reading else {}
+
+    @property
+    def grpc_port(self) -> int:
+        """The port of the OTLP/gRPC receiver."""
+        return receiving.grpc_port if (receiving := self._receiving or self._relaying) else 0
+
+    @property
+    def http_port(self) -> int:
+        """The port of the OTLP/HTTP receiver."""
+        return receiving.http_port if (receiving := self._receiving or self._relaying) else 0
 
     @property
     def ready_text(self) -> str:
@@ -167,222 +176,215 @@ class Collector:
     @property
     def idle(self) -> bool:
         """Whether everything committed is judged and every trace closed, as far as this moment tells."""
-        return (self._judging is None or self._judging.idle) and (self._llm is None or self._llm.worker.idle)
+        return self._working is None or self._working.idle
 
     @property
     def sessions(self) -> SessionClosing | None:
-        """The sessions that packs judge and that are open yet; None without packs."""
-        return self._llm.packs.closing if self._llm and self._llm.packs else None
+        """See `Working.sessions`."""
+        return self._working.sessions if self._working else None
 
     def judges(self, project: str = "") -> JudgesStatus:
-        """The present state of LLM judges, for a project: no word of another one's caps."""
-        return self._llm.status(project) if self._llm is not None else JudgesStatus()
+        """See `Working.judges`; a process that does not judge knows the configured model alone."""
+        if self._working is not None:
+            return self._working.judges(project)
+        judges = self.config.judges
+        return JudgesStatus(judges.on, judges.model, judges.budget.caps, elsewhere=True)
 
     def judge_again(self, trace_ids: Sequence[str], by_hand: bool = False, tenant: str = "") -> Sequence[Judgement]:  # noqa: FBT001, FBT002  JudgeAgain
-        """Judge stored traces of a project again; blocks until the detectors are done, so call it on a thread.
-
-        Of these traces LLM judges catch up with what they left; `by_hand` has all of their runs judged, sample or not.
-
-        Raises:
-            RetryableError: it takes too long, or the collector is stopping.
-        """
-        if self._judging is None or not self._ready:
+        """See `Working.judge_again`."""
+        judging = self._working or self._asked
+        if judging is None or not self._ready:
             raise RetryableError("the collector is not ready")
-        if self._llm is not None:
-            self._llm.request([(tenant, i) for i in trace_ids], by_hand=by_hand)
-        try:
-            return self._judging.ask([(tenant, i) for i in trace_ids]).result(JUDGE_AGAIN_SECONDS)
-        except TimeoutError:
-            raise RetryableError("judging takes longer than expected; it goes on") from None
+        return judging.judge_again(trace_ids, by_hand, tenant)
 
     async def _start(self) -> None:
-        config = self.config
-        redactor = build_redactor(config.redaction)
+        config, role = self.config, self.config.role
+        redactor = build_redactor(config.redaction) if role.receives or role.works else None
+        if config.relays:
+            await self._start_relaying(redactor)
+            return
         opening = self._opened()
-        from tracejury.collector.api.security import Tokens  # meanwhile: neither needs the other
-        from tracejury.collector.api.services import Services, no_sessions
-        from tracejury.collector.auth.sign_in import SignIns
-
-        from .output_services import OutputServices
+        # Imported meanwhile: neither needs the other.
+        if role.receives:
+            from . import receiving  # noqa: F401
+        if role.works:
+            from . import working  # noqa: F401
+        if role.shows:
+            from . import readers, web_app  # noqa: F401
+        from . import api_server  # noqa: F401
 
         store = await opening
         self._stops.append(lambda _: asyncio.to_thread(store.close))
         self._store, self._health, self._store_shown = store, StoreHealth(store), shown_store(store)
+        server_time: ServerTime | None = None
+        if not store.embedded:
+            store.role = role.value
+            server_time = await asyncio.to_thread(ServerTime, store, self._clock)
+            self._clock = SteadyClock(server_time)
         store_watch = StoreWatch(self._health)
         await store_watch.start()
         self._stops.append(store_watch.stop)
-        inbox = Inbox(config.judging.max_inbox_bytes, self._spill_files(store))
-        writer = self._writer = GroupCommitWriter(
-            store, config.writer, inbox, in_flight=lambda: intake.inflight.requests, clock=self._clock
-        )
-        secret = await asyncio.to_thread(mark_key, store)
-        ours = partial(is_ours, secret=secret)
-        if config.judges.judging:
-            self._llm = await asyncio.to_thread(self._build_llm, store, ours)
-        calibrations = RuleCalibrations(store, self._clock)
-        await asyncio.to_thread(calibrations.load)
-        intake = self._build_intake(writer, ReturnedSpans(writer, installation_id(secret)), redactor)
-        judging = self._judging = self._build_judging(store, inbox, ours, calibrations, intake.pressed)
-        watch(self.telemetry, writer, inbox, judging)
-
-        def busy() -> bool:
-            return intake.pressed() or judging.lag > LAG_SECONDS
-
-        outputs = OutputServices(
-            store,
+        context = ProcessContext(
             config,
+            store,
+            self._health,
             self.telemetry,
-            self._listeners,
-            secret,
-            calibrations=calibrations,
-            busy=busy,
-            clock=self._clock,
+            self.keyring,
+            await asyncio.to_thread(mark_key, store),
+            dead_letter_folder(store, config.writer),
+            self._clock,
+            Listeners(),
+            self._stops,
         )
-        self._stops += outputs.stops
-        if self._llm is not None:
-            llm_worker = self._llm.worker
-            self._stops.append(lambda deadline: asyncio.to_thread(llm_worker.stop, deadline))
-        judging.start()
-        self._stops.append(lambda deadline: asyncio.to_thread(judging.stop, deadline))
-        await writer.start()
-        self._stops.append(writer.stop)
-        self._stops += outputs.start_background(self.judges, judging.ask, lambda: self.keyring.projects)
-        drops = (outputs.stop_sending, self._llm.drop) if self._llm else (outputs.stop_sending,)
-        close_session = self._llm.close_session if self._llm else no_sessions
-        tokens, sign_ins, deleted = Tokens(), SignIns(secret), self._health.record
-        backups, names = Backups(store, config.writer.min_free_bytes, self._clock), self._stored_names(redactor)
+        calibrations = RuleCalibrations(store, self._clock)
+        if role.works or role.shows:
+            await asyncio.to_thread(calibrations.load)
+        if role.works:
+            from .working import Working, build_llm
 
-        def deletion_of(tenant: str) -> Deletion:
-            return Deletion(
-                store,
-                judging,
-                drops,
-                self._clock,
-                deleted,
-                close_session,
-                tenant,
-                dead_letters=writer.dead_letters,
-                stored_names=names,
-            )
+            llm = await asyncio.to_thread(build_llm, context, self._cassette) if config.judges.judging else None
+            self._working = Working(context, calibrations, redactor, llm, self._pressed)
+        if role.receives or (role.works and config.kafka):
+            from .receiving import Receiving
 
-        def services_of(tenant: str) -> Services:
-            return Services(
-                outputs.reader_of(tenant),
+            self._receiving = Receiving(context, redactor, self._working.inbox if self._working else None)
+        await self._start_parts(context, calibrations)
+        if server_time is not None:
+            self._follow_others(context, server_time, calibrations)
+
+    def _follow_others(self, context: ProcessContext, server_time: ServerTime, calibrations: RuleCalibrations) -> None:
+        """Follow what other processes on the server store."""
+        role = context.config.role
+        reads = role.works or role.shows
+        self._follower = follower = StoreFollower(
+            context.store,
+            context.listeners,
+            server_time,
+            self._clock,
+            reads=reads,
+            judging=(self._working.detecting, self._working.takeover) if self._working else None,
+            refresh=calibrations.load if reads else lambda: None,
+        )
+        watch_follower(context.telemetry, follower)
+        follower.worker.start()
+        context.stops.append(on_a_thread(follower.worker.stop))
+
+    async def _start_parts(self, context: ProcessContext, calibrations: RuleCalibrations) -> None:
+        """Judging before the commits that it hears of, both before what comes in from outside."""
+        working, receiving = self._working, self._receiving
+        if working is not None:
+            working.start_judging()
+        if receiving is not None:
+            await receiving.start_writer()
+            if working is None:
+                receiving.start_upkeep()
+        if working is not None:
+            working.start_background()
+        backups = Backups(context.store, self.config.writer.min_free_bytes, self._clock)
+        self.api_port = await self._serve(context, calibrations, backups)
+        if receiving is not None and self.config.role.receives:
+            await receiving.listen()
+        if receiving is not None and working is not None and self.config.kafka is not None:
+            from .kafka import start_reading
+
+            self._reading = await start_reading(context, receiving, working)
+        if working is not None:
+            await working.start_sending(api_url(self.config, self.api_port))
+        self._stops.append(backups.stop)  # this comes first: the API waits for its requests
+        if working is not None:
+            working.start_asking()
+
+    async def _start_relaying(self, redactor: Redactor | None) -> None:
+        """What a receiver before Kafka has: no store."""
+        from .api_server import serve_api
+        from .kafka import Relaying
+
+        self._relaying = Relaying(self.config, self.telemetry, self.keyring, redactor, self._clock)
+        sign_ins = SignIns(secrets.token_bytes(32))
+        self.api_port = await serve_api(self.config, self.keyring, self._watching_app, sign_ins, self._stops)
+        await self._relaying.listen(self._stops)
+
+    async def _serve(self, context: ProcessContext, calibrations: RuleCalibrations, backups: Backups) -> int:
+        """Serve the API with its pages, else the endpoints that watch the process; returns the port."""
+        sign_ins = SignIns(context.secret)
+        make = self._pages(context, calibrations, backups, sign_ins) if self.config.role.shows else self._watching_app
+        from .api_server import serve_api
+
+        return await serve_api(self.config, self.keyring, make, sign_ins, context.stops)
+
+    def _watching_app(self, tenant: str) -> FastAPI:
+        from tracejury.collector.api.watching import create_watching_app
+
+        metrics = partial(self.telemetry.prometheus, tenant)
+        return create_watching_app(
+            self.problems,
+            self.losses,
+            metrics,
+            self.keyring,
+            receivers=self._receivers,
+            any_host=self._any_host,
+            lags=self.lags,
+        )
+
+    def _pages(
+        self, context: ProcessContext, calibrations: RuleCalibrations, backups: Backups, sign_ins: SignIns
+    ) -> Callable[[str], FastAPI]:
+        from tracejury.collector.api.security import Tokens
+        from tracejury.collector.api.services import Services
+
+        from .readers import Readers
+        from .web_app import create_web_app
+
+        readers, tokens = Readers(context, calibrations), Tokens(blake2b(b"forms", key=context.secret).digest())
+        judging: Working | AskedWorkers | None = self._working
+        if judging is None:
+            from .asked_workers import AskedWorkers
+
+            judging = self._asked = AskedWorkers(context.store, self.telemetry)
+
+        def make(tenant: str) -> FastAPI:
+            services = Services(
+                readers.of(tenant),
                 partial(self.judge_again, tenant=tenant),
                 self.problems,
                 partial(self.telemetry.prometheus, tenant),
                 judges=partial(self.judges, tenant),
-                any_host=config.insecure or self.keyring.asks,
+                any_host=self._any_host,
                 clock=self._clock,
-                delete=deletion_of(tenant).delete,
+                delete=partial(judging.delete, tenant=tenant),
                 backup=None if tenant else backups.make,
                 tokens=tokens,
-                listeners=self._listeners,
-                endpoints=lambda: bound_receivers(self.config, self.grpc_port, self.http_port),
+                listeners=context.listeners,
+                endpoints=self._receivers,
                 losses=self.losses,
-                settings=config.detectors.settings(),
-                close_session=partial(close_session, tenant=tenant),
+                lags=self.lags,
+                settings=self.config.detectors.settings(),
+                close_session=partial(judging.close_session, tenant=tenant),
                 keyring=self.keyring,
                 sign_ins=sign_ins,
             )
+            return create_web_app(services)
 
-        self._stops += await outputs.serve(services_of, self.keyring, sign_ins)
-        self.api_port = outputs.api_port
-        await self._start_receivers(intake)
-        await outputs.start_sending()
-        retention = RetentionSweep(store, deletion_of, writer.dead_letters, self._clock).worker
-        retention.start()
-        # That of backups comes first: the API waits for its requests.
-        self._stops += [lambda deadline: asyncio.to_thread(retention.stop, deadline), backups.stop]
-        if self._llm is not None:  # last: what it imports takes seconds, and nobody waits for it
-            self._llm.worker.start()
+        return make
+
+    @property
+    def _any_host(self) -> bool:
+        return self.config.insecure or self.keyring.asks
+
+    def _receivers(self) -> Sequence[Endpoint]:
+        return bound_receivers(self.config, self.grpc_port, self.http_port)
+
+    def _pressed(self) -> bool:
+        """Whether clients wait for what this process receives."""
+        return self._receiving is not None and self._receiving.intake.pressed()
 
     def _opened(self) -> Awaitable[SharedStore]:
         if self._opening is not None:
             return asyncio.wrap_future(self._opening)
         return asyncio.get_running_loop().run_in_executor(None, open_store, self.config.store)
 
-    def _build_llm(self, store: SharedStore, ours: Callable[[Span], bool]) -> LlmJudging:
-        from tracejury.collector.judging.llm.build import build_llm_judging
 
-        judges, assembler = self.config.judges, self.config.judging.assembler()
-        return build_llm_judging(
-            store, judges, assembler, self.telemetry, ours, self._clock, self._listeners, self._cassette
-        )
-
-    def _build_judging(
-        self,
-        store: SharedStore,
-        inbox: Inbox,
-        ours: Callable[[Span], bool],
-        calibrations: RuleCalibrations,
-        pressed: Callable[[], bool],
-    ) -> DetectWorker:
-        config = self.config
-        spent = SpentBy(PriceTable({name: stated.price() for name, stated in config.prices.items()}))
-        runaway = config.detectors.runaway
-        base = UsualRuns(fixed=runaway.bounds(), price=spent.price_of_span)
-        return DetectWorker(
-            StoredJudging(store),
-            default_suite(config.detectors.settings(), calibrations.confidences),
-            config.judging.assembler(),
-            inbox,
-            JudgingMetrics(self.telemetry),
-            selectors=self._llm.selectors if self._llm else (),
-            ours=ours,
-            pressed=pressed,
-            spent=spent,
-            usual=StoredUsualRuns(store, base, runaway.factor, runaway.least_runs),
-            listeners=self._listeners,
-            clock=self._clock,
-            files=self._spill_files(store),
-        )
-
-    def _spill_files(self, store: SharedStore) -> SpillFiles:
-        config = self.config
-        return SpillFiles(
-            store.data_folder,
-            min_free_bytes=config.writer.min_free_bytes,
-            most_bytes=config.judging.max_file_bytes,
-        )
-
-    def _build_intake(self, writer: GroupCommitWriter, sink: Sink, redactor: Redactor | None) -> Intake:
-        config = self.config
-        redaction = RedactionStage(redactor) if redactor else None
-        if redaction:
-            redaction.watch(self.telemetry)
-        metrics = ReceiverMetrics()
-        metrics.watch(self.telemetry)
-        return Intake(
-            sink,
-            config.intake,
-            config.limits,
-            metrics=metrics,
-            clock=self._clock,
-            dead_letter=writer.set_aside,
-            keyring=self.keyring,
-            redaction=redaction,
-        )
-
-    async def _start_receivers(self, intake: Intake) -> None:
-        config = self.config
-        self._stops.append(lambda _: asyncio.to_thread(intake.close))
-        grpc = GrpcReceiver(config.grpc, intake)
-        self.grpc_port = await grpc.start()
-        self._stops.append(grpc.stop)
-        http = HttpReceiver(config.http, intake, any_host=config.insecure, grpc_port=self.grpc_port)
-        self.http_port = await http.start()
-        self._stops.append(http.stop)
-
-    def _stored_names(self, redactor: Redactor | None) -> Callable[[str], Sequence[str]]:
-        if redactor is None:
-            return lambda user: (user,)
-        from tracejury.processors.redact.stored_names import stored_names
-
-        return partial(stored_names, redactor, self.config.store.user_attributes)
-
-
-async def serve(config: CollectorConfig, opening: Future[SharedStore]) -> None:
+async def serve(config: CollectorConfig, opening: Future[SharedStore] | None) -> None:
     """Run until SIGINT or SIGTERM, then drain. `opening`: as of `Collector`. Raises ConfigError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

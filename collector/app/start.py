@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 import time
@@ -20,6 +21,8 @@ from .allocator import EVERY_SECONDS, Allocator
 from .endpoints import check_loopback
 from .logs import set_up
 
+log = logging.getLogger(__name__)
+
 SWITCH_SECONDS = 0.001
 """How long a thread may keep the interpreter while another wants it: a request passes through three threads."""
 
@@ -34,13 +37,15 @@ def run_serve(config: CollectorConfig) -> None:
         ConfigError: what the user must mend before it can start.
     """
     set_up(config.log_level)
+    if config.ignored:
+        log.info("role %s ignores %s", config.role, ", ".join(config.ignored))
     os.umask(PRIVATE)
     sys.setswitchinterval(SWITCH_SECONDS)
     raise_file_limit()
     has_keys = Keyring(Path(config.keys.file) if config.keys.file else None, closed=bool(config.keys.proxy.header)).asks
     check_loopback(config, has_keys=has_keys)  # a collector that will not start makes no store
     with ThreadPoolExecutor(1, "opening") as beside:
-        opening = beside.submit(open_store, config.store)
+        opening = None if config.relays else beside.submit(open_store, config.store)
         from .service import serve  # meanwhile: neither needs the other
 
         outage = OutageLog("giving memory back", "has failed", "works again", time.time_ns)
@@ -50,5 +55,5 @@ def run_serve(config: CollectorConfig) -> None:
             asyncio.run(serve(config, opening))
         finally:
             trimming.stop(0)
-            if opening.exception() is None:
+            if opening is not None and opening.exception() is None:
                 opening.result().close()

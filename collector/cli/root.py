@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "situations": "Write simulated sessions of 26 situations, to test judges.",
     "rubrics": "Learn rubrics from sessions that people labelled.",
     "replay": "Send stored traces over OTLP.",
+    "backfill": "Send traces of the ClickHouse exporter, to be judged.",
     "evaluate": "Measure agreement with human annotations.",
     "validate": "Check a configuration file.",
     "migrate": "Bring a store's tables up to date.",

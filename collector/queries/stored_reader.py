@@ -136,6 +136,12 @@ class StoredReader:
         """Up to `limit` findings that hold now."""
         return marked(self._reading.find_findings(query), self.calibrations)
 
+    def judged_by_others(self, trace_ids: Sequence[str]) -> Sequence[Finding]:
+        """The findings of any state of traces that another process has judged, of which nothing older is kept."""
+        for trace_id in trace_ids:
+            self.trace_queries.forget(trace_id)
+        return [f for found in self._reading.load_findings(trace_ids).values() for f in found]
+
     def errors(self, query: ErrorQuery) -> Sequence[LocatedError]:
         """Up to `limit` errors that hold now."""
         found = marked(StoredErrors(self._store, self.tenant).find(query), self.calibrations)

@@ -87,9 +87,10 @@ class Backups:
         """
         name = name or self._unused_name()
         if not self._store.embedded:
+            everywhere = f" {self._store.cluster.clause}" if self._store.cluster else ""
             raise ConfigError(
-                f"the store {self._store.target.shown} is on a server, which makes its own backups; run there: "
-                f"BACKUP DATABASE `{self._store.database}` TO Disk('backups', '{name[:100]}') (docs/backup.md)"
+                f"the store {self._store.target.shown} is on a server, which makes its own backups; run there: BACKUP "
+                f"DATABASE `{self._store.database}`{everywhere} TO Disk('backups', '{name[:100]}') (docs/backup.md)"
             )
         if not _NAME.match(name):
             raise ConfigError(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from tracejury.schemas.errors import ConfigError, RetryableError, StoreError, TracejuryError
 
-from . import folder_lock
+from . import cluster, folder_lock
 from .config import StoreConfig
 from .dsn import Target, parse_dsn
 from .embedded import SETTINGS, connect_embedded
@@ -64,6 +64,8 @@ class Store:
         """Use `Store.open`."""
         self.target = target
         self.config = config
+        self.cluster = cluster.Cluster(config.cluster, target.database) if config.cluster else None
+        """Of the servers that share the store, where several do."""
         self.write_gate = WriteGate()
         """Closed by backups of an embedded store, which one process alone writes to; servers make their own."""
         self._idle: queue.LifoQueue[Client] = queue.LifoQueue()
@@ -94,6 +96,8 @@ class Store:
             store = cls(target, config)
             store._check_server()
             return store
+        if config.cluster:
+            raise ConfigError(f"store.cluster names a cluster of ClickHouse servers, and the store {dsn} is embedded")
         if importlib.util.find_spec("chdb") is None:
             raise ConfigError(
                 "the embedded store needs its engine: pip install 'tracejury[embedded]' (or name a ClickHouse server)"
@@ -147,7 +151,8 @@ class Store:
         """Run a statement without a result, which may write; `mutated`: the table whose stored rows it changes."""
         hurry = hurried(self._nudge, mutated) if mutated and self.embedded else nullcontext()
         with self.write_gate.writing(), hurry, self._client() as client:
-            client.command(sql, parameters=_clean(parameters))
+            for statement in self.cluster.statements(sql) if self.cluster else (sql,):
+                client.command(statement, parameters=_clean(parameters))
 
     def _nudge(self, sql: str) -> None:
         with self._client() as client:
@@ -161,12 +166,24 @@ class Store:
     def create_database(self) -> None:
         """Make the database where it is missing."""
         with self._client(in_database=False) as client:
-            client.command(f"CREATE DATABASE IF NOT EXISTS `{self.database}`")
+            client.command(f"CREATE DATABASE IF NOT EXISTS `{self.database}` {self._on_cluster}")
 
     def drop_database(self) -> None:
         """Drop the database with all it holds."""
         with self._client(in_database=False) as client:
-            client.command(f"DROP DATABASE IF EXISTS `{self.database}` SYNC")
+            client.command(f"DROP DATABASE IF EXISTS `{self.database}` {self._on_cluster} SYNC")
+
+    @property
+    def _on_cluster(self) -> str:
+        return self.cluster.clause if self.cluster else ""
+
+    def stored(self, table: str) -> str:
+        """The table of a server that holds rows of `table`, as its system tables have it."""
+        return cluster.local(table) if self.cluster else table
+
+    def every(self, table: str) -> str:
+        """A system table, of all servers that share the store."""
+        return self.cluster.every(table) if self.cluster else table
 
     def insert(
         self,
@@ -273,8 +290,9 @@ class Store:
             return connect_embedded(self.target, self.config)
         import clickhouse_connect
 
+        settings = {**SETTINGS, **(cluster.SETTINGS if self.cluster else {})}
         return clickhouse_connect.get_client(
-            settings=dict(SETTINGS), autogenerate_session_id=False, query_retries=0, **self.target.options
+            settings=settings, autogenerate_session_id=False, query_retries=0, **self.target.options
         )
 
     def _exists(self, client: Client) -> bool:
@@ -304,7 +322,10 @@ class Store:
         from clickhouse_connect.driver.exceptions import Error
 
         try:
-            self._idle.put(self._connect())
+            client = self._connect()
+            self._idle.put(client)
+            if self.cluster:
+                self.cluster.check(client.query(cluster.SERVED).result_rows[0], self.target.shown)
         except Error as error:
             raise ConfigError(f"the store {self.target.shown} does not answer: {root_cause(error)}") from error
         except TypeError as error:  # options are the driver's own, so only it knows them

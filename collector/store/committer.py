@@ -23,6 +23,7 @@ from tracejury.schemas.rows import (
 from tracejury.schemas.spans import LogRecord, Span
 
 from .dead_letter import DeadLetterFolder
+from .deleted_elsewhere import delete_arrived
 from .failures import is_transient, is_worth_splitting, one_line
 from .native_reading import read_blocks
 from .shared_store import SharedStore
@@ -161,8 +162,16 @@ class Committer:
             spans = sorted((span for batch in kept for span in batch.spans), key=_KEY)
             self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last), merged=False, copy=add)
             self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last), merged=False, copy=add)
-            self._store.pending.arrived({(span.tenant, span.trace_id) for span in spans}, self._last)
+            if not self._store.embedded:
+                kept = self._without_deleted(kept)
+            self._store.pending.arrived({(s.tenant, s.trace_id) for batch in kept for s in batch.spans}, self._last)
         return kept
+
+    def _without_deleted(self, stored: Sequence[Batch]) -> list[Batch]:
+        """What stays of these batches, which are stored, where other processes delete traces meanwhile."""
+        keys = {(item.tenant, item.trace_id) for b in stored for items in (b.spans, b.logs) for item in items}
+        delete_arrived(self._store, keys, self._last)
+        return [self._store.tombstones.left_of(batch, self._last) for batch in stored]
 
     def _tell(self, group: CommittedGroup) -> None:
         try:

@@ -67,6 +67,8 @@ class StoreConfig(Section):
 
     dsn: Annotated[str, StoreFolder()] = "chdb:///./.tracejury/db"
     """`chdb:///folder` (embedded) or `clickhouse[s]://user:password@host:port/database` (ClickHouse's HTTP port)."""
+    cluster: Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{0,100}$")] = ""
+    """Cluster of ClickHouse servers, as their `remote_servers` name it (docs/clickhouse-cluster.md); "": one server."""
     retention_days: Days | None = 30.0
     """Days (at most 10,000) after its arrival at which a span, and what was found in it, is dropped; null keeps all."""
     retention: tuple[RetentionRule, ...] = ()

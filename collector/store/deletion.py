@@ -142,6 +142,8 @@ class Deletion:
             tombstones.add(keys, until)
         until = tombstones.until(keys)
         through = max(self._clock(), until)  # of what is left out nothing stays, whenever it arrived
+        if not self._store.embedded:  # by the clock of the process that took it in
+            through = max(through, self._deleter.newest(ids))
         self._store.deletions.hold(keys, through)
         self._store.derivation.forget(keys)
         sessions: tuple[SessionName, ...] = ()

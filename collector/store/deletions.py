@@ -17,7 +17,7 @@ class Deletions:
     """Guards deletions against what is being written meanwhile; safe from any thread.
 
     Whoever stores something of a trace does so within `writing`, and asks `stays` there. `Deletion` holds traces before
-    it deletes them, and lets go of them after it. One process alone writes to a store, so memory is enough.
+    it deletes them, and lets go of them after it. Of this process alone: for others see `deleted_elsewhere`.
     """
 
     def __init__(self) -> None:

@@ -6,7 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from tracejury.collector.worker.listeners import TAKE_UP
 from tracejury.judges.packs.grades import mean_grades
+from tracejury.processors.assemble import SECOND
+from tracejury.schemas.errors import TracejuryError
 from tracejury.schemas.judged_rows import FINDING_SELECT
 from tracejury.schemas.queries.webhook_events import NAME, Delivered, Event, Found, Looked
 
@@ -24,7 +27,8 @@ _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 # each trace is looked at as it stands.
 _RECENT: Final = f"""
 SELECT DISTINCT TraceId FROM findings
-WHERE {TENANT} AND JudgedAt >= {{changed:UInt64}} AND FirstSeen >= {{since:UInt64}} AND TraceId > {{after:String}}
+WHERE {TENANT} AND JudgedAt >= {{changed:UInt64}} AND JudgedAt <= {{until:UInt64}} AND FirstSeen >= {{since:UInt64}}
+    AND TraceId > {{after:String}}
 ORDER BY TraceId LIMIT {{limit:UInt64}}
 """
 
@@ -34,13 +38,18 @@ _MOST: Final = NAME + 1
 _PLACES: Final = f"""
 SELECT TraceId, leftUTF8(ServiceName, {_MOST}), leftUTF8(SessionId, {_MOST}), State, Conventions, Runs.Id,
     arrayMap(name -> leftUTF8(name, {_MOST}), Runs.Name), toUnixTimestamp64Nano(ReceivedAt),
-    if(JoinedTo = '', TraceId, JoinedTo)
+    EndNanos, if(JoinedTo = '', TraceId, JoinedTo)
 FROM traces FINAL WHERE {_THESE}
 """
 
 _TASKS: Final = f"""
 SELECT TraceId, anyIf(leftUTF8(SpanAttributes['tracejury.task.id'], {_MOST}), SpanAttributes['tracejury.task.id'] != '')
 FROM spans WHERE {_THESE} GROUP BY TraceId
+"""
+
+_TOLD: Final = f"""
+SELECT 1 FROM deliveries WHERE {TENANT} AND TraceId = {{trace_id:String}} AND Webhook = {{webhook:String}}
+    AND Fingerprint = {{fingerprint:String}} AND Event = {{event:String}} LIMIT 1
 """
 
 _COLUMNS: Final = ("tenant", "TraceId", "Webhook", "Fingerprint", "Event", "State", "At", "ReceivedAt")
@@ -80,8 +89,23 @@ class StoredDeliveries:
         store_rows(self._store, "what webhooks were told", "deliveries", _COLUMNS, [row])
 
     def recent(self, changed: int, since: int, after: str, limit: int) -> list[str]:
-        """Up to `limit` traces, by id and beyond `after`, of whose findings one first seen from `since` on changed."""
-        return [row[0] for row in self._scope.select(_RECENT, changed=changed, since=since, after=after, limit=limit)]
+        """Up to `limit` traces, by id and beyond `after`, of whose findings one first seen from `since` on changed.
+
+        On a server those that others may be about to tell of are left to them.
+        """
+        until = 2**64 - 1 if self._store.embedded else max(self._clock() - round(TAKE_UP.longest * SECOND), 0)
+        values = {"changed": changed, "until": until, "since": since, "after": after, "limit": limit}
+        return [row[0] for row in self._scope.select(_RECENT, **values)]
+
+    def told_by_others(self, webhook: str, trace_id: str, fingerprint: str, event: Event) -> bool:
+        """Whether another process has told a webhook of an event; not known where the store fails."""
+        if self._store.embedded:
+            return False
+        values = {"webhook": webhook, "trace_id": trace_id, "fingerprint": fingerprint, "event": event.value}
+        try:
+            return bool(self._scope.select(_TOLD, **values))
+        except TracejuryError:
+            return False
 
     def read_findings(self, webhook: str, trace_ids: Sequence[str]) -> Looked:
         """The findings of these traces, of any state, their errors, and what the webhook was told of them."""
@@ -126,13 +150,14 @@ class StoredDeliveries:
         places: dict[str, tuple[dict[str, Any], Mapping[str, str]]] = {}
         rows = self._scope.select(_PLACES, trace_ids=trace_ids)
         verdicts = StoredReading(self._store, self._tenant).load_verdicts(sorted({row[-1] for row in rows}))
-        for trace_id, service, session, state, conventions, ids, names, received, whole in rows:
+        for trace_id, service, session, state, conventions, ids, names, received, ended, whole in rows:
             said = {
                 "service": service,
                 "session_id": session,
                 "trace_state": state,
                 "conventions": tuple(conventions),
                 "received": received,
+                "ended": ended,
                 "task_id": tasks.get(trace_id, ""),
                 "grades": mean_grades(verdicts.get(whole, ())),
             }

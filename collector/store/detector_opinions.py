@@ -9,6 +9,7 @@ from typing import Any, Final
 from tracejury.judges.causes import led_by
 from tracejury.judges.service_records import RuleOpinion
 from tracejury.judges.verification import decided, verified
+from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.detector_opinions import DetectorOpinion
 from tracejury.schemas.findings import LIVE, Verification
 from tracejury.schemas.judged_rows import FINDING_COLUMNS, FINDING_SELECT, finding_from_row, reviewed_row
@@ -26,6 +27,11 @@ SELECT {FINDING_SELECT}, JudgeVersion, JudgedAt, toUnixTimestamp64Nano(ReceivedA
 WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND Id IN {{ids:Array(String)}} AND JudgedBy = '{DETECTORS}'
 """
 
+
+_GIVEN: Final = f"""
+SELECT {FINDING_SELECT}, JudgeVersion, JudgedAt, toUnixTimestamp64Nano(ReceivedAt) FROM findings
+WHERE {TENANT} AND TraceId IN {{trace_ids:Array(String)}} AND {{decided}} ORDER BY JudgedAt
+"""
 
 _DECIDED: Final = f"JudgedBy = '{DETECTORS}' AND Verification IN ('{Verification.VERIFIED}', '{Verification.REFUTED}')"
 _STATE: Final = f"SELECT count(), max(JudgedAt) FROM findings WHERE {_DECIDED}"
@@ -65,6 +71,23 @@ def rule_opinions(store: Store) -> Iterator[tuple[tuple[str, str], RuleOpinion]]
     """
     for tenant, service, rule, error_id, by, right in store.rows(_BY_ERROR):
         yield (tenant, service), RuleOpinion(rule, error_id, bool(right), judged=True, by=by)
+
+
+def read_opinions(store: SharedStore, keys: Iterable[TraceKey]) -> set[FindingKey]:
+    """Have `store.opinions` know what LLM judges of other processes said of the detectors' findings of these traces.
+
+    Also where a row without it was written after it. Returns the findings that have one. With an embedded store
+    nothing is read. Raises RetryableError, StoreError.
+    """
+    by_tenant: defaultdict[str, set[str]] = defaultdict(set)
+    for tenant, trace_id in keys if not store.embedded else ():
+        by_tenant[tenant].add(trace_id)
+    sql, found = _GIVEN.replace("{decided}", _DECIDED), list[ReviewedFinding]()
+    for tenant, ids in by_tenant.items():
+        for *row, version, judged_at, received in Scope(store, tenant).select(sql, trace_ids=sorted(ids)):
+            found.append(ReviewedFinding(finding_from_row(row), version, judged_at, received))
+    store.opinions.remember(found)
+    return {key_of(one.finding) for one in found}
 
 
 def write_opinions(store: SharedStore, opinions: Iterable[DetectorOpinion], now: int) -> None:

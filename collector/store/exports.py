@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from tracejury.collector.worker.listeners import TAKE_UP
+from tracejury.processors.assemble import SECOND
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.export_rows import EXPORT_COLUMNS, ExportProgress, export_row
 from tracejury.schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
@@ -36,16 +38,20 @@ _DUE: Final = f"""
 SELECT said.TraceId FROM
 (
     SELECT TraceId, max(JudgedAt) AS at, argMaxIf(TraceState, JudgedAt, SubjectKind = 'trace') AS state
-    FROM judgements WHERE {TENANT} AND JudgedAt >= {{since:UInt64}} AND TraceId != '' GROUP BY TraceId
+    FROM judgements WHERE {TENANT} AND JudgedAt >= {{since:UInt64}} AND {{which}} GROUP BY TraceId
 ) AS said
 LEFT JOIN
 (
     SELECT TraceId, argMax(Seen, At) AS seen, max(At) AS passed
     FROM exports WHERE {TENANT} AND Backend = {{backend:String}} GROUP BY TraceId
 ) AS had ON said.TraceId = had.TraceId
-WHERE said.state != 'open' AND (said.at > had.seen OR had.passed >= {{again:UInt64}})
+WHERE said.state != 'open' AND said.at <= {{until:UInt64}} AND (said.at > had.seen OR had.passed >= {{again:UInt64}})
 ORDER BY said.at, said.TraceId LIMIT {{limit:UInt64}}
 """
+
+_ALL: Final = _DUE.replace("{which}", "TraceId != ''")
+_NAMED: Final = _DUE.replace("{which}", "TraceId IN {trace_ids:Array(String)}")
+_NEVER: Final = 2**64 - 1
 
 _TRACES: Final = (
     "SELECT TraceId, State, JudgedAt, toUnixTimestamp64Nano(ReceivedAt) AS Received, Conventions, Runs.Id, "
@@ -104,10 +110,17 @@ class StoredExports:
     def due(self, since: int, again: int, limit: int) -> list[str]:
         """Up to `limit` trace ids, the longest waiting first, in which something is said that the backend lacks.
 
-        Judged from `since` on; those passed on from `again` on are due in any case (all in unix nanos).
+        Judged from `since` on; those passed on from `again` on are due in any case (all in unix nanos). On a server
+        those that others may be about to send are left to them.
         """
-        rows = self._scope.select(_DUE, backend=self._backend, since=since, again=again, limit=limit)
-        return [row[0] for row in rows]
+        until = _NEVER if self._store.embedded else max(self._clock() - round(TAKE_UP.longest * SECOND), 0)
+        values = {"backend": self._backend, "since": since, "again": again, "until": until, "limit": limit}
+        return [row[0] for row in self._scope.select(_ALL, **values)]
+
+    def left(self, trace_ids: Sequence[str]) -> list[str]:
+        """Those of these traces that have something judged since the backend was set up, and that it lacks."""
+        values = {"backend": self._backend, "since": self.since(), "again": _NEVER, "until": _NEVER}
+        return [row[0] for row in self._scope.select(_NAMED, trace_ids=trace_ids, limit=len(trace_ids), **values)]
 
     def records(self, trace_ids: Sequence[str]) -> dict[str, TraceRecord]:
         """The records of these traces, and of those judged as one with them that have something left to forward.

@@ -38,14 +38,21 @@ TRANSIENT_CODES: Final = frozenset(
         242,  # TABLE_IS_READ_ONLY
         243,  # NOT_ENOUGH_SPACE
         252,  # TOO_MANY_PARTS
+        254,  # NO_ACTIVE_REPLICAS
+        265,  # NO_AVAILABLE_REPLICA
         279,  # ALL_CONNECTION_TRIES_FAILED
         285,  # TOO_FEW_LIVE_REPLICAS
         286,  # UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE
+        289,  # REPLICA_IS_NOT_IN_QUORUM
         319,  # UNKNOWN_STATUS_OF_INSERT: sending it again is safe, a span is stored once
+        341,  # UNFINISHED: a replica that is away has not done it yet
+        369,  # ALL_REPLICAS_ARE_STALE
         394,  # QUERY_WAS_CANCELLED
         439,  # CANNOT_SCHEDULE_TASK
+        473,  # DEADLOCK_AVOIDED
         497,  # ACCESS_DENIED
         516,  # AUTHENTICATION_FAILED
+        519,  # NO_REMOTE_SHARD_AVAILABLE
         999,  # KEEPER_EXCEPTION
         MEMORY_LIMIT_EXCEEDED,
     }

@@ -1,7 +1,8 @@
 """Opinions of judges on detectors' findings that this process has written, for the judging thread.
 
 That thread holds traces in memory as it last stored them. What it writes next is to have the opinions given since, and
-is to be later than they are. After a restart everything is read from the store.
+is to be later than they are. After a restart everything is read from the store. Those of other processes on a server
+are read by `read_opinions`.
 """
 
 from __future__ import annotations

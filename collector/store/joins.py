@@ -32,6 +32,12 @@ SELECT DISTINCT TraceId, Key FROM joins WHERE {TENANT} AND startsWith(Key, '{_LA
 ORDER BY ReceivedAt DESC LIMIT {{limit:UInt32}}
 """
 
+_LACKED_OF: Final = f"""
+SELECT DISTINCT TraceId, Key FROM joins
+WHERE {TENANT} AND startsWith(Key, '{_LACKING}') AND splitByChar(':', Key)[2] IN {{span_ids:Array(String)}}
+ORDER BY Key, TraceId LIMIT {{limit:UInt32}}
+"""
+
 _HOLDERS: Final = f"""
 SELECT DISTINCT SpanId, TraceId FROM spans WHERE {TENANT} AND SpanId IN {{span_ids:Array(String)}}
 AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}}, 'UTC')
@@ -49,8 +55,12 @@ class StoredJoins(TenantRows):
 
     def lacking(self, limit: int) -> list[tuple[str, str]]:
         """The latest ids of parents that traces lack, each with the trace."""
-        rows = self._scope.select(_LACKED, limit=limit)
-        return [(key.removeprefix(_LACKING).removesuffix(f":{trace}"), trace) for trace, key in rows]
+        return _parents(self._scope.select(_LACKED, limit=limit))
+
+    def lacking_of(self, span_ids: Collection[str], limit: int) -> list[tuple[str, str]]:
+        """Those of these spans that traces lack, each with the trace; at most `limit`."""
+        rows = self._scope.select(_LACKED_OF, span_ids=sorted(span_ids), limit=limit) if span_ids else ()
+        return _parents(rows)
 
     def holders(self, span_ids: Collection[str], since: int, limit: int) -> dict[str, set[str]]:
         """By id of a span: up to `limit` traces with a span of that id that came since (unix nanos); absent: none."""
@@ -96,6 +106,10 @@ class StoredJoins(TenantRows):
                 break
             traces, keys = traces | new_traces, keys | new_keys
         return frozenset(traces)
+
+
+def _parents(rows: Iterable[Sequence[str]]) -> list[tuple[str, str]]:
+    return [(key.removeprefix(_LACKING).removesuffix(f":{trace}"), trace) for trace, key in rows]
 
 
 def lacking_key(parent: str, trace_id: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Final
 
 from tracejury.judges.causes import led_by
+from tracejury.processors.assemble import TraceKey
 from tracejury.processors.trace_outline import is_large, outline_of, to_json
 from tracejury.schemas.columns import Row
 from tracejury.schemas.findings import Finding
@@ -26,7 +28,9 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
 
 from . import ledger
-from .derived.deriving import derive
+from .deleted_elsewhere import delete_made
+from .derived.deriving import derive, derive_until_stable
+from .detector_opinions import read_opinions
 from .findings import findings_by_trace
 from .inserting import insert_rows, storing
 from .joins import StoredJoins
@@ -36,7 +40,7 @@ from .pending_traces import JUDGED
 from .scope import TENANT, Scope
 from .session_traces import StoredSessionTraces
 from .shared_store import SharedStore
-from .unjudged import UnjudgedSweep
+from .unjudged import OthersTime, UnjudgedSweep
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 SPAN_IDS = 2_000
@@ -54,6 +58,17 @@ SELECT TraceId, sum(known) FROM
     SELECT TraceId, count() FROM logs FINAL WHERE {_IN_TRACES} GROUP BY TraceId
     UNION ALL
     SELECT DISTINCT TraceId, 1 FROM traces WHERE {_IN_TRACES} AND {JUDGED}
+)
+GROUP BY TraceId
+"""
+
+
+_QUIET_FOR: Final = f"""
+SELECT TraceId, toUnixTimestamp64Nano(now64(9)) - max(at) FROM
+(
+    SELECT TraceId, toUnixTimestamp64Nano(StoredAt) AS at FROM spans WHERE {_IN_TRACES}
+    UNION ALL
+    SELECT TraceId, toUnixTimestamp64Nano(StoredAt) AS at FROM logs WHERE {_IN_TRACES}
 )
 GROUP BY TraceId
 """
@@ -99,6 +114,17 @@ class StoredJudging:
             found.setdefault(record.trace_id, ([], []))[1].append(record)
         return found
 
+    def last_arrivals(self, trace_ids: Sequence[str], now: int) -> dict[str, int]:
+        """When a server got the newest row of each trace, by this process's clock: it is `now` (unix nanos).
+
+        A row may say that it arrives later: its receiver was of an earlier version, and its clock ahead.
+
+        Nothing for an embedded store, whose rows all say when they arrived by that clock.
+        """
+        if self._store.embedded or not trace_ids:
+            return {}
+        return {row[0]: now - max(row[1], 0) for row in self._scope.select(_QUIET_FOR, trace_ids=trace_ids)}
+
     def load_some(
         self, trace_ids: Sequence[str], span_ids: Sequence[str], through: int
     ) -> tuple[list[Span], list[LogRecord]]:
@@ -132,9 +158,24 @@ class StoredJudging:
         sql = f"SELECT TraceId, JoinedTo FROM traces FINAL WHERE {_IN_TRACES} AND {JUDGED}"
         return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
 
-    def unjudged(self, version: str, limit: int) -> list[tuple[str, str]]:
-        """Up to `limit` (tenant, trace id), of all tenants, the earliest arrival first, that are not finished."""
-        return self._sweep.find(version, limit)
+    def settled(self, trace_ids: Sequence[str]) -> dict[str, int]:
+        """Those that were judged when they were complete, each with its newest arrival then (unix nanos)."""
+        sql = (
+            f"SELECT TraceId, toUnixTimestamp64Nano(ReceivedAt) FROM traces FINAL "
+            f"WHERE {_IN_TRACES} AND {JUDGED} AND State != '{TraceState.OPEN}'"
+        )
+        return {row[0]: row[1] for row in self._scope.select(sql, trace_ids=trace_ids)}
+
+    def unjudged(self, version: str, limit: int, others: OthersTime | None = None) -> list[TraceKey]:
+        """Up to `limit` traces of all tenants that are not finished, the earliest arrival first.
+
+        `others`: the time that other processes have for them.
+        """
+        return self._sweep.find(version, limit, others)
+
+    def unjudged_among(self, keys: Collection[TraceKey], version: str) -> list[TraceKey]:
+        """Those of these traces, of all tenants, that are not finished."""
+        return self._sweep.among(keys, version)
 
     def save(self, judged: Sequence[JudgedTrace]) -> None:
         """Store judged traces with their errors, each judgement last: until then the trace counts as not judged.
@@ -148,7 +189,8 @@ class StoredJudging:
         """
         store = self._store
         with storing("what was judged"), store.deletions.writing():
-            judged = [j for j in judged if self.stays(j)]
+            outdone = store.judged_elsewhere.outdone(judged)
+            judged = [j for j in judged if self.stays(j) and (j.trace.tenant, j.trace.trace_id) not in outdone]
             said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
             verdicts = (verdict_row(v, word) for v, word in said)
             traces = {(j.trace.tenant, j.trace.trace_id): (j, trace_row(j.trace, j.judgement, j.spent)) for j in judged}
@@ -156,8 +198,7 @@ class StoredJudging:
             last = [(j.judgement, j.trace.state) for j in judged]
             with ThreadPoolExecutor(1, "judged") as beside:  # an insert waits more than it works
                 summed = beside.submit(insert_rows, store, "traces", TRACE_COLUMNS, [row for _, row in traces.values()])
-                with store.opinions.writing:
-                    insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
+                self._save_findings(judged)
                 insert_rows(store, "verdicts", VERDICT_COLUMNS, verdicts)
                 self._keep_outlines(judged)
             summed.result()
@@ -166,6 +207,18 @@ class StoredJudging:
             with store.derivation:
                 derive(store, traces, last, traces)
                 insert_rows(store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in last))
+                derive_until_stable(store, traces)
+        delete_made(store, {(j.trace.tenant, j.trace.trace_id): j.judgement.received_through for j in judged})
+
+    def _save_findings(self, judged: Sequence[JudgedTrace]) -> None:
+        """Store the changed findings; once more where another process has stored an opinion on one meanwhile."""
+        store = self._store
+        keys = [(j.trace.tenant, j.trace.trace_id) for j in judged if j.changed or j.retracted]
+        with store.opinions.writing:
+            known = read_opinions(store, keys)
+            insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
+            if not read_opinions(store, keys) <= known:
+                insert_rows(store, "findings", FINDING_COLUMNS, self._finding_rows(judged))
 
     def _finding_rows(self, judged: Sequence[JudgedTrace]) -> Iterator[Row]:
         """The changed findings with what judges said of them since they were last read."""
@@ -174,6 +227,23 @@ class StoredJudging:
                 finding, at = self._store.opinions.stamped(found, one.judgement.judged_at)
                 judgement = one.judgement if at == one.judgement.judged_at else replace(one.judgement, judged_at=at)
                 yield finding_row(finding, judgement, led_by(finding))
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may write to the store, too."""
+        return not self._store.embedded
+
+    def read_judgements(self, trace_ids: Sequence[str]) -> None:
+        """See `JudgedElsewhere`."""
+        self._store.judged_elsewhere.read(self._scope.tenant, trace_ids)
+
+    def judged_at(self, keys: Collection[TraceKey], now: int) -> int:
+        """See `JudgedElsewhere`."""
+        return self._store.judged_elsewhere.judged_at(keys, now)
+
+    def judged_meanwhile(self, saved: Sequence[JudgedTrace]) -> list[TraceKey]:
+        """Those of these traces, just saved, that another process has judged since they were read: judge them again."""
+        return self._store.judged_elsewhere.stored(saved)
 
     def reviewed(self, stored: Mapping[str, Finding]) -> Mapping[str, Finding]:
         """The detectors' findings of a trace, by id, as last stored, with what judges said of them since."""

@@ -30,7 +30,7 @@ SELECT {LEDGER_SELECT} FROM
     SELECT *, max(ReceivedAt) OVER (PARTITION BY tenant, TraceId, SubjectKind, SubjectId, Judge) AS Newest
     FROM judgements FINAL WHERE TraceId IN (SELECT DISTINCT TraceId FROM judgements WHERE Outcome = 'pending')
 )
-WHERE Outcome = 'pending' AND ReceivedAt = Newest
+WHERE Outcome = 'pending' AND ReceivedAt = Newest {{left}}
 ORDER BY JudgedAt, tenant, TraceId, SubjectKind, SubjectId
 LIMIT {{limit:UInt64}} WITH TIES
 """
@@ -40,9 +40,14 @@ SELECT {LEDGER_SELECT} FROM judgements FINAL WHERE {TENANT} AND TraceId IN {{tra
 """
 
 
-def pending(store: Store, limit: int) -> list[LedgerRow]:
-    """The pending entries of all tenants, the oldest first; about `limit` rows, all judges of a subject together."""
-    rows = [ledger_from_row(row) for row in store.rows(_PENDING, {"limit": limit})]
+def pending(store: Store, limit: int, waited: int = 0) -> list[LedgerRow]:
+    """The pending entries of all tenants, the oldest first; about `limit` rows, all judges of a subject together.
+
+    `waited`: only those that a server has had for so many nanos.
+    """
+    left = "AND toUnixTimestamp64Nano(now64(9)) - toUnixTimestamp64Nano(StoredAt) >= {waited:Int64}" if waited else ""
+    found = store.rows(_PENDING.replace("{left}", left), {"limit": limit, "waited": waited})
+    rows = [ledger_from_row(row) for row in found]
     return sorted(rows, key=lambda r: (r.judged_at, r.tenant, r.trace_id, r.kind, r.subject_id, r.judge))
 
 

@@ -25,7 +25,8 @@ from tracejury.schemas.verdicts import DETECTORS, JudgedSubject, SubjectKind
 
 from . import ledger
 from .answers import DAY, StoredAnswers, spend_of_all
-from .derived.deriving import derive
+from .deleted_elsewhere import delete_made
+from .derived.deriving import derive, derive_until_stable
 from .detector_opinions import write_opinions
 from .findings import findings_by_trace
 from .inserting import insert_rows, storing
@@ -85,8 +86,12 @@ class StoredLlmJudging:
             opinions = [opinion for subject in kept for opinion in subject.opinions]
             write_opinions(self._store, opinions, max((j.judged_at for j, _ in said), default=0))
             with self._store.derivation:
-                derive(self._store, _keys(kept), said)
+                keys = dict.fromkeys(_keys(kept))
+                derive(self._store, keys, said)
                 insert_rows(self._store, "judgements", JUDGEMENT_COLUMNS, (judgement_row(*one) for one in said))
+                derive_until_stable(self._store, keys)
+        written = {(j.subject.tenant, j.subject.trace_id): j.received_through for j, _ in said if j.subject.trace_id}
+        delete_made(self._store, written)
 
     def stays(self, subject: JudgedSubject) -> bool:
         """Whether its trace, and those that it shows or quotes, were not deleted meanwhile."""
@@ -109,9 +114,12 @@ class StoredLlmJudging:
         values = {"tenant": self._tenant, "trace_id": trace_id, "purpose": kind.value, "subject_id": subject_id}
         empty_answers(self._store, where, values)
 
-    def pending(self, limit: int) -> list[PendingRow]:
-        """Pending entries of all tenants, the oldest first; about `limit`, all judges of a subject together."""
-        return ledger.pending(self._store, limit)
+    def pending(self, limit: int, waited: int = 0) -> list[PendingRow]:
+        """Pending entries of all tenants, the oldest first; about `limit`, all judges of a subject together.
+
+        `waited`: see `ledger.pending`.
+        """
+        return ledger.pending(self._store, limit, waited)
 
     def outcomes(self, trace_ids: Sequence[str]) -> dict[str, dict[LedgerKey, LedgerRow]]:
         """By trace id: the latest entry of each judge, the detectors too, on each subject; absent: none."""
@@ -138,6 +146,11 @@ class StoredLlmJudging:
             answers=[*answers.values()],
         )
         return {check: frozenset(items) for check, items in rows}
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may ask and answer on the same store."""
+        return not self._store.embedded
 
     def answer(self, key: str, tenant: str) -> Reply | None:
         """The latest answer under `key` to a tenant that is neither too old nor cut off or withheld."""

@@ -8,8 +8,9 @@ are written last, so migrations that were interrupted are simply run again.
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
@@ -18,12 +19,18 @@ from tracejury import schemas
 from tracejury.schemas.errors import ConfigError
 
 from .client import Store
+from .cluster import COMMENT
+
+log = logging.getLogger(__name__)
 
 _NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql\Z")
 _STATEMENT_END = re.compile(r";[ \t]*\n")
 
 FIRST: Final = "0001_"
 """The beginning of the name of the first one, which only a new store lacks."""
+
+BREAKING: Final = "_breaking_"
+"""In the name of a migration after which no earlier version may write to the store; any other only adds."""
 
 _STATUS_TABLE: Final = """
 CREATE TABLE IF NOT EXISTS migrations
@@ -50,8 +57,8 @@ class Migration:
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """The statements, in order; a `;` at the end of a line ends one."""
-        return tuple(s.strip() for s in _STATEMENT_END.split(self.sql + "\n") if s.strip())
+        """The statements, in order; a `;` at the end of a line ends one. A server takes none of comments alone."""
+        return tuple(s.strip() for s in _STATEMENT_END.split(self.sql + "\n") if COMMENT.sub("", s).strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +79,23 @@ def migrations() -> tuple[Migration, ...]:
 def status(store: Store, shipped: Sequence[Migration] | None = None) -> Status:
     """Compare the store with what this version ships.
 
+    A server may have migrations of a newer version, which is installed process by process, if they only add.
+
     Raises:
-        ConfigError: an applied migration differs from the shipped one, or the store is of a newer version.
+        ConfigError: an applied migration differs from the shipped one, or the store is of a newer version that this one
+            must not write to.
     """
     shipped = migrations() if shipped is None else shipped
     done = applied(store)
-    check_known(done, shipped)
+    newer = set() if store.embedded else newer_names(done, shipped)
+    check_known({name: checksum for name, checksum in done.items() if name not in newer}, shipped)
     return Status(tuple(sorted(done)), tuple(m for m in shipped if m.name not in done))
+
+
+def newer_names(done: Iterable[str], shipped: Sequence[Migration]) -> set[str]:
+    """Applied migrations of a newer version beside which this one may go on."""
+    last = max((m.name for m in shipped), default="")
+    return {name for name in done if name > last and BREAKING not in name}
 
 
 def check_known(done: Mapping[str, str], shipped: Sequence[Migration] | None = None, what: str = "the store") -> None:
@@ -122,7 +139,10 @@ def ensure(store: Store, *, allowed: bool = False) -> tuple[str, ...]:
 
 def require_migrated(store: Store) -> None:
     """Raises ConfigError while migrations are pending."""
-    pending = status(store).pending
+    found = status(store)
+    pending = found.pending
+    if newer := newer_names(found.applied, migrations()):
+        log.warning("the store is of a newer version (%s), beside which this one goes on", ", ".join(sorted(newer)))
     if pending:
         names = ", ".join(m.name for m in pending)
         raise ConfigError(
@@ -135,8 +155,12 @@ def applied(store: Store) -> dict[str, str]:
     """The checksums of the migrations that a store has, by name."""
     if not store.database_exists():
         return {}
-    if not store.rows("SELECT 1 FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'"):
+    found = store.rows("SELECT engine FROM system.tables WHERE database = currentDatabase() AND name = 'migrations'")
+    if not found:
         return {}
+    if (found[0][0] == "Distributed") != (store.cluster is not None):
+        made, named = ("one server", f"the cluster {store.cluster.name!r}") if store.cluster else ("a cluster", "none")
+        raise ConfigError(f"the store {store.target.shown} was migrated for {made}, and store.cluster names {named}")
     return {name: _text(checksum) for name, checksum in store.rows("SELECT Name, Checksum FROM migrations FINAL")}
 
 

@@ -43,6 +43,7 @@ KEPT: Final = (
     "architectures",
     "install",
     "receipts",
+    "requests",
     "sweeps",
     "underived",
 )
@@ -79,7 +80,9 @@ def open_store(config: StoreConfig) -> SharedStore:
 
 def apply_settings(store: Store) -> None:
     """Bring retention and fsync of every table in line with the store's configuration, changing only what differs."""
-    for table, engine in store.rows(_ENGINES, {"names": [*RETAINED, *KEPT]}):
+    tables = {store.stored(table): table for table in (*RETAINED, *KEPT)}
+    for stored, engine in store.rows(_ENGINES, {"names": list(tables)}):
+        table = tables[stored]
         if table in RETAINED:
             _retention(store, table, engine)
         _fsync(store, table, engine)

@@ -14,6 +14,7 @@ from tracejury.processors.assemble import SECOND
 
 from .client import Store
 from .config import ANY, MAX_RETENTION_DAYS, RetentionRule, StoreConfig
+from .dead_letter import DeadLetterFolder
 
 DAY: Final = 86_400
 """Seconds."""
@@ -56,6 +57,14 @@ class Retention:
             cases = (f"tenant = '{project}', {_at_least(self.longest(project), least)}" for project in named)
             seconds = f"multiIf({', '.join(cases)}, {seconds})"
         return f"toDateTime(ReceivedAt) + toIntervalSecond({seconds})"
+
+
+def expire_dead_letters(letters: DeadLetterFolder, retention: Retention, now: int) -> None:
+    """Delete the dead letters that are kept no longer; `now`: unix nanos. Raises OSError."""
+    for project in letters.projects():
+        kept = retention.longest(project)
+        if kept is not None:
+            letters.expire(project, now - kept * SECOND)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from typing import Final
 
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import Task, Worker
-from tracejury.processors.assemble import SECOND
 
+from .cluster import of_all
 from .dead_letter import DeadLetterFolder
 from .deletion import Deletion
-from .retention import DAY, Retention, expired
+from .retention import DAY, Retention, expire_dead_letters, expired
 from .shared_store import SharedStore
 
 log = logging.getLogger(__name__)
@@ -23,12 +23,17 @@ DELAY_SECONDS: Final = 300.0
 
 # What rates are made of is replaced by an empty row; the former one, with the name of its session, stays until a merge.
 _REPLACED: Final = """
-DELETE FROM run_facts WHERE NOT Removed AND (tenant, Unit, Hour, TraceId, RunId) IN (
-    SELECT tenant, Unit, Hour, TraceId, RunId FROM run_facts GROUP BY ALL HAVING argMax(Removed, FoldedAt) = 1)
+SELECT (tenant, Unit, Hour, TraceId, RunId) AS Key FROM run_facts GROUP BY Key
+HAVING argMax(Removed, FoldedAt) = 1 AND min(Removed) = 0 LIMIT {limit:UInt64}
 """
+_FORMER: Final = """
+DELETE FROM run_facts WHERE NOT Removed
+AND (tenant, Unit, Hour, TraceId, RunId) IN {keys:Array(Tuple(String, String, UInt32, String, String))}
+"""
+_PAGE: Final = 1000
 # Rows that were deleted are masked, and stay on disk until their part is merged, which may be never.
 _MASKED: Final = """
-SELECT DISTINCT table, partition_id FROM system.parts
+SELECT DISTINCT table, partition_id FROM {parts}
 WHERE database = currentDatabase() AND active AND has_lightweight_delete ORDER BY table, partition_id
 """
 
@@ -60,12 +65,10 @@ class RetentionSweep:
             if count:
                 log.info("%d traces of service %r were kept for long enough and are deleted", count, found.service)
             traces += count
-        for project in self._dead_letters.projects():
-            kept = self._retention.longest(project)
-            if kept is not None:
-                self._dead_letters.expire(project, now - kept * SECOND)
-        self._store.command(_REPLACED, mutated="run_facts")
-        for table, partition in self._store.rows(_MASKED):
-            applied = f"ALTER TABLE `{table}` APPLY DELETED MASK IN PARTITION ID '{partition}'"
+        expire_dead_letters(self._dead_letters, self._retention, now)
+        while keys := [key for (key,) in self._store.rows(_REPLACED, {"limit": _PAGE})]:
+            self._store.command(_FORMER, {"keys": keys}, mutated="run_facts")
+        for table, partition in self._store.rows(_MASKED.format(parts=self._store.every("system.parts"))):
+            applied = f"ALTER TABLE `{of_all(table)}` APPLY DELETED MASK IN PARTITION ID '{partition}'"
             self._store.command(applied, mutated=table)
         return traces

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -52,15 +53,17 @@ ServiceKey = tuple[str, str]
 
 
 class RuleCalibrations:
-    """All calibrations of a store. `load` reads them once; `save` adds to them. `clock`: unix nanos."""
+    """All calibrations of a store, as `load` read them last; `save` adds to them. `clock`: unix nanos."""
 
     def __init__(self, store: Store, clock: Callable[[], int] = time.time_ns) -> None:
         self._store, self._clock = store, clock
         self._newest: dict[ServiceKey, dict[str, RuleCalibration]] = {}
+        self._changing = threading.Lock()
 
     def load(self) -> None:
-        """Read what is stored. Raises RetryableError, StoreError."""
-        self._newest = _with({}, map(CALIBRATIONS.read, self._store.rows(_ALL)))
+        """Read what is stored, also by other processes. Raises RetryableError, StoreError."""
+        with self._changing:
+            self._newest = _with({}, map(CALIBRATIONS.read, self._store.rows(_ALL)))
 
     @property
     def services(self) -> Collection[ServiceKey]:
@@ -84,16 +87,17 @@ class RuleCalibrations:
 
         First used, then stamped: whatever was judged without them was judged before. Raises RetryableError, StoreError.
         """
-        before = self._newest
-        self._newest = _with(before, calibrations)
-        stamped = [replace(one, at=self._clock()) for one in calibrations]
-        try:
-            rows = map(CALIBRATIONS.row, stamped)
-            store_rows(self._store, "calibrations", "rule_calibrations", CALIBRATIONS.names, rows)
-        except BaseException:
-            self._newest = before
-            raise
-        self._newest = _with(before, stamped)
+        with self._changing:
+            before = self._newest
+            self._newest = _with(before, calibrations)
+            stamped = [replace(one, at=self._clock()) for one in calibrations]
+            try:
+                rows = map(CALIBRATIONS.row, stamped)
+                store_rows(self._store, "calibrations", "rule_calibrations", CALIBRATIONS.names, rows)
+            except BaseException:
+                self._newest = before
+                raise
+            self._newest = _with(before, stamped)
 
     def outdated(self, after: TraceKey, limit: int) -> list[TraceKey]:
         """Up to `limit` traces beyond `after`, in order, with findings of a rule that was moved since they were judged.

@@ -32,8 +32,9 @@ _QUOTING: Final = (
     "AND hasAny(`Items.TraceId`, {trace_ids:Array(String)})"
 )
 
-_OF_SUBJECTS: Final = """(SELECT JSONExtractString(subject, 1), JSONExtractString(subject, 2)
-    FROM (SELECT arrayJoin({subjects:Array(String)}) AS subject))"""
+# Without a subquery, which no deletion on replicas may have.
+_NAMES: Final = """arrayMap(
+    subject -> (JSONExtractString(subject, 1), JSONExtractString(subject, 2)), {subjects:Array(String)})"""
 
 # The answers go; that judges were asked, and what that cost, stays for the budget.
 _EMPTIED: Final = {"Key": "''", "Text": "''"}
@@ -61,7 +62,7 @@ def label_conditions() -> Iterator[tuple[str, str]]:
     """Each table of labels of sessions, and the condition that a label is of one of the sessions `subjects`."""
     for kind in SESSION_LABELS:
         columns = map(columns_of(kind).column_of, kind.sessions)
-        these = " OR ".join(f"(Service, {column}) IN {_OF_SUBJECTS}" for column in columns)
+        these = " OR ".join(f"has({_NAMES}, (CAST(Service, 'String'), {column}))" for column in columns)
         yield kind.table, f"{TENANT} AND ({these})"
 
 

@@ -34,9 +34,11 @@ def stored_trace(
     ids = sorted(judging.joins.with_partners(trace_id))
     held: dict[str, OpenTrace] = {}
     newest: dict[str, int] = {}
+    arrived = judging.last_arrivals(ids, now)
     for one, (spans, logs) in judging.load_spans(ids).items():
         newest[one] = max([s.received_at for s in spans] + [r.received_at for r in logs])
-        trace = OpenTrace((tenant, one), newest[one], newest[one])
+        last = min(newest[one], arrived.get(one, newest[one]))
+        trace = OpenTrace((tenant, one), last, last)
         trace.add_logs(logs)
         for span in spans[: config.max_spans_per_trace]:
             trace.add_span(span)

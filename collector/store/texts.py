@@ -15,6 +15,7 @@ from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, Outcome
 
+from .deleted_elsewhere import delete_made
 from .inserting import insert_rows, storing
 from .judging import StoredJudging
 from .scope import TENANT, Scope
@@ -86,8 +87,9 @@ class StoredTexts:
         """
         deletions = self._store.deletions
         with storing("texts for search"), deletions.writing():
-            rows = (text.row for text in texts if deletions.stays(text.key, text.received_through))
-            insert_rows(self._store, "texts", TEXT_COLUMNS, rows)
+            staying = [text for text in texts if deletions.stays(text.key, text.received_through)]
+            insert_rows(self._store, "texts", TEXT_COLUMNS, (text.row for text in staying))
+        delete_made(self._store, {text.key: text.received_through for text in staying})
 
     def read(self, key: TraceKey) -> TraceText | None:
         """The text of a judged trace, made again from its spans; None where it has none any more.

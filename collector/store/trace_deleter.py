@@ -68,6 +68,9 @@ AND TraceId NOT IN (SELECT TraceId FROM traces WHERE {TENANT})
 GROUP BY TraceId HAVING max(toUnixTimestamp64Nano(ReceivedAt)) < {{before:Int64}} LIMIT {PAGE}
 """
 _BEFORE: Final = "toUnixTimestamp64Nano(ReceivedAt) <= {through:Int64}"
+_NEWEST: Final = " UNION ALL ".join(
+    f"SELECT max(toUnixTimestamp64Nano(ReceivedAt)) FROM {table} WHERE {_THESE}" for table in _ARRIVED
+)
 _SENT_TO: Final = f"""
 SELECT DISTINCT Backend FROM exports FINAL WHERE {_THESE}
 UNION DISTINCT SELECT DISTINCT Webhook FROM deliveries FINAL WHERE {_THESE}
@@ -121,6 +124,10 @@ class TraceDeleter:
         subjects, _ = subjects_of(self._scope, trace_ids) if labels else ((), ())
         rows = self._scope.select(sql, trace_ids=sorted(trace_ids), through=through, subjects=subjects)
         return +Counter({row[0]: row[1] for row in rows})
+
+    def newest(self, trace_ids: Collection[str]) -> int:
+        """When the newest row of these traces arrived (unix nanos); 0 where nothing is stored."""
+        return max((at for (at,) in self._scope.select(_NEWEST, trace_ids=sorted(trace_ids))), default=0)
 
     def sent_to(self, trace_ids: Collection[str]) -> set[str]:
         """The backends and webhooks that were told of some of these."""

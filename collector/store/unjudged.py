@@ -8,8 +8,9 @@ sweep looks at such traces alone, and takes as long as there is news, not as lon
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
 
 from tracejury.processors.assemble import SECOND, TraceKey
 from tracejury.schemas.verdicts import DETECTORS, Outcome
@@ -72,15 +73,15 @@ WITH
     ),
     stored AS
     (
-        SELECT tenant, TraceId, max(at) AS arrived
+        SELECT tenant, TraceId, max(at) AS arrived{{of_both}}
         FROM
         (
-            SELECT tenant, TraceId, max(toUnixTimestamp64Nano(ReceivedAt)) AS at, 1 AS spans
+            SELECT tenant, TraceId, max(toUnixTimestamp64Nano(ReceivedAt)) AS at, 1 AS spans{{of_spans}}
             FROM spans FINAL
             WHERE {{traces}}
             GROUP BY tenant, TraceId
             UNION ALL
-            SELECT tenant, TraceId, max(toUnixTimestamp64Nano(ReceivedAt)) AS at, 0 AS spans
+            SELECT tenant, TraceId, max(toUnixTimestamp64Nano(ReceivedAt)) AS at, 0 AS spans{{of_logs}}
             FROM logs FINAL
             WHERE {{traces}}
             GROUP BY tenant, TraceId
@@ -88,15 +89,41 @@ WITH
         GROUP BY tenant, TraceId
         HAVING max(spans) = 1
     )
-SELECT stored.tenant, stored.TraceId, stored.arrived
+SELECT stored.tenant, stored.TraceId, stored.arrived, {{is_left}}
 FROM stored
 LEFT JOIN judged ON stored.tenant = judged.tenant AND stored.TraceId = judged.TraceId
 WHERE arrived > last.1 OR {_UNFINISHED}
 ORDER BY arrived, stored.TraceId
 LIMIT {{limit:UInt64}}
 """
-_OF_ALL: Final = _UNJUDGED.replace("{traces}", "1")
-_OF_SUSPECTS: Final = _UNJUDGED.replace("{traces}", _SUSPECTS)
+# On a server others may be about to judge it, until nothing came for a while by the server's clock.
+_STORED: Final = "max(toUnixTimestamp64Nano(StoredAt)) AS stored_at"
+_ALONE: Final = {"of_spans": "", "of_logs": "", "of_both": "", "is_left": "true"}
+_AMONG_OTHERS: Final = {
+    "of_spans": f", {_STORED}, max(ParentSpanId = '' AND NOT Pending) AS ended",
+    "of_logs": f", {_STORED}, false AS ended",
+    "of_both": ", max(stored_at) AS last_stored, max(ended) AS has_ended",
+    "is_left": "toUnixTimestamp64Nano(now64(9)) - last_stored >= "
+    "{after:Int64} + if(last.2 = 'open' AND NOT has_ended, {rootless:Int64}, 0)",
+}
+
+
+def _unjudged(traces: str, words: Mapping[str, str]) -> str:
+    sql = _UNJUDGED.replace("{traces}", traces)
+    for name, word in words.items():
+        sql = sql.replace(f"{{{name}}}", word)
+    return sql
+
+
+_OF_NAMED: Final = _unjudged("TraceId IN {trace_ids:Array(String)}", _ALONE)
+
+
+@dataclass(frozen=True, slots=True)
+class OthersTime:
+    """How long others have for a trace after its last row, and how much longer for one without a root (nanos)."""
+
+    after: int
+    rootless: int
 
 
 class UnjudgedSweep:
@@ -105,23 +132,32 @@ class UnjudgedSweep:
     def __init__(self, store: Store, clock: Callable[[], int] = time.time_ns) -> None:
         self._store, self._clock = store, clock
 
-    def find(self, version: str, limit: int) -> list[TraceKey]:
-        """Up to `limit` traces, the earliest arrival first.
+    def find(self, version: str, limit: int, others: OthersTime | None = None) -> list[TraceKey]:
+        """Up to `limit` traces, the earliest arrival first. `others`: whose time must be over first.
 
         That is: never judged; rows have arrived since; last judged while the trace was open; or judging failed under
         another version than `version`.
         """
         now = self._clock()
         noted = finished_until(self._store, now)
-        values = {"version": version, "limit": limit, "noted": noted}
+        values: dict[str, Any] = {"version": version, "limit": limit, "noted": noted}
         # Before the sweep: rows arrive in the order of commits, so it sees all that arrived before these.
         seen, suspects = self._store.rows(_COUNT if noted else _SEEN, values)[0]
-        found = self._store.rows(_OF_SUSPECTS if noted else _OF_ALL, values) if suspects else []
-        finished = min(now, seen, *(arrived for *_, arrived in found[:1])) - MARGIN
+        if others is not None:
+            values |= {"after": others.after, "rootless": others.rootless}
+        sql = _unjudged(_SUSPECTS if noted else "1", _ALONE if others is None else _AMONG_OTHERS)
+        found = self._store.rows(sql, values) if suspects else []
+        finished = min(now, seen, *(row[2] for row in found[:1])) - MARGIN
         if finished > noted + MARGIN and not self._store.is_incomplete:
             row = ("", "judging", finished, now)
             store_rows(self._store, "how far judging has come", "sweeps", COLUMNS, [row])
-        return [(tenant, trace_id) for tenant, trace_id, _ in found]
+        return [(tenant, trace_id) for tenant, trace_id, _, is_left in found if is_left]
+
+    def among(self, keys: Collection[TraceKey], version: str) -> list[TraceKey]:
+        """Those of these traces that are not finished."""
+        ids = sorted({trace_id for _, trace_id in keys})
+        rows = self._store.rows(_OF_NAMED, {"version": version, "limit": 2 * len(ids), "trace_ids": ids})
+        return [(tenant, trace_id) for tenant, trace_id, *_ in rows if (tenant, trace_id) in keys]
 
 
 def finished_until(store: Store, now: int) -> int:

@@ -42,6 +42,12 @@ class _Waiting:
     done: asyncio.Future[int]
 
 
+def dead_letter_folder(store: SharedStore, config: WriterConfig) -> DeadLetterFolder:
+    """The configured dead-letter folder, by default beside the store."""
+    folder = Path(config.dead_letter) if config.dead_letter else store.data_folder / "dead-letter"
+    return DeadLetterFolder(folder, config.max_dead_letter_bytes)
+
+
 class GroupCommitWriter:
     """The `Sink` in front of the store.
 
@@ -55,6 +61,7 @@ class GroupCommitWriter:
         config: WriterConfig | None = None,
         hearer: Hearer | None = None,
         *,
+        dead_letters: DeadLetterFolder | None = None,
         in_flight: Callable[[], int] = lambda: 0,
         linger: float = LINGER_SECONDS,
         free_bytes: Callable[[], int | None] | None = None,
@@ -63,8 +70,7 @@ class GroupCommitWriter:
         """`free_bytes`: free disk space (None: unknown), by default that of the store's disk; `clock`: unix nanos."""
         self._config = config = config or WriterConfig()
         self.counters = WriterCounters()
-        folder = Path(config.dead_letter) if config.dead_letter else store.data_folder / "dead-letter"
-        self.dead_letters = DeadLetterFolder(folder, config.max_dead_letter_bytes)
+        self.dead_letters = dead_letters or dead_letter_folder(store, config)
         self._committer = Committer(
             store, self.dead_letters, self.counters, hearer, attempts=config.attempts, clock=clock
         )

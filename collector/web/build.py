@@ -49,8 +49,12 @@ def add_pages(app: FastAPI, services: Services) -> None:
     """Add all pages to the API's application."""
     assets = load_assets()
     templates = make_templates(assets, find_term, __version__)
-    change_feed = app.state.change_feed = ChangeFeed(services.reader.trace_queries.cache_judged, services.reader.tenant)
+    reader = services.reader
+    change_feed = app.state.change_feed = ChangeFeed(
+        reader.trace_queries.cache_judged, reader.tenant, read_again=reader.judged_by_others
+    )
     services.listeners.add(change_feed)
+    services.listeners.add_for_others(change_feed.judged_by_others)
     site = Site(services, templates, change_feed)
     app.state.refusal_page = refusal_pages(templates, services.clock)
     app.add_middleware(SecureHeaders)

@@ -15,6 +15,7 @@ from typing import Final, Self
 
 from cachetools import LRUCache
 
+from tracejury.collector.worker.listeners import JudgedByOthers
 from tracejury.schemas.errors import OverloadedError
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import Trace
@@ -106,7 +107,10 @@ class ChangeFeed:
         tenant: str = "",
         most: int = MAX_SUBSCRIBERS,
         most_of_one: int = MAX_OF_ONE,
+        read_again: Callable[[Sequence[str]], Iterable[Finding]] = lambda _ids: (),
     ) -> None:
+        """`read_again`: the findings of traces that other processes have judged."""
+        self._read_again = read_again
         self._cache_judged, self._tenant, self._most, self._most_of_one = cache_judged, tenant, most, most_of_one
         self._lock = threading.Lock()
         self._subscribers: set[Subscriber] = set()
@@ -131,6 +135,11 @@ class ChangeFeed:
             ids = {j.subject.trace_id for j in one.judgements if j.subject.tenant == self._tenant}
             if ids:
                 self._publish(ids, (*one.changed, *one.retracted))
+
+    def judged_by_others(self, traces: Sequence[JudgedByOthers]) -> None:
+        """Publish what other processes found. Raises RetryableError, StoreError: pages find it when they ask again."""
+        if ids := sorted({one.key[1] for one in traces if one.key[0] == self._tenant}):
+            self._publish(ids, self._read_again(ids))
 
     def publish(self, trace_id: str) -> None:
         """Tell subscribers of a trace that something besides findings changed: a label."""

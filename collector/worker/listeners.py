@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar
 
 from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
 
+from .retry import RetryPolicy
+
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+TAKE_UP: Final = RetryPolicy(first=60.0, longest=60.0)
+"""Seconds for which whoever judged a trace alone sends what follows from it; its `delay`, from half of that on, is
+that of a process that then looks at what is left. So they seldom begin at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedByOthers:
+    """A trace (tenant, id) that another process judged. `has_findings`: some hold; `is_complete`: it is not open."""
+
+    key: tuple[str, str]
+    has_findings: bool
+    is_complete: bool
 
 
 class Listener(Protocol):
@@ -26,21 +44,33 @@ class Listeners:
 
     def __init__(self) -> None:
         self._all: tuple[Listener, ...] = ()
+        self._of_others: tuple[Callable[[Sequence[JudgedByOthers]], None], ...] = ()
 
     def add(self, listener: Listener) -> None:
         """Call this one, too, from now on."""
         self._all = (*self._all, listener)
 
+    def add_for_others(self, call: Callable[[Sequence[JudgedByOthers]], None]) -> None:
+        """From now on call this with the traces of which other processes have stored judgements.
+
+        As for `Listener`, though a little later, and not with what was found.
+        """
+        self._of_others = (*self._of_others, call)
+
+    def judged_by_others(self, traces: Sequence[JudgedByOthers]) -> None:
+        """See `add_for_others`."""
+        self._call_each(self._of_others, lambda call: call(traces))
+
     def traces_judged(self, traces: Sequence[JudgedTrace]) -> None:
         """See `Listener`."""
-        self._call_each(lambda listener: listener.traces_judged(traces))
+        self._call_each(self._all, lambda listener: listener.traces_judged(traces))
 
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """See `Listener`."""
-        self._call_each(lambda listener: listener.subjects_judged(subjects))
+        self._call_each(self._all, lambda listener: listener.subjects_judged(subjects))
 
-    def _call_each(self, call: Callable[[Listener], None]) -> None:
-        for listener in self._all:
+    def _call_each(self, listeners: Iterable[T], call: Callable[[T], None]) -> None:
+        for listener in listeners:
             try:
                 call(listener)
             except Exception:  # it is not the judging that failed

@@ -119,6 +119,20 @@ class Budget:
             hour = self._hours[_start(spend.hour, HOUR)][spend.tenant, spend.service]
             hour.spent += Amount(spend.usd, spend.tokens, spend.unpriced)
 
+    def raise_to(self, spends: Iterable[Spend]) -> None:
+        """Count what other processes have spent, too: the store has it of all, but for what is not stored yet."""
+        stored: defaultdict[tuple[int, str, str], Amount] = defaultdict(Amount)
+        for spend in spends:
+            stored[_start(spend.hour, HOUR), spend.tenant, spend.service] += Amount(
+                spend.usd, spend.tokens, spend.unpriced
+            )
+        for (start, *payer), amount in stored.items():
+            hour = self._hours[start][payer[0], payer[1]]
+            own = hour.spent
+            hour.spent = Amount(
+                max(own.usd, amount.usd), max(own.tokens, amount.tokens), max(own.unpriced, amount.unpriced)
+            )
+
     def admit(self, service: str, tokens: int, usd: float | None, now: int, project: str = "") -> Reservation:
         """Hold back an estimate for a call; `settle` or `release` it.
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from tracejury.schemas.makers import maker
 from tracejury.schemas.normalized import Kind, NormalizedSpan
-from tracejury.schemas.spans import LogRecord, Span
+from tracejury.schemas.spans import STATUS_ERROR, LogRecord, Span
 
 from .adk import Adk
 from .adot import Adot
@@ -28,6 +28,7 @@ from .message_logs import STAND_IN, with_told
 from .mlflow import MLflow
 from .openinference import OpenInference
 from .openllmetry import OpenLLMetry
+from .pauses import is_pause
 from .pydantic_ai import PydanticAI
 from .quarkus import Quarkus
 from .raw_calls import RawCalls
@@ -144,11 +145,14 @@ def _normalized(span: Span, logs: Sequence[LogRecord], convention: str, found: F
         found["log_text"] = unread_log_text(logs)
     if found["kind"] is Kind.LLM and any(message.text for message in found.get("input_messages", ())):
         found["input_text"] = ""  # the same once more, and as long
-    if convention and SESSION in span.attributes and not found.get("session_id"):
-        found["session_id"] = span.attributes[SESSION]  # without a convention it may be a browser's
+    if convention and not found.get("session_id"):  # without a convention it may be a browser's
+        found["session_id"] = span.attributes.get(SESSION) or span.resource_attributes.get(SESSION, "")
     keep_reply(found)
     add_stated(found, span.attributes)
-    return _make(raw=span, convention=convention, exceptions=exceptions(span, logs), **found)
+    raised = exceptions(span, logs)
+    if span.status_code == STATUS_ERROR and is_pause(raised, span.status_message):
+        found["paused"] = True
+    return _make(raw=span, convention=convention, exceptions=raised, **found)
 
 
 __all__ = ["CONVENTIONS", "Convention", "normalize"]

@@ -18,13 +18,14 @@ from .arguments import parse_arguments
 from .convention import Fields, MarkedConvention, unread_log_text
 from .messages import parse_messages
 from .results import read_result
+from .states import state_messages
 from .values import parse_array, parse_object
 from .wrappings import wrapped_messages
 
 _HEAD: Final = 40  # characters in which such a body begins with one of its sides
 _SIDES: Final = ('"input"', '"output"')
 _INNER: Final = ("content", "message")
-_WHOLE: Final = ('{"messages"', '{"generations"', '{"choices"')
+_WHOLE: Final = ('{"messages"', '{"generations"', '{"choices"', '{"inputs"', '{"outputs"')
 _TOOLS: Final = {
     "openinference.span.kind": "TOOL",
     "traceloop.span.kind": "tool",
@@ -90,7 +91,7 @@ def _said(items: Sequence[Any], role: str) -> tuple[Message, ...]:
     told = tuple(_messages(items, role))
     wholes = [m for m in told if m.text.startswith(_WHOLE)]
     plain = tuple(m for m in told if m not in wholes) if wholes else told
-    return max((plain, *(wrapped_messages(m.text, m.role) for m in wholes)), key=len)
+    return max((plain, *(state_messages(m.text) or wrapped_messages(m.text, m.role) for m in wholes)), key=len)
 
 
 def _messages(items: Sequence[Any], role: str) -> Iterator[Message]:

@@ -53,6 +53,16 @@ def _unquoted(text: str) -> str:
     return text_of(items[0]) if items and len(items) == 1 else text
 
 
+def function_input(text: str) -> str:
+    """Input of a decorated function: the one text among its arguments, else all as recorded."""
+    value = parse_object(text)
+    if value is None or not value.keys() <= {"args", "kwargs"}:
+        return text
+    args, kwargs = value.get("args"), value.get("kwargs")
+    values = [*(args if isinstance(args, list) else ()), *(kwargs.values() if isinstance(kwargs, dict) else ())]
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else text
+
+
 def unwrap(value: Any, parameters: Mapping[str, Any] | None = None) -> Json:
     """The plain arguments out of the objects in which they are recorded.
 

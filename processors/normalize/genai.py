@@ -64,8 +64,14 @@ _SOURCE: Final = "gen_ai.agent.handoff.source.name"  # the same; also on the cal
 _WORKFLOW: Final = "gen_ai.workflow.name"  # until workflows were agents
 _INVOKE: Final = ("invoke_agent ", "invoke_workflow ")
 _WITH_CONTENT: Final = frozenset({Kind.LLM, Kind.AGENT, Kind.TOOL, Kind.PLAN})
-_STATUSES: Final = ("gen_ai.tool.status", "gen_ai.task.status", "agent.invocation.status")
+_SENT: Final = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens", "gen_ai.response.prompt_tokens")
+_WRITTEN: Final = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "gen_ai.response.completion_tokens")
+_STATUSES: Final = ("gen_ai.tool.status", "tool.status", "gen_ai.task.status", "agent.invocation.status")
 _FAILED: Final = frozenset({"error", "failure", "failed"})
+_PARAMETERS: Final = "code.function.parameters."
+_VALUE: Final = ".value"
+_END_REASONS: Final = (".end_reason", "agent.finish_reason")
+_BROKEN_OFF: Final = re.compile(r"max_\w{1,30}|\w{0,30}(?:budget|limit|timeout|error|fail)\w{0,30}|cancell?ed")
 _NOT_TOOLS: Final = frozenset({"(merged tools)"})  # Google ADK: a summary span after parallel calls
 _ARGUMENTS: Final = ("args", "arguments", "parameters")
 _SESSIONS: Final = ("gen_ai.conversation.id", "session.id", "gen_ai.session.id", "gen_ai.thread.id")
@@ -107,7 +113,7 @@ class GenAI:
             "agent_parent": first(attributes, *_PARENTS) or (attributes.get(_SOURCE, "") if kind is Kind.AGENT else ""),
             "agent_description": attributes.get("gen_ai.agent.description", ""),
             "session_id": first(attributes, *_SESSIONS),
-            "failure": _failure(attributes) or (tool_failure(attributes) if stateless else ""),
+            "failure": _failure(attributes, kind) or (tool_failure(attributes) if stateless else ""),
         }
         if content.used_logs:
             found["log_text"] = unread_log_text(logs, content.used_logs)
@@ -126,12 +132,16 @@ class GenAI:
         return found
 
 
-def _failure(attributes: Mapping[str, str]) -> str:
-    """The failure that attributes beside the span's status report (Strands, OpenLLMetry)."""
-    for key in _STATUSES:
-        if attributes.get(key) in _FAILED:
-            return attributes.get("error.type") or f"{key}={attributes[key]}"
-    return ""
+def _failure(attributes: Mapping[str, str], kind: Kind) -> str:
+    """The failure that attributes beside the span's status report (Strands, OpenLLMetry), in their own words.
+
+    Of an agent, also the reason of its end, if that is none by which agents finish (proposed, under several keys).
+    """
+    told = next((value for key in _STATUSES if (value := attributes.get(key)) in _FAILED), "")
+    if not told and kind is Kind.AGENT:
+        reasons = (value for key, value in attributes.items() if key.endswith(_END_REASONS))
+        told = next((reason for reason in reasons if _BROKEN_OFF.fullmatch(reason.lower())), "")
+    return (attributes.get("error.type") or told) if told else ""
 
 
 def _kind(span: Span, logs: Sequence[LogRecord]) -> Kind:
@@ -197,8 +207,8 @@ def _call(attributes: Mapping[str, str], content: Content) -> Fields:
         "finish_reasons": text_list(parse_array(attributes.get("gen_ai.response.finish_reasons", "")))
         or text_list(attributes.get("gen_ai.response.finish_reason", ""))
         or content.finish_reasons,
-        "input_tokens": as_int(first(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")),
-        "output_tokens": as_int(first(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")),
+        "input_tokens": as_int(first(attributes, *_SENT)),
+        "output_tokens": as_int(first(attributes, *_WRITTEN)),
     }
 
 
@@ -209,8 +219,10 @@ def _tool(span: Span, content: Content) -> Fields:
     defined = next((d for d in definitions(attributes.get("gen_ai.tool.definitions", "")) if d.name == name), None)
     call_id = attributes.get("gen_ai.tool.call.id", "")
     arguments = attributes.get("gen_ai.tool.call.arguments") or as_text(content.tool_arguments) or _sent(attributes)
+    arguments = arguments or _of_parameters(attributes)
     handed = {"agent_name": target} if (target := attributes.get(HANDOFF_TARGET)) else None
-    recorded = attributes.get("gen_ai.tool.call.result", content.tool_result)
+    returned = attributes.get("code.function.return.value", content.tool_result)
+    recorded = attributes.get("gen_ai.tool.call.result", returned)
     if recorded is None and "gen_ai.output.messages" in attributes:
         told = "\n".join(message.text for message in content.outputs if message.text)
         recorded = told or attributes["gen_ai.output.messages"]
@@ -226,6 +238,12 @@ def _tool(span: Span, content: Content) -> Fields:
         "tool_result": result.text if result else recorded,
         "tool_parameters": schema or (defined.parameters if defined else None),
     }
+
+
+def _of_parameters(attributes: Mapping[str, str]) -> str:
+    """Arguments that stand one a key, as Google's client records those of the functions that it calls."""
+    keys = [key for key in attributes if key.startswith(_PARAMETERS) and key.endswith(_VALUE)]
+    return as_text({key[len(_PARAMETERS) : -len(_VALUE)]: attributes[key] for key in keys}) if keys else ""
 
 
 def _sent(attributes: Mapping[str, str]) -> str:

@@ -163,6 +163,10 @@ def _from_events(events: Iterable[tuple[str, Mapping[str, str], Any]]) -> Conten
                 content.speaker = _speaker(fields)
             if name == "gen_ai.tool.message" and content.tool_arguments is None:
                 content.tool_arguments = fields.get("content")
+    if not outputs and inputs and inputs[-1].role == "assistant" and inputs[-1].text and not inputs[-1].tool_requests:
+        # What answers stands among the messages (Azure's agents), with all that was done for it.
+        at = next((i for i in range(len(inputs), 0, -1) if inputs[i - 1].role not in ("assistant", "tool")), 0)
+        inputs, outputs = inputs[:at], inputs[at:]
     content.fill(Content(inputs=tuple(inputs), outputs=tuple(outputs), finish_reasons=tuple(finish)))
     return content
 

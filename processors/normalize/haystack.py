@@ -64,6 +64,13 @@ class Haystack(Dialect):
             return found | {"tool_name": name} | tool_fields(sent, written or None)
         if component == "ToolInvoker":
             return found | _invoked(response)
+        if kind is Kind.RETRIEVER:
+            found["tool_name"] = attributes.get(_NAME, "")
+            found["input_text"] = text_of(request.get("query")) or sent
+            documents = (text_of(d.get("content")) for d in _list(response.get("documents")) if isinstance(d, dict))
+            found["output_text"] = "\n".join(text for text in documents if text) or written
+        elif span.name == "haystack.pipeline.run":
+            found |= {"input_text": _shared_text(request), "output_text": _shared_text(response)}
         found["input_messages"] = tuple(_messages(request.get("messages")))
         last = response.get("last_message")
         said = tuple(_messages([last] if last else response.get("messages")))[-1:]
@@ -79,6 +86,13 @@ class Haystack(Dialect):
 def _side(attributes: Mapping[str, str], ends: tuple[str, ...]) -> str:
     """Input or output of a span, under its operation's own key."""
     return next((v for k, v in attributes.items() if k.startswith("haystack.") and k.endswith(ends)), "")
+
+
+def _shared_text(components: Mapping[str, Any]) -> str:
+    """What a pipeline was given, or gave back: the one text that stands in its components' fields, else ""."""
+    fields = [v for fields in components.values() if isinstance(fields, dict) for v in fields.values()]
+    texts = {text for value in fields for text in (value if isinstance(value, list) else [value]) if text_of(text)}
+    return text_of(texts.pop()) if len(texts) == 1 else ""
 
 
 def _call(request: Mapping[str, Any], response: Mapping[str, Any]) -> Fields:

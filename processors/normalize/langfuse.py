@@ -11,7 +11,7 @@ from typing import Any, Final
 from tracejury.schemas.normalized import Kind, Message
 from tracejury.schemas.spans import LogRecord, Span
 
-from .arguments import parse_arguments, tool_definitions
+from .arguments import function_input, parse_arguments, tool_definitions
 from .convention import Fields, MarkedConvention
 from .messages import parse_messages
 from .results import read_result
@@ -56,7 +56,7 @@ class Langfuse(MarkedConvention):
             "kind": kind,
             "session_id": first(attributes, *_SESSIONS),
             "agent_hint": first(attributes, *(f"{m}{k}" for m in _METADATA for k in ("lc_agent_name", "agent_name"))),
-            "input_text": read_result(sent, quoted=True).text if sent[:1] == '"' else sent,
+            "input_text": read_result(sent, quoted=True).text if sent[:1] == '"' else function_input(sent),
             "output_text": result.text,
             "failure": _failure(attributes),
         }

@@ -12,7 +12,7 @@ from typing import Final
 from tracejury.schemas.normalized import Kind, Message, ToolDefinition
 from tracejury.schemas.spans import LogRecord, Span
 
-from .arguments import parse_arguments
+from .arguments import function_input, parse_arguments
 from .convention import Fields, MarkedConvention
 from .flat import flat_items
 from .messages import read_message
@@ -60,7 +60,7 @@ class OpenLLMetry(MarkedConvention):
             "kind": kind,
             "session_id": first(attributes, *_SESSIONS),
             "agent_hint": attributes.get(f"{_PROPERTIES}lc_agent_name", ""),
-            "input_text": _function_input(attributes.get(_INPUT, "")),
+            "input_text": function_input(attributes.get(_INPUT, "")),
             "output_text": result.text if result else "",
         }
         if kind in (Kind.AGENT, Kind.CHAIN):
@@ -89,16 +89,6 @@ def _kind(attributes: Mapping[str, str]) -> Kind:
     if _TYPE in attributes:
         return next((kind for word, kind in _TYPES if word in attributes[_TYPE]), Kind.LLM)
     return Kind.LLM if any(k.startswith((_PROMPT, _COMPLETION)) for k in attributes) else Kind.CHAIN
-
-
-def _function_input(text: str) -> str:
-    """Input of a decorated function: the one text among its arguments, else all as recorded."""
-    value = parse_object(text)
-    if value is None or not value.keys() <= {"args", "kwargs"}:
-        return text
-    args, kwargs = value.get("args"), value.get("kwargs")
-    values = [*(args if isinstance(args, list) else ()), *(kwargs.values() if isinstance(kwargs, dict) else ())]
-    return values[0] if len(values) == 1 and isinstance(values[0], str) else text
 
 
 def _call(attributes: Mapping[str, str]) -> Fields:

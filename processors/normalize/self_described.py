@@ -21,7 +21,7 @@ from tracejury.schemas.normalized import Kind, Message
 from tracejury.schemas.not_judged import ORDINARY
 from tracejury.schemas.spans import LogRecord, Span
 
-from .arguments import as_schema, tool_definitions
+from .arguments import as_schema, function_input, tool_definitions
 from .convention import Fields
 from .literals import read_value
 from .messages import parse_messages
@@ -92,7 +92,7 @@ class SelfDescribed:
 
     def recognises(self, span: Span, logs: Sequence[LogRecord]) -> bool:  # noqa: ARG002 - it writes no log records
         """A kind, or a name beside what was given or came back."""
-        return self._kind(span.attributes) is not None
+        return self._kind(span) is not None
 
     def states_kind(self, attributes: Mapping[str, str]) -> bool:
         """Whether a key states the kind, which a span of a shared convention may do beside that one's keys."""
@@ -100,7 +100,7 @@ class SelfDescribed:
 
     def read(self, span: Span, logs: Sequence[LogRecord]) -> Fields:  # noqa: ARG002 - it writes no log records
         """See `Convention`."""
-        return self.read_as(self._kind(span.attributes) or Kind.CHAIN, span)
+        return self.read_as(self._kind(span) or Kind.CHAIN, span)
 
     def read_as(self, kind: Kind, span: Span) -> Fields:
         """What the keys say of a span that is known to be of `kind`, LLM, TOOL or of a step."""
@@ -116,7 +116,7 @@ class SelfDescribed:
             }
         if kind is Kind.LLM:
             return found | _call(told)
-        asked, said = _task(told.asked), _plain(told.said)
+        asked, said = function_input(read_result(told.asked, quoted=True).text), _plain(told.said)
         found |= {"input_text": asked, "output_text": said}
         if kind is Kind.AGENT:
             messages, _ = _messages(told.asked, "user")
@@ -128,10 +128,11 @@ class SelfDescribed:
             }
         return found
 
-    def _kind(self, attributes: Mapping[str, str]) -> Kind | None:
+    def _kind(self, span: Span) -> Kind | None:
+        attributes = span.attributes
         if not any(key.endswith(_ENDS) for key in attributes):  # most spans of programs without agents
             return None
-        return _stated(attributes, self._known) or _named_kind(attributes, self._known)
+        return _stated(attributes, self._known) or _named_kind(span, self._known)
 
 
 _NAME_IN: Final = re.compile(r"['\"`]([\w.\-]{1,100})['\"`]")  # "tool call: 'search'"
@@ -164,14 +165,17 @@ def _stated(attributes: Mapping[str, str], known: tuple[str, ...]) -> Kind | Non
     return None
 
 
-def _named_kind(attributes: Mapping[str, str], known: tuple[str, ...]) -> Kind | None:
+def _named_kind(span: Span, known: tuple[str, ...]) -> Kind | None:
     """The kind of what a key names, where other keys hold what that was given or gave back.
 
     A model's name is on many spans, so that contents must be a model's or tokens; an agent's, too: its contents stand
-    beside it.
+    beside it. A tool's name needs no contents where the span is called after it (`acme.tool search`).
     """
+    attributes = span.attributes
     ends = (key for key in attributes if key.endswith(_NAME_ENDS) and not key.startswith(known))
     named = {last: key for key in ends if (last := _last(key))[-1:] == ("model",) or last in _NAMING}
+    if (tool := named.get(("tool", "name"))) and _is_called_after(span.name, attributes[tool]):
+        return Kind.TOOL
     sides = _sides(attributes, known) if named else {}
     if not sides:
         return None
@@ -183,6 +187,11 @@ def _named_kind(attributes: Mapping[str, str], known: tuple[str, ...]) -> Kind |
     agent = next((named[last] for last in (("agent",), ("agent", "name")) if last in named), "")
     group = agent[: agent.lower().rfind("agent") + len("agent")]
     return Kind.AGENT if agent and any(key != agent and key.startswith(group) for key in sides.values()) else None
+
+
+def _is_called_after(span_name: str, tool: str) -> bool:
+    before = span_name[: -len(tool)] if tool and span_name.endswith(tool) else ""
+    return _words(before[-_LONGEST_KEY:])[-1:] == ("tool",)
 
 
 def _sides(attributes: Mapping[str, str], known: tuple[str, ...]) -> dict[str, str]:
@@ -300,15 +309,6 @@ def _only(value: Any) -> Any:
         found = read_value(inner)
         return value if found is NOT_JSON else found
     return value
-
-
-def _task(text: str) -> str:
-    """What a function was given: of positional arguments, the only one."""
-    plain = read_result(text, quoted=True).text
-    given = parse_object(plain) or {}
-    args = given.get("args")
-    alone = isinstance(args, list) and len(args) == 1 and given.keys() <= {"args", "kwargs"} and not given.get("kwargs")
-    return text_of(args[0]) or plain if alone and isinstance(args, list) else plain
 
 
 def _is_list(text: str) -> bool:

@@ -24,7 +24,8 @@ class JudgesStatus:
     `trouble`: one line on why they do not work, although a model is configured. `failing`: why the latest call brought
     nothing; "" once one did. `missing_keys`: keys of models that the environment lacks; "" once a call was answered.
     `stopped`: the cap that kept the latest refused call from being sent, until its hour or day ends. `over_budget`:
-    runs, exchanges and sessions that a cap kept from being judged and that are to be caught up.
+    runs, exchanges and sessions that a cap kept from being judged and that are to be caught up. `elsewhere`: other
+    processes judge, and what they have in hand is not known here.
     """
 
     on: bool = False
@@ -37,6 +38,7 @@ class JudgesStatus:
     missing_keys: str = ""
     stopped: str = ""
     over_budget: int = 0
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +91,14 @@ def why_unscored(
     `words`: all that stand of the trace; `judged`: None where it was not judged at all.
     """
     of_judges = [word for word in words if word.judge != DETECTORS]
-    working = status.on and not status.trouble
+    working = status.elsewhere or (status.on and not status.trouble)
     if of_judges and (working or all(word.outcome is not Outcome.PENDING for word in of_judges)):
         return None
     for true, why in (
         (status.trouble, f"the LLM judges do not work: {status.trouble}"),
         (bool(of_judges), f"judges are still to look at it, and this collector has none: {_SWITCH_ON}"),
         (judged is None, "it has just come and was not judged at all yet"),
-        (not status.on, f"no LLM judge is switched on: {_SWITCH_ON}"),
+        (not status.on and not status.elsewhere, f"no LLM judge is switched on: {_SWITCH_ON}"),
         (judged and not judged.runs, "no agent run was recognised in it, and LLM judges look at agent runs"),
         (
             judged and judged.state is TraceState.OPEN,

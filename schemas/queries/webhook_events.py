@@ -28,7 +28,8 @@ class Found:
     """A finding of any state, with what an event says of its trace. Times in unix nanos.
 
     `received`: when the newest span that was judged was committed; `task_id`: as the agent's program states it.
-    `grades`: the mean ones of the trace's runs by letter of the measure, as far as there are any yet.
+    `grades`: the mean ones of the trace's runs by letter of the measure, as far as there are any yet. `ended`: when its
+    last span ended.
     """
 
     finding: Finding
@@ -41,6 +42,7 @@ class Found:
     received: int
     task_id: str = ""
     grades: Mapping[str, float] = field(default_factory=dict)
+    ended: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,38 +11,10 @@ import argparse
 import asyncio
 import statistics
 import tempfile
-import time
-from collections.abc import Sequence
 from pathlib import Path
 
-import httpx
-from played import Measured, Playing, play_corpus, send
-from processes import Serving, serving
-
-
-async def poll(collector: Serving, measured: Measured, stop: asyncio.Event) -> None:
-    """Read what is new, again and again."""
-    async with httpx.AsyncClient(base_url=collector.url, timeout=30) as client:
-        cursor = ""
-        while not stop.is_set():
-            query = {"profile": "0", "limit": "1000"} | ({"after": cursor or "1h"})
-            page = (await client.get("/api/errors", params=query)).raise_for_status().json()
-            now = time.time()
-            for item in page["items"]:
-                measured.seen.setdefault((item["trace_id"], item["span_id"], item["category"]), now)
-            cursor = page["next"] or cursor
-            await asyncio.sleep(0.02)
-
-
-async def measure(collector: Serving, playing: Sequence[Playing], rate: float) -> Measured:
-    """Send and read at the same time."""
-    measured, stop = Measured(), asyncio.Event()
-    reading = asyncio.create_task(poll(collector, measured, stop))
-    await send(collector, playing, rate, measured)
-    await asyncio.sleep(8)
-    stop.set()
-    await reading
-    return measured
+from played import measure, play_corpus
+from processes import serving
 
 
 def main() -> None:

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import jsonschema_rs
 import pytest
 import yaml
+from deploy_tools import SCHEMAS
 from processes import COMMAND, PATIENCE, tracejury, until
 
-from tracejury.collector.config import load_config
+from tracejury.collector.config import CollectorConfig, load_config
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
@@ -66,17 +68,51 @@ def test_configurations_of_containers_are_one_and_valid(tmp_path: Path) -> None:
     assert load_config(mapped) == load_config(DEPLOY / "container.yaml")
 
 
-def test_compose_publishes_on_loopback_and_mounts_files_that_exist() -> None:
+@pytest.mark.parametrize("name", ["compose", "kafka"])
+def test_compose_publishes_on_loopback_and_mounts_files_that_exist(name: str) -> None:
     folder = DEPLOY / "compose"
-    services = yaml.safe_load((folder / "compose.yaml").read_text())["services"]
-    for name, service in services.items():
-        assert service["cap_drop"] == ["ALL"], name
-        assert "no-new-privileges:true" in service["security_opt"], name
-        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), name
-        for source in [volume.split(":")[0] for volume in service["volumes"]]:
+    services = yaml.safe_load((folder / f"{name}.yaml").read_text())["services"]
+    for one, service in services.items():
+        assert service["cap_drop"] == ["ALL"], one
+        assert "no-new-privileges:true" in service["security_opt"], one
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", [])), one
+        for source in [volume.split(":")[0] for volume in service.get("volumes", [])]:
             assert not source.startswith(".") or (folder / source).is_file(), source
-    assert services["tracejury"]["read_only"] is True
-    assert "environment" not in services["tracejury"], "keys come from a file that is not in the repository"
+        if service["image"] == "tracejury":
+            assert service["read_only"] is True
+            assert "environment" not in service, "keys come from a file that is not in the repository"
+
+
+@pytest.mark.parametrize("name", ["compose", "kafka"])
+def test_compose_files_fit_the_specification(name: str) -> None:
+    schema = SCHEMAS / "compose-spec.json"
+    if not schema.exists():
+        pytest.skip("the schema of compose files is not here (make deploy-check)")
+    jsonschema_rs.validate(
+        json.loads(schema.read_text()), yaml.safe_load((DEPLOY / f"compose/{name}.yaml").read_text())
+    )
+
+
+def test_processes_of_the_compose_file_with_kafka_have_their_roles() -> None:
+    services = yaml.safe_load((DEPLOY / "compose" / "kafka.yaml").read_text())["services"]
+    roles = {name: one["command"] for name, one in services.items() if one["image"] == "tracejury"}
+    assert roles.pop("migrate")[0] == "migrate"
+    assert {name: command[2] for name, command in roles.items()} == {
+        name: f"--role={name}" for name in ("receive", "work", "web")
+    }
+    waited = [service["depends_on"] for name, service in services.items() if name in roles]
+    assert all(one["migrate"]["condition"] == "service_completed_successfully" for one in waited)
+    (scraped,) = yaml.safe_load((DEPLOY / "compose/kafka/prometheus.yaml").read_text())["scrape_configs"]
+    assert scraped["dns_sd_configs"][0]["names"] == list(roles)
+    config = DEPLOY / "compose/kafka/tracejury.yaml"
+    given = yaml.safe_load(config.read_text())
+    assert given["kafka"]["brokers"] == ["kafka:9092"]
+    assert given["kafka"]["max_message_bytes"] == int(
+        re.findall(r"max\.message\.bytes=(\d+)", str(services["topics"]))[0]
+    )
+    if "kafka" not in CollectorConfig.model_fields:
+        pytest.skip("the collector has no kafka yet")
+    assert load_config(config).shutdown_seconds < 45
 
 
 def test_the_pod_is_confined_and_probed() -> None:

@@ -133,12 +133,6 @@ def test_a_failed_root_around_a_run_without_an_answer_counts() -> None:
     assert shown(below(replace(silent, answer="1937"))) == []
 
 
-@pytest.mark.parametrize("name", ["GraphInterrupt(Interrupt(value='may I?'))", "ParentCommand(goto='other')"])
-def test_pauses_and_hand_overs_are_no_failures(name: str) -> None:
-    """Frameworks raise exceptions for these, too."""
-    assert shown(trace(run("r1", Said("a1", "Asking."), error=name))) == []
-
-
 def test_what_goes_on_or_was_killed_has_not_failed() -> None:
     """A run without an end says nothing of how it ended."""
     assert endings(trace(run("r1", Said("a1", "Searching."), ended=False))) == {}

@@ -11,7 +11,7 @@ import re
 import ssl
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,16 +30,26 @@ TRANSPORT = {"database", "session_id", "client_protocol_version", "wait_end_of_q
 class ClickHouseServer(ThreadingHTTPServer):
     """Serves the engine in `folder`; `requests` holds the URL parameters and headers of each request.
 
-    While `away` it hangs up on everyone.
+    While `away` it hangs up on everyone; while it `is_read_only` it takes no rows, as replicas that lost their Keeper;
+    while `open` is not set it is slow: every answer waits for it.
     """
 
     away = False
+    is_read_only = False
+    without: Sequence[str] = ()
+    """Settings that it does not pass on to the engine."""
+
+    def plain(self, sql: bytes) -> bytes:
+        """The statement as the engine gets it."""
+        return sql
 
     def __init__(self, folder: Path, tls: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         if tls is not None:
             self.socket = tls.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         self.folder = folder
+        self.open = threading.Event()
+        self.open.set()
         self.requests: list[tuple[dict[str, str], dict[str, str]]] = []
 
     @property
@@ -49,9 +59,11 @@ class ClickHouseServer(ThreadingHTTPServer):
 
 
 @contextmanager
-def clickhouse_server(folder: Path, tls: ssl.SSLContext | None = None) -> Iterator[ClickHouseServer]:
+def clickhouse_server(
+    folder: Path, tls: ssl.SSLContext | None = None, of: type[ClickHouseServer] = ClickHouseServer
+) -> Iterator[ClickHouseServer]:
     """A server on a free port, closed at the end; with `tls` it is https."""
-    with ClickHouseServer(folder, tls) as server:
+    with of(folder, tls) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield server
@@ -61,6 +73,7 @@ def clickhouse_server(folder: Path, tls: ssl.SSLContext | None = None) -> Iterat
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer waits 40 ms for an acknowledgement of its headers
     server: ClickHouseServer
 
     def do_POST(self) -> None:
@@ -68,10 +81,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.requests.append((parameters, dict(self.headers)))
         if self.server.away:
             self.close_connection = True
-            return
+            return None
         raw = self._raw_body()  # read it all, also where it cannot be used: the connection is kept
+        self.server.open.wait()
+        if self.server.is_read_only and parameters.get("query", "").startswith("INSERT"):
+            said = b"Code: 242. DB::Exception: Table is in readonly mode. (TABLE_IS_READ_ONLY)"
+            return self._answer(500, said, {"X-ClickHouse-Exception-Code": "242"})
         try:
-            answer, form = _run(self.server.folder, parameters, self._plain(raw))
+            fields = _fields(self.headers.get("Content-Type", ""), raw)
+            answer, form = _run(self.server, parameters | fields, b"" if fields else self._plain(raw))
         except RuntimeError as error:
             code = re.search(r"Code: (\d+)", str(error))
             self._answer(500, str(error).encode(), {"X-ClickHouse-Exception-Code": code.group(1) if code else "1002"})
@@ -105,17 +123,36 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def _run(folder: Path, parameters: dict[str, str], body: bytes) -> tuple[bytes, str]:
+def _fields(kind: str, body: bytes) -> dict[str, str]:
+    """The fields of a form, as long parameters come; empty for a body of another kind."""
+    if not kind.startswith("multipart/form-data"):
+        return {}
+    found = {}
+    for part in body.split(b"--" + kind.partition("boundary=")[2].encode())[1:-1]:
+        head, _, value = part.partition(b"\r\n\r\n")
+        name = re.search(rb'name="(\w+)"', head)
+        assert name is not None
+        found[name[1].decode()] = value.removesuffix(b"\r\n").decode()
+    return found
+
+
+def _run(server: ClickHouseServer, parameters: dict[str, str], body: bytes) -> tuple[bytes, str]:
     """The answer to one statement and its format ("" for a statement without a result)."""
-    connection = chdb.connect(str(folder))  # type: ignore[no-untyped-call]  # chdb has no annotations there
+    connection = chdb.connect(str(server.folder))  # type: ignore[no-untyped-call]  # chdb has no annotations there
     try:
         if database := parameters.get("database"):
             connection.query(f"USE `{database}`")
-        for name, value in parameters.items():
-            if name not in TRANSPORT and not name.startswith(("param_", "query")):
-                connection.query(f"SET {name} = '{value}'")
+        no_settings = {*TRANSPORT, *server.without}
+        settings = [
+            f"{name} = '{value}'"
+            for name, value in parameters.items()
+            if name not in no_settings and not name.startswith(("param_", "query"))
+        ]
+        if settings:
+            connection.query(f"SET {', '.join(settings)}")
         bound = {name[6:]: value for name, value in parameters.items() if name.startswith("param_")}
         sql = parameters["query"].encode() + b"\n" + body if "query" in parameters else body
+        sql = server.plain(sql)
         insert = re.match(rb"(INSERT INTO .*? FORMAT Native)\n", sql, re.DOTALL)
         if insert:
             with tempfile.NamedTemporaryFile(suffix=".native") as data:

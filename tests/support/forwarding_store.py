@@ -51,6 +51,10 @@ class Kept(StoredExports):
         self._meet("due")
         return [t for t in self.traces if t not in self.saved][:limit]
 
+    def left(self, trace_ids: Sequence[str]) -> list[str]:
+        self._meet("left", trace_ids)
+        return [t for t in trace_ids if t not in self.saved]
+
     def records(self, trace_ids: Sequence[str]) -> dict[str, TraceRecord]:
         self._meet("records", trace_ids)
         at = self._judged_at

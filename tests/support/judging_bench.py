@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-
-import pytest
+from pathlib import Path
 
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
@@ -88,12 +87,14 @@ class Bench:
         files: SpillFiles | None = None,
         pressed: Callable[[], bool] = lambda: False,
         timer: Callable[[], int] = lambda: 0,
+        dead_letters: Path | None = None,
+        now: int = T0,
     ) -> None:
-        self.now = T0
+        self.now = now
         self.watch = Watch()
         self.inbox = Inbox(1 << 20)
         self.stored = StoredJudging(store)
-        folder = DeadLetterFolder(store.folder or pytest.fail("embedded"), 1)
+        folder = DeadLetterFolder(dead_letters or store.folder or store.data_folder / "dead-letter", 1)
         self.committer = Committer(store, folder, WriterCounters(), clock=lambda: self.now)
         self.listeners = Listeners()
         self.judging = DetectWorker(
@@ -116,8 +117,8 @@ class Bench:
         batch = Batch(spans, logs, 100)
         (outcome,) = self.committer.commit([batch])
         assert isinstance(outcome, Committed)
-        if tell:
-            self.inbox.put(batch, outcome.received_at)
+        if tell and outcome.stored:
+            self.inbox.put(outcome.stored, outcome.received_at)
 
     def wait(self, seconds: float) -> int:
         """Let time pass and judge what is due; returns how many traces were judged."""

@@ -20,6 +20,7 @@ from tracejury.collector.judging.llm.outcome import unjudged
 from tracejury.collector.judging.llm.stored import StoredCases
 from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.unjudged import OthersTime
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.judges.llm.case import Stage
 from tracejury.judges.suite import Suite
@@ -88,12 +89,25 @@ class MemoryTraces(StoredJudging):
     def load_ledger(self, _trace_ids: Sequence[str]) -> dict[str, LedgerEntries]:
         return {}
 
-    def unjudged(self, version: str, limit: int) -> list[TraceKey]:  # noqa: ARG002  the base's signature
+    def last_arrivals(self, _trace_ids: Sequence[str], _now: int) -> dict[str, int]:
+        return {}
+
+    def unjudged(self, version: str, limit: int, others: OthersTime | None = None) -> list[TraceKey]:  # noqa: ARG002  the base's signature
         self._faults.meet("unjudged")
         return [("", i) for i in self.spans if i not in self.saved]
 
     def stays(self, _judged: JudgedTrace) -> bool:
         return True
+
+    is_shared = False  # of one process
+
+    def read_judgements(self, _trace_ids: Sequence[str]) -> None: ...
+
+    def judged_at(self, _keys: object, now: int) -> int:
+        return now
+
+    def judged_meanwhile(self, _saved: object) -> list[TraceKey]:
+        return []
 
     def reviewed(self, stored: Mapping[str, Finding]) -> Mapping[str, Finding]:
         return stored
@@ -136,6 +150,8 @@ def detecting() -> Rig:
 
 class MemoryLedger(StoredCases):
     """Runs that are pending until something is saved of them; a trace has one."""
+
+    is_shared = False
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults

@@ -85,13 +85,18 @@ def tracejury(configuration: str = "") -> Start:
     return start
 
 
+def built() -> Path:
+    """Where the Go collector of these sources is, or will be."""
+    digest = sha256(b"".join((SOURCES / name).read_bytes() for name in ("go.mod", "go.sum", "main.go"))).hexdigest()
+    return CACHE / f"gocollector-{digest[:16]}"
+
+
 def build() -> Path:
     """The Go collector, built once for each state of its sources."""
-    if shutil.which("go") is None:
-        raise FileNotFoundError("go")
-    digest = sha256(b"".join((SOURCES / name).read_bytes() for name in ("go.mod", "go.sum", "main.go"))).hexdigest()
-    binary = CACHE / f"gocollector-{digest[:16]}"
+    binary = built()
     if not binary.exists():
+        if shutil.which("go") is None:
+            raise FileNotFoundError("go")
         sys.stderr.write(f"building the OpenTelemetry Collector into {CACHE}: two minutes ...\n")
         CACHE.mkdir(parents=True, exist_ok=True)
         made = binary.with_suffix(f".{os.getpid()}")

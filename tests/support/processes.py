@@ -34,7 +34,7 @@ def tracejury(
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """A collector that is ready. Ports by name: grpc, http, api."""
+    """A collector that is ready. Ports by name: grpc, http, api, as its role has them."""
 
     process: subprocess.Popen[str]
     ready_text: str
@@ -87,10 +87,11 @@ def serving(folder: Path, *args: str, new_store: bool = False) -> Iterator[Servi
         [*COMMAND, "serve", *free, *args], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            text = until(process, re.compile(r"^  judges .*\n", re.MULTILINE))
-            found = dict(re.findall(r"(OTLP/gRPC|OTLP/HTTP|API) .*:(\d+)", text))
-            ports = {"grpc": int(found["OTLP/gRPC"]), "http": int(found["OTLP/HTTP"]), "api": int(found["API"])}
-            yield Serving(process, text, ports)
+            last = "store" if {"receive", "web"} & set(args) else "judges"
+            text = until(process, re.compile(rf"^  {last} .*\n", re.MULTILINE))
+            names = {"OTLP/gRPC": "grpc", "OTLP/HTTP": "http", "API": "api", "health": "api"}
+            found = re.findall(rf"({'|'.join(names)}) .*:(\d+)", text)
+            yield Serving(process, text, {names[name]: int(port) for name, port in found})
         finally:
             process.kill()
 

@@ -38,8 +38,8 @@ class Gathering:
     _joins: dict[str, bool] = field(default_factory=dict)
     _lacked: dict[str, LackedParents] = field(default_factory=dict)
 
-    def complete(self, due: Sequence[OpenTrace]) -> list[OpenTrace]:
-        """Those of the traces that are held now; beyond about `LOAD_ROWS` stored rows the others wait."""
+    def complete(self, due: Sequence[OpenTrace], now: int) -> list[OpenTrace]:
+        """Those of the traces that are held at `now`; beyond about `LOAD_ROWS` stored rows the others wait."""
         for trace in due:
             self.memory.read(trace)
         cold = [t for t in due if not t.held]
@@ -60,7 +60,7 @@ class Gathering:
             elif not wanted or rows + count <= LOAD_ROWS:
                 wanted.append(trace)
                 rows += count
-        self._load(wanted)
+        self._load(wanted, now)
         return [t for t in due if t.held]
 
     def groups(self, due: Sequence[OpenTrace], now: int) -> Iterator[tuple[OpenTrace, ...]]:
@@ -152,12 +152,12 @@ class Gathering:
             held.setdefault(trace.key[0], []).append(trace)
         for tenant, own in held.items():
             if tenant not in self._lacked:
-                self._lacked[tenant] = LackedParents(self.store.of(tenant).joins)
+                self._lacked[tenant] = LackedParents(self.store.of(tenant).joins, is_shared=self.store.is_shared)
             if self._lacked[tenant].look_up(own, now, self.assembler.config):
                 self._joins[tenant] = True
 
     def _has_joins(self, tenant: str) -> bool:
-        if tenant not in self._joins:
+        if tenant not in self._joins or (self.store.is_shared and not self._joins[tenant]):
             self._joins[tenant] = self.store.of(tenant).joins.any()
         return self._joins[tenant]
 
@@ -191,15 +191,18 @@ class Gathering:
         missing = sorted(together - {t.key[1] for t in members})
         told = store.joined_to(sorted(together))
         others = [OpenTrace((tenant, i), now, now, forced=True, joined_to=told.get(i)) for i in missing]
-        self._load(others)
+        self._load(others, now)
         return (*members, *(t for t in others if t.raw))
 
-    def _load(self, traces: Sequence[OpenTrace]) -> None:
-        """Complete these from the store."""
+    def _load(self, traces: Sequence[OpenTrace], now: int) -> None:
+        """Complete these from the store; a trace that was found complete with these rows is so."""
+        config = self.assembler.config
         for tenant, ids in _by_tenant(t.key for t in traces).items():
             store = self.store.of(tenant)
+            store.read_judgements(ids)
             rows_of, findings = store.load_spans(ids), store.load_findings(ids)
-            ledgers = store.load_ledger(ids) if self.reads_ledger else {}
+            ledgers, arrived = store.load_ledger(ids) if self.reads_ledger else {}, store.last_arrivals(ids, now)
+            settled = store.settled(ids) if store.is_shared else {}
             for trace in traces:
                 if trace.key[0] != tenant:
                     continue
@@ -208,7 +211,9 @@ class Gathering:
                 trace.ledger = dict(ledgers.get(trace.key[1], {}))
                 received = [span.received_at for span in spans] + [record.received_at for record in logs]
                 newest = max(received, default=trace.last_arrival)
-                self.assembler.fill(trace, spans, logs, newest)
+                self.assembler.fill(trace, spans, logs, newest, min(newest, arrived.get(trace.key[1], newest)))
+                if settled.get(trace.key[1], -1) >= newest:
+                    trace.last_arrival = min(trace.last_arrival, now - max(config.quiet, config.rootless))
 
 
 def _by_tenant(keys: Iterable[TraceKey]) -> Mapping[str, list[str]]:

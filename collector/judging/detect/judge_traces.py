@@ -80,7 +80,8 @@ class TraceJudge:
             if trace.spans:  # calls of our own judges are not judged
                 unbuilt = unbuilt_trace(trace, trace.spans.values(), state)
                 content, why = input_hash(state, [content_of(trace.spans.values())]), "calls of our own judges"
-                judgement = self._judgement(unbuilt, now, Outcome.FILTERED, content, reason=why)
+                at = self.gathering.store.judged_at([trace.key], now)
+                judgement = self._judgement(unbuilt, at, Outcome.FILTERED, content, reason=why)
                 judged.append(JudgedTrace(unbuilt, judgement))
             trace.note_judged(state, now, 0, trace.arrivals)
         members = {t.key[1]: t for t in group if t.key[1] in judgeable}
@@ -111,7 +112,7 @@ class TraceJudge:
 
         `is_apart`: others are judged meanwhile.
         """
-        started = self.timer()
+        started, at = self.timer(), self.gathering.store.judged_at([t.key for t in members], now)
         first, states = members[0], [self._state(t, now) for t in members]
         arrivals, known = [t.arrivals for t in members], [list(t.spans.values()) for t in members]
         newest, elsewhere = (
@@ -143,11 +144,11 @@ class TraceJudge:
         for trace, own, state, own_content, arrived, its_spent in of_each:
             content = input_hash(own.state, contents if trace is first else [own_content])
             if result is not None:
-                one = self._done(trace, own, whole, result, now, before, content, its_spent)
+                one = self._done(trace, own, whole, result, at, before, content, its_spent)
             else:  # a judge's failure is not a verdict: what was found before stands
                 standing = tuple(f for f in (trace.stored or {}).values() if f.state in LIVE)
                 failed = {"findings": standing, "failures": ((DETECTORS, why),)}
-                one = JudgedTrace(own, self._judgement(own, now, Outcome.FAILED, content, **failed))
+                one = JudgedTrace(own, self._judgement(own, at, Outcome.FAILED, content, **failed))
             trace.note_judged(state, now, cost, arrived)
             if trace.collisions:
                 words = "trace %s: %d spans came under the id of another one, and one an id is kept"

@@ -40,8 +40,9 @@ class LackedParents:
     where two have it at once, it leads nowhere.
     """
 
-    def __init__(self, joins: StoredJoins) -> None:
-        self._joins = joins
+    def __init__(self, joins: StoredJoins, *, is_shared: bool = False) -> None:
+        """`is_shared`: other processes have traces of the same store, too. What a trace lacks is then kept at once."""
+        self._joins, self._is_shared = joins, is_shared
         self._lacked: OrderedDict[str, _Lacked] = OrderedDict()
         self._is_read = False
 
@@ -55,6 +56,8 @@ class LackedParents:
                 self._add(parent, trace_id).leads = True
             self._is_read = True
         asking = [t for t in traces if _asks(t, now, config)]
+        if self._is_shared:
+            self._exchange(traces, asking)
         asked = self._asked(traces, asking)
         found = self._joins.holders(asked, now - config.max_age, _AMBIGUOUS + 1) if asked else {}
         known = {p: self._lacked[p].holders | (holders - self._lacked[p].traces) for p, holders in found.items()}
@@ -72,6 +75,19 @@ class LackedParents:
         for trace in asking:
             trace.sought |= trace.lacks()
         return leads
+
+    def _exchange(self, traces: Sequence[OpenTrace], asking: Sequence[OpenTrace]) -> None:
+        """Tell other processes what these traces lack, then read what others lack of their spans.
+
+        Spans are stored before they are looked at here, and what a trace lacks before its parents are looked for: of
+        two processes one at least finds the other's trace.
+        """
+        lacks = {t.key[1]: [lacking_key(p, t.key[1]) for p in t.lacks() - t.sought] for t in asking}
+        if any(lacks.values()):
+            self._joins.keep(lacks, max(t.received_through for t in asking))
+        for parent, trace_id in self._joins.lacking_of({i for t in traces for i in t.raw}, _MOST_PARENTS):
+            if all(trace_id != t.key[1] or parent not in t.raw for t in traces):
+                self._add(parent, trace_id).leads = True
 
     def _keys(self, known: Mapping[str, set[str]], asked: Mapping[str, set[str]]) -> defaultdict[str, set[str]]:
         """Keys of the traces that lack these parents, by those that are `known` to have them now."""

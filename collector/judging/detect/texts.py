@@ -12,9 +12,10 @@ from typing import Final
 
 from tracejury.collector.store.texts import StoredTexts, TraceText, text_of
 from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
+from tracejury.collector.worker.listeners import TAKE_UP
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.worker import QueueWork, Worker
-from tracejury.processors.assemble import TraceKey
+from tracejury.processors.assemble import SECOND, TraceKey
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
 
@@ -30,12 +31,14 @@ MAX_UNREAD: Final = 100_000
 READ_AT_ONCE: Final = 200
 """Traces whose spans are read between two inserts: what an earlier process left is not worth a load."""
 SWEEP_LIMIT: Final = 10_000
+NEVER: Final = 2**63 - 1
 
 
 class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
     """A listener to judging with a worker of its own.
 
-    Make it before anything is judged: `clock` (unix nanos) tells what an earlier process judged. `lost` counts traces
+    Make it before anything is judged: `clock` (unix nanos) tells what an earlier process judged. `sweeps_every`: nanos
+    after which to look for what other processes left, None where there are none. `lost` counts traces
     that nobody can search until they are judged again.
     """
 
@@ -45,6 +48,7 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
         *,
         max_characters: int = MAX_CHARACTERS,
         every: float = EVERY_SECONDS,
+        sweeps_every: int | None = None,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         super().__init__(KeyedQueue(MAX_TEXTS, max_weight=max_characters, weigh=lambda text: text.size))
@@ -52,7 +56,8 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
         self._store, self._max_characters = store, max_characters
         self._before = clock()
         self._unread: KeyedQueue[TraceKey, None] = KeyedQueue(MAX_UNREAD)
-        self._is_swept = self._is_started = False
+        self._is_started, self._sweeps_every = False, sweeps_every
+        self._sweep_at = 0
         outage = OutageLog("texts for search", "wait for the store", "are stored again", clock)
         self.worker = Worker("texts", self, outage, tries=1, every=every, delay=every, drains=True, clock=clock)
 
@@ -90,8 +95,8 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
     def due(self, now: int) -> Sequence[Item[TraceKey, TraceText]]:
         """See `Work`; missing texts are made while the store works."""
         if self._is_started and not self.worker.stopping.is_set():
-            if not self._is_swept:
-                self._sweep()
+            if now >= self._sweep_at:
+                self._sweep(now)
             if not self.worker.outage.failures:
                 self._read(now)
         return super().due(now)
@@ -115,15 +120,17 @@ class TextWriter(QueueWork[TraceKey, TraceText, Sequence[TraceText]]):
         except Exception as error:  # noqa: BLE001  it waits on, and the log tells it
             self.worker.pause(error)
 
-    def _sweep(self) -> None:
+    def _sweep(self, now: int) -> None:
+        others = self._sweeps_every
+        before = self._before if others is None else now - round(TAKE_UP.longest * SECOND)
         try:
-            keys = self._store.missing(self._before, SWEEP_LIMIT)
+            keys = self._store.missing(before, SWEEP_LIMIT)
         except RetryableError:
             raise
         except Exception:
             log.exception("what an earlier process left without a text for search is not known")
             keys = []
-        self._is_swept = True
+        self._sweep_at = NEVER if others is None else now + others
         self._unread.put_keys(keys)
 
     def _read(self, now: int) -> None:

@@ -17,6 +17,7 @@ from typing import Final
 from tracejury.collector.judging.pipeline import Selector
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.known_traces import KnownTraces
+from tracejury.collector.store.unjudged import OthersTime
 from tracejury.collector.worker.listeners import Listeners
 from tracejury.collector.worker.outage_log import OutageLog
 from tracejury.collector.worker.retry import RetryPolicy
@@ -53,6 +54,8 @@ REST_NANOS: Final = SECOND // 50
 SWEEP_LIMIT: Final = 10_000
 SWEEP_EVERY: Final = 3600 * SECOND
 SWEEP_SOON: Final = 10 * SECOND
+SWEEP_AMONG_OTHERS: Final = 600 * SECOND
+"""Where others judge, too: what one of them left open is found once its time is over."""
 ALONE_AGAIN: Final = 60 * SECOND
 
 
@@ -76,7 +79,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
     `pressed` says whether clients wait for the store just now: judging then steps back, since an acknowledgement
     cannot wait and a judgement can. `selectors` choose what other judges look at; `ours`, `spent` and `usual`: see
     `TraceJudge`; `listeners` are told what was stored. `clock` gives unix nanos, `timer` nanos of CPU time; `files`:
-    see `TraceMemory`.
+    see `TraceMemory`; `takeover`: nanos that other processes have for a trace, None where there are none.
     """
 
     def __init__(
@@ -96,6 +99,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         clock: Callable[[], int] = time.time_ns,
         timer: Callable[[], int] = time.thread_time_ns,
         files: SpillFiles | None = None,
+        takeover: int | None = None,
     ) -> None:
         self.judged_traces = 0
         self.assembler = Assembler(config)
@@ -114,12 +118,18 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self._requests = WaitingRequests()
         self._known: KnownTraces | None = None
         self._sweeps, self._next_sweep = False, 0
+        self._others = None if takeover is None else OthersTime(takeover, config.rootless)
         self._max_traces = STEP_TRACES
         self._began = 0
         outage, wake = OutageLog("judging", "waits for the store", "goes on", clock), inbox.wake_event
         self.worker = Worker(
             "judging", self, outage, wake=wake, retry=RETRY, threads=THREADS, stepping=self._lock, clock=clock
         )
+
+    @property
+    def version(self) -> str:
+        """Of the detectors, with their settings and calibration."""
+        return self._version
 
     def start(self) -> None:
         """Start the threads; they first look for traces that an earlier process left unjudged."""
@@ -170,9 +180,20 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
 
     def sweep(self) -> int:
         """Ask for traces that the store holds unjudged and that are not open here; returns how many it holds."""
-        keys = self._store.unjudged(self._version, SWEEP_LIMIT)
-        self._inbox.ask([k for k in keys if self.assembler.get(k) is None])
+        keys = self._store.unjudged(self._version, SWEEP_LIMIT, self._others)
+        self._inbox.ask([k for k in keys if not self.is_open(k)])
         return len(keys)
+
+    def is_open(self, key: TraceKey) -> bool:
+        """Whether a trace is open here; from any thread, as far as this moment tells."""
+        return self.assembler.get(key) is not None
+
+    def take_up(self, keys: Collection[TraceKey], *, left: bool = False) -> None:
+        """Judge these from the store, since others stored rows of them; `left`: only where nobody has finished them.
+
+        From any thread. Raises RetryableError, StoreError: with `left`.
+        """
+        self._inbox.ask(self._store.unjudged_among(keys, self._version) if left else list(keys))
 
     def sweep_if_due(self) -> None:
         """Sweep at the start, then now and then; soon where a bound left something behind."""
@@ -182,8 +203,12 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         self._next_sweep = now + SWEEP_SOON  # also where the store cannot answer: judging goes on meanwhile
         forgotten = self.memory.forgotten_since
         if self.sweep() < SWEEP_LIMIT and not forgotten:
-            self._next_sweep = now + SWEEP_EVERY
+            self._next_sweep = now + (SWEEP_EVERY if self._others is None else SWEEP_AMONG_OTHERS)
         self.memory.forgotten_since -= forgotten
+
+    def read_known_again(self) -> None:
+        """Others have stored traces that now come to this process; from any thread."""
+        self._known = None
 
     def step(self) -> int:
         """Take what waits, judge what is due, store it; returns the number of traces judged."""
@@ -226,7 +251,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         keys, large = {t.key for t in batch}, len(batch) == 1 and batch[0].is_large
         traces, judged, joined = list(batch), list[JudgedTrace](), False
         try:
-            held = self._gathering.complete(batch)
+            held = self._gathering.complete(batch, now)
             if large and held:
                 with self._lock.left():
                     _ = held[0].spans  # normalised now, which takes as long as judging
@@ -344,6 +369,8 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
             selector.enqueue(judged)
         self._metrics.saved(judged, self._clock())
         self._listeners.traces_judged(judged)
+        if again := self._store.judged_meanwhile(judged):
+            self._inbox.ask(again)
 
     def _lost(self, judged: JudgedTrace, error: TracejuryError) -> None:
         log.error("what was found in trace %s cannot be stored: %s", judged.trace.trace_id, error)

@@ -174,11 +174,10 @@ def build_llm_judging(
     watch_llm_judging(telemetry, queue, cases.recent, windows, selector, catch_up)
 
     def status(project: str) -> JudgesStatus:
-        caps = {name: cap for name, cap in config.budget.model_dump().items() if isinstance(cap, int | float)}
         return JudgesStatus(
             on=config.on,
             model=config.model,
-            caps=caps,
+            caps=config.budget.caps,
             pending=len(queue),
             in_flight=queue.in_flight,
             trouble=worker.trouble,

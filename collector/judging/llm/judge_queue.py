@@ -68,7 +68,7 @@ class JudgeQueue(KeyedQueue[SubjectKey, JudgeTask]):
     A cache of the pending rows of `judgements`, which are the durable queue: to ask for the oldest costs 34 ms of CPU
     beside a million judgements, and work may come a hundred times a second. What only this process knows is which are
     in flight, when one that failed is due again, and the windows of live runs, which leave no pending row. Two
-    processes on one store would both read a row back, and the second judge by the first one's cached answers.
+    processes on a server may both read a row back that its owner left; the second judges by the first one's answers.
     """
 
     def __init__(self, max_entries: int = 20_000) -> None:

@@ -41,6 +41,7 @@ LONGEST_SECONDS: Final = 900.0
 WAIT_SECONDS: Final = 2.0
 """Between two looks of a subject at whether those that it follows from are judged."""
 CATCH_UP_SECONDS: Final = 15.0
+LEFT_SECONDS: Final = 60.0
 RESUME_ROWS: Final = 5000
 RESUME_BELOW: Final = 200
 """Number of waiting runs below which pending runs are read back after an overflow."""
@@ -91,6 +92,8 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
             self._repeat("sessions", tick, TICK_SECONDS, "closing sessions")
         if catch_up is not None:
             self._repeat("catch-up", catch_up.tick, CATCH_UP_SECONDS, "catching up over-budget runs")
+        if store.is_shared:
+            self._repeat("left", self._look_for_left, LEFT_SECONDS, "looking for what others left pending")
         self._judges: Judges = {}
         self._runner: LoopRunner | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -210,8 +213,13 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
             self._queue.overflowed = True
             raise
         # As many as were asked for: there may be more behind them, once some of these are done.
-        if resume(self._queue, rows, self._versions) and len(rows) >= self._most_rows:
+        if resume(self._queue, rows, self._versions, shuffled=self._store.is_shared) and len(rows) >= self._most_rows:
             self._queue.overflowed = True
+
+    def _look_for_left(self, _now: int) -> None:
+        """Read pending runs back: another process may have died with them."""
+        self._queue.overflowed = True
+        self._queue.wake_event.wake()
 
     def _ask(self, batch: Sequence[JudgeItem], left: dict[str, JudgeItem]) -> None:
         """Store what the judges say; of several tasks, those that have a result are removed from `left`."""

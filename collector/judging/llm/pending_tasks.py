@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
@@ -36,8 +37,11 @@ def pending_tasks(ledger: Iterable[Judgement], *kinds: SubjectKind) -> Iterator[
         )
 
 
-def resume(queue: JudgeQueue, rows: Iterable[LedgerRow], judges: Collection[str]) -> int:
-    """Queue the subjects that an earlier process, or a full queue, left pending; returns their number."""
+def resume(queue: JudgeQueue, rows: Iterable[LedgerRow], judges: Collection[str], *, shuffled: bool = False) -> int:
+    """Queue the subjects that an earlier process, or a full queue, left pending; returns their number.
+
+    `shuffled`: others begin with the same, and each should begin elsewhere, as the first answer is every one's.
+    """
     left = sorted(
         (r for r in rows if r.judge in judges), key=lambda r: (r.judged_at, r.tenant, r.trace_id, r.kind, r.subject_id)
     )
@@ -46,5 +50,7 @@ def resume(queue: JudgeQueue, rows: Iterable[LedgerRow], judges: Collection[str]
         for task in pending_tasks(map(judgement_of, left), *SubjectKind)
         if task.subject_key not in queue
     ]
+    if shuffled:
+        random.shuffle(new)
     queue.add(*new)
     return len(new)

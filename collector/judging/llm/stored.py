@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
@@ -12,7 +13,7 @@ from tracejury.collector.store.over_budget import OverBudgetSubject, over_budget
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.stored_trace import stored_trace
-from tracejury.processors.assemble import AssemblerConfig, TraceKey
+from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
 from tracejury.schemas.findings import LIVE, Finding
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.spans import Span
@@ -21,6 +22,9 @@ from tracejury.schemas.verdicts import JudgedSubject, Outcome, SubjectKind, Verd
 
 from .outcome import StoredJudgements, judgement_of
 from .traces_to_judge import FoundTrace, TracesToJudge
+
+OTHERS_TIME: Final = 120 * SECOND
+"""How long whoever noted a subject has it alone: a model's answer takes less, and two would both pay for it."""
 
 
 class StoredCases:
@@ -90,9 +94,14 @@ class StoredCases:
         found = StoredReading(self._store, trace.tenant).load_findings(trace.trace_ids)
         return [finding for findings in found.values() for finding in findings]
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other processes may judge over the same store."""
+        return not self._store.embedded
+
     def pending(self, limit: int) -> Sequence[LedgerRow]:
-        """Pending ledger entries of all tenants, the oldest first."""
-        return StoredLlmJudging(self._store).pending(limit)
+        """Pending ledger entries of all tenants, the oldest first, but for those that others may be about to judge."""
+        return StoredLlmJudging(self._store).pending(limit, OTHERS_TIME if self.is_shared else 0)
 
     def over_budget_count(self, since: int) -> int:
         """The number of subjects of all tenants that a cap kept from being judged, of what arrived since."""

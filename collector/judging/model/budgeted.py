@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Final
 
-from tracejury.judges.llm.budget import Budget, Caps, Reservation
+from tracejury.judges.llm.budget import DAY, HOUR, Budget, Caps, Reservation
 from tracejury.judges.llm.client import Client, NoAnswerError, Prompt, Reply
-from tracejury.schemas.errors import OverBudgetError
+from tracejury.schemas.errors import OverBudgetError, RetryableError, StoreError
+from tracejury.schemas.llm_rows import Spend
 
 from .config import BudgetConfig, ServiceCaps
 from .price import Price, tokens_in
 
+log = logging.getLogger(__name__)
+
+READ_EVERY: Final = 5 * 10**9
+"""Nanoseconds for which is not read what other processes have spent meanwhile."""
+
 
 class BudgetedClient:
     """Sends only what fits the budget. `price` is asked at each call; `clock` gives unix nanos.
+
+    `spent`: on a server, what all processes have spent since then, which is read every few seconds. Caps so hold over
+    all processes but for what the others spend meanwhile, and what they have in flight.
 
     What does not fit only because of what is held back for calls in flight waits for them: most take far less. Near a
     cap calls so become fewer at a time.
@@ -27,8 +38,10 @@ class BudgetedClient:
         budget: Budget,
         price: Callable[[], Price | None],
         clock: Callable[[], int] = time.time_ns,
+        spent: Callable[[int], Iterable[Spend]] | None = None,
     ) -> None:
         self._inner, self.model = inner, inner.model
+        self._spent, self._read_at = spent, 0
         self._budget = budget
         self._price = price
         self._clock = clock
@@ -61,7 +74,18 @@ class BudgetedClient:
             cost = price.of(reply.input_tokens, reply.output_tokens, reply.cached_tokens)
         self._budget.settle(reservation, reply.input_tokens + reply.output_tokens, cost)
 
+    async def _count_others(self) -> None:
+        now = self._clock()
+        if self._spent is None or abs(now - self._read_at) < READ_EVERY:
+            return
+        self._read_at = now
+        try:
+            self._budget.raise_to(await asyncio.to_thread(self._spent, now - DAY - HOUR))
+        except (RetryableError, StoreError) as error:
+            log.warning("what other processes have spent cannot be read: %s", error)
+
     async def _admitted(self, prompt: Prompt, tokens: int, usd: float | None) -> Reservation:
+        await self._count_others()
         while True:
             try:
                 return self._budget.admit(prompt.service, tokens, usd, self._clock(), prompt.tenant)

@@ -73,7 +73,8 @@ def build_client(
     if tracer is not None:
         client = TracedClient(client, tracer, secret)
     if budget is not None:
-        client = BudgetedClient(client, budget, lambda: llm.price, clock)
+        spent = answers.spend if answers is not None and answers.is_shared else None
+        client = BudgetedClient(client, budget, lambda: llm.price, clock, spent)
     if answers is not None:
         client = CachedClient(client, answers, parameters(config), clock)
     return client

@@ -141,6 +141,11 @@ class BudgetConfig(ServiceCaps):
     per_project: dict[str, ServiceCaps] = Field(default={})
     """Caps by project (docs/keys.md); `*` is each project that is not named."""
 
+    @property
+    def caps(self) -> dict[str, float]:
+        """The caps of all services together, by name."""
+        return {name: cap for name, cap in self.model_dump().items() if isinstance(cap, int | float)}
+
 
 class LlmConfig(Section):
     """The LLM judges. Without a model only the detectors judge."""

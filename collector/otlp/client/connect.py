@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
+from collections.abc import Mapping
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from tracejury.schemas.errors import ConfigError, RetryableError
 
@@ -18,10 +20,11 @@ PROTOCOLS: Final = {"grpc": "http://127.0.0.1:4317", "http": "http://127.0.0.1:4
 _TIMEOUT: Final = 30.0
 
 
-def connect(endpoint: str, protocol: str) -> OtlpClient:
+def connect(endpoint: str, protocol: str, headers: Mapping[str, str] | None = None) -> OtlpClient:
     """A client of an endpoint: "host:port", "http://host:port" or, with TLS, "https://host:port".
 
-    For https:// the environment may name certificates (see `ClientTls`).
+    For https:// the environment may name certificates (see `ClientTls`). The headers of OTEL_EXPORTER_OTLP_HEADERS
+    are sent, too, and take the place of `headers`.
 
     Raises:
         ConfigError: no such protocol, not an endpoint, or a certificate cannot be used.
@@ -34,12 +37,19 @@ def connect(endpoint: str, protocol: str) -> OtlpClient:
         tls.context()  # its errors name the file
     connection = BackendConnection(
         url,
+        headers={**(headers or {}), **_environment_headers()},
         gzip=False,
         timeout=_TIMEOUT,
         ca=tls.ca.read() if tls.ca else None,
         certificate=(tls.cert.path, tls.key.path) if tls.cert and tls.key else None,
     )
     return client_of(connection, grpc=protocol == "grpc")
+
+
+def _environment_headers() -> dict[str, str]:
+    """name=value, separated by commas, percent-encoded (OpenTelemetry specification, "OTLP Exporter Configuration")."""
+    pairs = (pair.partition("=") for pair in os.environ.get("OTEL_EXPORTER_OTLP_HEADERS", "").split(","))
+    return {unquote(name).strip().lower(): unquote(value).strip() for name, _, value in pairs if name.strip()}
 
 
 def client_of(connection: BackendConnection, *, grpc: bool) -> OtlpClient:

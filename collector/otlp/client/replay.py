@@ -17,7 +17,7 @@ from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.errors import PermanentError, RetryableError
 
 from .batches import batches
-from .client import OtlpClient
+from .client import EndpointError, OtlpClient
 from .connect import check_listening, connect
 from .export_request import ExportRequest, ExportSignal, encoded
 from .fresh_ids import FreshIds
@@ -137,6 +137,7 @@ async def send_all(
     retry: RetryPolicy = DEFAULT_RETRY,
     in_flight: int = 16,
     result: ReplayResult | None = None,
+    strict: bool = False,
     sleep: Sleep = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
 ) -> ReplayResult:
@@ -145,6 +146,7 @@ async def send_all(
     The requests are drawn in a thread: reading and decoding files does not block the event loop.
 
     Raises:
+        EndpointError: `strict`, and the endpoint takes nothing; else such requests count as refused.
         RetryableError: one request was tried as often as `retry` allows; the others are given up, too.
         TracejuryError: what `requests` raised while being drawn.
     """
@@ -155,7 +157,7 @@ async def send_all(
 
     async def work() -> None:
         while (request := await _next(iterator, drawing)) is not None:
-            counts.add(request, await _deliver(request, client, retry, counts, sleep))
+            counts.add(request, await _deliver(request, client, retry, counts, sleep, strict=strict))
             counts.seconds = clock() - start
 
     try:
@@ -174,7 +176,7 @@ async def _next(iterator: Iterator[ExportRequest], drawing: asyncio.Lock) -> Exp
 
 
 async def _deliver(
-    request: ExportRequest, client: OtlpClient, retry: RetryPolicy, counts: ReplayResult, sleep: Sleep
+    request: ExportRequest, client: OtlpClient, retry: RetryPolicy, counts: ReplayResult, sleep: Sleep, *, strict: bool
 ) -> PartialSuccess:
     tried = 0
     while True:
@@ -182,6 +184,8 @@ async def _deliver(
         try:
             return await client.send(request)
         except PermanentError as error:
+            if strict and isinstance(error, EndpointError):
+                raise EndpointError(f"nothing is taken there: {error}") from error
             return PartialSuccess(request.items, str(error))
         except RetryableError as error:
             if tried >= retry.tries:

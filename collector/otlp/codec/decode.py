@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from tracejury.processors.collisions import apart
 from tracejury.processors.log_spans import with_log_spans
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import PermanentError
@@ -69,7 +70,7 @@ def decode(
         except Invalid as reason:
             rejections.add(str(reason))
     size = max(len(body), ITEM_BYTES * len(found))
-    batch = Batch(spans=found, size=size) if signal is Signal.TRACES else Batch(logs=found, size=size)
+    batch = Batch(spans=apart(found), size=size) if signal is Signal.TRACES else Batch(logs=found, size=size)
     decoded = Decoded(batch, len(found), rejections.count, rejections.message())
     return with_events(decoded) if events else decoded
 

@@ -84,7 +84,10 @@ class Intake:
         dead_letter: DeadLetter | None = None,
         keyring: Keyring | None = None,
         redaction: RedactionStage | None = None,
+        left_out: str = "of deleted traces left out",
+        events: bool = True,
     ) -> None:
+        """`left_out`: why the sink leaves items out; without `events` log records make no spans here."""
         config = config or IntakeConfig()
         self.limits = limits or Limits()
         self.keyring = keyring or Keyring(environment={})
@@ -94,7 +97,7 @@ class Intake:
         self._metrics = metrics or ReceiverMetrics()
         self._clock = clock
         self._dead_letter = dead_letter
-        self._redaction = redaction
+        self._redaction, self._left_out, self._events = redaction, left_out, events
         self._failures = RepeatedFailures()
         self._throttle = LogThrottle(clock)
         self._lanes = DecodeLanes()
@@ -110,6 +113,16 @@ class Intake:
             PermanentError: the request is wrong as a whole.
             RetryableError: it can be tried again.
         """
+        decoded, left_out = await self.commit(transport, signal, encoding, body, client, tenant)
+        if not left_out:
+            return PartialSuccess(decoded.rejected, decoded.message)
+        why = f"{left_out} {SCHEMAS[signal].noun} {self._left_out}"
+        return PartialSuccess(decoded.rejected + left_out, "; ".join(filter(None, (decoded.message, why))))
+
+    async def commit(
+        self, transport: str, signal: Signal, encoding: Encoding, body: bytes, client: str, tenant: str
+    ) -> tuple[Decoded, int]:
+        """The same, for what is not told of a partial success: the decoded request, and the items left out."""
         self._quotas.admit(tenant, len(body), self._clock())
         decoded = await self._decode(signal, encoding, body, client, tenant)
         # A log event of a deleted trace is left out with the span that it stands for: one item.
@@ -121,10 +134,7 @@ class Intake:
             if self._throttle.due(f"rejected over {transport}"):
                 # Most clients keep what a partial success says to themselves.
                 log.warning("%s: %s", transport, decoded.message)
-        if not left_out:
-            return PartialSuccess(decoded.rejected, decoded.message)
-        of_deleted = f"{left_out} {SCHEMAS[signal].noun} of deleted traces left out"
-        return PartialSuccess(decoded.rejected + left_out, "; ".join(filter(None, (decoded.message, of_deleted))))
+        return decoded, left_out
 
     def pressed(self) -> bool:
         """Whether clients wait for decoding, redaction or the store; from any thread."""
@@ -141,12 +151,15 @@ class Intake:
         self._lanes.close()
 
     async def _decode(self, signal: Signal, encoding: Encoding, body: bytes, client: str, tenant: str) -> Decoded:
-        now, limits, redaction = self._clock(), self.limits, self._redaction
+        now, limits, redaction, events = self._clock(), self.limits, self._redaction, self._events
 
         def work() -> Decoded:
-            whole = redaction is None
+            whole = redaction is None and events
             decoded = decode(signal, encoding, body, received_at=now, limits=limits, tenant=tenant, events=whole)
-            return with_events(redaction.apply(decoded)) if redaction else decoded
+            if redaction is None:
+                return decoded
+            redacted = redaction.apply(decoded)
+            return with_events(redacted) if events else redacted
 
         try:
             return await self._lanes.run(len(body), client, work, inline=redaction is None)

@@ -31,7 +31,7 @@ COUNTERS: Final = (
 )
 
 
-_TRANSPORTS: Final = ("grpc", "http")
+_TRANSPORTS: Final = ("grpc", "http", "kafka")
 
 
 class ReceiverMetrics:
@@ -41,7 +41,7 @@ class ReceiverMetrics:
         self.counts: Counter[tuple[str, str]] = Counter()
 
     def add(self, name: str, value: int, transport: str) -> None:
-        """Add to one of `COUNTERS`; `transport` is "grpc" or "http"."""
+        """Add to one of `COUNTERS`; `transport` is one of `_TRANSPORTS`."""
         self.counts[name, transport] += value
 
     def watch(self, telemetry: Telemetry) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tracejury.collector.otlp.mark import is_ours
 from tracejury.collector.telemetry import Telemetry
-from tracejury.collector.worker.listeners import Listeners
+from tracejury.collector.worker.listeners import JudgedByOthers, Listeners
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.processors.assemble import TraceKey
@@ -57,6 +57,11 @@ class Forwarding:
         """See `Listener`."""
         said = (j.subject for s in subjects if s.state is not TraceState.OPEN for j in s.judgements)
         self._tell(list(dict.fromkeys((subject.tenant, subject.trace_id) for subject in said)))
+
+    def judged_by_others(self, traces: Sequence[JudgedByOthers]) -> None:
+        """Take up, later, what whoever judged these traces did not forward."""
+        for project, forwarder in self._forwarders:
+            forwarder.take_up([t.key[1] for t in traces if t.is_complete and t.key[0] == project])
 
     def _tell(self, keys: Sequence[TraceKey]) -> None:
         for project, forwarder in self._forwarders:
@@ -129,4 +134,5 @@ def build_exports(
     watch_export(telemetry, forwarders)
     exports = Forwarding(forwarders, clients)
     listeners.add(exports)
+    listeners.add_for_others(exports.judged_by_others)
     return exports

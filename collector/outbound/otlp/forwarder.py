@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
 from typing import Final
 
 from tracejury.collector.store.exports import StoredExports
 from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
+from tracejury.collector.worker.listeners import TAKE_UP
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import MAX_TEXT, OutageLog
 from tracejury.collector.worker.retry import RetryPolicy
@@ -87,6 +88,7 @@ class Forwarder(QueueWork[str, None, Forwarded]):
         self.name, self.counts, self.delivery = name, counts, delivery
         self._store, self._options, self._limits, self._retry = store, options, limits, retry
         self._loop, self._pressed, self._clock = loop, pressed, clock
+        self._others: KeyedQueue[str, None] = KeyedQueue(max_queued, wake=wake)
         self._since = self._sweep_at = self._resume_at = self._oldest = 0
         self._is_started = False
         who = f"backend {name}"
@@ -103,6 +105,10 @@ class Forwarder(QueueWork[str, None, Forwarded]):
             drains=True,
             clock=clock,
         )
+
+    def take_up(self, trace_ids: Collection[str]) -> None:
+        """Note that other processes have judged these, and look later whether they have forwarded them."""
+        self._others.put_keys(trace_ids, self._clock() + round(TAKE_UP.delay(1) * SECOND))
 
     async def stop(self, deadline: float) -> None:
         """Send what is due, within `deadline` seconds, up to the first failure; to a backend that is away nothing."""
@@ -144,13 +150,14 @@ class Forwarder(QueueWork[str, None, Forwarded]):
             return ()
         if not is_stopping:
             self._sweep_if_due(now)
+            self._take_up_left(now)
         return super().due(now)
 
     def next_due(self) -> int:
         """See `Work`."""
         sweep = self._resume_at if self._has_left_some() else self._sweep_at
-        first = self.queue.next_due()
-        return max(sweep if first is None else min(first, sweep), self._resume_at)
+        dues = (sweep, self.queue.next_due(), self._others.next_due())
+        return max(min(due for due in dues if due is not None), self._resume_at)
 
     def process(self, batch: Sequence[Item[str, None]]) -> Forwarded:
         """Send the traces that are ready, with those that were judged as one with them unless they go alone."""
@@ -222,6 +229,15 @@ class Forwarder(QueueWork[str, None, Forwarded]):
             self._sweep_at = now + self._nanos(self._unswept.failures)
         else:
             self._unswept.ended()
+
+    def _take_up_left(self, now: int) -> None:
+        others = self._others.take(now, SWEEP_LIMIT)
+        try:
+            self.queue.put_keys(self._store.left([item.key for item in others]) if others else ())
+        except BaseException:
+            self._others.put_back(others)
+            raise
+        self._others.done(others)
 
     def _has_left_some(self) -> bool:
         """Whether a sweep finds more at once: some were left to the store, and there is room for them."""

@@ -15,6 +15,7 @@ from tracejury.collector.otlp.client.client_tls import ClientTls
 from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
+from tracejury.collector.worker.listeners import JudgedByOthers
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.config_base import VARIABLE
 from tracejury.schemas.errors import ConfigError
@@ -68,6 +69,12 @@ class Webhooks:
     def subjects_judged(self, subjects: Sequence[JudgedSubject]) -> None:
         """See `Listener`."""
         self._hint([(f.tenant, f.trace_id) for s in subjects for f in (*s.changed, *s.retracted)])
+
+    def judged_by_others(self, traces: Sequence[JudgedByOthers]) -> None:
+        """Take up, later, what whoever judged these traces left untold."""
+        for name, webhook in self._webhooks.items():
+            of_project = (one for one in traces if one.key[0] == self._projects[name])
+            webhook.take_up([one.key[1] for one in of_project if one.has_findings])
 
     def drop(self, keys: Collection[TraceKey]) -> None:
         """These traces are being deleted; from any thread, returns at once."""

@@ -66,6 +66,8 @@ class WebhookConfig(Section):
     """Only verified findings, which another judge could not refute (docs/llm-judges.md), as soon as they are."""
     retractions: bool = False
     """Announce, once, that a finding which was sent no longer holds."""
+    max_trace_age_seconds: Seconds | None = None
+    """Only of traces that ended no longer than this before they arrived, so that backfills are silent; null: of all."""
     timeout_seconds: Seconds = 10.0
     """How long one attempt may take in all."""
     max_age_seconds: Seconds = 86_400.0

@@ -17,7 +17,10 @@ from .config import WebhookConfig
 
 @dataclass(frozen=True, slots=True)
 class WebhookRules:
-    """Which findings a webhook wants; empty sets want all but those of packs, which are to be named."""
+    """Which findings a webhook wants; empty sets want all but those of packs, which are to be named.
+
+    `max_trace_age`: nanos from the end of a trace to its arrival.
+    """
 
     confidence: Confidence
     severity: Severity = Severity.LOW
@@ -28,6 +31,7 @@ class WebhookRules:
     states: frozenset[FindingState] = LIVE
     retractions: bool = False
     only_verified: bool = False
+    max_trace_age: int | None = None
 
     @classmethod
     def of(cls, config: WebhookConfig) -> WebhookRules:
@@ -46,6 +50,7 @@ class WebhookRules:
             states=frozenset(map(FindingState, config.states)),
             retractions=config.retractions,
             only_verified=config.only_verified,
+            max_trace_age=None if config.max_trace_age_seconds is None else round(config.max_trace_age_seconds * 1e9),
         )
 
     def wants(self, found: Found) -> bool:
@@ -61,6 +66,7 @@ class WebhookRules:
             and _among(found.agent, self.agents)
             and (not self.only_verified or finding.verification is Verification.VERIFIED)
             and (not finding.beside or bool(self.judges or self.categories))
+            and (self.max_trace_age is None or found.received - found.ended <= self.max_trace_age)
         )
 
 

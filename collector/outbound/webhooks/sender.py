@@ -50,8 +50,8 @@ class PostAttempt:
 class WebhookSender(QueueWork[MessageKey, WebhookMessage, PostAttempt]):
     """Sends queued messages on as many threads as the webhook has requests in flight. `clock` gives unix nanos.
 
-    `settle` is told what became of a message, and `freed` that there is room for others; `stays`: its trace is not
-    deleted since. `loop`: where `post` runs.
+    `settle` is told what became of a message, and `freed` that there is room for others; `stays`: after so many
+    tries, nobody else sent it, and its trace is not deleted since. `loop`: where `post` runs.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class WebhookSender(QueueWork[MessageKey, WebhookMessage, PostAttempt]):
         post: Poster,
         metrics: WebhookMetrics,
         settle: Callable[[Delivered], None],
-        stays: Callable[[WebhookMessage], bool],
+        stays: Callable[[WebhookMessage, int], bool],
         freed: Callable[[], None],
         max_messages: int,
         *,
@@ -93,7 +93,7 @@ class WebhookSender(QueueWork[MessageKey, WebhookMessage, PostAttempt]):
         """See `Work`; what is too old is given up first, for it may be held for longer."""
         self._give_up_old(now)
         while now >= self._held_until and (taken := super().due(now)):
-            if self._stays(taken[0].value):
+            if self._stays(taken[0].value, taken[0].tries):
                 return taken
             self.done(taken)
         return ()

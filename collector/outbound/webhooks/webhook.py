@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
+from tracejury.collector.worker.listeners import TAKE_UP
 from tracejury.collector.worker.loop_runner import LoopRunner
-from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.outage_log import SECOND, OutageLog
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.collector.worker.wake_event import WakeEvent
 from tracejury.collector.worker.worker import Work, Worker
@@ -30,6 +31,8 @@ MAX_MESSAGES: Final = 1000
 """Events that wait in memory; the rest waits in the store."""
 MAX_TRACES: Final = 10_000
 """Traces noted as changed; beyond it the store is swept instead."""
+MAX_OTHERS: Final = 100_000
+"""Traces that other processes judged lately."""
 READ_TRACES: Final = 100
 """Traces read in one go."""
 QUIET_NANOS: Final = 3600 * 10**9
@@ -57,6 +60,7 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
         self._wake, self._loop = WakeEvent(), LoopRunner()
         self._traces: KeyedQueue[str, None] = KeyedQueue(MAX_TRACES, wake=self._wake)
         self._traces.overflowed = True  # what an earlier process left must be looked for first
+        self._others: KeyedQueue[str, None] = KeyedQueue(MAX_OTHERS, wake=self._wake)
         self._marks: KeyedQueue[MessageKey, Delivered] = KeyedQueue(2**31, wake=self._wake)
         self._sender = WebhookSender(
             spec, post, metrics, self._settle, self._stays, self._wake.wake, MAX_MESSAGES,
@@ -98,6 +102,11 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
             self._traces.put_keys(trace_ids)
             self._sender.worker.wake_event.wake()
 
+    def take_up(self, trace_ids: Collection[str]) -> None:
+        """Note that other processes have judged these, and look later whether they have told of them."""
+        if not self.is_disabled:
+            self._others.put_keys(trace_ids, self._clock() + round(TAKE_UP.delay(1) * SECOND))
+
     def drop(self, trace_ids: Collection[str]) -> None:
         """Send nothing more of these traces: they are being deleted."""
         self._sender.queue.drop(lambda item: item.value.trace_id in trace_ids)
@@ -115,7 +124,7 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
             return ()
         if not len(self._traces) and (self._swept_to is not None or self._traces.overflowed):
             self._traces.put_keys(self._sweep(self._since))
-        traces = self._traces.take(now, READ_TRACES)
+        traces = self._traces.take(now, READ_TRACES) or self._others.take(now, READ_TRACES)
         if not traces and not self._traces.overflowed and not self.waiting and now - self._quiet_at >= QUIET_NANOS:
             self._store.keep_quiet(self._spec.name, now)
             self._quiet_at = now
@@ -123,7 +132,8 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
 
     def next_due(self) -> int | None:
         """See `Work`: the next try of an item that failed."""
-        return min(filter(None, (self._marks.next_due(), self._traces.next_due())), default=None)
+        queues = (self._marks, self._traces, self._others)
+        return min(filter(None, (queue.next_due() for queue in queues)), default=None)
 
     def key(self, item: Item[Any, Any]) -> Any:
         """See `Work`."""
@@ -146,18 +156,21 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
 
     def done(self, batch: Sequence[Item[Any, Any]]) -> None:
         """See `Work`."""
-        self._queue_of(batch).done(batch)
+        for queue in self._queues_of(batch):
+            queue.done(batch)
 
     def put_back(self, batch: Sequence[Item[Any, Any]], not_before: int) -> None:
         """See `Work`."""
-        self._queue_of(batch).put_back(batch, not_before)
+        for queue in self._queues_of(batch):
+            queue.put_back(batch, not_before)
 
     def set_aside(self, item: Item[Any, Any], error: Exception) -> None:
         """See `Work`."""
         log.error("webhook %s goes on without trace %s: %s", self._spec.name, item.key, error)
 
-    def _queue_of(self, batch: Sequence[Item[Any, Any]]) -> KeyedQueue[Any, Any]:
-        return self._marks if isinstance(batch[0].value, Delivered) else self._traces
+    def _queues_of(self, batch: Sequence[Item[Any, Any]]) -> Sequence[KeyedQueue[Any, Any]]:
+        """The queues of which one gave the batch; the other leaves it alone."""
+        return (self._marks,) if isinstance(batch[0].value, Delivered) else (self._traces, self._others)
 
     def _sweep(self, since: int) -> Sequence[str]:
         """The next traces of a pass over all that may still wait: too old, it is given up, not passed over."""
@@ -197,7 +210,9 @@ class Webhook(Work[Item[Any, Any], Sequence[Delivered]]):
         name = self._spec.name
         return Delivered(name, finding.trace_id, finding.fingerprint, event, GIVEN_UP, now, found.received)
 
-    def _stays(self, message: WebhookMessage) -> bool:
+    def _stays(self, message: WebhookMessage, tries: int) -> bool:
+        if tries and self._store.told_by_others(self._spec.name, message.trace_id, message.fingerprint, message.event):
+            return False
         stays = self._store.stays(message.trace_id, message.received)
         if not stays:  # what arrived since and says the same was taken for what waited
             self._traces.put_keys([message.trace_id])

@@ -90,6 +90,13 @@ class RecentTraces:
         with self._lock:
             self._asked = trace_id
 
+    def drop(self, trace_id: str) -> None:
+        """Keep nothing of it."""
+        with self._lock:
+            for kept in (self._small, self._large):
+                if (made := kept.find(trace_id)) is not None:
+                    kept.drop(made.trace)
+
     def put(self, trace: Trace) -> RebuiltTrace:
         """Keep a trace in place of what was kept of any of its ids; beyond the limit only where it was asked for."""
         made = RebuiltTrace(trace, _COPIES * sum(held_size(span.raw) for span in trace.spans.values()))

@@ -152,6 +152,11 @@ class StoredTraceQueries:
         if large or self._recent.get(trace.trace_id) is not None:
             self._recent.put(trace)
 
+    def forget(self, trace_id: str) -> None:
+        """Read it again: another process has judged it."""
+        self._outlines.drop(trace_id)
+        self._recent.drop(trace_id)
+
     def _in_memory(self, outline: TraceOutline) -> Trace | None:
         """The trace as it is shown or later, whatever has arrived since."""
         known = self._recent.get(outline.trace_id)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -19,17 +20,24 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import JudgedTrace, Judgement
 
 from .base import BaseTrace
-from .facts import FACT_COLUMNS, FactKey, fact_row, removed_row
+from .facts import FACT_COLUMNS, Fact, FactKey, fact_row, removed_row
 from .fold import Derived, derived
 from .loading import Loading, trace_in_memory
+
+log = logging.getLogger(__name__)
 
 AT_ONCE: Final = 512
 """Traces that are derived together."""
 
+MOST_ROUNDS: Final = 8
+"""Derivations of the same traces in a row: of two processes at once each needs three."""
+
 _ERRORS: Final = f"""
-SELECT {ERROR_SELECT}, Whole, toUnixTimestamp64Nano(ReceivedAt) FROM errors FINAL
+SELECT {ERROR_SELECT}, FoldedAt, Whole, toUnixTimestamp64Nano(ReceivedAt) FROM errors FINAL
 WHERE {TENANT} AND (Whole IN {{trace_ids:Array(String)}} OR TraceId IN {{trace_ids:Array(String)}})
 """
+
+_FACT_KEY: Final = ("Unit", "Hour", "TraceId", "RunId")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +51,15 @@ class _StoredError:
 
 @dataclass(frozen=True, slots=True)
 class _Stood:
-    """What stands of a trace before it is derived anew."""
+    """What stands of a trace before it is derived anew.
+
+    Of a server: `rows`, all of its facts as rows of version 0, and `version`, the highest of what stands.
+    """
 
     errors: Sequence[_StoredError] = ()
     facts: Collection[FactKey] = ()
+    rows: Mapping[FactKey, Row] = field(default_factory=dict)
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +71,41 @@ class _Step:
     stood: Sequence[_Stood]
 
 
+def derive_until_stable(store: SharedStore, keys: Collection[TraceKey]) -> None:
+    """On a server: derive these again until a reading finds nothing to change. Nothing to do with an embedded store.
+
+    Other processes may store words on the same traces, and derive them, at the same time. Each process stores its words
+    first and reads afterwards what was derived, so whichever reads last has read all words and leaves what follows from
+    them, in whatever order the derivations were written. Call it when the words are stored. Raises as `derive`.
+    """
+    if store.embedded or not keys:
+        return
+    for _ in range(MOST_ROUNDS):
+        if not derive(store, keys):
+            return
+    log.warning("errors of %d traces are derived by several processes at once, and again with their next", len(keys))
+
+
 def derive(
     store: SharedStore,
     keys: Iterable[TraceKey],
     said: Sequence[tuple[Judgement, TraceState]] = (),
     in_memory: Mapping[TraceKey, tuple[JudgedTrace, Row]] = MappingProxyType({}),
-) -> None:
+) -> bool:
     """Store what follows from what is stored of these traces, and of those that they are or were joined to.
 
-    `said`: judgements, each with the state of its trace, that the caller stores next, before it lets go of
-    `store.derivation`: whoever derives later reads them. `in_memory`: traces as the detectors have just judged them,
-    with their rows; nothing is read of one that is theirs alone, if it is new or was the last time, too. Traces that
-    are being deleted are left alone. Deriving the same again changes nothing.
+    Returns whether anything was written. `said`: judgements, each with the state of its trace, that the caller stores
+    next, before it lets go of `store.derivation`: whoever derives later reads them. `in_memory`: traces as the
+    detectors have just judged them, with their rows; of an embedded store nothing is read of one that is theirs alone,
+    if it is new or was the last time, too. Traces that are being deleted are left alone. Deriving the same again
+    changes nothing.
 
     Raises the driver's errors: see `storing`. RetryableError, StoreError: the store failed.
     """
-    known, stood = store.derivation.alone, dict[TraceKey, Any]()
+    known, stood, began = store.derivation.alone, dict[TraceKey, Any](), store.derivation.began(store)
     of_tenant: defaultdict[str, set[str]] = defaultdict(set)
     for key in keys:
-        judged = in_memory[key][0] if key in in_memory else None
+        judged = in_memory[key][0] if key in in_memory and store.embedded else None
         if judged is not None and judged.is_alone and (judged.is_new or key in known):
             stood[key] = known.get(key, _Stood())
         elif key[1]:
@@ -92,11 +121,13 @@ def derive(
         pages = (set(wanted[first : first + AT_ONCE]) for first in range(0, len(wanted), AT_ONCE))
         steps += [_read(store, tenant, page, own_words) for page in pages]
     errors, facts, made = list[Row](), list[Row](), dict[TraceKey, _Stood]()
-    gone, stamp = store.deletions.under_way(), store.derivation.stamp(store)
+    gone = store.deletions.under_way()
+    stamp = store.derivation.stamp(store, max([began, *(one.version + 1 for step in steps for one in step.stood)]))
     for step in steps:
         found = [(trace, derived(trace)) for trace in step.traces if (step.tenant, trace.trace_id) not in gone]
         errors += _changed((error for one in step.stood for error in one.errors), found, stamp)
-        facts += [fact_row(fact, step.tenant, stamp) for _, one in found for fact in one.facts]
+        stands = {key: row for one in step.stood for key, row in one.rows.items()}
+        facts += _new_facts((fact for _, one in found for fact in one.facts), stands, step.tenant, stamp)
         stand = {fact.key for _, one in found for fact in one.facts}
         left = (key for one in step.stood for key in one.facts if key not in stand)
         facts += [removed_row(key, step.tenant, stamp) for key in left]
@@ -110,6 +141,7 @@ def derive(
             known[key] = now
         else:
             known.pop(key, None)
+    return bool(errors or facts)
 
 
 def _read(store: SharedStore, tenant: str, wanted: set[str], said: Sequence[tuple[Judgement, TraceState]]) -> _Step:
@@ -120,11 +152,21 @@ def _read(store: SharedStore, tenant: str, wanted: set[str], said: Sequence[tupl
         if grown == wanted:
             break
         wanted = grown
-    errors = [
-        _StoredError(error_from_row(row), *row[-2:])
-        for row in Scope(store, tenant).select(_ERRORS, trace_ids=sorted(wanted))
-    ]
-    return _Step(tenant, loading.traces(wanted), [_Stood(errors, facts)])
+    stored = Scope(store, tenant).select(_ERRORS, trace_ids=sorted(wanted))
+    errors = [_StoredError(error_from_row(row), *row[-2:]) for row in stored]
+    if store.embedded:
+        return _Step(tenant, loading.traces(wanted), [_Stood(errors, facts)])
+    rows = loading.fact_rows(wanted)
+    version = max([0, *(row[-3] for row in stored), *(row["FoldedAt"] for row in rows)])
+    stands = {FactKey(*(row[name] for name in _FACT_KEY)): tuple((row | {"FoldedAt": 0}).values()) for row in rows}
+    return _Step(tenant, loading.traces(wanted), [_Stood(errors, stands, stands, version)])
+
+
+def _new_facts(facts: Iterable[Fact], stands: Mapping[FactKey, Row], tenant: str, stamp: int) -> Iterator[Row]:
+    """Rows of the facts, but of those that stand already as far as that is known."""
+    for fact in facts:
+        if not stands or fact_row(fact, tenant, 0) != stands.get(fact.key):
+            yield fact_row(fact, tenant, stamp)
 
 
 def _changed(stood: Iterable[_StoredError], made: Iterable[tuple[BaseTrace, Derived]], stamp: int) -> Iterator[Row]:

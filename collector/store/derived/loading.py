@@ -22,7 +22,7 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, Judgement, Outcome
 
 from .base import BaseCall, BaseFinding, BaseRun, BaseTrace, BaseWord
-from .facts import FactKey
+from .facts import FACT_COLUMNS, FactKey
 
 _THESE: Final = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
 
@@ -51,10 +51,11 @@ _SCORED: Final = (
 
 _FINDINGS: Final = f"SELECT {FINDING_SELECT}, JudgedBy FROM findings FINAL WHERE {_THESE} AND {HOLDS} ORDER BY Id"
 
-_FACTS: Final = (
-    f"SELECT Unit, Hour, TraceId, RunId, Parts FROM run_facts FINAL WHERE {TENANT} "
-    "AND hasAny(Parts, {trace_ids:Array(String)})"
-)
+_OF_FACTS: Final = f"FROM run_facts FINAL WHERE {TENANT} AND hasAny(Parts, {{trace_ids:Array(String)}})"
+_FACTS: Final = f"SELECT Unit, Hour, TraceId, RunId, Parts {_OF_FACTS}"
+_WHOLE_FACTS: Final = f"""
+SELECT {", ".join(f"`{name}`" for name in FACT_COLUMNS[:-1])}, toUnixTimestamp64Nano(ReceivedAt) {_OF_FACTS}
+"""
 
 _Words = defaultdict[str, list[BaseWord]]
 
@@ -88,6 +89,11 @@ class Loading:
     def facts(self, trace_ids: Collection[str]) -> dict[FactKey, Sequence[str]]:
         """The facts that stand of these traces, or of what they were joined to, with their parts."""
         return {FactKey(*row[:4]): row[4] for row in self._scope.select(_FACTS, trace_ids=sorted(trace_ids))}
+
+    def fact_rows(self, trace_ids: Collection[str]) -> list[dict[str, Any]]:
+        """The same facts with all their columns, for comparing them with what is derived."""
+        rows = self._scope.select(_WHOLE_FACTS, trace_ids=sorted(trace_ids))
+        return [dict(zip(FACT_COLUMNS, row, strict=True)) for row in rows]
 
     def heads(self, trace_ids: Collection[str]) -> set[str]:
         """The traces under whose ids these show, their own where they stand for themselves."""

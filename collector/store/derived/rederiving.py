@@ -15,7 +15,7 @@ from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import RetryableError
 
-from .deriving import derive
+from .deriving import derive, derive_until_stable
 
 PAGE: Final = 128
 """Traces that are derived at once: judging waits meanwhile."""
@@ -60,7 +60,9 @@ def rederive(store: SharedStore, clock: Callable[[], int] = time.time_ns) -> Ite
 
 def _derive(store: SharedStore, tenant: str, trace_ids: list[str]) -> None:
     with storing("errors"), store.deletions.writing(), store.derivation:
-        derive(store, [(tenant, trace_id) for trace_id in trace_ids])
+        keys = [(tenant, trace_id) for trace_id in trace_ids]
+        derive(store, keys)
+        derive_until_stable(store, keys)
 
 
 def _note(store: Store, tenant: str, after: str, since: int, done: int, now: int) -> None:

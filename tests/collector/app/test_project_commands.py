@@ -33,6 +33,7 @@ ALONE = {
     "serve", "demo", "keys", "judges", "evaluate", "validate", "migrate", "store",  # no collector that runs is asked
     "talk",  # speaks to an agent, or writes files
     "replay",  # sends what stands in a file
+    "backfill",  # sends what stands in a table of another collector
     "fixes",  # reads a file
     "rubrics", "situations",  # read and write folders
 }  # fmt: skip

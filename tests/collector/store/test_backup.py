@@ -20,6 +20,7 @@ from store_parts import a_finding, a_judged_trace, a_span
 
 from tracejury.collector.store.backup import PARTIAL, Backups
 from tracejury.collector.store.backup_manifest import DATA, MANIFEST, Manifest
+from tracejury.collector.store.cluster import Cluster
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.migrate import migrate, migrations
@@ -116,6 +117,9 @@ def test_a_server_makes_its_own(store_folder: Path, kept: SharedStore) -> None:
     with clickhouse_server(store_folder) as server:
         remote = SharedStore.open(f"{server.dsn}/{kept.database}")
         with pytest.raises(ConfigError, match=rf"BACKUP DATABASE `{kept.database}` TO Disk\('backups', 'monday'\)"):
+            Backups(remote).make("monday")
+        remote.cluster = Cluster("two", kept.database)
+        with pytest.raises(ConfigError, match=rf"BACKUP DATABASE `{kept.database}` ON CLUSTER `two` TO Disk"):
             Backups(remote).make("monday")
         remote.close()
 

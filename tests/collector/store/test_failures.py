@@ -14,6 +14,7 @@ from tracejury.collector.store.failures import damaged_part, is_transient, is_wo
         (DatabaseError("not enough space", code=243), True, False),
         (DatabaseError("too many parts", code=252), True, False),
         (DatabaseError("no such table", code=60), True, False),
+        (DatabaseError("a replica is away", code=341), True, False),
         (DatabaseError("memory limit", code=241), True, True),
         (OperationalError("connection refused"), True, False),
         (OSError(28, "No space left on device"), True, False),

@@ -133,8 +133,10 @@ def test_many_traces_in_one_save(store: SharedStore) -> None:
     StoredJudging(store).save([a_judged_trace(a_finding(trace_id=i), trace_id=i) for i in ids])
     assert set(StoredJudging(store).load_findings(ids)) == set(ids)
     for table in ("findings", "traces", "judgements"):
-        sql = f"SELECT count() FROM system.parts WHERE database = currentDatabase() AND table = '{table}' AND active"
-        assert store.rows(sql) == [(1,)]
+        sql = (
+            "SELECT count() FROM system.parts WHERE database = currentDatabase() AND table = {stored:String} AND active"
+        )
+        assert store.cluster or store.rows(sql, {"stored": store.stored(table)}) == [(1,)]
 
 
 def test_nothing_to_save(store: SharedStore) -> None:
@@ -145,6 +147,8 @@ def test_nothing_to_save(store: SharedStore) -> None:
 
 def test_a_judging_that_was_interrupted_counts_as_not_done(store: SharedStore) -> None:
     """The judgement is written last: when the store fails before it, the trace is found again and saved again."""
+    if store.cluster:
+        pytest.skip("no table of a cluster is renamed")
     put(store, a_span(), received_at=5)
     store.command("RENAME TABLE judgements TO away")
     judged = a_judged_trace(a_finding(), received=5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +11,7 @@ from store_parts import a_judged_trace, a_span
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.inserting import insert_rows
 from tracejury.collector.store.ledger import outcomes
-from tracejury.collector.store.migrate import Migration, ensure, migrate, migrations, require_migrated, status
+from tracejury.collector.store.migrate import BREAKING, Migration, ensure, migrate, migrations, require_migrated, status
 from tracejury.collector.store.reading import StoredReading
 from tracejury.schemas.errors import ConfigError, StoreError
 from tracejury.schemas.judged_rows import TRACE_COLUMNS, VERDICT_COLUMNS, trace_row, verdict_row
@@ -38,6 +39,12 @@ def test_files_are_numbered_without_gaps() -> None:
     assert [int(m.name[:4]) for m in migrations()] == list(range(1, len(migrations()) + 1))
 
 
+def test_a_migration_that_only_adds_leaves_earlier_versions_at_work() -> None:
+    """What takes something away from them says so in its name; from the first on that processes of two versions see."""
+    takes = re.compile(r"\b(DROP (TABLE|COLUMN)|RENAME|MODIFY COLUMN)\b")
+    assert [m.name for m in migrations()[44:] if takes.search(m.sql) and BREAKING not in m.name] == []
+
+
 def test_all_migrations_make_all_tables(bare: Store) -> None:
     """From nothing to the full schema, once; a second run applies nothing."""
     assert status(bare).pending == migrations()
@@ -47,7 +54,7 @@ def test_all_migrations_make_all_tables(bare: Store) -> None:
         "findings", "verdicts", "ledger", "annotations", "answers", "architectures", "install", "joins",
         "exports", "deliveries", "outlines", "human_scores", "reviews", "preferences", "cluster_names",
         "session_labels", "pattern_labels",
-        "run_facts", "underived", "deletions", "errors", "rule_calibrations", "receipts", "sweeps",
+        "run_facts", "underived", "deletions", "errors", "rule_calibrations", "receipts", "sweeps", "requests",
     }  # fmt: skip
     assert migrate(bare) == ()
     assert status(bare).applied == tuple(m.name for m in migrations())
@@ -120,7 +127,7 @@ def test_every_table_has_the_tenant_first(bare: Store) -> None:
     migrate(bare)
     keys = bare.rows("SELECT name, sorting_key FROM system.tables WHERE database = currentDatabase() "
                      "AND engine LIKE '%MergeTree' AND name != 'migrations'")  # fmt: skip
-    assert len(keys) == 27
+    assert len(keys) == 28
     assert all(key.startswith("tenant, ") for _, key in keys)
 
 

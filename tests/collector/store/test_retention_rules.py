@@ -160,7 +160,8 @@ def test_what_was_deleted_leaves_the_disk(store: SharedStore, tmp_path: Path) ->
     bench = Bench(store)
     bench.commit(span("1", trace_id="a" * 32), span("1", trace_id="b" * 32))
     Deletion(store, bench.judging, clock=lambda: bench.now).delete(DeleteQuery(trace_id="a" * 32))
-    rows = "SELECT sum(rows) FROM system.parts WHERE database = currentDatabase() AND table = 'spans' AND active"
+    table = f"database = currentDatabase() AND table = '{store.stored('spans')}'"
+    rows = f"SELECT sum(rows) FROM system.parts WHERE {table} AND active"
     assert store.rows(rows) == [(2,)]
     swept(store, bench, tmp_path)
     assert store.rows(f"{rows} AND NOT has_lightweight_delete") == [(1,)]

@@ -6,6 +6,7 @@ import asyncio
 import base64
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from store_parts import TRACE_ID, a_finding, a_judged_subject, a_judged_trace, a
 from tracejury.collector.store import opening
 from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.collector.store.config import WriterConfig
+from tracejury.collector.store.dead_letter import DeadLetterFolder
 from tracejury.collector.store.install import mark_key
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.ledger import StoredLedger
@@ -132,7 +134,42 @@ def test_errors_of_a_server(remote: SharedStore, server: ClickHouseServer) -> No
     server.away = True
     with pytest.raises(RetryableError, match="the store failed"):
         remote.rows("SELECT 1")
-    with pytest.raises(RetryableError, match="cannot be stored"):
+    with pytest.raises(RetryableError, match="the store failed"):
         StoredJudging(remote).save([a_judged_trace()])
     server.away = False
     assert remote.rows("SELECT 1") == [(1,)]
+
+
+@contextmanager
+def hindered(server: ClickHouseServer, how: str) -> Iterator[None]:
+    """A server that is away, slow, or takes no rows."""
+    if how == "slow":
+        server.open.clear()
+    else:
+        setattr(server, how, True)
+    yield
+    server.away = server.is_read_only = False
+    server.open.set()
+
+
+async def test_what_a_server_does_not_take_is_sent_again(
+    server: ClickHouseServer, new_dsn: str, tmp_path: Path
+) -> None:
+    """Refused so that senders keep it; what they send again is stored once, also where the first was stored late."""
+    remote = SharedStore.open(f"{server.dsn}/{new_dsn.rpartition('=')[2]}?send_receive_timeout=1")
+    ensure(remote, allowed=True)
+    dead = DeadLetterFolder(tmp_path, 1)
+    writer = GroupCommitWriter(remote, WriterConfig(dead_letter=str(tmp_path)))
+    await writer.start()
+    spans = [a_span(span_id=f"{n:016x}") for n in range(1, 5)]
+    assert await writer.submit(Batch(spans[:1], (), 1)) == 0
+    for span, how in zip(spans[1:], ("away", "is_read_only", "slow"), strict=True):
+        with hindered(server, how):
+            for _ in range(2):
+                with pytest.raises(RetryableError, match="cannot take spans now"):
+                    await writer.submit(Batch([span], [a_log()], 1))
+        assert await writer.submit(Batch([span], [a_log()], 1)) == 0
+    await writer.stop(10)
+    assert StoredJudging(remote).load_spans([TRACE_ID]) == {TRACE_ID: (spans, [a_log()])}
+    assert dead.projects() == set()
+    remote.close()

@@ -11,6 +11,7 @@ from judging_bench import KEY, TRACE, Bench, Booms, span
 
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.collector.store.unjudged import OthersTime
 from tracejury.judges.suite import Suite
 from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
 from tracejury.schemas.errors import RetryableError
@@ -117,7 +118,7 @@ def test_nobody_waits_for_a_collector_that_stops(store: SharedStore) -> None:
 class Unsweepable(StoredJudging):
     """A store too large, or too busy, to look for unjudged traces."""
 
-    def unjudged(self, version: str, limit: int) -> list[TraceKey]:  # noqa: ARG002  the protocol's signature
+    def unjudged(self, version: str, limit: int, others: OthersTime | None = None) -> list[TraceKey]:  # noqa: ARG002  the base's signature
         raise RetryableError("too much memory")
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
+from clickhouse_http import clickhouse_server
 from hens import MANAGER, Held, hens, outcomes
 from judging_bench import TRACE
 from llm_bench import NAMES, LlmBench, agent, until
 
 from tracejury.collector.judging.llm import judge_worker as worker
+from tracejury.collector.judging.llm import stored as stored_cases
 from tracejury.collector.judging.llm.judge_queue import JudgeQueue
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.llm.scripted import ScriptedClient, answer
+from tracejury.processors.assemble import SECOND
 from tracejury.schemas.errors import RetryableError, StoreError, TracejuryError
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.llm_rows import LedgerRow
@@ -104,6 +108,25 @@ def test_what_another_version_left_pending_is_judged_by_the_one_that_sits_now(st
         after.settle()
     assert {row.version for row in after.words().values()} == {after.panel.version(n) for n in NAMES}
     assert after.stored.pending(10) == []
+
+
+def test_what_another_process_left_is_judged_once_its_time_is_over(
+    store: SharedStore, store_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a server whoever noted a run has it alone for a while; then it is taken for dead."""
+    monkeypatch.setattr(stored_cases, "OTHERS_TIME", 2 * SECOND)
+    monkeypatch.setattr(worker, "LEFT_SECONDS", 0.2)
+    with clickhouse_server(store_folder) as server:
+        remote = SharedStore.open(f"{server.dsn}/{store.database}")
+        before = LlmBench(remote)
+        before.detecting.commit(*agent(turns=range(2)))
+        before.detecting.wait(6)
+        after = LlmBench(remote)
+        assert after.cases.pending(10) == []
+        with after.running():
+            until(lambda: Outcome.PENDING not in outcomes(after).values())
+        assert len(after.watch.stages) == 1
+        remote.close()
 
 
 def test_more_runs_than_the_queue_holds_are_read_back_from_the_store(store: SharedStore) -> None:

@@ -11,17 +11,23 @@ from contextlib import asynccontextmanager
 import pytest
 from forwarding_store import OPTIONS, Kept, name
 from otlp_backend import Act, Backend, http_backend
+from store_parts import a_judged_trace
 
 from tracejury.collector.otlp.client.backend_connection import BackendConnection
 from tracejury.collector.otlp.client.http_client import HttpClient
+from tracejury.collector.outbound.otlp import forwarder as forwarder_module
 from tracejury.collector.outbound.otlp.counts import ExportCounts
 from tracejury.collector.outbound.otlp.delivery import Delivery
 from tracejury.collector.outbound.otlp.forwarder import MAX_TRIES, Forwarder, WaitLimits
+from tracejury.collector.store.exports import StoredExports
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.worker.loop_runner import LoopRunner
 from tracejury.collector.worker.outage_log import SECOND
 from tracejury.collector.worker.retry import RetryPolicy
 from tracejury.schemas.errors import RetryableError, StoreError
-from tracejury.schemas.export_rows import Passed
+from tracejury.schemas.export_rows import ExportProgress, Passed
+from tracejury.schemas.trajectory import TraceState
 
 DAY = 24 * 3600 * SECOND
 RETRY = RetryPolicy(first=0.001, longest=0.004, longest_asked=0.01)
@@ -283,3 +289,31 @@ async def test_the_end_does_not_wait_for_a_store_that_fails() -> None:
         async with asyncio.timeout(10):
             await made.forwarder.stop(60)
         assert not made.forwarder.worker.is_alive
+
+
+async def test_what_another_process_left_is_taken_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once whoever judged it has had its time; also where the store fails just then."""
+    monkeypatch.setattr(forwarder_module, "TAKE_UP", RetryPolicy(first=0.5, longest=0.5))
+    store = Kept(0, time.time_ns())
+    async with way(store) as made:
+        await made.until(lambda: "due" in store.asked)
+        store.fails = times(2, RetryableError("busy"))
+        began = time.monotonic()
+        made.forwarder.take_up([name(1), name(2)])
+        store.saved[name(2)] = ExportProgress(name(2), 1, Passed.SENT, 1, 1, {})
+        await made.until(lambda: name(1) in store.saved)
+        assert time.monotonic() - began >= 0.25
+        assert len(made.backend.spans) == 1
+
+
+def test_what_a_backend_lacks(store: SharedStore) -> None:
+    """Of the traces that others judged: complete ones, whose last judgement was not forwarded."""
+    exports = StoredExports(store, "there", clock=lambda: 1)
+    ids = [name(n) for n in range(1, 4)]
+    states = (TraceState.SETTLED, TraceState.SETTLED, TraceState.OPEN)
+    StoredJudging(store).save(
+        [a_judged_trace(trace_id=i, state=s, judged_at=9) for i, s in zip(ids, states, strict=True)]
+    )
+    assert sorted(exports.left([*ids, name(4)])) == ids[:2]
+    exports.save([ExportProgress(ids[0], 9, Passed.SENT, 9, 9, {}), ExportProgress(ids[1], 8, Passed.SENT, 9, 9, {})])
+    assert exports.left(ids) == [ids[1]]

@@ -57,6 +57,16 @@ def test_filters(setting: dict[str, Any], fits: dict[str, Any], not_fit: dict[st
     assert told(rules, found(**not_fit)) == []
 
 
+def test_a_backfilled_trace_is_told_of_unless_the_webhook_says_no() -> None:
+    """By the time from its end to its arrival: one of last year, one that has just ended."""
+    fresh = replace(found(), received=10**18, ended=10**18 - 10**9)
+    old = replace(fresh, ended=10**18 - 365 * 86_400 * 10**9)
+    rules = WebhookRules.of(WebhookConfig.model_validate({**CONFIG.model_dump(), "max_trace_age_seconds": 86_400}))
+    assert told(rules, fresh) == [Event.FOUND]
+    assert told(rules, old) == []
+    assert told(WebhookRules.of(CONFIG), old) == [Event.FOUND]
+
+
 PACKS: dict[str, Any] = {"judge": "club-state", "taxonomy": "club", "category": "Bad state"}
 
 
