@@ -58,10 +58,13 @@ FROM
 )
 GROUP BY pattern, Service, Version, period {_WHOLE}
 """
+# The inner look without FINAL and without texts finds the few that may be meant; the outer one reads these alone.
 _EXAMPLES: Final = f"""
 SELECT {ERROR_SELECT} FROM errors FINAL
-WHERE {TENANT} AND {HOLDS} AND Pattern IN {{patterns:Array(String)}} AND NOT Removed
-ORDER BY FirstSeen DESC, Id LIMIT {PER_PATTERN} BY Pattern
+WHERE {TENANT} AND {HOLDS} AND NOT Removed AND (TraceId, Id) IN (
+    SELECT TraceId, Id FROM errors WHERE {TENANT} AND Pattern IN {{patterns:Array(String)}} AND NOT Removed
+    ORDER BY FirstSeen DESC, Id LIMIT {PER_PATTERN} BY Pattern)
+ORDER BY FirstSeen DESC, Id
 """
 
 
@@ -116,7 +119,8 @@ class StoredPatterns(TenantRows):
         found: dict[str, list[ErrorSummary]] = {}
         for row in self._scope.select(_EXAMPLES, patterns=sorted(patterns)) if patterns else ():
             error = error_from_row(row)
-            found.setdefault(error.pattern, []).append(error)
+            if error.pattern in patterns:  # an error that has become one of another pattern since is there, too
+                found.setdefault(error.pattern, []).append(error)
         return found
 
 
