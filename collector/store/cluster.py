@@ -42,6 +42,7 @@ SHARDING: Final[Mapping[str, str]] = {
     "answers": "cityHash64(tenant, Key, At)",
     "preferences": _ID,
     "session_labels": _ID,
+    "pattern_labels": "cityHash64(tenant, Pattern)",
     "receipts": _ID,
     "requests": _ID,
     "architectures": _SERVICE,

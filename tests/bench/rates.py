@@ -15,11 +15,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from tracejury.collector.labels.stored_labels import StoredLabels
+from tracejury.collector.queries.patterns import Patterns
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.scope import Scope
+from tracejury.schemas.queries.patterns import PatternQuery
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
 from tracejury.schemas.taxonomy import TRAIL_CATEGORIES
 
@@ -32,7 +36,7 @@ FILL = """
 INSERT INTO run_facts (Unit, Hour, TraceId, RunId, At, Service, Version, Session, Agent, Role, Model, Known, Turns,
     Detectors, Judges, Both, JudgesWhy, BothWhy, `Scored.Judge`, `Scored.Weight`, `Errors.Judge`, `Errors.Llm`,
     `Errors.Scopes`, `Errors.Dimensions`, `Errors.Taxonomy`, `Errors.Category`, `Errors.Low`, `Errors.Medium`,
-    `Errors.High`, `Errors.Tool`, `Errors.Turn`, Parts, FoldedAt, ReceivedAt)
+    `Errors.High`, `Errors.Tool`, `Errors.Turn`, `Errors.Pattern`, Parts, FoldedAt, ReceivedAt)
 SELECT {unit:String}, intDiv(at, 3600000000000), lower(hex(sipHash128(trace))) AS id,
     if({unit:String} = 'run', lower(hex(sipHash64(number))), ''),
     toUInt64({from:UInt64}) + intDiv({length:UInt64}, {rows:UInt64}) * number AS at,
@@ -50,7 +54,9 @@ SELECT {unit:String}, intDiv(at, 3600000000000), lower(hex(sipHash128(trace))) A
     arrayMap(f -> f % 100 / 100, found), arrayMap(f -> if(f % 3 > 0, f % 100 / 100, -1.), found),
     arrayMap(f -> if(f % 3 > 1, f % 100 / 100, -1.), found),
     arrayMap(f -> if(f % 4 = 0, '', concat('tool-', toString(f % 10))), found),
-    arrayMap(f -> toInt32(f % 10), found), [id], 1, fromUnixTimestamp64Nano(toInt64(at))
+    arrayMap(f -> toInt32(f % 10), found),
+    arrayMap(f -> concat('pattern-', toString(h % 5), '-', toString(f % 80)), found), [id], 1,
+    fromUnixTimestamp64Nano(toInt64(at))
 FROM
 (
     SELECT number, if({unit:String} = 'run', intDiv(number, 2), number) + {base:UInt64} AS trace,
@@ -113,6 +119,33 @@ def measure(rates: StoredRates, until: int, days: int, rounds: int) -> None:
         show(line)
 
 
+ERRORS = """
+INSERT INTO errors (TraceId, SpanId, Id, State, Cause, Title, Judge, Judges, Taxonomy, Category, Confidence,
+    MediumConfidence, HighConfidence, Evidence, Explanation, FindingIds, FirstSeen, Pattern, Whole, FoldedAt,
+    ReceivedAt)
+SELECT TraceId, RunId, lower(hex(MD5(concat(RunId, toString(n))))), 'current', 'failed-call', 'Resource not found',
+    'rule', ['rule'], 'trail', 'Resource Not Found', .7, .7, .7, repeat('quote ', 20), repeat('why ', 40), ['f'], At,
+    pattern, TraceId, 1, ReceivedAt
+FROM run_facts ARRAY JOIN `Errors.Pattern` AS pattern, arrayEnumerate(`Errors.Pattern`) AS n WHERE Unit = 'run'
+"""
+"""The errors of the facts, 400 patterns of them, with texts of usual length."""
+
+
+def measure_patterns(store: Store, until: int, days: int, rounds: int) -> None:
+    """The list of patterns of the last week: the first time, later, and after new errors."""
+    store.command(ERRORS)
+    patterns, query = Patterns(Scope(store), StoredLabels(store), time.time_ns), PatternQuery(until - 7 * DAY, until)
+    times = []
+    for number in range(rounds):
+        if number == rounds - 1:
+            fill(store, days * 8, days, until)
+        started = time.perf_counter()
+        found = patterns.ask(query).looked_at
+        times.append(round((time.perf_counter() - started) * 1e3))
+    line = {"what": f"list of {found} patterns", "first_ms": times[0], "p50_ms": statistics.median(times[1:-1])}
+    show(line | {"after_new_errors_ms": times[-1]})
+
+
 def prepare(store: Store, args: argparse.Namespace) -> None:
     """Fill, as long as there is nothing; say what there is."""
     migrate(store)
@@ -135,12 +168,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--days", type=int, default=30)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--folder", help="where the store is kept; one that is filled is only asked")
+    parser.add_argument("--patterns", action="store_true", help="only the list of patterns; best with --days 35")
     args = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(f"chdb://{args.folder or folder}/db", StoreConfig(retention_days=None))
         prepare(store, args)
         until = (store.rows("SELECT max(Hour) + 1 FROM run_facts")[0][0]) * HOUR
-        measure(StoredRates(store, rules=[f"rule-{n}" for n in range(20)]), until, args.days, args.rounds)
+        if args.patterns:
+            measure_patterns(store, until, args.days, args.rounds)
+        else:
+            measure(StoredRates(store, rules=[f"rule-{n}" for n in range(20)]), until, args.days, args.rounds)
         store.close()
 
 
