@@ -11,14 +11,14 @@ from typing import Final
 
 from tracejury.judges.names import plain
 
-from .steps import Step
+from .steps import TraceStep
 from .wording import same_wording
 
 MOST_ALIGNED: Final = 500
 """Steps of each trace after the first difference that are aligned; later ones are not compared."""
 
 
-class Difference(StrEnum):
+class StepDifference(StrEnum):
     """How two steps differ, in the order in which it is told."""
 
     ENDS = "one ends earlier"
@@ -33,9 +33,9 @@ class Difference(StrEnum):
 class StepPair:
     """Steps of both traces at one place; None: this trace has none there. `difference`: None, they are the same."""
 
-    first: Step | None
-    second: Step | None
-    difference: Difference | None
+    first: TraceStep | None
+    second: TraceStep | None
+    difference: StepDifference | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Alignment:
     left: int
 
 
-def align(first: Sequence[Step], second: Sequence[Step]) -> Alignment:
+def align(first: Sequence[TraceStep], second: Sequence[TraceStep]) -> Alignment:
     """The steps in pairs: one by one up to the first difference, from there by the steps that both have."""
     at = 0
     while at < min(len(first), len(second)) and difference(first[at], second[at]) is None:
@@ -62,7 +62,7 @@ def align(first: Sequence[Step], second: Sequence[Step]) -> Alignment:
         return Alignment(pairs, None, at, 0)
     divergence = StepPair(a, b, _of(a, b))
     rest, other = first[at : at + MOST_ALIGNED], second[at : at + MOST_ALIGNED]
-    if divergence.difference not in (Difference.STEP, Difference.ENDS):
+    if divergence.difference not in (StepDifference.STEP, StepDifference.ENDS):
         pairs.append(divergence)
         rest, other = rest[1:], other[1:]
     pairs += _aligned(rest, other)
@@ -70,33 +70,33 @@ def align(first: Sequence[Step], second: Sequence[Step]) -> Alignment:
     return Alignment(pairs, divergence, at, left)
 
 
-def difference(one: Step, other: Step) -> Difference | None:
+def difference(one: TraceStep, other: TraceStep) -> StepDifference | None:
     """How two steps differ; None where only ids, times and wording do."""
     agents = {plain(one.agent), plain(other.agent)} - {""}
     if len(agents) > 1 or plain(one.tool) != plain(other.tool):
-        return Difference.STEP
+        return StepDifference.STEP
     if one.told.keys() != other.told.keys() or not all(same_wording(one.told[n], other.told[n]) for n in one.told):
-        return Difference.ARGUMENTS
+        return StepDifference.ARGUMENTS
     if (one.outcome, one.told_failure) != (other.outcome, other.told_failure):
-        return Difference.OUTCOME
+        return StepDifference.OUTCOME
     if not same_wording(one.told_result, other.told_result):
-        return Difference.RESULT if one.tool else Difference.ANSWER
+        return StepDifference.RESULT if one.tool else StepDifference.ANSWER
     return None
 
 
-def _of(first: Step | None, second: Step | None) -> Difference | None:
-    return difference(first, second) if first is not None and second is not None else Difference.ENDS
+def _of(first: TraceStep | None, second: TraceStep | None) -> StepDifference | None:
+    return difference(first, second) if first is not None and second is not None else StepDifference.ENDS
 
 
-def _aligned(first: Sequence[Step], second: Sequence[Step]) -> list[StepPair]:
+def _aligned(first: Sequence[TraceStep], second: Sequence[TraceStep]) -> list[StepPair]:
     pairs = list[StepPair]()
     matcher = SequenceMatcher(None, [*map(_key, first)], [*map(_key, second)], autojunk=False)
     for tag, start, end, other_start, other_end in matcher.get_opcodes():
         rows = zip_longest(first[start:end], second[other_start:other_end])
         same = tag == "equal"
-        pairs += [StepPair(a, b, _of(a, b) if same else Difference.STEP) for a, b in rows]
+        pairs += [StepPair(a, b, _of(a, b) if same else StepDifference.STEP) for a, b in rows]
     return pairs
 
 
-def _key(step: Step) -> tuple[str, str]:
+def _key(step: TraceStep) -> tuple[str, str]:
     return plain(step.agent), plain(step.tool)

@@ -27,7 +27,7 @@ _TASK: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TraceStep:
     """A call, or (without a `tool`) the answer of an agent run, of which the last one is that of the trace.
 
     `outcome`: "" of success, `UNANSWERED`, or `FAILED` with the kind of failure. `arguments` and `result` are as
@@ -47,7 +47,7 @@ class Step:
     told_result: str
 
 
-def steps_of(traces: Iterable[Trace]) -> list[Step]:
+def steps_of(traces: Iterable[Trace]) -> list[TraceStep]:
     """The steps of traces that belong together, up to `MOST`: of the managers in order of start.
 
     A sub-agent's steps follow the call that delegated to it. What such a call brought is told by the sub-agent's
@@ -58,7 +58,7 @@ def steps_of(traces: Iterable[Trace]) -> list[Step]:
     runs = {run.id: run for run in found}
     reading = _Reading(runs, frozenset(one for run in found for one in ids_of(run.goal)))
     managers = [run for run in found if run.parent_id not in runs]
-    steps = list[Step]()
+    steps = list[TraceStep]()
     for run in (*managers, *found):  # at last those of which no turn tells
         steps += reading.run(run, None)
     return steps[:MOST]
@@ -80,7 +80,7 @@ class _Reading:
         found = (self._asked.get(text, "") for text in given if isinstance(text, str))
         return next((run_id for run_id in found if run_id and run_id not in self._seen), "")
 
-    def run(self, run: AgentRun, by: tuple[ToolCall, Turn, AgentRun] | None) -> Iterator[Step]:
+    def run(self, run: AgentRun, by: tuple[ToolCall, Turn, AgentRun] | None) -> Iterator[TraceStep]:
         """The steps of a run, its answer last. `by`: the call that delegated to it."""
         if run.id in self._seen:
             return
@@ -100,7 +100,7 @@ class _Reading:
         if step_at := self._answer(run, by):
             yield step_at
 
-    def _call(self, call: ToolCall, turn: Turn, run: AgentRun, below: str) -> Step:
+    def _call(self, call: ToolCall, turn: Turn, run: AgentRun, below: str) -> TraceStep:
         own = call.span or turn.llm
         at = own.raw.start if own else 0
         arguments = _parsed(call.arguments)
@@ -112,7 +112,7 @@ class _Reading:
             result = call.result or ""
         told_result = "" if failure else self._told(_text(_parsed(result)), at, call.call_id)
         told_failure = template_of(failure, argument_values(call.arguments))
-        return Step(
+        return TraceStep(
             run.name,
             call.name,
             _text(arguments),
@@ -124,7 +124,7 @@ class _Reading:
             told_result,
         )
 
-    def _answer(self, run: AgentRun, by: tuple[ToolCall, Turn, AgentRun] | None) -> Step | None:
+    def _answer(self, run: AgentRun, by: tuple[ToolCall, Turn, AgentRun] | None) -> TraceStep | None:
         last = next((turn.llm for turn in reversed(run.turns) if turn.llm is not None), None)
         own = last or run.span
         outcome, failure = _outcome(*by) if by else (FAILED, "") if run.status == "error" else ("", "")
@@ -132,7 +132,7 @@ class _Reading:
         if not text and not outcome and (run.status == "unfinished" or run.span is None):
             return None
         told = self._told(_text(_parsed(text)), own.raw.start if own else 0, "")
-        return Step(run.name, "", "", outcome, text or failure, *_place(own), {}, template_of(failure), told)
+        return TraceStep(run.name, "", "", outcome, text or failure, *_place(own), {}, template_of(failure), told)
 
     def _told(self, text: str, at: int, call_id: str) -> str:
         return " ".join(without_ids_and_times(text, at, call_id, self._given.__contains__).split())

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from trajectories import FRAMEWORKS, load
 
-from tracejury.judges.divergence.aligning import Difference, StepPair, align
-from tracejury.judges.divergence.steps import Step, steps_of
+from tracejury.judges.divergence.aligning import StepDifference, StepPair, align
+from tracejury.judges.divergence.steps import TraceStep, steps_of
 from tracejury.processors.joining import rebuild_joined
 from tracejury.schemas.normalized import NormalizedSpan
 
@@ -28,7 +28,7 @@ def spans(path: Path) -> dict[str, list[NormalizedSpan]]:
     return load(path)
 
 
-def steps(path: Path) -> list[Step]:
+def steps(path: Path) -> list[TraceStep]:
     return steps_of(rebuild_joined(spans(path)))
 
 
@@ -43,7 +43,9 @@ def pairs() -> list[tuple[Path, Path, dict[str, Any], dict[str, Any]]]:
     return found
 
 
-def at_fault(told: StepPair | None, fault: dict[str, Any], truth: dict[str, Any], sequence: Sequence[Step]) -> bool:
+def at_fault(
+    told: StepPair | None, fault: dict[str, Any], truth: dict[str, Any], sequence: Sequence[TraceStep]
+) -> bool:
     """Whether it is the step that was injected, by its span; where the truth names none, by the call that it was."""
     if told is None or told.second is None:
         return False
@@ -102,7 +104,7 @@ def test_the_first_divergence_is_at_the_injected_step(capsys: pytest.CaptureFixt
         )
     assert count >= 50
     assert min(hits, hits_damaged) >= 0.9 * count
-    assert {Difference.STEP, Difference.OUTCOME} <= kinds
+    assert {StepDifference.STEP, StepDifference.OUTCOME} <= kinds
 
 
 def test_another_run_of_the_same_program_is_no_different() -> None:

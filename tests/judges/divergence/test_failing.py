@@ -6,20 +6,20 @@ from random import Random
 
 import pytest
 
-from tracejury.judges.divergence.aligning import Difference, align, difference
+from tracejury.judges.divergence.aligning import StepDifference, align, difference
 from tracejury.judges.divergence.failing import failing_step
-from tracejury.judges.divergence.steps import FAILED, Step
+from tracejury.judges.divergence.steps import FAILED, TraceStep
 from tracejury.judges.divergence.wording import same_wording
 
 
-def step(tool: str, result: str = "", outcome: str = "", agent: str = "agent", **told: str) -> Step:
+def step(tool: str, result: str = "", outcome: str = "", agent: str = "agent", **told: str) -> TraceStep:
     failure = outcome and "broken"
-    return Step(
+    return TraceStep(
         agent, tool, "", outcome, result or failure, "trace", f"{tool}-span", told, failure, "" if failure else result
     )
 
 
-def run(random: Random, *, fails: bool, planted: str) -> list[Step]:
+def run(random: Random, *, fails: bool, planted: str) -> list[TraceStep]:
     """Two to five look-ups in any order, a booking, a check, the answer; `planted` says what failing runs do."""
     steps = [step("search", query=random.choice("abc")) for _ in range(random.randint(1, 4))]
     steps.insert(random.randint(0, len(steps)), step("get_user", result=f"user {random.randint(1, 3)}"))
@@ -36,13 +36,13 @@ def run(random: Random, *, fails: bool, planted: str) -> list[Step]:
 @pytest.mark.parametrize(
     ("planted", "tool", "kind", "value"),
     [
-        ("arguments", "book", Difference.ARGUMENTS, "days: 30"),
-        ("outcome", "book", Difference.OUTCOME, f"{FAILED}: timeout"),
-        ("missing", "verify", Difference.STEP, ""),
-        ("step", "cancel", Difference.STEP, ""),
+        ("arguments", "book", StepDifference.ARGUMENTS, "days: 30"),
+        ("outcome", "book", StepDifference.OUTCOME, f"{FAILED}: timeout"),
+        ("missing", "verify", StepDifference.STEP, ""),
+        ("step", "cancel", StepDifference.STEP, ""),
     ],
 )
-def test_the_planted_step_is_found(planted: str, tool: str, kind: Difference, value: str) -> None:
+def test_the_planted_step_is_found(planted: str, tool: str, kind: StepDifference, value: str) -> None:
     right = 0
     for seed in range(40):
         random = Random(seed)  # noqa: S311 - a simulation
@@ -51,7 +51,7 @@ def test_the_planted_step_is_found(planted: str, tool: str, kind: Difference, va
         found, looked_at = failing_step(failing, passing)
         assert found
         assert looked_at > 10
-        told = found.behaviour
+        told = found.feature
         if (told.tool, told.kind, told.value) != (tool, kind, value):
             continue
         right += 1
@@ -103,16 +103,16 @@ def test_steps_are_aligned_after_the_first_difference() -> None:
     told = align(base, more)
     assert (told.at, told.left) == (1, 0)
     assert told.divergence
-    assert told.divergence.difference is Difference.STEP
+    assert told.divergence.difference is StepDifference.STEP
     assert [(p.first and p.first.tool, p.second and p.second.tool, p.difference) for p in told.pairs] == [
-        ("a", "a", None), (None, "a", Difference.STEP), ("b", "b", None), ("c", "c", None), ("", "", None),
+        ("a", "a", None), (None, "a", StepDifference.STEP), ("b", "b", None), ("c", "c", None), ("", "", None),
     ]  # fmt: skip
     ended = align(base, base[:2]).divergence
     assert ended
-    assert (ended.difference, ended.second) == (Difference.ENDS, None)
+    assert (ended.difference, ended.second) == (StepDifference.ENDS, None)
     assert align(base, base).divergence is None
     assert align([], []).pairs == []
-    assert difference(step("b", days="1"), step("b", days="2")) is Difference.ARGUMENTS
-    assert difference(step("b", "4 items"), step("b", "5 items")) is Difference.RESULT
-    assert difference(step("", "It is 4"), step("", "It is 5")) is Difference.ANSWER
+    assert difference(step("b", days="1"), step("b", days="2")) is StepDifference.ARGUMENTS
+    assert difference(step("b", "4 items"), step("b", "5 items")) is StepDifference.RESULT
+    assert difference(step("", "It is 4"), step("", "It is 5")) is StepDifference.ANSWER
     assert difference(step("b"), step("b", agent="")) is None
