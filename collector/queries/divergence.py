@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Final
 
 from tracejury.judges.divergence.aligning import align
@@ -27,11 +26,14 @@ from .measures import StoredMeasures
 from .patterns import MOST_LABELS
 from .present_divergence import present_failing, present_traces
 from .reader import Labels
+from .trace.stored import StoredTraceQueries
 
 MOST_LISTED: Final = 1_000
 """Traces of which the runs are taken, the latest."""
 MOST_RUNS: Final = 100
 """Runs that pass, and as many that fail, that are read: the latest ones."""
+AT_ONCE: Final = 25
+"""Runs of which the spans are in memory."""
 MOST_AGENTS: Final = 5
 
 _OVER: Final = (TraceState.SETTLED, TraceState.FAILED)
@@ -40,18 +42,18 @@ _OVER: Final = (TraceState.SETTLED, TraceState.FAILED)
 class Divergences:
     """Divergences of one tenant. Every method blocks, and raises RetryableError, StoreError.
 
-    `trace`: rebuilds one; `traces`, `patterns`: those of a query.
+    `traces`, `patterns`: those of a query.
     """
 
     def __init__(
         self,
-        trace: Callable[[str], Trace | None],
+        queries: StoredTraceQueries,
         traces: Callable[[TraceQuery], Sequence[TraceRow]],
         patterns: Callable[[PatternQuery], PatternAnswer],
         labels: Labels,
         measures: StoredMeasures,
     ) -> None:
-        self._trace, self._traces, self._patterns = trace, traces, patterns
+        self._queries, self._traces, self._patterns = queries, traces, patterns
         self._labels, self._measures = labels, measures
 
     def traces(self, first: str, second: str) -> ComparedTracesJson:
@@ -62,7 +64,7 @@ class Divergences:
     def runs(self, query: DivergenceQuery) -> ComparedRunsJson:
         """Those of a query. Raises NotFoundError: no such pattern is known in this time."""
         sides = self._of_pattern(query) if query.pattern else self._of_task(query)
-        read = [[steps for ids, _ in islice(side, MOST_RUNS) if (steps := self._steps(ids))] for side in sides]
+        read = [self._read([ids for ids, _ in side[:MOST_RUNS]]) for side in sides]
         step, looked_at = failing_step(*read)
         return ComparedRunsJson(
             since=query.since,  # type: ignore[arg-type]  # the model reads nanos
@@ -80,13 +82,19 @@ class Divergences:
         )
 
     def _stored(self, trace_id: str) -> Trace:
-        found = self._trace(trace_id)
+        found = self._queries.trace(trace_id)
         if found is None:
             raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
         return found
 
-    def _steps(self, trace_ids: Iterable[str]) -> list[TraceStep]:
-        return steps_of(trace for trace_id in trace_ids if (trace := self._trace(trace_id)) is not None)
+    def _read(self, runs: Sequence[Sequence[str]]) -> list[list[TraceStep]]:
+        """The steps of runs that have any, by the ids of their traces."""
+        found = list[list[TraceStep]]()
+        for first in range(0, len(runs), AT_ONCE):
+            some = runs[first : first + AT_ONCE]
+            traces = self._queries.traces([trace_id for ids in some for trace_id in ids])
+            found += [steps_of(traces[i] for i in ids if i in traces) for ids in some]
+        return list(filter(None, found))
 
     def _of_pattern(self, query: DivergenceQuery) -> tuple[list[_Run], list[_Run]]:
         """Traces with the pattern, and those of its service and agents without it, from the earliest with it on."""

@@ -82,7 +82,7 @@ class StoredReader:
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
-        self.divergences = Divergences(self.trace_queries.trace, self.traces, self.patterns.ask, labels, measures)
+        self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures)
         self.clusters = ErrorClusters(self._scope, self.trace_queries.trace, clock)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:

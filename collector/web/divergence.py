@@ -7,7 +7,6 @@ from typing import Final
 from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 
-from tracejury.collector.api.divergence import ComparedRunsParams
 from tracejury.collector.api.prefixes import whole_trace_id
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.divergence import DivergenceQuery
@@ -32,7 +31,11 @@ def add_divergence(app: FastAPI, site: Site) -> None:
         given = {name: request.query_params.get(name, "")[:_LONGEST] for name in NAMES}
         runs = pair = None
         if given["task"] or given["pattern"]:
-            runs = site.reader.divergences.runs(_asked(site, request, given))
+            window = site.window(request)
+            query = DivergenceQuery(
+                window.since, window.until, given["task"], given["pattern"], window.service, given["profile"]
+            )
+            runs = site.reader.divergences.runs(query)
         elif not given["first"]:
             raise ConfigError("name a trace, a task or a pattern: the pages of traces and issues lead here")
         first = given["first"] and whole_trace_id(site.reader, given["first"])
@@ -42,14 +45,6 @@ def add_divergence(app: FastAPI, site: Site) -> None:
         return site.render(
             request, "compare_traces.html", runs=runs, pair=pair, first=first, others=others, asked=given
         )
-
-
-def _asked(site: Site, request: Request, given: dict[str, str]) -> DivergenceQuery:
-    window = site.window(request)
-    ComparedRunsParams(task=given["task"], pattern=given["pattern"]).query(window.until)
-    return DivergenceQuery(
-        window.since, window.until, given["task"], given["pattern"], window.service, given["profile"]
-    )
 
 
 def _others(site: Site, first: str) -> list[str]:

@@ -14,7 +14,7 @@ from tracejury.judges.names import plain
 from .steps import TraceStep
 from .wording import same_wording
 
-MOST_ALIGNED: Final = 500
+MOST_ALIGNED: Final = 250
 """Steps of each trace after the first difference that are aligned; later ones are not compared."""
 
 

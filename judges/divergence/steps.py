@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from tracejury.judges.loops import ids_of, without_ids_and_times
@@ -18,6 +19,8 @@ from .wording import LONGEST
 
 MOST: Final = 5_000
 """Steps of a trace that are read."""
+DEEPEST: Final = 100
+"""Agents below each other; the steps of those further down follow those of the others."""
 UNANSWERED: Final = "no result"
 """The outcome of a call of which nobody knows that it ran."""
 FAILED: Final = "failed"
@@ -60,8 +63,8 @@ def steps_of(traces: Iterable[Trace]) -> list[TraceStep]:
     managers = [run for run in found if run.parent_id not in runs]
     steps = list[TraceStep]()
     for run in (*managers, *found):  # at last those of which no turn tells
-        steps += reading.run(run, None)
-    return steps[:MOST]
+        steps += islice(reading.run(run, None), MOST - len(steps))
+    return steps
 
 
 class _Reading:
@@ -80,9 +83,9 @@ class _Reading:
         found = (self._asked.get(text, "") for text in given if isinstance(text, str))
         return next((run_id for run_id in found if run_id and run_id not in self._seen), "")
 
-    def run(self, run: AgentRun, by: tuple[ToolCall, Turn, AgentRun] | None) -> Iterator[TraceStep]:
+    def run(self, run: AgentRun, by: tuple[ToolCall, Turn, AgentRun] | None, depth: int = 0) -> Iterator[TraceStep]:
         """The steps of a run, its answer last. `by`: the call that delegated to it."""
-        if run.id in self._seen:
+        if run.id in self._seen or depth > DEEPEST:
             return
         self._seen.add(run.id)
         for turn in run.turns:
@@ -93,10 +96,10 @@ class _Reading:
             for call, below, step in steps:
                 yield step
                 if below:
-                    yield from self.run(self._runs[below], (call, turn, run))
+                    yield from self.run(self._runs[below], (call, turn, run), depth + 1)
             for run_id in turn.sub_run_ids:
                 if run_id in self._runs:
-                    yield from self.run(self._runs[run_id], None)
+                    yield from self.run(self._runs[run_id], None, depth + 1)
         if step_at := self._answer(run, by):
             yield step_at
 
