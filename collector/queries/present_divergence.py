@@ -46,11 +46,11 @@ def present_failing(found: FailingStep) -> FailingStepJson:
     return fill(
         FailingStepJson, found,
         agent=found.step.agent, tool=found.step.tool, nth=found.feature.nth, kind=found.feature.kind.value,
-        value=found.feature.value, failing=failing, passing=passing, step=_step(found.step), told=told(found),
+        value=found.feature.value, failing=failing, passing=passing, step=_step(found.step), told=_told(found),
     )  # fmt: skip
 
 
-def told(found: FailingStep) -> str:
+def _told(found: FailingStep) -> str:
     """Such as "12 of 14 failing runs and 2 of 20 passing ones: call 1 of book by agent with days: 30".
 
     Its parts are texts of spans: for a page or terminal they are to be made safe.
