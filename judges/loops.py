@@ -79,13 +79,23 @@ class LoopCall:
         return self._told(self.outcome, lambda _: False)
 
     def _told(self, text: str, stays: Callable[[str], bool]) -> str:
-        """A short text without the call's own id, times around that of the call, and ids but those that stay."""
-        if len(text) > _SEARCHED:
-            return text
-        if len(own := self.call.call.call_id) >= _TELLING_ID:
-            text = text.replace(own, "")
-        text = _ID.sub(lambda found: found[0] if stays(found[0]) else "", text)
-        return _TIME.sub(lambda found: "" if _is_now(found[0], self.start) else found[0], text)
+        """A text without the call's own id, times around that of the call, and ids but those that stay."""
+        return without_ids_and_times(text, self.start, self.call.call.call_id, stays)
+
+
+def ids_of(text: str) -> list[str]:
+    """The ids in a text: UUIDs, and hexadecimal digits of random numbers."""
+    return _ID.findall(text)
+
+
+def without_ids_and_times(text: str, at: int, call_id: str, stays: Callable[[str], bool]) -> str:
+    """A short text without the id of its call, times around `at` (unix nanos), and ids but those that stay."""
+    if len(text) > _SEARCHED:
+        return text
+    if len(call_id) >= _TELLING_ID:
+        text = text.replace(call_id, "")
+    text = _ID.sub(lambda found: found[0] if stays(found[0]) else "", text)
+    return _TIME.sub(lambda found: "" if _is_now(found[0], at) else found[0], text)
 
 
 @dataclass(frozen=True)

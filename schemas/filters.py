@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from .annotations import Label, LabelOfSessions, Opinion
+from .annotations import Label, LabelOfSessions, Opinion, TraceLabel
 from .behaviours import Behaviour
 from .errors import ConfigError
 from .not_judged import NotJudged
@@ -340,7 +340,10 @@ ANNOTATION_FILTERS: Final = (
 def label_filters(kind: type[Label]) -> tuple[Filter, ...]:
     """Of lists of labels of a kind."""
     names = {field.name for field in fields(kind)}
-    shared = SESSION_LABEL_FILTERS if issubclass(kind, LabelOfSessions) else LABEL_FILTERS
+    if issubclass(kind, TraceLabel):
+        shared = LABEL_FILTERS
+    else:
+        shared = SESSION_LABEL_FILTERS if issubclass(kind, LabelOfSessions) else (LABEL_FILTERS[2],)
     return (*shared, *(one for one in ANNOTATION_FILTERS if one.target in names))
 
 

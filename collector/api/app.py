@@ -28,6 +28,7 @@ from .backups import add_backups
 from .clusters import add_clusters
 from .dataset import add_export
 from .deletion import add_deletion
+from .divergence import add_divergence
 from .errors import add_errors
 from .explain import add_doctor, add_explain
 from .guard import Guard
@@ -71,6 +72,7 @@ def create_app(services: Services) -> FastAPI:
     add_measures(app, reader, clock)
     add_clusters(app, reader, clock)
     add_patterns(app, reader, clock)
+    add_divergence(app, reader, clock)
     add_received(app, reader)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)

@@ -16,6 +16,7 @@ from tracejury.schemas.text.naming import CUT
 from tracejury.schemas.wire.backups import BackupJson
 from tracejury.schemas.wire.base import Model, WireModel
 from tracejury.schemas.wire.clusters import ClustersJson, NamedErrorsJson, UnnamedGroupJson, UnnamedGroupPage
+from tracejury.schemas.wire.divergence import ComparedRunsJson, ComparedTracesJson
 from tracejury.schemas.wire.doctor import DiagnosisJson, DoctorPage
 from tracejury.schemas.wire.errors import ErrorDetailJson, ErrorJson, LocatedFindingJson
 from tracejury.schemas.wire.explain import TermJson
@@ -201,6 +202,16 @@ class ApiClient:
     def pattern(self, pattern: str, filters: Parameters) -> PatternJson:
         """One pattern. Raises NotFoundError where none of that id is known in this time."""
         return self._get(PatternJson, f"/api/patterns/{in_path(pattern)}", filters)
+
+    def compare_traces(self, first: str, second: str) -> ComparedTracesJson:
+        """Two traces of one question. Raises NotFoundError, ConfigError where several traces have an id like that."""
+        return self._get(ComparedTracesJson, "/api/compare/traces", {"first": first, "second": second})
+
+    def compare_runs(self, filters: Parameters) -> ComparedRunsJson:
+        """Where failing runs do otherwise; `filters` are the parameters of /api/compare/runs. Raises as `pattern`."""
+        found = self._get(ComparedRunsJson, "/api/compare/runs", filters)
+        refuse_unknown(filters, found.unknown)
+        return found
 
     def clusters(self, filters: Parameters) -> ClustersJson:
         """Clusters of errors; `filters` are the parameters of /api/clusters. Raises ConfigError as `rates`."""

@@ -56,7 +56,10 @@ class StoredLabels(TenantRows):
 
     def find(self, kind: type[LabelT], query: LabelQuery) -> Sequence[LabelT]:
         """Up to `limit` labels of one kind, latest change first."""
-        if query.trace_id if issubclass(kind, LabelOfSessions) else query.session_id:
+        names = {field.name for field in fields(kind)}
+        if any(getattr(query, name) and name not in names for name in ("trace_id", "session_id")):
+            return []
+        if query.service and not issubclass(kind, TraceLabel | LabelOfSessions):
             return []
         columns = columns_of(kind)
         asked, values = conditions(label_filters(kind), query)

@@ -46,6 +46,7 @@ from tracejury.schemas.receipts import DeletionReceipt
 from tracejury.schemas.verdicts import Verdict, session_subject_id
 
 from .clusters import ErrorClusters
+from .divergence import Divergences
 from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
 from .measures import StoredMeasures
@@ -81,6 +82,7 @@ class StoredReader:
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
+        self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures)
         self.clusters = ErrorClusters(self._scope, self.trace_queries.trace, clock)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from tracejury.processors.assemble import AssemblerConfig
@@ -10,6 +11,7 @@ from tracejury.processors.joining import groups_of, together
 from tracejury.processors.life_cycle import state_at
 from tracejury.processors.open_trace import OpenTrace, note_parents_elsewhere
 from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.spans import Span
 from tracejury.schemas.trajectory import Trace
 
@@ -52,3 +54,18 @@ def stored_trace(
     elsewhere = {parent for one in group for parent in held[one].elsewhere}
     whole = rebuild([span for one in group for span in spans_of[one]], state=state, elsewhere=elsewhere)
     return replace(whole, trace_id=group[0], received_through=max(newest[one] for one in group))
+
+
+def stored_traces(judging: StoredJudging, parts: Mapping[str, str], most_spans: int) -> dict[str, Trace]:
+    """Closed traces rebuilt at once, by id. `parts`: by the id of each of their traces that of the whole.
+
+    Raises as `stored_trace`.
+    """
+    spans_of = defaultdict[str, list[NormalizedSpan]](list)
+    for one, (spans, logs) in judging.load_spans(sorted(parts)).items():
+        trace = OpenTrace(("", one), 0, 0)
+        trace.add_logs(logs)
+        for span in spans[:most_spans]:
+            trace.add_span(span)
+        spans_of[parts[one]] += trace.spans.values()
+    return {whole: rebuild(spans) for whole, spans in spans_of.items()}

@@ -22,6 +22,7 @@ from .assets import Asset, add_assets, load_assets
 from .change_feed import ChangeFeed
 from .clusters import add_clusters
 from .compare import add_compare
+from .divergence import add_divergence
 from .errors import refusal_pages
 from .explain import add_explain_pages
 from .feedback import add_feedback
@@ -59,7 +60,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.state.refusal_page = refusal_pages(templates, services.clock)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
-    lists = add_labels_page, add_traces, add_sessions, add_compare
+    lists = add_labels_page, add_traces, add_sessions, add_compare, add_divergence
     for add in (add_overview, add_explain_pages, add_judges, add_packs, add_clusters, add_patterns, *lists):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)

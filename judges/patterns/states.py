@@ -75,7 +75,7 @@ def judge_states(histories: Sequence[History]) -> list[Judged]:
     """The states of all patterns that are looked at together, in their order."""
     count = max(len(histories), 1)
     p_values = [1.0 if one.new else difference_p(one.before, one.now) for one in histories]
-    changed = _holm(p_values)
+    changed = holm(p_values)
     return [_judged(one, p, count, changed=own) for one, p, own in zip(histories, p_values, changed, strict=True)]
 
 
@@ -160,7 +160,7 @@ def _returned(one: History, count: int) -> bool:
     return False
 
 
-def _holm(p_values: Sequence[float]) -> list[bool]:
+def holm(p_values: Sequence[float]) -> list[bool]:
     """Which differ, with a chance of `CHANGED` that any does wrongly (Holm, 1979)."""
     found = [False] * len(p_values)
     for rank, index in enumerate(sorted(range(len(p_values)), key=lambda index: p_values[index])):

@@ -56,9 +56,9 @@ class TraceQuery:
     [`since`, `until`) in unix nanos, of arrival. `severity` (at least), `category` (its name, or taxonomy/name),
     `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role`, `model` and `score` (as `filters.scores`
     reads it) of one agent run; where both are given the finding is of that run, and with `tool` at a call of that tool.
-    `min_duration`: nanos. `text`: stands in what was said, found or named, or begins an id. `attributes`, `tag` and
-    `user`: what spans of the trace state, each attribute as (key, value). `judged`: yes, no, or why not. `before`: the
-    place in the list that the answer follows.
+    `min_duration`: nanos. `text`: stands in what was said, found or named, or begins an id. `attributes`, `task` (by
+    one of `task_keys`), `tag` and `user`: what spans of the trace state, each attribute as (key, value). `judged`: yes,
+    no, or why not. `before`: the place in the list that the answer follows.
     Of sessions, `state`, `min_duration` and the order are the session's own.
     """
 
@@ -89,6 +89,8 @@ class TraceQuery:
     attributes: Sequence[tuple[str, str]] = ()
     tag: str = ""
     user: str = ""
+    task: str = ""
+    task_keys: Sequence[str] = ()
     sort: Sort = Sort.RECEIVED
     ascending: bool = False
 

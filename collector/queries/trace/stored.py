@@ -10,11 +10,12 @@ from tracejury.collector.store import ledger
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.lists import SessionLists
 from tracejury.collector.store.outlines import StoredOutlines
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.collector.store.stored_trace import stored_trace
+from tracejury.collector.store.stored_trace import stored_trace, stored_traces
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.trace_outline import RunOutline, TraceOutline, is_large, outline_of
 from tracejury.schemas.agent_errors import in_place, whole_error
@@ -75,6 +76,11 @@ class StoredTraceQueries:
             return None
         made = self._known(trace_id, newest) or self._rebuilt(trace_id)
         return made.trace if made else None
+
+    def traces(self, trace_ids: Sequence[str]) -> dict[str, Trace]:
+        """Several closed ones at once, by id, each with those that it is one with; kept nowhere."""
+        parts = SessionLists(self._store, self._tenant).parts(trace_ids) | {one: one for one in trace_ids}
+        return stored_traces(StoredJudging(self._store, self._tenant), parts, self._config.max_spans_per_trace)
 
     def count_spans(self, trace_id: str) -> int:
         """Stored ones, of those that it is joined with too."""

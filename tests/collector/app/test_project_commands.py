@@ -64,6 +64,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "measures": [["--service", service]],
         "patterns": [[], ["--service", service, "--profile", "0", "--state", "all"]],
         "pattern": [["x"]],
+        "compare": [[trace, trace], ["--task", "x"], ["--pattern", "x"]],
         "labels pattern": [["x", "--ignore", "--as", "mallory"]],
         "clusters": [[], ["--service", service, "--profile", "0"]],
         "traces": [[], ["--service", service], ["--text", f"{one.name}-goal"]],

@@ -61,6 +61,20 @@ async def test_no_answer_tells_a_word_of_another_project(world: Projects) -> Non
     assert streams == STREAMS, "a stream that test_no_stream_tells_of_another_project does not follow"
 
 
+async def test_no_project_compares_traces_of_another(world: Projects) -> None:
+    """Neither by API nor on the page; of its own a project is told."""
+    acme, globex, _ = world.all
+    for path in ("/api/compare/traces", "/compare/traces"):
+        for own, other in ((acme, globex), (globex, acme)):
+            for first, second in ((own.trace_id, other.trace_id), (other.trace_id, own.trace_id)):
+                params = {"first": first, "second": second}
+                answer = await world.get(path, own, params=params)
+                assert answer.status_code == 404, answer.text
+                assert told_of([other], answer.text, str(params)) == []
+            told = await world.get(path, own, params={"first": own.trace_id, "second": own.trace_id})
+            assert f"{own.name}-tool" in told.text
+
+
 async def test_the_words_are_there_to_be_told(world: Projects) -> None:
     """Each project finds its own in its answers: the walk looks for what can be found."""
     for own in world.all:
@@ -167,7 +181,7 @@ async def everything(world: Projects, tenant: Tenant) -> list[str]:
     paths = (
         "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/scores?withdrawn=true",
         "/api/reviews?withdrawn=true", "/api/preferences?withdrawn=true",
-        "/api/session-labels?withdrawn=true", "/api/pattern-labels?withdrawn=true", "/api/patterns?state=all",
+        "/api/session-labels?withdrawn=true", "/api/pattern-labels?withdrawn=true",
         f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0", f"/api/traces/{tenant.trace_id}",
     )  # fmt: skip
     return [(await world.get(path, tenant)).text for path in paths]

@@ -21,8 +21,9 @@ PAGES = (
     "/", "/?unit=turn&range=7d", "/traces", "/traces?severity=MEDIUM&q=order", "/traces?agent=nobody", "/sessions",
     "/sessions/talk%2F1?service=help-desk", "/compare?service=help-desk&first=talk%2F1", "/errors", "/labels",
     "/labels?purpose=learning", "/judges",
-    "/judges/plan-quality", "/packs", "/packs/pipa", "/clusters", "/patterns", "/explain",
-    "/explain/calibrated", "/traces/{trace}", "/traces/{trace}?span={span}",
+    "/judges/plan-quality", "/packs", "/packs/pipa", "/clusters", "/patterns", "/explain", "/explain/calibrated",
+    "/compare/traces?first={trace}", "/compare/traces?first={trace}&second={other}", "/compare/traces?task=none",
+    "/traces/{trace}", "/traces/{trace}?span={span}",
     "/spans/{span}", "/traces/{trace}/spans/{span}/raw", "/nowhere",
 )  # fmt: skip
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -44,9 +45,10 @@ def visit(site: Watched, path: str) -> Response:
 
 @pytest.fixture(scope="module")
 def places(house: House) -> dict[str, str]:
-    """A trace with findings, and the span of one."""
-    found = httpx.get(f"{house.url}/api/errors", params={"severity": "HIGH"}, trust_env=False).json()["items"][0]
-    return {"trace": found["trace_id"], "span": found["span_id"]}
+    """A trace with findings, the span of one, and another trace."""
+    found = httpx.get(f"{house.url}/api/errors", params={"severity": "HIGH"}, trust_env=False).json()["items"]
+    other = next(one["trace_id"] for one in found if one["trace_id"] != found[0]["trace_id"])
+    return {"trace": found[0]["trace_id"], "span": found[0]["span_id"], "other": other}
 
 
 @pytest.mark.parametrize("path", PAGES)
