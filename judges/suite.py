@@ -14,6 +14,7 @@ from tracejury.schemas.trajectory import KnownRuns, Trace, TraceState
 
 from .base import Context, Detector
 from .evidence import OwnText
+from .patterns.templates import argument_values, template_of
 from .records import RecordedConfidence
 from .rule import RunRule
 from .rule_settings import RuleSettings
@@ -78,7 +79,7 @@ class Suite:
         if self._ranker is not None:
             passed = self._ranker.rank(ctx, passed)
         passed = self._settings.lowered(passed, trace.service)
-        return SuiteResult(_identify(trace, passed), tuple(failures), dropped)
+        return SuiteResult(_identify(trace, passed, ctx.own_text), tuple(failures), dropped)
 
 
 def _found(detector: Detector, trace: Trace, ctx: Context) -> tuple[list[Draft], str]:
@@ -115,7 +116,7 @@ def _placed(trace: Trace, drafts: Iterable[Draft], own: OwnText) -> tuple[list[D
     return placed, dropped
 
 
-def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
+def _identify(trace: Trace, drafts: Sequence[Draft], own: OwnText) -> tuple[Finding, ...]:
     """One finding a rule, span and category (the surest), with ids and links."""
     best: dict[tuple[str, str, str, str], Draft] = {}
     for draft in sorted(drafts, key=_preference):
@@ -130,7 +131,7 @@ def _identify(trace: Trace, drafts: Sequence[Draft]) -> tuple[Finding, ...]:
         # Two findings are anchors of one claim where each names the other's span.
         others = [partners.get((other, draft.span_id), ()) for other in draft.linked if other != draft.span_id]
         linked = tuple(dict.fromkeys(chain.from_iterable(others)))
-        findings.append(_finding(trace.tenant, own_id, draft, linked, trace.home(draft.span_id)))
+        findings.append(_finding(trace, own_id, draft, linked, own))
     return tuple(findings)
 
 
@@ -152,16 +153,26 @@ _CLAIM: Final = tuple(f.name for f in fields(Draft))
 _values: Final = attrgetter(*_CLAIM)
 
 
-def _finding(tenant: str, own_id: str, draft: Draft, linked: tuple[str, ...], home: str) -> Finding:
+def _finding(trace: Trace, own_id: str, draft: Draft, linked: tuple[str, ...], own: OwnText) -> Finding:
     claim = dict(zip(_CLAIM, _values(draft), strict=True))
     claim |= {"confidence": float(draft.confidence), "linked": linked}
+    home = trace.home(draft.span_id)
     return Finding(
         id=own_id,
-        fingerprint=fingerprint(tenant, home, draft.span_id, draft.taxonomy, draft.category),
-        tenant=tenant,
+        fingerprint=fingerprint(trace.tenant, home, draft.span_id, draft.taxonomy, draft.category),
+        tenant=trace.tenant,
         trace_id=home,
+        template=template_of(draft.explanation, _call_values(draft, own)),
         **claim,
     )
+
+
+def _call_values(draft: Draft, own: OwnText) -> list[str]:
+    """The arguments of the call that a draft is about; of all calls of its turn where it is about no single one."""
+    place = own.place(draft.span_id, draft.agent_run_id)
+    calls = place[1].tool_calls if place is not None else ()
+    named = [call for call in calls if call.span and call.span.span_id in (draft.span_id, draft.tool_span_id)]
+    return [value for call in named or calls for value in argument_values(call.arguments)]
 
 
 def _version(detectors: Sequence[Detector], ranker: str, settings: str) -> str:

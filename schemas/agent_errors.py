@@ -126,7 +126,7 @@ class ErrorSummary(ErrorSpans):
 
     `confidence`, `medium`, `high`: with which it is at least LOW, MEDIUM, HIGH; `judges`: of all its findings, the
     lead's first; `first_seen`: of any deciding one, unix nanos; `decided`: as of `AgentError`; `verification`,
-    `verified_by`, `verification_reason`: of the lead.
+    `verified_by`, `verification_reason`: of the lead. `pattern`: the id of the pattern that it is of.
     """
 
     tenant: str
@@ -154,6 +154,7 @@ class ErrorSummary(ErrorSpans):
     verification: Verification = Verification.NONE
     verified_by: str = ""
     verification_reason: str = ""
+    pattern: str = ""
 
     @property
     def decisive(self) -> bool:
@@ -177,9 +178,10 @@ _OWN: Final = frozenset(dir(AgentError))
 """What an error says itself: all else, its lead says."""
 
 
-def summary(error: AgentError) -> ErrorSummary:
-    """The error without its findings."""
+def summary(error: AgentError, pattern: str = "") -> ErrorSummary:
+    """The error without its findings; `pattern`: that it is of."""
     said: dict[str, Any] = {
+        "pattern": pattern,
         "judges": tuple(dict.fromkeys(finding.judge for finding in error.findings)),
         "confidence": error.confidence(),
         "medium": error.confidence(Severity.MEDIUM),

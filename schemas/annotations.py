@@ -283,9 +283,45 @@ class SessionLabel(LabelOfSessions):
     explanation: str = ""
 
 
-LABELS: Final[tuple[type[Label], ...]] = (Annotation, HumanScore, Review, Preference, SessionLabel)
+class PatternMark(StrEnum):
+    """What a person decides about a pattern of errors."""
+
+    ACKNOWLEDGED = "acknowledged"  # somebody sees to it
+    RESOLVED = "resolved"  # it should be gone: from a version on, or from when it was said
+    IGNORED = "ignored"  # it is not to be told of: until a time, or for good
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternLabel(Label):
+    """What a person decides about a pattern of errors; of several people the last to say something is heard."""
+
+    kind = "pattern"
+    plural = "pattern-labels"
+    table = "pattern_labels"
+    key = ("pattern", "annotator")
+    verb = "mark_pattern"
+    listing = "What people have decided about patterns of errors, latest change first."
+    taking = (
+        "Say that a pattern is acknowledged, resolved or ignored; one replaces what its annotator said of it before."
+    )
+
+    pattern: Annotated[str, "The id of the pattern"]
+    mark: Annotated[PatternMark, "acknowledged, resolved or ignored"]
+    version: Annotated[str, "Of resolved: the first version without it; else it is resolved from now on"] = ""
+    until: Annotated[int, "Of ignored: until when, in unix nanoseconds; 0: for good"] = 0
+    explanation: str = ""
+
+    @property
+    def problem(self) -> str:
+        """A version or time that means nothing with its mark."""
+        if self.version and self.mark is not PatternMark.RESOLVED:
+            return "only what is resolved has a version"
+        return "only what is ignored has an until" if self.until and self.mark is not PatternMark.IGNORED else ""
+
+
+LABELS: Final[tuple[type[Label], ...]] = (Annotation, HumanScore, Review, Preference, SessionLabel, PatternLabel)
 """All kinds of labels, as they are stored."""
-DRAFTS: Final[tuple[type[Label], ...]] = (AnnotationDraft, HumanScore, Review, Preference, SessionLabel)
+DRAFTS: Final[tuple[type[Label], ...]] = (AnnotationDraft, HumanScore, Review, Preference, SessionLabel, PatternLabel)
 """The same, as people say them."""
 TRACE_LABELS: Final = tuple(kind for kind in LABELS if issubclass(kind, TraceLabel))
 SESSION_LABELS: Final = tuple(kind for kind in LABELS if issubclass(kind, LabelOfSessions))

@@ -125,6 +125,7 @@ HAVING uniqExact(Judge) = arrayUniq(arrayMap(one -> splitByChar(' ', one)[1], {{
 _IN_SCORED: Final = f"""(TraceId, AgentRunId) IN (
     SELECT arrayJoin(Parts), RunId FROM run_facts FINAL WHERE (TraceId, RunId) IN ({_SCORED}) AND {_TENANT})"""
 _OF_CATEGORY: Final = "(Category = {category:String} OR concat(Taxonomy, '/', Category) = {category:String})"
+_OF_PATTERN: Final = f"ErrorId IN (SELECT Id FROM errors WHERE Pattern = {{pattern:String}} AND {_TENANT})"
 _ROLES: Final = ("manager", "sub-agent")
 _SEVERITIES: Final = "LOW|MEDIUM|HIGH"
 
@@ -205,6 +206,14 @@ OF_ERRORS: Final = (
         metavar="PQ|PA|GF|LC|EE|TS|TC",
         condition="has(Dimensions, {dimension:String})",
     ),
+    Filter(
+        "pattern",
+        "Only with an error of this pattern.",
+        "With an error of this pattern, by its id",
+        metavar="ID",
+        is_id=True,
+        column="Pattern",
+    ),
 )
 """Filters of one error of a trace."""
 STATE: Final = Filter(
@@ -248,7 +257,7 @@ TRACE_FILTERS: Final = named(
         *STATED,
     ),
     "service", "version", "agent", "role", "model", "inferred", "score", "tool", "session", "state", "judged",
-    "severity", "category", "taxonomy", "judge", "dimension", "attribute", "tag", "user",
+    "severity", "category", "taxonomy", "judge", "dimension", "pattern", "attribute", "tag", "user",
 )  # fmt: skip
 """Of lists of traces and sessions."""
 
@@ -269,6 +278,7 @@ ERROR_FILTERS: Final = (
     ),
     replace(SCORE, help="Only in runs that a judge scored so: plan-adherence<=1, or PA<=1.", condition=_IN_SCORED),
     *STATED,
+    replace(OF_ERRORS[4], help="Only of this pattern.", description="The id of the pattern", condition=_OF_PATTERN),
 )
 """Of lists of findings."""
 SPAN_FILTER: Final = Filter("span", "Only at this span.", field="span_id", metavar="ID", is_id=True, column="SpanId")

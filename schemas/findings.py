@@ -83,6 +83,7 @@ class Finding(Draft):
 
     `verification`: what a judge that did not make it says of it, by `verified_by` for `verification_reason`;
     `confidence` follows from it (`judges/verification.py`). `withdrawn`: why it holds no more, "" while it does.
+    `template`: of a rule's words, what stays with other values (`judges/patterns/templates.py`); "" of a model's.
     """
 
     id: str
@@ -95,6 +96,7 @@ class Finding(Draft):
     verified_by: str = ""
     verification_reason: str = ""
     withdrawn: str = ""
+    template: str = ""
 
     @property
     def dimension(self) -> Dimension | None:

@@ -61,7 +61,7 @@ _FINDINGS: Final = ColumnTable(
     array_column("Linked", "linked"),
     *plain_columns("first_seen", "title"),
     enum_column("Verification", "verification", Verification),
-    *plain_columns("verified_by", "verification_reason", "withdrawn"),
+    *plain_columns("verified_by", "verification_reason", "withdrawn", "template"),
 )
 FINDING_COLUMNS: Final = (*_FINDINGS.names, "JudgedBy", "JudgeVersion", *_STAMPS, "ErrorId")
 FINDING_SELECT: Final = _FINDINGS.select
@@ -84,7 +84,7 @@ _ERRORS: Final = ColumnTable(
     array_column("FindingIds", "findings"),
     *plain_columns("first_seen", "decided"),
     enum_column("Verification", "verification", Verification),
-    *plain_columns("verified_by", "verification_reason"),
+    *plain_columns("verified_by", "verification_reason", "pattern"),
 )
 ERROR_COLUMNS: Final = (*_ERRORS.names, "Whole", "Removed", "FoldedAt", "ReceivedAt")
 ERROR_SELECT: Final = _ERRORS.select

@@ -38,6 +38,7 @@ from .llm import add_architectures, add_ledger
 from .params import (
     TraceParams,
 )
+from .patterns import add_patterns
 from .prefixes import whole_trace_id
 from .rates import add_measures, add_rates
 from .received import add_received
@@ -69,6 +70,7 @@ def create_app(services: Services) -> FastAPI:
     add_rates(app, reader, clock)
     add_measures(app, reader, clock)
     add_clusters(app, reader, clock)
+    add_patterns(app, reader, clock)
     add_received(app, reader)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)

@@ -31,6 +31,7 @@ from tracejury.schemas.wire.labels import (
 )
 from tracejury.schemas.wire.lists import SessionJson, SessionRowJson
 from tracejury.schemas.wire.measures import MeasuresJson
+from tracejury.schemas.wire.patterns import PatternJson, PatternsJson
 from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
 from tracejury.schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
 from tracejury.schemas.wire.traces import (
@@ -190,6 +191,16 @@ class ApiClient:
         name, _, value = filters.get("compare_to", "").partition("=")
         refuse_unknown({name: value}, found.unknown_compared)
         return found
+
+    def patterns(self, filters: Parameters) -> PatternsJson:
+        """Patterns of errors; `filters` are the parameters of /api/patterns. Raises ConfigError as `rates`."""
+        found = self._get(PatternsJson, "/api/patterns", filters)
+        refuse_unknown(filters, found.unknown)
+        return found
+
+    def pattern(self, pattern: str, filters: Parameters) -> PatternJson:
+        """One pattern. Raises NotFoundError where none of that id is known in this time."""
+        return self._get(PatternJson, f"/api/patterns/{in_path(pattern)}", filters)
 
     def clusters(self, filters: Parameters) -> ClustersJson:
         """Clusters of errors; `filters` are the parameters of /api/clusters. Raises ConfigError as `rates`."""

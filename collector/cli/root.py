@@ -18,6 +18,8 @@ COMMANDS: Final = {
     "demo": "See it at work on a small agent program of ours.",
     "errors": "List errors: what went wrong, at which span.",
     "error": "Show one error with its findings.",
+    "patterns": "List what keeps going wrong, how often and since when.",
+    "pattern": "Show one pattern of errors, with examples.",
     "rates": "Show error rates with intervals, and whether they changed.",
     "clusters": "Put alike errors together, and name their types.",
     "fixes": "Write texts for an agent from types of errors.",

@@ -49,6 +49,7 @@ from .clusters import ErrorClusters
 from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
 from .measures import StoredMeasures
+from .patterns import Patterns
 from .preferences import preference_answer
 from .progress import progress_of
 from .reader import Labels, Rates
@@ -79,6 +80,7 @@ class StoredReader:
         self.trace_queries = StoredTraceQueries(store, config, clock, tenant=tenant)
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
         self.pipeline_stats = StoredPipelineStats(store, tenant)
+        self.patterns = Patterns(self._scope, labels, clock)
         self.clusters = ErrorClusters(self._scope, self.trace_queries.trace, clock)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from tracejury.schemas.agent_errors import ErrorSummary
-from tracejury.schemas.filters import ERROR_FILTERS, SIMULATED_TRACES, conditions, named
+from tracejury.schemas.filters import ERROR_FILTERS, OF_ERRORS, SIMULATED_TRACES, conditions, named
 from tracejury.schemas.findings import FindingState
 from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError
@@ -23,7 +23,7 @@ from .lists.stated import stated
 from .reading import places
 from .scope import TENANT, TenantRows
 
-_OWN: Final = named(ERROR_FILTERS, "category")
+_OWN: Final = (*named(ERROR_FILTERS, "category"), *named(OF_ERRORS, "pattern"))
 _OF_TRACES: Final = named(ERROR_FILTERS, "service", "agent", "score")
 _TRACE: Final = "(TraceId = {trace_id:String} OR Whole = {trace_id:String})"
 _SPAN: Final = "(SpanId = {at:String} OR ShownAt = {at:String} OR ReadAt = {at:String} OR has(RepeatedAt, {at:String}))"

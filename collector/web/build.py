@@ -32,6 +32,7 @@ from .links import session_link, task_link, trace_link
 from .live import add_live
 from .overview import add_overview
 from .packs import add_packs
+from .patterns import add_patterns
 from .sessions import add_sessions
 from .sign_in import add_sign_in
 from .site import Site
@@ -55,7 +56,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
     lists = add_labels_page, add_traces, add_sessions, add_compare
-    for add in (add_overview, add_explain_pages, add_judges, add_packs, add_clusters, *lists):
+    for add in (add_overview, add_explain_pages, add_judges, add_packs, add_clusters, add_patterns, *lists):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)
     add_trace(app, site, few)

@@ -25,6 +25,7 @@ from .site import Form, Site, action, is_fragment
 from .trace.opinions import (
     TERMS,
     a_missed_error,
+    a_pattern_label,
     a_preference,
     a_review,
     a_score,
@@ -63,6 +64,11 @@ def add_feedback(app: FastAPI, site: Site) -> None:
 
     _add_session_form(app, site, "preference", a_preference, to_compare)
     _add_session_form(app, site, "session", a_session_label, to_session)
+
+    def to_pattern(form: Form) -> str:
+        return read_window(form, site.clock()).link(f"/patterns/{quote(form.get('pattern', ''), safe='')}")
+
+    _add_session_form(app, site, "pattern", a_pattern_label, to_pattern)
 
     @action(app, "/feedback/name")
     def name(form: Form) -> Response:

@@ -76,6 +76,7 @@ class TraceQuery:
     taxonomy: str = ""
     judge: str = ""
     dimension: str = ""
+    pattern: str = ""
     tool: str = ""
     judged: str = ""
     version: str = ""
@@ -121,6 +122,7 @@ class ErrorQuery:
     attributes: Sequence[tuple[str, str]] = ()
     tag: str = ""
     user: str = ""
+    pattern: str = ""
     pack: str = ""
     task: str = ""
     task_keys: Sequence[str] = ()

@@ -59,6 +59,7 @@ class ErrorJson(WireModel):
     `span_id`: where it was made; `shown_trace_id`: the trace under whose id it shows; `severity`: for the profile that
     was asked for; `finding_ids`: of all its findings, the lead's first, and `judges` who made them.
     `unproven_on_service`: its lead is of a built-in detector whose findings nobody has labelled on the service.
+    `pattern`: the id of the pattern that it is of, null where none is known.
     `human_label`: what people say of it: right, wrong, or contested where they contradict each other; null for nothing.
     `verification` and what follows: of its lead, as of a finding.
     `decisive`: whether it decided the wrong outcome of its trace; then `decided_why` tells how, and `instead` what the
@@ -88,6 +89,7 @@ class ErrorJson(WireModel):
     shown_at: OptionalText
     read_at: OptionalText
     repeated_at: list[str]
+    pattern: OptionalText = None
     finding_ids: list[str]
     state: str
     first_seen: Time

@@ -102,12 +102,30 @@ class SessionLabelJson(WireModel):
     changed_at: Time
 
 
+class PatternLabelJson(WireModel):
+    """What a person decides about a pattern: acknowledged, resolved (in `version`, else from then on) or ignored.
+
+    `until`: when it is told of again, in unix nanoseconds; 0: never.
+    """
+
+    kind: str
+    annotator: str
+    pattern: str
+    mark: str
+    version: OptionalText
+    until: int
+    explanation: str
+    withdrawn: bool
+    changed_at: Time
+
+
 LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "annotations": AnnotationJson,
     "scores": HumanScoreJson,
     "reviews": ReviewJson,
     "preferences": PreferenceJson,
     "session-labels": SessionLabelJson,
+    "pattern-labels": PatternLabelJson,
 }
 """By the plural of their kind of label."""
 

@@ -32,7 +32,7 @@ FILL = """
 INSERT INTO run_facts (Unit, Hour, TraceId, RunId, At, Service, Version, Session, Agent, Role, Model, Known, Turns,
     Detectors, Judges, Both, JudgesWhy, BothWhy, `Scored.Judge`, `Scored.Weight`, `Errors.Judge`, `Errors.Llm`,
     `Errors.Scopes`, `Errors.Dimensions`, `Errors.Taxonomy`, `Errors.Category`, `Errors.Low`, `Errors.Medium`,
-    `Errors.High`, `Errors.Tool`, `Errors.Turn`, Parts, FoldedAt, ReceivedAt)
+    `Errors.High`, `Errors.Tool`, `Errors.Turn`, `Errors.Pattern`, Parts, FoldedAt, ReceivedAt)
 SELECT {unit:String}, intDiv(at, 3600000000000), lower(hex(sipHash128(trace))) AS id,
     if({unit:String} = 'run', lower(hex(sipHash64(number))), ''),
     toUInt64({from:UInt64}) + intDiv({length:UInt64}, {rows:UInt64}) * number AS at,
@@ -50,7 +50,8 @@ SELECT {unit:String}, intDiv(at, 3600000000000), lower(hex(sipHash128(trace))) A
     arrayMap(f -> f % 100 / 100, found), arrayMap(f -> if(f % 3 > 0, f % 100 / 100, -1.), found),
     arrayMap(f -> if(f % 3 > 1, f % 100 / 100, -1.), found),
     arrayMap(f -> if(f % 4 = 0, '', concat('tool-', toString(f % 10))), found),
-    arrayMap(f -> toInt32(f % 10), found), [id], 1, fromUnixTimestamp64Nano(toInt64(at))
+    arrayMap(f -> toInt32(f % 10), found), arrayMap(f -> concat('pattern-', toString(h % 5), '-', toString(f % 80)), found), [id],
+    1, fromUnixTimestamp64Nano(toInt64(at))
 FROM
 (
     SELECT number, if({unit:String} = 'run', intDiv(number, 2), number) + {base:UInt64} AS trace,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from tracejury.schemas.annotations import (
     HumanScore,
     Label,
     Opinion,
+    PatternLabel,
+    PatternMark,
     Preference,
     Review,
     SessionLabel,
@@ -24,6 +27,7 @@ from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.moments import parse_since
 
 if TYPE_CHECKING:
     from tracejury.collector.api.client import ApiClient
@@ -175,6 +179,28 @@ def label_session(
         raise click.UsageError("say --good or --bad")
     item = {**given, "session_id": session, "good": good, "explanation": why, "withdrawn": withdrawn}
     _add(SessionLabel, [item | {"satisfied": satisfied and satisfied == "yes"}], style, url)
+
+
+@click.command("pattern")
+@click.argument("pattern", metavar="ID")
+@click.option("--acknowledge", "mark", flag_value=PatternMark.ACKNOWLEDGED.value, help="Somebody sees to it.")
+@click.option("--resolve", "mark", flag_value=PatternMark.RESOLVED.value, help="It should be gone from now on.")
+@click.option("--ignore", "mark", flag_value=PatternMark.IGNORED.value, help="It is not to be told of.")
+@click.option("--in", "version", default="", metavar="VERSION", help="Of --resolve: the first version without it.")
+@click.option("--until", type=Moment(), default="", help="Of --ignore: until then; without it for good.")
+@why_option
+@withdraw_option
+@as_option
+@api_options
+def label_pattern(
+    *, pattern: str, mark: str | None, until: str, why: str, withdrawn: bool, style: str, url: str, **given: str
+) -> None:
+    """Say what becomes of the pattern ID; of several people the last to say something is heard."""
+    if mark is None and not withdrawn:
+        raise click.UsageError("say one of --acknowledge, --resolve and --ignore")
+    item = {**given, "pattern": pattern, "mark": mark or PatternMark.ACKNOWLEDGED.value, "explanation": why}
+    nanos = parse_since(until, time.time_ns()) if until else 0
+    _add(PatternLabel, [item | {"until": nanos, "withdrawn": withdrawn}], style, url)
 
 
 def _add(kind: type[Label], items: Sequence[Mapping[str, Any]], style: str, url: str) -> None:

@@ -70,6 +70,11 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
         "situation": lambda r: content(r.situation or "-", 40),
         "why": lambda r: content(r.explanation, WHY),
     },
+    "pattern-labels": {
+        "pattern": lambda r: content(r.pattern),
+        "label": lambda r: _opinion(f"{r.mark} in {r.version}" if r.version else r.mark, withdrawn=r.withdrawn),
+        "why": lambda r: content(r.explanation, WHY),
+    },
 }
 """By the plural of a kind of label, the columns of its table."""
 

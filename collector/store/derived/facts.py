@@ -54,7 +54,7 @@ class FactError:
     """An error that holds as some of its findings tell it: the surest one's judge, category, tool and turn.
 
     `scopes`: of whom these findings are, so where it counts. `turn`: None outside any. `confidences`: with which it is
-    at least LOW, MEDIUM, HIGH.
+    at least LOW, MEDIUM, HIGH. `pattern`: the id of its pattern.
     """
 
     judge: str
@@ -66,6 +66,7 @@ class FactError:
     confidences: tuple[float, float, float]
     tool: str
     turn: int | None
+    pattern: str = ""
 
     def severity(self, least: float) -> Severity:
         """The severity for readers who ask for a confidence of at least `least`."""
@@ -116,7 +117,7 @@ FACT_COLUMNS: Final = (
     "Known", "Turns", "Detectors", "Judges", "Both", "DetectorsWhy", "JudgesWhy", "BothWhy", "Scored.Judge",
     "Scored.Weight", "Missed", "Errors.Judge", "Errors.Llm", "Errors.Scopes", "Errors.Dimensions", "Errors.Taxonomy",
     "Errors.Category", "Errors.Low", "Errors.Medium", "Errors.High", "Errors.Tool", "Errors.Turn", "Parts",
-    "Behaviours", "Removed", "FoldedAt", "ReceivedAt",
+    "Behaviours", "Errors.Pattern", "Removed", "FoldedAt", "ReceivedAt",
 )  # fmt: skip
 
 _NO_TURN: Final = -1
@@ -134,11 +135,11 @@ def fact_row(fact: Fact, tenant: str, stamp: int) -> tuple[Any, ...]:
         [[d.value for d in x.dimensions] for x in found], [x.taxonomy for x in found], [x.category for x in found],
         *([x.confidences[rank] for x in found] for rank in range(3)), [x.tool for x in found],
         [_NO_TURN if x.turn is None else x.turn for x in found], list(f.parts),
-        list(f.behaviours), 0, stamp, f.at,
+        list(f.behaviours), [x.pattern for x in found], 0, stamp, f.at,
     )  # fmt: skip
 
 
 def removed_row(key: FactKey, tenant: str, stamp: int) -> tuple[Any, ...]:
     """A row that says that there is no such fact any more."""
-    nothing = (0, "", "", "", "", "", "", False, 0, 0.0, 0.0, 0.0, "", "", "", *([] for _ in range(16)))
+    nothing = (0, "", "", "", "", "", "", False, 0, 0.0, 0.0, 0.0, "", "", "", *([] for _ in range(17)))
     return (tenant, key.unit, key.hour, key.trace_id, key.run_id, *nothing, 1, stamp, key.hour * HOUR)

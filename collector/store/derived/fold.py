@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tracejury.judges.grouping import standing_errors
+from tracejury.judges.patterns.keys import pattern_key
 from tracejury.schemas.agent_errors import AgentError, ErrorSummary, summary
 from tracejury.schemas.behaviours import Behaviour
 from tracejury.schemas.findings import Finding, FindingState
@@ -38,16 +39,22 @@ class Derived:
 def derived(trace: BaseTrace) -> Derived:
     """The errors of a trace, and what rates count of it."""
     errors = standing_errors((one.finding for one in trace.findings), trace.runs)
-    return Derived(tuple(map(summary, errors)), _facts(trace, errors))
+    patterns = [_pattern(error, trace) for error in errors]
+    return Derived(tuple(map(summary, errors, patterns)), _facts(trace, zip(errors, patterns, strict=True)))
 
 
-def _facts(trace: BaseTrace, standing: Iterable[AgentError]) -> tuple[Fact, ...]:
+def _pattern(error: AgentError, trace: BaseTrace) -> str:
+    agent = next((run.name for run in trace.runs if run.id == error.lead.agent_run_id), "")
+    return pattern_key(error, _tool(error, trace), agent).id(trace.tenant, trace.service)
+
+
+def _facts(trace: BaseTrace, standing: Iterable[tuple[AgentError, str]]) -> tuple[Fact, ...]:
     """One fact for each run that stands for itself, then one for the trace as a whole."""
     of_llm = {one.finding.id for one in trace.findings if one.llm}
     failed = trace.detectors.failed if trace.detectors else ()
     errors = [
-        (view.lead.agent_run_id, _error(view, trace, scopes, view.lead.id in of_llm))
-        for error in standing
+        (view.lead.agent_run_id, _error(view, trace, scopes, pattern, llm=view.lead.id in of_llm))
+        for error, pattern in standing
         for view, scopes in _views(error, of_llm)
     ]
     of_run: dict[str, list[FactError]] = {}
@@ -171,7 +178,7 @@ def _views(error: AgentError, of_llm: Collection[str]) -> Iterator[tuple[AgentEr
     yield from ((replace(error, findings=own), scope) for own, scope in views.values() if own)
 
 
-def _error(error: AgentError, trace: BaseTrace, scopes: ErrorScope, llm: bool) -> FactError:  # noqa: FBT001  a fact
+def _error(error: AgentError, trace: BaseTrace, scopes: ErrorScope, pattern: str, *, llm: bool) -> FactError:
     lead = error.lead
     return FactError(
         judge=short(lead.judge),
@@ -181,9 +188,15 @@ def _error(error: AgentError, trace: BaseTrace, scopes: ErrorScope, llm: bool) -
         taxonomy=short(lead.taxonomy),
         category=short(lead.category),
         confidences=(error.confidence(), error.confidence(Severity.MEDIUM), error.confidence(Severity.HIGH)),
-        tool=short(tool_of((lead.tool_span_id, error.shown_at, lead.span_id), lead.dimensions, trace.calls)),
+        tool=short(_tool(error, trace)),
         turn=lead.turn,
+        pattern=pattern,
     )
+
+
+def _tool(error: AgentError, trace: BaseTrace) -> str:
+    lead = error.lead
+    return tool_of((lead.tool_span_id, error.shown_at, lead.span_id), lead.dimensions, trace.calls)
 
 
 def tool_of(span_ids: Iterable[str], dimensions: Iterable[Dimension], calls: Mapping[str, Sequence[BaseCall]]) -> str:

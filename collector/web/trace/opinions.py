@@ -14,6 +14,8 @@ from tracejury.schemas.annotations import (
     HumanScore,
     Label,
     Opinion,
+    PatternLabel,
+    PatternMark,
     Preference,
     Review,
     SessionLabel,
@@ -125,6 +127,16 @@ def a_session_label(form: Form, annotator: str) -> Label:
     given = {name: form[name] for name in _OF_SESSION if form.get(name)}
     is_withdrawn = {"good": "false", "situation": ""} if "withdrawn" in given else {}
     return item_of({"kind": SessionLabel.kind, "annotator": annotator, **given, **is_withdrawn}).said(0)
+
+
+def a_pattern_label(form: Form, annotator: str) -> Label:
+    """What becomes of a pattern. Raises ConfigError for what no label can say."""
+    mark = form.get("mark", "")
+    version = form.get("version", "") if mark == PatternMark.RESOLVED else ""
+    given = {"pattern": form.get("pattern", ""), "mark": mark, "version": version}
+    return item_of(
+        {"kind": PatternLabel.kind, "annotator": annotator, "explanation": _text(form, "explanation"), **given}
+    ).said(0)
 
 
 _OF_SESSION: Final = ("service", "session_id", "good", "satisfied", "situation", "explanation", "withdrawn")

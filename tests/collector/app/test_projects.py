@@ -139,6 +139,7 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ("POST", "/api/session-labels"): [
             {"items": [{"annotator": "mallory", "service": tenant.service, "session_id": tenant.session, "good": True}]}
         ],
+        ("POST", "/api/pattern-labels"): [{"items": [{"annotator": "mallory", "pattern": "x", "mark": "ignored"}]}],
         ("POST", "/api/labels/import"): [{"items": [{"kind": "score"} | own | score | review]}],
         ("POST", "/api/labels/delete"): [
             {"trace": tenant.trace_id},
@@ -156,6 +157,7 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ("POST", "/feedback/session"): [
             {"annotator": "mallory", "session_id": tenant.session, "service": tenant.service, "good": "no"}
         ],
+        ("POST", "/feedback/pattern"): [{"annotator": "mallory", "pattern": "x", "mark": "ignored"}],
         ("POST", "/feedback/name"): [{"annotator": "mallory"}],
     }
 
@@ -165,7 +167,7 @@ async def everything(world: Projects, tenant: Tenant) -> list[str]:
     paths = (
         "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/scores?withdrawn=true",
         "/api/reviews?withdrawn=true", "/api/preferences?withdrawn=true",
-        "/api/session-labels?withdrawn=true",
+        "/api/session-labels?withdrawn=true", "/api/pattern-labels?withdrawn=true", "/api/patterns?state=all",
         f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0", f"/api/traces/{tenant.trace_id}",
     )  # fmt: skip
     return [(await world.get(path, tenant)).text for path in paths]

@@ -21,7 +21,7 @@ PAGES = (
     "/", "/?unit=turn&range=7d", "/traces", "/traces?severity=MEDIUM&q=order", "/traces?agent=nobody", "/sessions",
     "/sessions/talk%2F1?service=help-desk", "/compare?service=help-desk&first=talk%2F1", "/errors", "/labels",
     "/labels?purpose=learning", "/judges",
-    "/judges/plan-quality", "/packs", "/packs/pipa", "/clusters", "/explain", "/explain/calibrated", "/traces/{trace}",
+    "/judges/plan-quality", "/packs", "/packs/pipa", "/clusters", "/patterns", "/explain", "/explain/calibrated", "/traces/{trace}",
     "/traces/{trace}?span={span}",
     "/spans/{span}", "/traces/{trace}/spans/{span}/raw", "/nowhere",
 )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Patterns: errors that keep happening, how often, since when, and whether they are gone."""

@@ -1,0 +1,107 @@
+"""The template of a text: what stays the same where the same thing goes wrong with other values.
+
+A pure function of one text and of the values known beside it, so that any order of arrival gives the same templates.
+Miners of log templates (Drain: He et al., "Drain: An online log parsing approach with fixed depth tree", 2017) learn
+which words vary from the lines before, so what they say of a line depends on the order; of an agent's call the values
+are known instead: they stand in its arguments.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from tracejury.schemas.normalized import Json
+
+LONGEST: Final = 400
+"""Characters of a text that are read."""
+
+VALUE: Final = "…"
+"""Stands in a template for what varies."""
+
+MOST_VALUES: Final = 64
+"""Values of one call that are looked for, the longest first."""
+
+_LEAST: Final = 3
+"""Characters of a value that is looked for: shorter ones stand in other words by chance."""
+
+_DEPTH: Final = 6
+
+_OUTER: Final = re.compile(
+    r"(?P<kept>\b(?:http|https|status|code|error|errno|returned|exit(?:ed)?|signal)\b[^\w\n]{0,3}(?:status|code)?"
+    r"[^\w\n]{0,3}\d{1,4}\b)"
+    r"|[\w+.-]{1,40}://[^\s\"'<>)\]]{1,400}"  # a URL
+    r"|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}"  # an address
+    r"|(?:(?<=[\s\"'(=:\[])|^)(?:~|\.{0,2}|[A-Za-z]:)(?:[\\/][\w.@+ -]{1,80}){2,40}"  # a path
+    r"|[\w.+:/-]{0,80}\d[\w.+:/-]{0,80}",  # whatever has a digit
+    re.IGNORECASE,
+)
+_QUOTED: Final = re.compile(r"\"([^\"\n]{0,400})(?:\"|$)|(?<!\w)'([^'\n]{0,400})(?:'(?!\w)|$)|`([^`\n]{0,400})(?:`|$)")
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.-]{0,80}")
+_SEVERAL: Final = re.compile(rf"{VALUE}(?:[\s,;:/|x*+-]{{0,3}}(?:and |or )?{VALUE})+")
+
+
+def template_of(text: str, values: Iterable[str] = ()) -> str:
+    """The text in lower case with its values taken out, at most `LONGEST` characters.
+
+    `values`: texts known to vary, such as a call's arguments; of one that the text breaks off its beginning is found,
+    too. Of what else varies are taken out numbers, ids, dates, paths, addresses, and what is quoted unless it is a
+    bare name: those of tools and arguments tell faults apart. Status and exit codes stay.
+    """
+    head = " ".join(text[: 2 * LONGEST].split())[:LONGEST]
+    for value in sorted({" ".join(v.split()) for v in values}, key=lambda v: (-len(v), v))[:MOST_VALUES]:
+        head = _without(head, value)
+    head = _QUOTED.sub(_quoted, head)
+    head = _OUTER.sub(lambda found: found["kept"] or VALUE, head)
+    return _SEVERAL.sub(VALUE, head).casefold()
+
+
+def argument_values(arguments: Json) -> list[str]:
+    """The texts and figures in a call's arguments, whatever they are nested in; names of arguments are none."""
+    found, level = list[str](), [arguments]
+    for _ in range(_DEPTH):
+        inner = list[Json]()
+        for item in level:
+            if isinstance(item, str):
+                found.append(item[:LONGEST])
+            elif isinstance(item, Mapping):
+                inner += item.values()
+            elif isinstance(item, list | tuple):
+                inner += item
+        level = inner
+    return found
+
+
+def _without(text: str, value: str) -> str:
+    """The text without a value wherever it stands, and without its beginning where the text ends or is cut in it."""
+    if len(value) < _LEAST or value == VALUE:
+        return text
+    start, opening = 0, value[: max(_LEAST, min(len(value), _OPENING))]
+    while (at := text.find(opening, start)) >= 0:
+        length = len(opening)
+        while length < len(value) and at + length < len(text) and text[at + length] == value[length]:
+            length += 1
+        end = at + length
+        whole = length == len(value)
+        alone = not (at and text[at - 1].isalnum() and text[at].isalnum())
+        alone = alone and not (end < len(text) and whole and text[end].isalnum() and text[end - 1].isalnum())
+        if alone and (whole or length >= _OPENING):
+            text, start = f"{text[:at]}{VALUE}{text[end:]}", at + len(VALUE)
+        else:
+            start = at + 1
+    return text
+
+
+_OPENING: Final = 16
+"""Characters of a value by which its beginning is recognised where the rest was cut."""
+
+
+def _quoted(found: re.Match[str]) -> str:
+    inner = next((group for group in found.groups() if group is not None), "")
+    if _IDENTIFIER.fullmatch(inner):
+        return found[0]
+    # In brackets our rules quote the message of a failure: its words are what the template is made of.
+    if found[0][0] == '"' and found.string[: found.start()].endswith("("):
+        return f'"{_QUOTED.sub(_quoted, inner)}"'
+    return VALUE

@@ -1,0 +1,112 @@
+"""Patterns of errors: what is asked, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.annotations import PatternLabel, PatternMark
+from tracejury.schemas.rates import Estimate
+from tracejury.schemas.taxonomy import Severity
+
+WINDOW: Final = 7
+"""Periods of the time that is looked at; as long before and three times more is what it is compared with."""
+PERIODS: Final = 5 * WINDOW
+
+
+@dataclass(frozen=True, slots=True)
+class PatternQuery:
+    """Patterns of the errors in [`since`, `until`) (unix nanos, of arrival), and of those in the time before.
+
+    `service`: of one service, "" of all; `pattern`: of that id alone; `state`: by name, "" all but what people have
+    ignored or resolved, "all" those, too. `profile`: as elsewhere.
+    """
+
+    since: int
+    until: int
+    service: str = ""
+    pattern: str = ""
+    state: str = ""
+    profile: str = ""
+    simulated: bool = False
+    limit: int = 100
+
+    @property
+    def step(self) -> int:
+        """Nanoseconds of a period."""
+        return max((self.until - self.since) // WINDOW, 1)
+
+    @property
+    def first(self) -> int:
+        """The beginning of what is looked at (unix nanos)."""
+        return max(self.until - PERIODS * self.step, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """Since when a pattern is seen, or its rate is another: a version, or a time (unix nanos); the likeliest one.
+
+    `version`: "" where a time explains it better. `first`, `last`: the bounds of the 95 % interval, versions or times.
+    """
+
+    version: str
+    time: int
+    first: str | int
+    last: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class PatternRow:
+    """A pattern as lists show it.
+
+    `kind`: title of its errors; `about`: the tool or agent; `state`: by counting and by what people say; `hits` of
+    `units` runs in the time asked for; `share` of them, weighted, with `before` in the time that it is compared with.
+    `quiet`: runs since it was last seen; `needed`: so many without it say that it is gone, None where nothing tells.
+    `since`: None, it cannot be told. `series`: the share in each period. `label`: what a person said of it last.
+    `p_value`: that the share has changed, not corrected for the number of patterns.
+    """
+
+    id: str
+    service: str
+    kind: str
+    about: str
+    state: str
+    severity: Severity
+    hits: int
+    units: int
+    share: Estimate | None
+    before: Estimate | None
+    p_value: float
+    quiet: int
+    needed: int | None
+    since: Since | None
+    series: Sequence[float]
+    versions: Sequence[str]
+    agents: Sequence[str]
+    tools: Sequence[str]
+    last_seen: int
+    examples: Sequence[ErrorSummary] = ()
+    label: PatternLabel | None = None
+    labels: Sequence[PatternLabel] = field(default=())
+
+    @property
+    def marked(self) -> PatternMark | None:
+        """What a person said of it last."""
+        return self.label.mark if self.label else None
+
+
+@dataclass(frozen=True, slots=True)
+class PatternAnswer:
+    """Patterns, the most harmful first; `left`: beyond the limit; `looked_at`: all, whose number tests account for.
+
+    `errors`: in the time asked for that are of a pattern.
+    """
+
+    since: int
+    until: int
+    rows: Sequence[PatternRow]
+    left: int
+    looked_at: int
+    hidden: int

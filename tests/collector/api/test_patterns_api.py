@@ -1,0 +1,146 @@
+"""`/api/patterns`, its pages and `tracejury patterns` over a real store: they equal a scan of what was stored."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+from listed_traces import SECOND, Listed, Mark
+from served_api import NOW, served
+from stored_readers import stored_reader
+
+from tracejury.collector.api.services import Services
+from tracejury.collector.app.web_app import create_web_app
+from tracejury.collector.cli.root import root
+from tracejury.collector.store.judging import StoredJudging
+from tracejury.collector.store.shared_store import SharedStore
+from tracejury.collector.store.trace_deleter import TraceDeleter
+from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.verdicts import JudgedTrace
+
+DAY = 86_400 * SECOND
+HOSTILE = "<b>x</b>\x1b[2J\u202e'; DROP"
+
+
+def trace(number: int, ago: float, *faults: str, version: str = "1.0", service: str = "shop") -> JudgedTrace:
+    """A judged trace that arrived so many days ago, with an error of each fault: the tool and template of its words."""
+    marks = tuple(
+        Mark(at_tool=True, explanation=fault, category="Timeout Issues", judge="timeout-error", confidence=0.7)
+        for fault in faults
+    )
+    one = Listed(
+        number, tool="get_order", version=version, service=service, marks=marks, received=NOW - round(ago * DAY)
+    )
+    found = tuple(replace(f, template=f.explanation, title="Timed out") for f in one.judged.judgement.findings)
+    return replace(one.judged, changed=found, judgement=replace(one.judged.judgement, findings=found))
+
+
+@pytest.fixture
+def url(store: SharedStore) -> Iterator[str]:
+    reader = stored_reader(store, AssemblerConfig(), lambda: NOW, list)
+    services = Services(reader, lambda _ids, _by_hand: (), problems=tuple, metrics=bytes, clock=lambda: NOW)
+    with served(create_web_app(services)) as url:
+        yield url
+
+
+def planted() -> list[JudgedTrace]:
+    """Of 700 traces in 35 days: `always` in each tenth, `new` since 2.0, `gone` until day 20, once `HOSTILE`."""
+    traces = []
+    for number in range(700):
+        ago = 34.9 - number / 20
+        version = "2.0" if ago < 6 else "1.0"
+        faults = ["always"] * (number % 10 == 0) + ["new"] * (version == "2.0" and number % 4 == 0)
+        faults += ["gone"] * (ago > 15 and number % 3 == 0) + [HOSTILE] * (number == 695)
+        traces.append(trace(number, ago, *faults, version=version))
+    return traces
+
+
+def run(url: str, *args: str) -> Result:
+    return CliRunner().invoke(root, [*args, "--url", url], env={"COLUMNS": "200"})
+
+
+def test_patterns_tell_what_keeps_going_wrong(store: SharedStore, url: str) -> None:
+    traces = planted()
+    StoredJudging(store).save(traces)
+    page = httpx.get(f"{url}/api/patterns?state=all", timeout=60).json()
+    assert page["looked_at"] == 4
+    found = {one["examples"][0]["explanation"]: one for one in page["items"]}
+    assert {fault: one["state"] for fault, one in found.items()} == {
+        "always": "ongoing", "new": "new", "gone": "gone", HOSTILE: "new",
+    }  # fmt: skip
+    assert (found["always"]["hits"], found["always"]["units"]) == (14, 2 * 140)  # two runs a trace, twenty traces a day
+    assert found["new"]["since"]["version"] == "2.0"
+    assert found["new"]["versions"] == ["2.0"]
+    assert found["new"]["told"].startswith("get_order: Timed out in ")
+    assert found["gone"]["quiet"] >= found["gone"]["needed"] > 0
+    assert found["always"]["since"] is None
+    assert len(found["always"]["examples"]) == 3
+    # A pattern leads to its errors and traces, and an error names its pattern.
+    own = found["new"]["id"]
+    errors = httpx.get(f"{url}/api/errors?pattern={own}&limit=1000").json()["items"]
+    assert {error["pattern"] for error in errors} == {own}
+    listed = httpx.get(f"{url}/api/traces?pattern={own}&limit=1000").json()["items"]
+    assert {t["trace_id"] for t in listed} == {e["trace_id"] for e in errors}
+    assert httpx.get(f"{url}/api/patterns/{own}").json() == found["new"]
+    assert httpx.get(f"{url}/api/patterns/{'0' * 16}").status_code == 404
+    # It is derived: what is deleted is gone from it.
+    TraceDeleter(store).delete([e["trace_id"] for e in errors], NOW, labels=False, until=0)
+    assert httpx.get(f"{url}/api/patterns/{own}").status_code == 404
+
+
+def test_any_order_of_arrival_gives_the_same_patterns(store: SharedStore, url: str) -> None:
+    traces = planted()[::7]
+    for part in (traces[1::2], traces[::2], traces[::3]):
+        StoredJudging(store).save(part)
+    again = httpx.get(f"{url}/api/patterns?state=all").json()
+    for table in ("findings", "errors", "run_facts", "traces", "judgements"):
+        store.command(f"TRUNCATE TABLE {table}")
+    store.derivation.alone.clear()
+    StoredJudging(store).save(traces)
+    assert httpx.get(f"{url}/api/patterns?state=all").json() == again
+
+
+def test_people_decide_about_patterns(store: SharedStore, url: str) -> None:
+    StoredJudging(store).save(planted())
+    page = httpx.get(f"{url}/api/patterns").json()
+    by_words = {one["examples"][0]["explanation"]: one["id"] for one in page["items"]}
+    assert run(url, "labels", "pattern", by_words["always"], "--resolve", "--in", "2.0", "--as", "ann").exit_code == 0
+    assert run(url, "labels", "pattern", by_words[HOSTILE], "--ignore", "--as", "bob", "--why", "noise").exit_code == 0
+    assert run(url, "labels", "pattern", by_words["gone"], "--resolve", "--as", "ann").exit_code == 0
+    items = httpx.get(f"{url}/api/patterns?state=all").json()["items"]
+    states = {one["examples"][0]["explanation"]: one["state"] for one in items}
+    # It came 12 times since 2.0: far beyond a tenth of its old rate. What is gone stays resolved.
+    assert (states["always"], states[HOSTILE], states["gone"]) == ("back", "ignored", "resolved")
+    assert httpx.get(f"{url}/api/patterns").json()["hidden"] == 2
+    shown = run(url, "pattern", by_words["always"])
+    assert "resolved in 2.0 by ann" in shown.output
+    refused = run(url, "labels", "pattern", by_words["always"], "--ignore", "--in", "2.0", "--as", "ann")
+    assert refused.exit_code
+    assert "only what is resolved has a version" in refused.output
+    assert json.loads(run(url, "labels", "list", "--kind", "pattern-labels", "--format", "json").output)
+    # The form of the page says the same, and the last person to say something is heard.
+    with httpx.Client(base_url=url, follow_redirects=True) as browser:
+        shown_page = browser.get(f"/patterns/{by_words['always']}").text
+        token = shown_page.split('name="csrf" value="')[1].split('"')[0]
+        form = {"csrf": token, "pattern": by_words["always"], "mark": "acknowledged", "annotator": "eve"}
+        answer = browser.post("/feedback/pattern", data=form, headers={"Origin": url})
+        assert answer.status_code == 200
+        assert "acknowledged" in answer.text
+        for path in ("/patterns", "/overview/patterns", "/patterns?state=all", f"/patterns/{by_words[HOSTILE]}"):
+            text = browser.get(path).text
+            assert "<b>x</b>" not in text
+            assert "\x1b" not in text
+
+
+def test_words_of_spans_are_plain_text(store: SharedStore, url: str) -> None:
+    StoredJudging(store).save(planted())
+    for args in (["patterns"], ["patterns", "--state", "all", "--service", "shop"]):
+        result = run(url, *args)
+        assert result.exit_code == 0, result.output
+        assert "\x1b[2J" not in result.output
+    assert run(url, "patterns", "--service", "nobody").exit_code == 2
+    assert run(url, "pattern", "0" * 16).exit_code == 4

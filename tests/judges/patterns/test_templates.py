@@ -1,0 +1,94 @@
+"""Templates of texts: one for one fault whatever its values, another for another fault, and bounded on any text."""
+
+from __future__ import annotations
+
+import string
+import time
+from collections import Counter, defaultdict
+from itertools import combinations
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracejury.judges.patterns.templates import LONGEST, VALUE, argument_values, template_of
+
+TOOLS = ("get_order", "refund", "search_flights", "send_mail", "lookup_user")
+MESSAGES = (
+    "The call of {tool} failed: it was not found (\"OrderNotFound: no order {id} of customer '{name}'\").",
+    'The call of {tool} failed: the service behind it failed ("HTTP 503 for {url}: upstream {host} took {n} ms").',
+    'The call of {tool} failed: the service behind it failed ("HTTP 502 for {url}: bad gateway").',
+    "The call of {tool} failed: a file could not be opened (\"[Errno 2] No such file or directory: '{path}'\").",
+    'The call of {tool} failed: an error was raised ("ValueError: could not convert {name} to a date near {date}").',
+    "{tool} takes no argument 'verbose', so this call did not run.",
+    "{tool} takes no argument 'order', so this call did not run.",
+    "{tool} is called {n} times in a row with the same arguments, and each time with the same result.",
+)
+"""Eight faults at each of five tools."""
+FIRST = ("Alice", "Bob", "Zoë", "Mehmet", "Anna-Lena", "O'Brien")
+LAST = ("Smith", "García", "Li", "van Dyk", "Jones")
+
+
+def said(fault: int, random: Random) -> tuple[str, list[str]]:
+    """One wording of a fault, and the arguments of its call."""
+    name = f"{random.choice(FIRST)} {random.choice(LAST)}"
+    values = {
+        "tool": TOOLS[fault // len(MESSAGES)],
+        "id": random.choice((f"A-{random.randrange(10**6)}", f"{random.getrandbits(128):032x}")),
+        "name": name,
+        "n": random.randrange(3, 99_999),
+        "host": f"db{random.randrange(40)}.internal",
+        "url": f"https://api.example.com/v{random.randrange(3)}/{random.getrandbits(40):x}?q={random.randrange(99)}",
+        "path": f"/srv/{random.choice(string.ascii_lowercase) * 3}/{random.randrange(999)}/report.csv",
+        "date": f"20{random.randrange(10, 30)}-0{random.randrange(1, 9)}-1{random.randrange(9)}",
+    }
+    return MESSAGES[fault % len(MESSAGES)].format(**values), argument_values(
+        {"customer": {"name": name}, "n": [1, "x"]}
+    )
+
+
+def test_forty_faults_with_other_values_are_forty_templates() -> None:
+    random = Random(7)  # noqa: S311
+    faults = [random.randrange(len(TOOLS) * len(MESSAGES)) for _ in range(4_000)]
+    found = [template_of(*said(fault, random)) for fault in faults]
+    by_template = defaultdict[str, Counter[int]](Counter)
+    for fault, template in zip(faults, found, strict=True):
+        by_template[template][fault] += 1
+    assert sum(len(own) > 1 for own in by_template.values()) / len(by_template) <= 0.02
+    some = random.sample(list(zip(faults, found, strict=True)), 400)
+    together = [a[1] == b[1] for a, b in combinations(some, 2) if a[0] == b[0]]
+    assert sum(together) / len(together) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "template"),
+    [
+        ("No results for query: length of the Elb", ["length of the Elbe in km"], f"no results for query: {VALUE}"),
+        ("failed with exit status 2 on 10.0.0.1", [], f"failed with exit status 2 on {VALUE}"),
+        ("HTTP 404 at 12:30", [], f"http 404 at {VALUE}"),
+        ("there is no tool named 'calculator'", [], "there is no tool named 'calculator'"),
+        ("there is no customer named 'Ann Lee'", [], f"there is no customer named {VALUE}"),
+        ("codes 1, 2 and 3", [], f"codes {VALUE}"),
+        ("mail to ann@example.com", [], f"mail to {VALUE}"),
+        ("categories of a cat", ["cat"], f"categories of a {VALUE}"),
+        ("", ["x"], ""),
+    ],
+)
+def test_what_varies_is_taken_out(text: str, values: list[str], template: str) -> None:
+    assert template_of(text, values) == template
+
+
+@given(st.text(max_size=2_000), st.lists(st.text(max_size=50), max_size=20))
+def test_any_text_has_a_bounded_template_that_is_its_own(text: str, values: list[str]) -> None:
+    template = template_of(text, values)
+    assert len(template) <= 3 * LONGEST  # case folding may lengthen
+    assert template == template_of(text, list(reversed(values)))
+
+
+@pytest.mark.parametrize("piece", ["a", "'", '"("', "/a", "1:", "(\"'", "@.", "\\x", "x=1 "])
+def test_a_text_of_a_megabyte_takes_no_time(piece: str) -> None:
+    text = piece * (1_000_000 // len(piece))
+    began = time.process_time()
+    template_of(text, [text, *(piece * n for n in range(200))])
+    assert time.process_time() - began < 5.0
