@@ -20,6 +20,7 @@ COMMANDS: Final = {
     "error": "Show one error with its findings.",
     "patterns": "List what keeps going wrong, how often and since when.",
     "pattern": "Show one pattern of errors, with examples.",
+    "regressions": "Issue steps that went wrong again: does it hold?",
     "rates": "Show error rates with intervals, and whether they changed.",
     "clusters": "Put alike errors together, and name their types.",
     "fixes": "Write texts for an agent from types of errors.",
