@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -67,7 +67,7 @@ class Reply:
     cost: float | None = None
     finish_reason: str = ""
     known: bool = False
-    calls: Sequence[Mapping[str, str]] = ()
+    calls: tuple[Mapping[str, str], ...] = ()
 
 
 class NoAnswerError(LlmError):

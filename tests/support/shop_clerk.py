@@ -79,6 +79,23 @@ def calls(**arguments: Any) -> Play:
     return Play(text="", change=change)
 
 
+CASE: Final[Mapping[str, Any]] = {
+    "id": "5" * 32, "service": "shop", "trace_id": "1" * 32, "span_id": "2" * 16,
+    "error": {
+        "title": "Argument missing", "taxonomy": "trail", "category": "Formatting Errors", "severity": "MEDIUM",
+        "evidence": "get_order", "explanation": "It needs the argument 'order_id'.",
+        "instead": "Ask for the order's number.",
+    },
+    "must_not_appear": {"judge": "schema-violation", "cause": "failed-call", "by": "detector", "needs_results": True},
+    "model": "clerk-model", "parameters": {"temperature": 0.7},
+    "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": ASKED}],
+    "tools": [{key: TOOLS[0][key] for key in ("name", "description", "parameters")}],
+    "answer": {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "get_order", "arguments": "{}"}}]},
+    "results": [{"role": "tool", "tool_call_id": "c1", "content": FAILED, "failed": True}],
+}  # fmt: skip
+"""A case of it, as `regressions add` writes them."""
+
+
 def wrong_with(share: Callable[[Mapping[str, Any]], float], seed: int = 0) -> Script:
     """A model that leaves `order_id` out with the probability that `share` gives of a request's body."""
     chance = Random(seed)  # noqa: S311  a script, no secret

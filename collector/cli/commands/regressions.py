@@ -74,18 +74,13 @@ def _errors(client: ApiClient, found: str, since: str, profile: str) -> list[str
 
 def _case(client: ApiClient, error_id: str, profile: str) -> Case:
     """Raises PermanentError: why there can be none."""
+    from tracejury.collector.cli.received import received
     from tracejury.collector.evaluation.regressions.add import case_of
     from tracejury.collector.judging.detect.direct import DecodedSpans
-    from tracejury.collector.otlp.codec.decode import decode
-    from tracejury.collector.otlp.codec.signals import Encoding, Signal
 
     error = client.error(error_id, profile=profile)
-    decoded = DecodedSpans([], [], 0)
-    for line in b"".join(client.received(error.shown_trace_id)).splitlines():
-        signal = Signal.LOGS if line.startswith(b'{"resourceLogs"') else Signal.TRACES
-        batch = decode(signal, Encoding.JSON, line, received_at=1).batch
-        decoded.spans.extend(batch.spans)
-        decoded.logs.extend(batch.logs)
+    batches = list(received(client, error.shown_trace_id))
+    decoded = DecodedSpans([s for b in batches for s in b.spans], [log for b in batches for log in b.logs], 0)
     traces = [trace for trace in decoded.traces() if error.span_id in trace.spans and not trace.joined_to]
     if not traces:
         raise PermanentError("its span is stored no more")
@@ -109,20 +104,7 @@ def _case(client: ApiClient, error_id: str, profile: str) -> Case:
 @format_option
 @click.pass_context
 def run_regressions(
-    ctx: click.Context,
-    /,
-    *,
-    folder: Path,
-    times: int,
-    system: Path | None,
-    append: str,
-    instead: bool,
-    before: Path | None,
-    fail_over: float | None,
-    judge_model: str,
-    config_file: Path | None,
-    style: str,
-    **asked: Any,
+    ctx: click.Context, /, *, folder: Path, before: Path | None, fail_over: float | None, style: str, **asked: Any
 ) -> None:
     """Issue the LLM call of each case of FOLDER again, and say how often its answer is wrong.
 
@@ -135,19 +117,16 @@ def run_regressions(
     from tracejury.collector.cli import output
     from tracejury.collector.cli.interrupts import heed_ctrl_c
     from tracejury.collector.evaluation.regressions.case import Change
-    from tracejury.collector.evaluation.regressions.result import lines_of, read_results
+    from tracejury.collector.evaluation.regressions.result import read_results
     from tracejury.collector.evaluation.regressions.run import RunOptions, run_folder
 
-    judges = judges_section({}, config_file, **({"model": judge_model} if judge_model else {}))
-    try:
-        prompt = system.read_text("utf-8") if system else None
-    except UnicodeDecodeError:
-        raise ConfigError(f"--system {system} is not text in UTF-8") from None
+    named = {"model": asked["judge_model"]} if asked["judge_model"] else {}
+    judges = judges_section({}, asked["config_file"], **named)
     options = RunOptions(
         model=judges_section(asked, budget=judges.budget.model_dump()),
         judges=judges,
-        times=times,
-        change=Change(prompt, append, instead),
+        times=asked["times"],
+        change=Change(_text(asked["system"]), asked["append"], asked["instead"]),
         cassette=cassette_options(asked),
         sampling=ctx.get_parameter_source("temperature") is ParameterSource.COMMANDLINE,
         before=read_results(before) if before else None,
@@ -160,7 +139,13 @@ def run_regressions(
         output.show_json(results.to_json())
     else:
         for case in (*results.cases, *([results.all] if len(results.cases) > 1 else [])):
-            for line in lines_of(case):
-                output.plain(line)
+            output.plain("\n".join(case.lines))
     if results.failing(fail_over):
         ctx.exit(EXIT_ERROR)
+
+
+def _text(file: Path | None) -> str | None:
+    try:
+        return file.read_text("utf-8") if file else None
+    except UnicodeDecodeError:
+        raise ConfigError(f"--system {file} is not text in UTF-8") from None

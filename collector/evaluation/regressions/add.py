@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -19,12 +19,11 @@ from tracejury.schemas.normalized import Captured, Json, Message, NormalizedSpan
 from tracejury.schemas.trajectory import AgentRun, Trace, Turn
 from tracejury.schemas.wire.errors import ErrorDetailJson, FindingJson
 
-from .case import Case, Function, MustNotAppear, Parameter, RecordedError, Tool
-from .step import detected, detectors, is_wrong, step_of
+from .case import PARAMETERS, Case, MustNotAppear, RecordedError, Tool
+from .step import detected, detectors, is_wrong, json_or_text, step_of
 
 _ROLES: Final[Mapping[str, str]] = {"developer": "system", "model": "assistant", "ai": "assistant"}
 _SPOKEN: Final = frozenset({"system", "user", "assistant"})
-_NAMES: Final = frozenset(get_args(Parameter))
 _PREFIXES: Final = ("gen_ai.request.", "llm.request.")
 
 
@@ -56,7 +55,7 @@ def case_of(error: ErrorDetailJson, trace: Trace) -> Case:
             agent=run.name,
             trace_id=error.trace_id,
             span_id=llm.span_id,
-            error=_recorded(error),
+            error=RecordedError.model_validate(error.model_dump()),
             must_not_appear=_wanted(error),
             model=llm.model,
             parameters=_parameters(llm),
@@ -87,13 +86,13 @@ def chat_messages(recorded: Iterable[Message]) -> list[ChatMessage]:
             known = one.tool_call_id if one.tool_call_id in asked else asked[0]
             asked.remove(known)
             messages.append(ChatMessage(role="tool", content=one.text, tool_call_id=known, failed=one.failed))
-        elif one.tool_call_id:
+        elif one.tool_call_id and not any(said.role == "assistant" for said in messages):
             raise PermanentError(
                 "only what was new since the call before was recorded: it has a result without its call"
             )
         else:
-            said = role if role in _SPOKEN else "assistant" if role == "tool-call" else "user"
-            messages.append(ChatMessage.model_validate({"role": said, "content": one.text}))
+            sent_as = role if role in _SPOKEN else "assistant" if role == "tool-call" else "user"
+            messages.append(ChatMessage.model_validate({"role": sent_as, "content": one.text}))
     return messages
 
 
@@ -129,36 +128,21 @@ def _function(name: str, arguments: Json) -> ChatFunction:
 def _tool(tool: ToolDefinition) -> Tool:
     if tool.parameters is None:
         raise PermanentError(f"the schema of the tool {tool.name[:60]!r} was not recorded")
-    return Tool(function=Function(name=tool.name, description=tool.description, parameters=dict(tool.parameters)))
+    return Tool(name=tool.name, description=tool.description, parameters=dict(tool.parameters))
 
 
-def _parameters(llm: NormalizedSpan) -> dict[Any, Any]:
+def _parameters(llm: NormalizedSpan) -> dict[str, Any]:
     """The call's parameters as far as conventions record them."""
     attributes = llm.raw.attributes
     given: dict[str, Any] = dict(parse_object(attributes.get("llm.invocation_parameters", "")) or {})
     for prefix in _PREFIXES:
-        for name in _NAMES & {key.removeprefix(prefix) for key in attributes if key.startswith(prefix)}:
-            try:
-                given[name] = json.loads(attributes[prefix + name])
-            except ValueError:
-                continue
+        own = {name: attributes[prefix + name] for name in PARAMETERS if prefix + name in attributes}
+        given |= {name: json_or_text(text) for name, text in own.items()}
     if llm.max_tokens is not None:
         given["max_tokens"] = llm.max_tokens
     if llm.stop_sequences:
         given["stop"] = list(llm.stop_sequences)
-    return {name: value for name, value in given.items() if name in _NAMES and value is not None}
-
-
-def _recorded(error: ErrorDetailJson) -> RecordedError:
-    return RecordedError(
-        title=error.title,
-        taxonomy=error.taxonomy,
-        category=error.category,
-        severity=error.severity,
-        quote=error.evidence,
-        reason=error.explanation,
-        instead=error.instead or "",
-    )
+    return {name: value for name, value in given.items() if name in PARAMETERS and value is not None}
 
 
 def _beside(finding: FindingJson) -> bool:

@@ -7,7 +7,7 @@ ever sent to the model as its messages and tools, and of a call's parameters tho
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -21,12 +21,13 @@ from tracejury.schemas.errors import ConfigError
 MOST_BYTES: Final = 64 * 1024 * 1024
 """A larger file holds no case."""
 
-Parameter = Literal[
+PARAMETERS: Final = (
     "temperature", "top_p", "presence_penalty", "frequency_penalty", "max_tokens", "stop", "tool_choice",
     "parallel_tool_calls", "response_format", "reasoning_effort",
-]  # fmt: skip
-"""A parameter of a call that is sent again. Not the seed: with it all answers would be the same."""
+)  # fmt: skip
+"""Of a call, those that are sent again. Not the seed: with it all answers would be the same."""
 
+Parameter = Annotated[str, StringConstraints(pattern=f"^({'|'.join(PARAMETERS)})$")]
 ModelName = Annotated[str, StringConstraints(pattern=r"^[\w.@:+-]*(/[\w.@:+-]+)*$", max_length=200)]
 """A model's name, and no address, which some providers take in its place."""
 
@@ -35,31 +36,29 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-class Function(_Part):
-    """What a tool is. `parameters`: its JSON schema."""
+class Tool(_Part):
+    """A tool that the call was given. `parameters`: its JSON schema."""
 
     name: Annotated[str, StringConstraints(min_length=1)]
     description: str = ""
     parameters: dict[str, Any]
 
-
-class Tool(_Part):
-    """A tool that the call was given."""
-
-    type: Literal["function"] = "function"
-    function: Function
+    @property
+    def definition(self) -> dict[str, Any]:
+        """As of OpenAI's chat API."""
+        return {"type": "function", "function": self.model_dump()}
 
 
-class RecordedError(_Part):
+class RecordedError(BaseModel):
     """The error that the case is of, as it was found; `instead`: what the agent should have done."""
 
     title: str
     taxonomy: str
     category: str
     severity: str
-    quote: str
-    reason: str
-    instead: str = ""
+    evidence: str
+    explanation: str
+    instead: str | None = None
 
 
 class MustNotAppear(_Part):
@@ -105,17 +104,15 @@ class Case(_Part):
             raise ValueError("messages hold none of a user")
         if not self.tools and (asked or self.answer.tool_calls):
             raise ValueError("tools are missing: without their schemas the model would not be asked the same")
+        if not str(self.parameters.get("max_tokens", 0)).isdecimal():
+            raise ValueError("parameters.max_tokens must be a whole number")
         exchanges_of([*self.messages, self.answer, *self.results])
         return self
 
     def request(self, messages: Iterable[ChatMessage]) -> dict[str, Any]:
         """The call with these messages, as fields of OpenAI's chat API."""
-        tools = {"tools": [tool.model_dump() for tool in self.tools]} if self.tools else {}
-        return {
-            "messages": [_sent(message) for message in messages],
-            **tools,
-            **{str(name): value for name, value in self.parameters.items()},
-        }
+        sent: dict[str, Any] = {"messages": [_sent(message) for message in messages], **self.parameters}
+        return sent | ({"tools": [tool.definition for tool in self.tools]} if self.tools else {})
 
     def to_json(self) -> str:
         """The file's text; ASCII, so that it holds any text and harms no terminal."""
@@ -167,7 +164,7 @@ class Change:
         first = [one for one in case.messages if one.role in _SYSTEM]
         others = [one for one in case.messages if one.role not in _SYSTEM]
         told = [one.text for one in first] if self.system is None else [self.system]
-        told += [text for text in (self.append, case.error.instead if self.instead else "") if text]
+        told += [text for text in (self.append, case.error.instead if self.instead else None) if text]
         role = first[0].role if first else "system"
         return (ChatMessage(role=role, content="\n\n".join(told)), *others)
 
@@ -182,19 +179,12 @@ def load_cases(folder: Path) -> list[Case]:
     Raises:
         ConfigError: it has none, or one cannot be read; one line with the file and the key.
     """
-    found: dict[str, Path] = {}
-    cases: list[Case] = []
+    found: dict[str, Case] = {}
     for file in sorted(folder.glob("*.json")):
-        case = _read(file)
+        case = model_of(read_data(file, most_bytes=MOST_BYTES, holds="a case"), Case, str(file))
         if case.id in found:
-            raise ConfigError(f"{file}: the case {case.id} stands in {found[case.id].name}, too")
-        found[case.id] = file
-        cases.append(case)
-    if not cases:
+            raise ConfigError(f"{file}: the case {case.id} stands in another file, too")
+        found[case.id] = case
+    if not found:
         raise ConfigError(f"{folder} holds no case: tracejury regressions add ERROR --to {folder}")
-    return cases
-
-
-def _read(file: Path) -> Case:
-    data: Mapping[str, Any] = read_data(file, most_bytes=MOST_BYTES, holds="a case")
-    return model_of(data, Case, str(file))
+    return [*found.values()]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from tracejury.judges.llm.data_files import model_of, read_data
 from tracejury.judges.measures.rates import hybrid
 from tracejury.judges.measures.wilson import wilson
+from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.rates import Estimate
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.terminal import one_line
@@ -19,20 +20,22 @@ from tracejury.schemas.text.terminal import one_line
 from .case import MOST_BYTES
 
 ALL: Final = "all"
+Count = Annotated[int, Field(ge=0)]
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(BaseModel):
     """Answers of one step: `wrong` of `of` that could be judged; `other`: of these, with another error.
 
     `unjudged`: that nobody could judge, `failed`: calls that brought none. `problems`: why, each once.
     """
 
-    wrong: int = 0
-    of: int = 0
-    other: int = 0
-    unjudged: int = 0
-    failed: int = 0
+    model_config = ConfigDict(frozen=True)
+
+    wrong: Count = 0
+    of: Count = 0
+    other: Count = 0
+    unjudged: Count = 0
+    failed: Count = 0
     problems: tuple[str, ...] = ()
 
     @property
@@ -43,14 +46,8 @@ class Tally:
 
     def __add__(self, more: Tally) -> Tally:
         """Both together."""
-        return Tally(
-            self.wrong + more.wrong,
-            self.of + more.of,
-            self.other + more.other,
-            self.unjudged + more.unjudged,
-            self.failed + more.failed,
-            tuple(dict.fromkeys((*self.problems, *more.problems))),
-        )
+        sums = {name: getattr(self, name) + getattr(more, name) for name in Tally.model_fields}
+        return Tally(**sums | {"problems": tuple(dict.fromkeys(sums["problems"]))})
 
 
 def difference(before: Tally, now: Tally) -> Estimate | None:
@@ -63,59 +60,61 @@ def difference(before: Tally, now: Tally) -> Estimate | None:
     return hybrid(second, first) if first is not None and second is not None else None
 
 
-@dataclass(frozen=True, slots=True)
-class CaseResult:
+class CaseResult(BaseModel):
     """One case, or all of them together. `before`: None where nothing is compared."""
 
+    model_config = ConfigDict(frozen=True)
+
     id: str
-    title: str
+    title: str = ""
     now: Tally
     before: Tally | None = None
 
     @property
     def told(self) -> str:
         """`wrong in 7 of 10 before, 1 of 10 now, difference .60 (.18 to .80)`."""
-        if not self.now.of:
+        now, share = self.now, self.now.share
+        if share is None:
             return "no answer was judged"
-        if self.before is None or (found := difference(self.before, self.now)) is None:
-            low_high = self.now.share
-            return f"wrong in {self.now.wrong} of {self.now.of} now{_range(low_high)}"
-        counts = f"wrong in {self.before.wrong} of {self.before.of} before, {self.now.wrong} of {self.now.of} now"
-        return f"{counts}, difference {_short(found.value)}{_range(found)}"
+        if self.before is None or (found := difference(self.before, now)) is None:
+            return f"wrong in {now.wrong} of {now.of} now, {_short(share)}"
+        was = f"wrong in {self.before.wrong} of {self.before.of} before"
+        return f"{was}, {now.wrong} of {now.of} now, difference {_short(found)}"
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """What else is to be known of the answers now, a line each, safe to print."""
+    def lines(self) -> Iterator[str]:
+        """For people, safe to print: the sentence, and what else is to be known of the answers now."""
         now = self.now
-        counts = ((now.failed, "call", "brought no answer"), (now.unjudged, "answer", "could not be judged"))
-        lines = [f"{counted(n, noun)} {what}" for n, noun, what in counts if n]
-        lines += [f"{counted(now.other, 'answer')} with another error"] if now.other else []
-        return (*lines, *(one_line(problem, 300) for problem in now.problems))
-
-    def to_json(self) -> dict[str, Any]:
-        """For programs, and for `--before`."""
-        found = difference(self.before, self.now) if self.before is not None else None
-        sides = {"before": self.before, "now": self.now}
-        return {
-            "id": self.id,
-            "title": self.title,
-            **{name: None if one is None else _json(one) for name, one in sides.items()},
-            "difference": found and asdict(found),
-        }
+        yield f"{self.id[:8]} {one_line(self.title, 100)}".strip() + f": {self.told}"
+        for number, noun, what in (
+            (now.failed, "call", "brought no answer"),
+            (now.unjudged, "answer", "could not be judged"),
+            (now.other, "answer", "with another error"),
+        ):
+            if number:
+                yield f"  {counted(number, noun)} {what}"
+        yield from (f"  {one_line(problem, 300)}" for problem in now.problems)
 
 
-@dataclass(frozen=True, slots=True)
-class RegressionResults:
+class RegressionResults(BaseModel):
     """All cases of a folder."""
 
-    cases: Sequence[CaseResult] = field(default=())
+    model_config = ConfigDict(frozen=True)
+
+    cases: tuple[CaseResult, ...]
 
     @property
     def all(self) -> CaseResult:
-        """All cases together: those before of which there is one."""
-        compared = all(one.before is not None for one in self.cases)
-        before = sum((one.before for one in self.cases if one.before is not None), Tally())
-        return CaseResult(ALL, "", sum((one.now for one in self.cases), Tally()), before if compared else None)
+        """All cases together; compared where each of them is."""
+        before = [case.before for case in self.cases if case.before is not None]
+        compared = sum(before, Tally()) if len(before) == len(self.cases) else None
+        return CaseResult(id=ALL, now=sum((case.now for case in self.cases), Tally()), before=compared)
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs, and for `read_results`."""
+        cases = [(case, case.before and difference(case.before, case.now)) for case in (*self.cases, self.all)]
+        told = [{**case.model_dump(mode="json"), "difference": found and asdict(found)} for case, found in cases]
+        return {"cases": told[:-1], "all": told[-1]}
 
     def failing(self, most: float | None) -> list[CaseResult]:
         """The cases that are wrong in a larger share than `most`, and those of which no answer was judged."""
@@ -129,58 +128,23 @@ class RegressionResults:
         """
         __tracebackhide__ = True  # pytest shows the test's line, not ours
         if failing := self.failing(share):
-            raise AssertionError("\n".join(line for case in failing for line in lines_of(case)))
-
-    def to_json(self) -> dict[str, Any]:
-        """For programs."""
-        return {"cases": [one.to_json() for one in self.cases], "all": self.all.to_json()}
-
-
-def lines_of(case: CaseResult) -> Iterable[str]:
-    """A case for people: the sentence, then its remarks."""
-    yield f"{case.id[:8]} {one_line(case.title, 100)}: {case.told}" if case.title else f"{case.id}: {case.told}"
-    yield from (f"  {remark}" for remark in case.remarks)
-
-
-class _EarlierTally(BaseModel):
-    wrong: int
-    of: Annotated[int, Field(ge=0)]
-
-    @model_validator(mode="after")
-    def _within(self) -> _EarlierTally:
-        if not 0 <= self.wrong <= self.of:
-            raise ValueError("wrong must be a part of `of`")
-        return self
-
-
-class _EarlierCase(BaseModel):
-    id: str
-    now: _EarlierTally
-
-
-class _Earlier(BaseModel):
-    cases: list[_EarlierCase]
+            raise AssertionError("\n".join(line for case in failing for line in case.lines))
 
 
 def read_results(file: Path) -> dict[str, Tally]:
-    """What `RegressionResults.to_json` counted, by case.
+    """The tallies now of an earlier run, by case, from its JSON.
 
     Raises:
         ConfigError: it is no such file.
     """
-    earlier = model_of(read_data(file, most_bytes=MOST_BYTES, holds="results"), _Earlier, str(file))
-    return {case.id: Tally(case.now.wrong, case.now.of) for case in earlier.cases}
+    data: Any = read_data(file, most_bytes=MOST_BYTES, holds="results")
+    found = {case.id: case.now for case in model_of(data, RegressionResults, str(file)).cases}
+    if any(tally.wrong > tally.of for tally in found.values()):
+        raise ConfigError(f"{file}: of a case, more answers are wrong than were judged")
+    return found
 
 
-def _json(one: Tally) -> dict[str, Any]:
-    names = ("wrong", "of", "other", "unjudged", "failed", "problems")
-    return {name: getattr(one, name) for name in names} | {"share": one.share and asdict(one.share)}
-
-
-def _range(one: Estimate | None) -> str:
-    return "" if one is None else f" ({_short(one.low)} to {_short(one.high)})"
-
-
-def _short(value: float) -> str:
-    """Two decimals, without a leading zero."""
-    return f"{value:.2f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
+def _short(one: Estimate) -> str:
+    """`.60 (.18 to .80)`."""
+    value, low, high = (f"{part:.2f}".replace("0.", ".", 1) for part in (one.value, one.low, one.high))
+    return f"{value} ({low} to {high})"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,13 +18,12 @@ from tracejury.collector.judging.llm.prompt_budget import prompt_budget
 from tracejury.collector.judging.llm.run_prompts import run_jobs
 from tracejury.collector.judging.model.budgeted import budget_of
 from tracejury.collector.judging.model.build import Model, open_model
-from tracejury.collector.judging.model.cassette import CassetteMode, CassetteOptions, open_cassette
+from tracejury.collector.judging.model.cassette import CassetteOptions, open_cassette
 from tracejury.collector.judging.model.config import LlmConfig
-from tracejury.collector.otlp.files.chat import ChatCall, ChatFunction, ChatMessage
+from tracejury.collector.otlp.files.chat import ChatMessage
 from tracejury.judges.llm.client import Client, Prompt, Reply
 from tracejury.judges.llm.data_files import model_of
 from tracejury.schemas.errors import ConfigError, LlmError, TracejuryError
-from tracejury.schemas.findings import Finding
 
 from .case import AS_RECORDED, Case, Change, load_cases
 from .result import CaseResult, RegressionResults, Tally
@@ -75,136 +75,103 @@ def run_folder(folder: Path, options: RunOptions, progress: Progress = lambda _d
 def run_regressions(
     folder: str | Path,
     *,
-    model: str = "",
     times: int = 10,
     system: str | None = None,
     append: str = "",
     instead: bool = False,
     judges: Mapping[str, Any] | None = None,
     cassette: str | Path | None = None,
-    cassette_mode: CassetteMode = "auto",
-    **settings: Any,
+    **model: Any,
 ) -> RegressionResults:
     """Run a folder of cases in a test: `run_regressions("cases", model="…").assert_wrong_at_most(.1)`.
 
-    `settings`: of the model, by the names of the configuration's section `judges` (`api_base`, `temperature`);
+    `model`: settings of the model by the names of the configuration's section `judges` (`model`, `api_base`);
     `judges`: that section, for errors that LLM judges found. Else as the options of `tracejury regressions run`.
 
     Raises:
         ConfigError: as `run_folder`, or there is no such setting.
     """
-    options = RunOptions(
-        model=model_of({**settings, "model": model}, LlmConfig, "regressions"),
-        judges=model_of(judges or {}, LlmConfig, "judges"),
-        times=times,
-        change=Change(system, append, instead),
-        cassette=CassetteOptions(Path(cassette) if cassette else None, cassette_mode),
-        sampling="temperature" in settings,
-    )
-    return run_folder(Path(folder), options)
+    asked, judging = (model_of(given or {}, LlmConfig, "regressions") for given in (model, judges))
+    recorded = CassetteOptions(Path(cassette) if cassette else None)
+    change = Change(system, append, instead)
+    return run_folder(Path(folder), RunOptions(asked, judging, times, change, recorded, "temperature" in model))
 
 
 async def _run(cases: Sequence[Case], options: RunOptions, progress: Progress) -> RegressionResults:
     compared = options.change.on and options.before is None
-    variants = (AS_RECORDED, options.change) if compared else (options.change,)
-    jobs = [(case, change, number) for case in cases for change in variants for number in range(options.times)]
+    changes = (AS_RECORDED, options.change) if compared else (options.change,)
+    jobs = [(case, change, number) for case in cases for change in changes for number in range(options.times)]
+    sums: defaultdict[tuple[str, Change], Tally] = defaultdict(Tally)
+    names = [options.model.model or case.model for case in cases]
+    judges: dict[str, tuple[Client, Judging]] = {}
     done = 0
-    async with _Models.open(cases, options) as models:
+    async with AsyncExitStack() as stack:
+        first = options.model.model_copy(update={"model": names[0]})
+        cassette, budget = stack.enter_context(open_cassette(options.cassette, first)), budget_of(first.budget)
 
-        async def one(job: tuple[Case, Change, int]) -> Tally:
-            nonlocal done
-            tally = await models.trial(*job)
-            done += 1
-            progress(done, len(jobs))
-            return tally
+        async def opened(config: LlmConfig) -> Model:
+            return await stack.enter_async_context(open_model(config, cassette=cassette, budget=budget))
 
-        tallies = await run_jobs(jobs, one, options.model.concurrency)
-    sums: dict[tuple[str, Change], Tally] = {}
-    for (case, change, _), tally in zip(jobs, tallies, strict=True):
-        sums[case.id, change] = sums.get((case.id, change), Tally()) + tally
-    before = {case.id: sums[case.id, AS_RECORDED] for case in cases} if compared else options.before or {}
-    return RegressionResults(
-        [CaseResult(c.id, c.error.title, sums[c.id, options.change], before.get(c.id)) for c in cases]
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Models:
-    """`steps`: by the name that a case asks for; `judges`: by name, each with its own preparation."""
-
-    options: RunOptions
-    steps: Mapping[str, Model]
-    judges: Mapping[str, tuple[Client, Judging]]
-
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, cases: Collection[Case], options: RunOptions) -> AsyncIterator[_Models]:
-        """All models on one cassette and one budget.
-
-        Raises:
-            ConfigError: one of them, a judge, or the cassette cannot be used.
-        """
-        names = sorted({options.model.model or case.model for case in cases})
-        configs = {name: options.model.model_copy(update={"model": name}) for name in names}
-        budget = budget_of(options.model.budget)
-        async with AsyncExitStack() as stack:
-            cassette = stack.enter_context(open_cassette(options.cassette, configs[names[0]]))
-
-            async def opened(config: LlmConfig) -> Model:
-                return await stack.enter_async_context(open_model(config, cassette=cassette, budget=budget))
-
-            try:
-                steps = {name: await opened(config) for name, config in configs.items()}
-            except ConfigError as error:
-                if options.model.model:
-                    raise
-                raise ConfigError(f"{error}; --model names the model in the place of the recorded one") from None
-            judges = {}
-            asked = sorted({c.must_not_appear.judge for c in cases if c.must_not_appear.by == "llm"})
-            for place, judge in enumerate(asked):
-                if place == 0:
-                    model = await opened(options.judges)
+        try:
+            steps = {name: await opened(first.model_copy(update={"model": name})) for name in dict.fromkeys(names)}
+        except ConfigError as error:
+            recorded = "" if options.model.model else "; --model names the model in the place of the recorded one"
+            raise ConfigError(f"{error}{recorded}") from None
+        if asked := {case.must_not_appear.judge for case in cases if case.must_not_appear.by == "llm"}:
+            model = await opened(options.judges)
+            for judge in asked:
                 panel, _ = panel_from(options.judges.model_copy(update={"judges": (judge,)}))
                 room = prompt_budget(panel, model.llm.max_input_tokens, model.llm.count_tokens, hints=False)
                 judges[judge] = (model.client, Judging(room))
-            yield cls(options, steps, judges)
 
-    async def trial(self, case: Case, change: Change, number: int) -> Tally:
-        """One answer to the step, judged."""
-        messages = change.messages(case)
-        try:
-            reply = await self.steps[self.options.model.model or case.model].client.complete(
-                self._prompt(case, messages, number)
-            )
-            answer = _message(reply)
-        except TracejuryError as error:
-            return Tally(failed=1, problems=(str(error),))
-        step = step_of(case, messages, answer)
-        found = detected(step)
-        wanted = case.must_not_appear
-        said: list[Finding] = []
-        if wanted.by == "llm":
-            client, how = self.judges[wanted.judge]
-            results = await judge_trace(step.trace, how, client)
-            said = step.findings(finding for result in results for finding in result.findings)
-            if failures := [why for result in results for why in result.failures.values()]:
-                return Tally(unjudged=1, problems=tuple(failures))
-        elif wanted.needs_results and step.unknown and not is_wrong(wanted, found):
-            assumed = detected(step_of(case, messages, answer, assume=True))
-            if is_wrong(wanted, assumed):
-                return Tally(unjudged=1, problems=(f"what {step.unknown[0]} returns to such a call was not recorded",))
-        wrong = is_wrong(wanted, [*found, *said])
-        other = [one for one in (*found, *said) if not is_wrong(wanted, [one])]
-        return Tally(wrong=int(wrong), of=1, other=int(bool(other)))
+        async def one(job: tuple[Case, Change, int]) -> None:
+            nonlocal done
+            case, change, number = job
+            messages, client = change.messages(case), steps[options.model.model or case.model].client
+            try:
+                answer = _message(await client.complete(_prompt(case, messages, number, options)))
+                tally = await _judged(case, messages, answer, judges.get(case.must_not_appear.judge))
+            except TracejuryError as error:
+                tally = Tally(failed=1, problems=(str(error),))
+            sums[case.id, change] += tally
+            done += 1
+            progress(done, len(jobs))
 
-    def _prompt(self, case: Case, messages: Sequence[ChatMessage], number: int) -> Prompt:
-        config = self.options.model
-        request = case.request(messages)
-        if self.options.sampling:
-            request.pop("temperature", None)
-            request |= {} if config.temperature is None else {"temperature": config.temperature}
-        most = min(int(request.get("max_tokens") or config.max_answer_tokens), config.max_answer_tokens)
-        return Prompt((), request={**request, "max_tokens": most}, max_tokens=most, purpose=PURPOSE, repeat=number)
+        await run_jobs(jobs, one, options.model.concurrency)
+    before = {case.id: sums[case.id, AS_RECORDED] for case in cases} if compared else options.before or {}
+    results = [
+        CaseResult(id=c.id, title=c.error.title, now=sums[c.id, options.change], before=before.get(c.id)) for c in cases
+    ]
+    return RegressionResults(cases=tuple(results))
+
+
+async def _judged(
+    case: Case, messages: Sequence[ChatMessage], answer: ChatMessage, judge: tuple[Client, Judging] | None
+) -> Tally:
+    """One answer to the step, judged by the detectors, and by the LLM judge where the error is one of its."""
+    step, wanted = step_of(case, messages, answer), case.must_not_appear
+    found = detected(step)
+    if judge is not None:
+        client, how = judge
+        results = await judge_trace(step.trace, how, client)
+        if failures := [why for result in results for why in result.failures.values()]:
+            return Tally(unjudged=1, problems=tuple(failures))
+        found += step.findings(finding for result in results for finding in result.findings)
+    elif wanted.needs_results and step.unknown and not is_wrong(wanted, found):
+        assumed = step_of(case, messages, answer, assume=True)
+        if is_wrong(wanted, detected(assumed)):
+            return Tally(unjudged=1, problems=(f"what {step.unknown[0]} returns to such a call was not recorded",))
+    other = any(not is_wrong(wanted, [one]) for one in found)
+    return Tally(wrong=int(is_wrong(wanted, found)), of=1, other=int(other))
+
+
+def _prompt(case: Case, messages: Sequence[ChatMessage], number: int, options: RunOptions) -> Prompt:
+    config, request = options.model, case.request(messages)
+    if options.sampling:
+        request["temperature"] = config.temperature
+    most = min(int(request.get("max_tokens") or config.max_answer_tokens), config.max_answer_tokens)
+    sent = {name: value for name, value in (request | {"max_tokens": most}).items() if value is not None}
+    return Prompt((), request=sent, max_tokens=most, purpose=PURPOSE, repeat=number)
 
 
 def _message(reply: Reply) -> ChatMessage:
@@ -213,14 +180,13 @@ def _message(reply: Reply) -> ChatMessage:
     Raises:
         LlmError: it calls something without a name.
     """
+    calls = [
+        {"id": call["id"] or f"new_{at}", "function": {"name": call["name"], "arguments": call["arguments"]}}
+        for at, call in enumerate(reply.calls)
+    ]
     try:
-        calls = tuple(
-            ChatCall(
-                id=call["id"] or f"call_new_{place}",
-                function=ChatFunction(name=call["name"], arguments=call["arguments"]),
-            )
-            for place, call in enumerate(reply.calls)
+        return ChatMessage.model_validate(
+            {"role": "assistant", "content": reply.text or None, "tool_calls": calls or None}
         )
     except ValidationError:
         raise LlmError(f"{reply.model} called a tool without a name") from None
-    return ChatMessage(role="assistant", content=reply.text or None, tool_calls=calls or None)

@@ -1,7 +1,7 @@
 """The step of a case with an answer in its place, as a trace; what was recorded of the called tools is their result.
 
-No tool runs. A call that the recording has, by name and arguments, has its result; one that breaks its tool's schema, as
-the recorded step did, is turned down as that was; another one has none. After an answer that calls tools the run is
+No tool runs. A call that the recording has, by name and arguments, has its result; one that breaks its tool's schema,
+as the recorded step did, is turned down as that was; another one has none. After an answer that calls tools the run is
 shown to go on, so that no rule takes its end for the agent's; after any other it is over.
 """
 
@@ -58,7 +58,7 @@ def step_of(case: Case, messages: Sequence[ChatMessage], answer: ChatMessage, *,
     last, own = exchanges[-1], len(exchanges[-1].replies) - 1
     if answer.tool_calls:
         last.replies.append(Reply(0, received=received))
-    tools = [tool.model_dump() for tool in case.tools]
+    tools = [tool.definition for tool in case.tools]
     session = Session(case.id, case.agent or case.service, exchanges=exchanges, tools=tools)
     ids = [session.ids(len(exchanges) - 1, *below)[1] for below in ((own,), (), (own + 1,))]
     request = request_of(session)
@@ -121,16 +121,17 @@ def _returned(messages: Iterable[ChatMessage]) -> list[tuple[ChatCall, ChatMessa
 
 def _is_broken(case: Case, call: ChatCall) -> bool:
     """Whether no tool takes the call: there is none of that name, or its schema has not such arguments."""
-    schema = next((t.function.parameters for t in case.tools if t.function.name == call.function.name), None)
-    arguments = _read(call.text) if call.text.strip() else {}
+    schema = next((tool.parameters for tool in case.tools if tool.name == call.function.name), None)
+    arguments = json_or_text(call.text) if call.text.strip() else {}
     return schema is None or not isinstance(arguments, dict) or bool(reason_of_refusal(arguments, schema))
 
 
 def _same(a: ChatCall, b: ChatCall) -> bool:
-    return a.function.name == b.function.name and _read(a.text) == _read(b.text)
+    return a.function.name == b.function.name and json_or_text(a.text) == json_or_text(b.text)
 
 
-def _read(text: str) -> Any:
+def json_or_text(text: str) -> Any:
+    """The JSON that a text is, else the text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

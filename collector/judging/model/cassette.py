@@ -140,7 +140,7 @@ class Cassette(AbstractContextManager["Cassette"]):
                 if "about" in entry:
                     self.about.append(About(**entry["about"]))
                 else:
-                    self.replies.setdefault(entry["key"], Reply(**entry["reply"]))
+                    self.replies.setdefault(entry["key"], _reply(entry["reply"]))
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise ConfigError(f"{path}, line {number}: not a cassette's ({type(error).__name__})") from error
         return size
@@ -177,6 +177,10 @@ class CassetteClient:
             reply = await self.inner.complete(prompt)
             self.cassette.add(key, self.model, prompt, reply)
             return reply
+
+
+def _reply(kept: Mapping[str, Any]) -> Reply:
+    return Reply(**{**kept, "calls": tuple(kept.get("calls", ()))})
 
 
 def open_cassette(options: CassetteOptions, config: LlmConfig) -> Cassette:

@@ -158,7 +158,7 @@ class LiteLlmClient:
         choice = next(iter(response.choices or ()), None)
         asked_key = next(iter(prompt.schema.get("properties", ())), "")
         text, missing = answer_text(choice.message, asked_key) if choice is not None else ("", "answered nothing")
-        calls: Sequence[Mapping[str, str]] = ()
+        calls: tuple[Mapping[str, str], ...] = ()
         if prompt.request and choice is not None:
             text, calls = plain(getattr(choice.message, "content", None)), tool_calls(choice.message)
         reason = plain(choice.finish_reason)[:LONGEST_REASON] if choice is not None else ""

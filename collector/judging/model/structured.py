@@ -110,15 +110,15 @@ def _one_object(text: str, key: str) -> bool:
     return True
 
 
-def tool_calls(message: Any) -> Sequence[Mapping[str, str]]:
+def tool_calls(message: Any) -> tuple[Mapping[str, str], ...]:
     """The message's tool calls, in the present and in the older form, as `Reply.calls` has them."""
     calls = [(call, getattr(call, "function", None)) for call in getattr(message, "tool_calls", None) or ()]
     calls.append((None, getattr(message, "function_call", None)))
-    return [
+    return tuple(
         {"id": _field(call, "id"), "name": _field(called, "name"), "arguments": _field(called, "arguments")}
         for call, called in calls
         if called is not None
-    ]
+    )
 
 
 def _field(part: Any, name: str) -> str:

@@ -35,6 +35,7 @@ ALONE = {
     "replay",  # sends what stands in a file
     "fixes",  # reads a file
     "rubrics", "situations",  # read and write folders
+    "regressions run",  # asks a model
 }  # fmt: skip
 
 
@@ -63,6 +64,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "measures": [["--service", service]],
         "patterns": [[], ["--service", service, "--profile", "0", "--state", "all"]],
         "pattern": [["x"]],
+        "regressions add": [[error, "--to", str(folder / "cases"), "--profile", "0"], ["x", "--to", str(folder)]],
         "labels pattern": [["x", "--ignore", "--as", "mallory"]],
         "clusters": [[], ["--service", service, "--profile", "0"]],
         "traces": [[], ["--service", service], ["--text", f"{one.name}-goal"]],
@@ -101,7 +103,7 @@ def commands() -> set[str]:
         command = root.get_command(click.Context(root), name)
         inner = command.commands if isinstance(command, click.Group) else None
         found |= {f"{name} {one}" for one in inner} if inner else {name}
-    return found
+    return found - ALONE
 
 
 def run(world: Projects, key: str, arguments: list[str]) -> str:

@@ -13,11 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 from llm_scripts import Call, Play, always
 from llm_server import LlmServer, llm_server
-from served_api import NOW, Api
-from shop_clerk import ASKED, FAILED, ORDER, SENT, SYSTEM, TOOLS, calls, clerk, said, wrong_with
+from served_api import DAY, NOW, Api
+from shop_clerk import CASE, ORDER, SENT, SYSTEM, TOOLS, calls, clerk, said, wrong_with
 
 from tracejury.collector.cli.root import root
-from tracejury.collector.evaluation.regressions.case import Case
 from tracejury.collector.evaluation.regressions.result import CaseResult, RegressionResults, Tally, difference
 from tracejury.collector.judging.detect.direct import stored
 from tracejury.collector.store.judging import StoredJudging
@@ -35,21 +34,21 @@ def run(*words_: str | Path, url: str = "") -> Result:
 def put(api: Api, **changes: str) -> str:
     """Store the clerk's trace, judged; the id of its error."""
     (trace,) = stored([clerk(**changes)]).traces()
-    api.put_spans(*(span.raw for span in trace.spans.values()))
+    api.put_spans(*(span.raw for span in trace.spans.values()), received=NOW - DAY)
     found = tuple(replace(f, first_seen=NOW) for f in default_suite().judge(trace).findings)
     subject = Subject(SubjectKind.TRACE, trace.trace_id, trace.trace_id)
-    judgement = Judgement(subject, "detectors", "v1", "h", NOW, NOW, Outcome.DONE, found)
-    arrived = replace(trace, received_through=NOW)
+    judgement = Judgement(subject, "detectors", "v1", "h", NOW, NOW - DAY, Outcome.DONE, found)
+    arrived = replace(trace, received_through=NOW - DAY)
     StoredJudging(api.store).save([JudgedTrace(arrived, judgement, found)])
     errors = api.client.get("/api/errors", params={"profile": "0"}).json()["items"]
     return str(next(e["id"] for e in errors if e["cause"] == "failed-call" and e["judge"] != "ungrounded-turn"))
 
 
 @pytest.fixture
-def folder(api: Api, tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     """With the clerk's case."""
-    added = run("add", put(api), "--to", tmp_path / "cases", url=api.url)
-    assert added.exit_code == 0, added.output
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "case.json").write_text(json.dumps(CASE))
     return tmp_path / "cases"
 
 
@@ -62,20 +61,20 @@ def edited(folder: Path, change: Callable[[dict[str, Any]], object]) -> Path:
     return folder
 
 
-def test_a_case_holds_what_the_step_was_sent(folder: Path) -> None:
-    (file,) = folder.glob("*.json")
-    case = Case.model_validate_json(file.read_text())
-    assert file.stem == case.id
-    assert [(one.role, one.text) for one in case.messages] == [("system", SYSTEM), ("user", ASKED)]
-    assert case.tools[0].function.parameters == ORDER
-    assert (case.model, case.parameters, case.agent) == ("clerk-model", {"temperature": 0.7}, "clerk")
-    wanted = case.must_not_appear
-    assert (wanted.judge, wanted.cause, wanted.by, wanted.needs_results) == (
-        "schema-violation", "failed-call", "detector", True,
-    )  # fmt: skip
-    assert [(one.text, one.failed) for one in case.results] == [(FAILED, True)]
+def test_a_case_holds_what_the_step_was_sent(api: Api, tmp_path: Path) -> None:
+    """By the id of the error, or of its pattern: then of each of its examples."""
+    error = api.client.get(f"/api/errors/{put(api)}").json()
+    for found, folder in ((error["id"], tmp_path / "a"), (error["pattern"], tmp_path / "b")):
+        added = run("add", found, "--to", folder, url=api.url)
+        assert added.exit_code == 0, added.output
+    (file,), (same,) = ((tmp_path / name).glob("*.json") for name in "ab")
+    assert file.read_bytes() == same.read_bytes()
+    written = json.loads(file.read_text())
+    assert {name: written[name] for name in SAME} == {name: json.loads(json.dumps(CASE))[name] for name in SAME}
+    assert file.stem == written["id"] == error["id"]
 
 
+SAME = ("must_not_appear", "model", "parameters", "messages", "tools", "answer", "results")
 CUT = json.dumps([*SENT, said("tool", {"type": "tool_call_response", "id": "c0", "response": "x"})])
 BARE = json.dumps([{key: value for key, value in TOOLS[0].items() if key != "parameters"}])
 
@@ -111,8 +110,8 @@ def test_a_model_that_is_wrong_with_known_probability(folder: Path, tmp_path: Pa
 
     cassette = tmp_path / "calls.jsonl"
     with llm_server(wrong_with(share), keep=True) as model:
-        asking = [folder, "--api-base", model.base, "--model", "openai/clerk", "--times", "60", "--concurrency", "1",
-                  "--cassette", cassette, "--append", "Give order_id, always."]  # fmt: skip
+        asking: list[str | Path] = [folder, "--api-base", model.base, "--model", "openai/clerk", "--times", "60"]
+        asking += ["--concurrency", "1", "--cassette", cassette, "--append", "Give order_id, always."]
         done = run("run", *asking, "--format", "json")
         assert done.exit_code == 0, done.output
         sent = model.counts.calls
@@ -123,8 +122,10 @@ def test_a_model_that_is_wrong_with_known_probability(folder: Path, tmp_path: Pa
     (case,) = json.loads(done.stdout)["cases"]
     before, now, found = case["before"], case["now"], case["difference"]
     assert (before["of"], now["of"], now["unjudged"], now["failed"]) == (60, 60, 0, 0)
-    assert before["share"]["low"] < 0.7 < before["share"]["high"]
-    assert now["share"]["low"] < 0.1 < now["share"]["high"]
+    for counted, share_of in ((before, 0.7), (now, 0.1)):
+        interval = Tally(**counted).share
+        assert interval is not None
+        assert interval.low < share_of < interval.high
     assert found["low"] < 0.6 < found["high"]
     assert f"wrong in {before['wrong']} of 60 before, {now['wrong']} of 60 now, difference ." in told.stdout
     assert body["messages"][0]["content"] == f"{SYSTEM}\n\nGive order_id, always."
@@ -141,6 +142,7 @@ def test_a_model_that_is_wrong_with_known_probability(folder: Path, tmp_path: Pa
 
 def test_the_remedy_is_tried(folder: Path) -> None:
     """`--instead` appends what the error says, and is refused where it says nothing; `--system` replaces the prompt."""
+    edited(folder, lambda data: data["error"].pop("instead"))
     with llm_server(wrong_with(lambda body: 0.0 if "Ask first." in str(body["messages"]) else 1.0), keep=True) as model:
         asking = ["--api-base", model.base, "--model", "openai/clerk", "--times", "3"]
         refused = run("run", folder, *asking, "--instead")
@@ -197,12 +199,13 @@ def test_an_llm_judge_judges_the_step_alone(folder: Path, tmp_path: Path) -> Non
 BAD: list[tuple[str, Callable[[dict[str, Any]], object], str]] = [
     (
         "schema",
-        lambda d: d["tools"][0]["function"].pop("parameters"),
-        "function.parameters: this key is missing",
+        lambda d: d["tools"][0].pop("parameters"),
+        "parameters: this key is missing",
     ),
     ("tools", lambda d: d.pop("tools"), "tools are missing"),
     ("server", lambda d: d.update(parameters={"api_base": "http://evil.example"}), "parameters.api_base"),
     ("address", lambda d: d.update(model="huggingface/http://evil.example"), "model: "),
+    ("parameter", lambda d: d.update(parameters={"max_tokens": "x"}), "max_tokens must be a whole number"),
     ("path", lambda d: d.update(id="../../x"), "id: "),
     ("text", lambda d: d.update(service=HOSTILE, messages=HOSTILE), "messages: must be a list"),
     ("hostile key", lambda d: d.update({HOSTILE: 1}), "there is no such key here"),
@@ -267,7 +270,7 @@ def test_intervals_cover() -> None:
     chance = Random(43)  # noqa: S311  a simulation
 
     def counted(share: float, times: int) -> Tally:
-        return Tally(sum(chance.random() < share for _ in range(times)), times)
+        return Tally(wrong=sum(chance.random() < share for _ in range(times)), of=times)
 
     for times in (5, 10, 20, 50):
         covered = 0
@@ -281,8 +284,10 @@ def test_intervals_cover() -> None:
     covered = 0
     for _ in range(1000):
         shares = [(chance.random(), chance.random()) for _ in range(5)]
-        cases = [CaseResult(str(n), "", counted(now, 10), counted(was, 10)) for n, (was, now) in enumerate(shares)]
-        together = RegressionResults(cases).all
+        cases = [
+            CaseResult(id=str(n), now=counted(now, 10), before=counted(was, 10)) for n, (was, now) in enumerate(shares)
+        ]
+        together = RegressionResults(cases=tuple(cases)).all
         found = difference(together.before or Tally(), together.now)
         assert found is not None
         covered += found.low <= sum(was - now for was, now in shares) / 5 <= found.high
