@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ from tracejury.schemas.normalized import Captured, Json, Message, NormalizedSpan
 from tracejury.schemas.trajectory import AgentRun, Trace, Turn
 from tracejury.schemas.wire.errors import ErrorDetailJson, FindingJson
 
-from .case import PARAMETERS, Case, MustNotAppear, RecordedError, Tool
+from .case import MODEL_NAME, PARAMETERS, Case, MustNotAppear, RecordedError, Tool
 from .step import detected, detectors, is_wrong, json_or_text, step_of
 
 _ROLES: Final[Mapping[str, str]] = {"developer": "system", "model": "assistant", "ai": "assistant"}
@@ -57,7 +58,7 @@ def case_of(error: ErrorDetailJson, trace: Trace) -> Case:
             span_id=llm.span_id,
             error=RecordedError.model_validate(error.model_dump()),
             must_not_appear=_wanted(error),
-            model=llm.model,
+            model=llm.model if re.fullmatch(MODEL_NAME, llm.model) else "",
             parameters=_parameters(llm),
             messages=tuple(messages),
             tools=tuple(map(_tool, llm.tools or run.tools)),

@@ -28,7 +28,7 @@ PARAMETERS: Final = (
 """Of a call, those that are sent again. Not the seed: with it all answers would be the same."""
 
 Parameter = Annotated[str, StringConstraints(pattern=f"^({'|'.join(PARAMETERS)})$")]
-ModelName = Annotated[str, StringConstraints(pattern=r"^[\w.@:+-]*(/[\w.@:+-]+)*$", max_length=200)]
+MODEL_NAME: Final = r"^[\w.@:+-]*(/[\w.@:+-]+)*$"
 """A model's name, and no address, which some providers take in its place."""
 
 
@@ -85,7 +85,7 @@ class Case(_Part):
     span_id: str
     error: RecordedError
     must_not_appear: MustNotAppear
-    model: ModelName = ""
+    model: Annotated[str, StringConstraints(pattern=MODEL_NAME)] = ""
     parameters: dict[Parameter, Any] = Field(default={})
     messages: Annotated[tuple[ChatMessage, ...], Field(min_length=1)]
     tools: tuple[Tool, ...] = ()

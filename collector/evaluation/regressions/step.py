@@ -22,6 +22,7 @@ from tracejury.judges.registry import default_suite
 from tracejury.judges.suite import Suite
 from tracejury.judges.tool_schema import reason_of_refusal
 from tracejury.processors.rebuild import rebuild
+from tracejury.schemas.errors import PermanentError
 from tracejury.schemas.findings import Finding
 from tracejury.schemas.trajectory import Trace, TraceState
 
@@ -51,6 +52,9 @@ def step_of(case: Case, messages: Sequence[ChatMessage], answer: ChatMessage, *,
     """The step of a case with these messages and this answer.
 
     `assume`: calls that the recording has not return what those of the recorded step did.
+
+    Raises:
+        PermanentError: the messages make no step.
     """
     results, unknown = _results(case, answer, assume=assume)
     exchanges, received = exchanges_of([*messages, answer, *results])
@@ -69,7 +73,10 @@ def step_of(case: Case, messages: Sequence[ChatMessage], answer: ChatMessage, *,
     decoded = stored([request])
     state = TraceState.OPEN if answer.tool_calls else TraceState.SETTLED
     trace = rebuild(normalized(decoded.spans, decoded.logs), state=state)
-    run, turn = next((r, t) for r in trace.runs for t in r.turns if t.llm is not None and t.llm.span_id == ids[0])
+    turns = ((run, t) for run in trace.runs for t in run.turns if t.llm is not None and t.llm.span_id == ids[0])
+    if (found := next(turns, None)) is None:
+        raise PermanentError("no step of an agent can be made of its messages")
+    run, turn = found
     return Step(replace(trace, runs=(run,)), frozenset(span.span_id for span in turn.spans), unknown)
 
 

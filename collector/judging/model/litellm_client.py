@@ -134,7 +134,7 @@ class LiteLlmClient:
             "messages": messages(prompt, form, marked=self._marked),
             "response_format": response_format(prompt, form),
             "max_tokens": self._longest(prompt),
-            **self._sampling(prompt),
+            **({} if prompt.request else self._sampling(prompt)),
             "reasoning_effort": config.reasoning_effort or None,
             "disable_fallbacks": alone or None,
         }

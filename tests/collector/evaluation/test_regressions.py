@@ -226,10 +226,12 @@ def test_hostile_words_are_only_words(folder: Path) -> None:
 
     def hostile(data: dict[str, Any]) -> None:
         data["messages"][1]["content"] = data["error"]["title"] = HOSTILE
+        del data["parameters"]
 
     with llm_server(always(text=HOSTILE), keep=True) as model:
         done = run("run", edited(folder, hostile), "--api-base", model.base, "--model", "openai/x", "--times", "1")
         assert model.bodies[0]["messages"][1]["content"] == HOSTILE
+        assert "temperature" not in model.bodies[0]
     assert done.exit_code == 0, done.output
     assert not {"\x1b", "\u202e"} & {*done.output}
 
