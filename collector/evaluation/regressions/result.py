@@ -72,7 +72,7 @@ class CaseResult(BaseModel):
 
     @property
     def told(self) -> str:
-        """`wrong in 7 of 10 before, 1 of 10 now, difference .60 (.18 to .80)`."""
+        """`wrong in 7 of 10 before, 1 of 10 now, difference .60 (.17 to .81)`."""
         now, share = self.now, self.now.share
         if share is None:
             return "no answer was judged"

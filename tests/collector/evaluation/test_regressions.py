@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -294,3 +295,19 @@ def test_intervals_cover() -> None:
         assert found is not None
         covered += found.low <= sum(was - now for was, now in shares) / 5 <= found.high
     assert covered >= 940, covered
+
+
+@pytest.mark.parametrize(("times", "worst"), [(10, 0.905), (20, 0.92)])
+def test_intervals_at_worst(times: int, worst: float) -> None:
+    """Exactly, for each pair of probabilities in steps of .05."""
+    counts, shares = range(times + 1), [n / 20 for n in range(21)]
+    weights = {p: [comb(times, k) * p**k * (1 - p) ** (times - k) for k in counts] for p in shares}
+    found = {(a, b): difference(Tally(wrong=a, of=times), Tally(wrong=b, of=times)) for a in counts for b in counts}
+    for was in shares:
+        for now in shares:
+            covered = sum(
+                weights[was][a] * weights[now][b]
+                for (a, b), one in found.items()
+                if one is not None and one.low - 1e-9 <= was - now <= one.high + 1e-9
+            )
+            assert covered >= worst, (was, now)
