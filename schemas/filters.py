@@ -340,10 +340,9 @@ ANNOTATION_FILTERS: Final = (
 def label_filters(kind: type[Label]) -> tuple[Filter, ...]:
     """Of lists of labels of a kind."""
     names = {field.name for field in fields(kind)}
-    if issubclass(kind, TraceLabel):
-        shared = LABEL_FILTERS
-    else:
-        shared = SESSION_LABEL_FILTERS if issubclass(kind, LabelOfSessions) else (LABEL_FILTERS[2],)
+    shared: tuple[Filter, ...] = named(LABEL_FILTERS, "annotator")
+    if issubclass(kind, TraceLabel | LabelOfSessions):
+        shared = LABEL_FILTERS if issubclass(kind, TraceLabel) else SESSION_LABEL_FILTERS
     return (*shared, *(one for one in ANNOTATION_FILTERS if one.target in names))
 
 

@@ -23,6 +23,7 @@ from otlp_parts import json_body
 from pack_bench import exchange
 from pack_service import CONVERSATION, ORDERS, otlp
 from processes import PATIENCE, Serving, serving, tracejury
+from shop_clerk import CASE
 from trail_folder import error, write
 
 from tracejury.collector.cli.root import root
@@ -31,7 +32,7 @@ from tracejury.collector.otlp.codec.groups import rows
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = (
     "llm-judges", "pipa", "rut", "ted", "scope", "simulated-users", "clusters", "evaluate", "judge-agreement",
-    "measures", "backfill",
+    "measures", "backfill", "patterns",
 )  # fmt: skip
 TRACE, OTHER = "d" * 32, "e" * 32
 TABLE = "clickhouse://reader:secret@clickhouse:8123/otel.otel_traces"
@@ -52,7 +53,7 @@ STARTING = {"serve", "demo"}
 """Commands that start a collector: the one is started before the others, the other has tests of its own."""
 OTHERS = (
     "evaluate notes", "evaluate rubrics", "rubrics learn", "situations generate --out", "situations filter",
-    "replay written", "labels import written",
+    "replay written", "labels import written", "pattern ", "labels pattern", "regressions add",
 )  # fmt: skip
 """Beginnings of commands that need what people or a model wrote: tests of their own have it."""
 LATER = "labels import sessions"
@@ -123,6 +124,8 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Reader]:
         (folder / "traced" / "traces" / f"chat-{number}.json").write_bytes(body)
     (folder / "cards" / "tours.yaml").write_text((folder / "tours.yaml").read_text() + "max_turns: 2\n")
     wants = {"content": "You want a tour.", "terminating_condition": "It is booked."}
+    (folder / "cases").mkdir()
+    (folder / "cases" / "order.json").write_text(json.dumps(CASE))
     task = {"id": "1", "input": [wants], "metadata": {"subgoals": [{"details": "The agent calls book_tour."}]}}
     (folder / "tau2bench_dataset.json").write_text(json.dumps([task]))
     said = [{"role": "user", "content": "A tour."}, {"role": "assistant", "content": "It is booked."}]

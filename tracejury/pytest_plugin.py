@@ -1,4 +1,7 @@
-"""The pytest fixture `judged`, registered by the entry point group `pytest11`; imports nothing before it is used."""
+"""The pytest fixtures `judged` and `regressions`, registered by the entry point group `pytest11`.
+
+It imports nothing before they are used.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from .collector.evaluation.regressions.result import RegressionResults
     from .sdk import JudgedRun
 
 
@@ -18,3 +22,11 @@ def judged_fixture() -> Callable[..., AbstractContextManager[JudgedRun]]:
     from .sdk import judged
 
     return judged
+
+
+@pytest.fixture(name="regressions")
+def regressions_fixture() -> Callable[..., RegressionResults]:
+    """`regressions("cases", model="…", times=10).assert_wrong_at_most(.1)`: no step that went wrong does again."""
+    from .collector.evaluation.regressions.run import run_regressions
+
+    return run_regressions

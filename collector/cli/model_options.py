@@ -41,14 +41,13 @@ recording_options: Final[Decorator] = combined(
 )  # fmt: skip
 """Options of a cassette: `cassette_options` reads their values."""
 
-model_options: Final[Decorator] = combined(
+calling_options: Final[Decorator] = combined(
     click.option("--model", default="", help="A litellm model string (provider/name)."),
     click.option("--api-base", default="", metavar="URL", help="An OpenAI-compatible server."),
     click.option("--api-key-env", default="", metavar="NAME", help="The environment variable that holds the key."),
     click.option("--reasoning-effort", type=click.Choice(["none", "minimal", "low", "medium", "high"]), default=None,
                  help="How long the model may think."),
     click.option("--concurrency", type=click.IntRange(1, 1000), default=8, show_default=True, help="Calls in flight."),
-    click.option("--temperature", type=Temperature(), default="0", show_default=True, help="none: send none."),
     click.option("--timeout", "timeout_seconds", type=click.FloatRange(min=1), default=600.0, show_default=True,
                  help="Seconds a call."),
     click.option("--retries", type=click.IntRange(0, 10), default=2, show_default=True),
@@ -57,6 +56,12 @@ model_options: Final[Decorator] = combined(
     click.option("--budget", type=click.FloatRange(min=0), metavar="USD", help="Most US dollars of calls a day."),
     recording_options,
 )  # fmt: skip
+"""Options of a model and its cassette but its temperature."""
+
+model_options: Final[Decorator] = combined(
+    calling_options,
+    click.option("--temperature", type=Temperature(), default="0", show_default=True, help="none: send none."),
+)
 """Options of the model and its cassette: `judges_section` and `cassette_options` read their values."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -25,6 +26,8 @@ class Prompt:
     `service`, `trace_id`, `run_id`, `tenant`: whom the spend is for; they are not part of what is sent. `bypass_cache`:
     ask the model again, since a known answer was of no use. `repeat`: number of the asking, where one question is asked
     several times; each has an answer of its own. `temperature`, `top_p`: of this call; None is the model's setting.
+    `request`: a recorded call that is issued again, as fields of OpenAI's chat API: `messages`, `tools`, parameters.
+    They go in the place of `messages` and of the model's settings.
     """
 
     messages: tuple[PromptMessage, ...]
@@ -40,11 +43,12 @@ class Prompt:
     tenant: str = ""
     temperature: float | None = None
     top_p: float | None = None
+    request: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def characters(self) -> int:
-        """Length of all messages."""
-        return sum(len(m.text) for m in self.messages)
+        """Length of all that is sent."""
+        return sum(len(m.text) for m in self.messages) + (len(json.dumps(self.request)) if self.request else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Reply:
     """A reply. Tokens as the provider counted them; `cached_tokens` of the input came from its prefix cache.
 
     `cost` in USD, None where the model's price is unknown; `known`: taken from our own answer cache, at no cost.
+    `calls`: of a `request`, the tools that it calls, each as {"id", "name", "arguments"}, as the model wrote these.
     """
 
     text: str
@@ -62,6 +67,7 @@ class Reply:
     cost: float | None = None
     finish_reason: str = ""
     known: bool = False
+    calls: tuple[Mapping[str, str], ...] = ()
 
 
 class NoAnswerError(LlmError):

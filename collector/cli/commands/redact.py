@@ -86,15 +86,12 @@ def _redactor(config: Path | None) -> Redactor:
 
 def _tried(client: ApiClient, redactor: Redactor, trace_ids: Sequence[str]) -> Redacted:
     """The counts over the traces, each read once."""
-    from tracejury.collector.otlp.codec.decode import decode
-    from tracejury.collector.otlp.codec.signals import Encoding, Signal
+    from tracejury.collector.cli.received import received
     from tracejury.processors.redact.spans import Redacted
 
     total = Redacted()
     for trace_id in trace_ids:
-        for line in b"".join(client.received(trace_id)).splitlines():
-            signal = Signal.LOGS if line.startswith(b'{"resourceLogs"') else Signal.TRACES
-            batch = decode(signal, Encoding.JSON, line, received_at=1, events=False).batch
+        for batch in received(client, trace_id, events=False):
             one = Redacted()
             redactor.batch(batch, one)
             total.counts += one.counts

@@ -1,9 +1,9 @@
 """A cassette: every prompt and reply of a command in one file, so that it resumes and can be replayed offline.
 
-JSON lines, one a call that was answered: {"key", "run", "model", "purpose", "schema_name", "messages", "reply"}, and
-before the first call of a model {"about": {"model", "max_input_tokens"}}. "run" is the `repeat` of the prompt. Failed
-calls are not on it: they are tried again the next time. What a client is configured with (keys, addresses, headers)
-never comes near this file.
+JSON lines, one a call that was answered: {"key", "run", "model", "purpose", "schema_name", "messages", "reply"}, of a
+recorded call that was issued again with its "request", and before the first call of a model
+{"about": {"model", "max_input_tokens"}}. "run" is the `repeat` of the prompt. Failed calls are not on it: they are
+tried again the next time. What a client is configured with (keys, addresses, headers) never comes near this file.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Cassette(AbstractContextManager["Cassette"]):
             "schema_name": prompt.schema_name,
             "messages": [{"role": message.role, "text": message.text} for message in prompt.messages],
             "reply": asdict(reply),
-        }
+        } | ({"request": prompt.request} if prompt.request else {})
         self._write(entry)
 
     def all_answered(self) -> None:
@@ -140,7 +140,7 @@ class Cassette(AbstractContextManager["Cassette"]):
                 if "about" in entry:
                     self.about.append(About(**entry["about"]))
                 else:
-                    self.replies.setdefault(entry["key"], Reply(**entry["reply"]))
+                    self.replies.setdefault(entry["key"], _reply(entry["reply"]))
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 raise ConfigError(f"{path}, line {number}: not a cassette's ({type(error).__name__})") from error
         return size
@@ -177,6 +177,10 @@ class CassetteClient:
             reply = await self.inner.complete(prompt)
             self.cassette.add(key, self.model, prompt, reply)
             return reply
+
+
+def _reply(kept: Mapping[str, Any]) -> Reply:
+    return Reply(**{**kept, "calls": tuple(kept.get("calls", ()))})
 
 
 def open_cassette(options: CassetteOptions, config: LlmConfig) -> Cassette:

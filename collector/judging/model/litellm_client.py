@@ -16,7 +16,7 @@ from .failures import failure, late, refuses_form
 from .library import LIBRARY, Library
 from .price import CHARACTERS_PER_TOKEN, Price, set_price, tokens_in
 from .routing import build_router, full_name, group, marks_prefixes, missing_keys, place
-from .structured import FORMS, Form, answer_text, at_most, messages, plain, response_format
+from .structured import FORMS, Form, answer_text, at_most, messages, plain, response_format, tool_calls
 
 UNKNOWN_LIMIT: Final = 128_000
 """Tokens of a prompt for a model that litellm does not know."""
@@ -134,11 +134,14 @@ class LiteLlmClient:
             "messages": messages(prompt, form, marked=self._marked),
             "response_format": response_format(prompt, form),
             "max_tokens": self._longest(prompt),
-            **self._sampling(prompt),
+            **({} if prompt.request else self._sampling(prompt)),
             "reasoning_effort": config.reasoning_effort or None,
             "disable_fallbacks": alone or None,
         }
         given = {key: value for key, value in request.items() if value is not None}
+        if prompt.request:
+            # litellm's gateway would run tools of MCP servers itself; even to look for them it needs their package.
+            given |= {**prompt.request, "_skip_mcp_handler": True}
         # A time-out of the transport starts again with every byte; this one does not.
         most = (config.timeout_seconds + SLACK_SECONDS) * (config.retries + 1) * len(self._chain)
         try:
@@ -155,6 +158,9 @@ class LiteLlmClient:
         choice = next(iter(response.choices or ()), None)
         asked_key = next(iter(prompt.schema.get("properties", ())), "")
         text, missing = answer_text(choice.message, asked_key) if choice is not None else ("", "answered nothing")
+        calls: tuple[Mapping[str, str], ...] = ()
+        if prompt.request and choice is not None:
+            text, calls = plain(getattr(choice.message, "content", None)), tool_calls(choice.message)
         reason = plain(choice.finish_reason)[:LONGEST_REASON] if choice is not None else ""
         read, written, cached = usage_of(response)
         # A server that counts nothing is not free.
@@ -167,10 +173,11 @@ class LiteLlmClient:
             output_tokens=written,
             cost=self._cost(number, response, read, written, cached),
             finish_reason=reason,
+            calls=calls,
         )
         if reason == "content_filter":
             raise NoAnswerError(f"{asked.model}: the provider's content filter withheld the answer", reply)
-        if not text and reason != "length":
+        if not text and not calls and reason != "length":
             raise NoAnswerError(f"{asked.model} {missing}", reply)
         return reply
 

@@ -28,6 +28,8 @@ def request_key(prompt: Prompt, model: str, parameters: Mapping[str, Any] | None
     if prompt.repeat:
         asked.append(prompt.repeat)
     own = {"project": prompt.tenant or None, "temperature": prompt.temperature, "top_p": prompt.top_p}
+    if prompt.request:
+        asked.append(_digest(json.dumps(prompt.request, sort_keys=True).encode()))
     if given := {name: value for name, value in own.items() if value is not None}:
         asked.append(given)
     return _digest(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS))
@@ -35,7 +37,7 @@ def request_key(prompt: Prompt, model: str, parameters: Mapping[str, Any] | None
 
 def earlier_key(prompt: Prompt, model: str) -> str:
     """The key that cassettes and folders of prompts had before `request_key`; "" for a prompt that had none then."""
-    if prompt.temperature is not None or prompt.top_p is not None:
+    if prompt.temperature is not None or prompt.top_p is not None or prompt.request:
         return ""
     sent = [prompt.repeat, model, prompt.max_tokens, dict(prompt.schema), [(m.role, m.text) for m in prompt.messages]]
     return _digest(json.dumps(sent, sort_keys=True, separators=(",", ":")).encode())

@@ -110,11 +110,23 @@ def _one_object(text: str, key: str) -> bool:
     return True
 
 
+def tool_calls(message: Any) -> tuple[Mapping[str, str], ...]:
+    """The message's tool calls, in the present and in the older form, as `Reply.calls` has them."""
+    calls = [(call, getattr(call, "function", None)) for call in getattr(message, "tool_calls", None) or ()]
+    calls.append((None, getattr(message, "function_call", None)))
+    return tuple(
+        {"id": _field(call, "id"), "name": _field(called, "name"), "arguments": _field(called, "arguments")}
+        for call, called in calls
+        if called is not None
+    )
+
+
+def _field(part: Any, name: str) -> str:
+    return plain(getattr(part, name, None))
+
+
 def _arguments(message: Any) -> Sequence[str]:
-    """The arguments of the message's tool calls, in the present and in the older form."""
-    calls = [getattr(call, "function", None) for call in getattr(message, "tool_calls", None) or ()]
-    called = [call for call in (*calls, getattr(message, "function_call", None)) if call is not None]
-    return [plain(getattr(call, "arguments", None)) for call in called]
+    return [call["arguments"] for call in tool_calls(message)]
 
 
 def _extra(message: Any, name: str) -> object:

@@ -44,9 +44,15 @@ class ChatCall(_Chat):
     id: str = ""
     function: ChatFunction
 
+    @property
+    def text(self) -> str:
+        """Its arguments as they are sent."""
+        given = self.function.arguments
+        return given if isinstance(given, str) else json.dumps(given)
+
 
 class ChatMessage(_Chat):
-    """A message; what else it has is not read."""
+    """A message; what else it has is not read. `failed`, ours: it is the result of a call that failed."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
     content: Content = None
@@ -55,6 +61,7 @@ class ChatMessage(_Chat):
     function_call: ChatFunction | None = None
     tool_call_id: str | None = None
     timestamp: str | None = None
+    failed: bool = False
 
     @property
     def text(self) -> str:
@@ -108,31 +115,42 @@ def _session(conversation: Conversation, session_id: str) -> Session:
     attributes |= {TRIAL: conversation.trial} if conversation.trial else {}
     attributes |= {PERSONA: conversation.persona} if conversation.persona else {}
     session = Session(session_id, conversation.service, simulated=attributes | {SIMULATED: True})
+    session.exchanges, _ = exchanges_of(conversation.messages)
+    if not session.exchanges:
+        raise ValueError("messages: there is none of a user")
+    return session
+
+
+def exchanges_of(messages: Iterable[ChatMessage]) -> tuple[list[Exchange], list[Mapping[str, Any]]]:
+    """The exchanges that messages make, and the messages after the last reply.
+
+    Raises:
+        ValueError: what is wrong with a message, in one line.
+    """
+    exchanges: list[Exchange] = []
     received: list[Mapping[str, Any]] = []
     asked: Sequence[Call] = ()
-    for number, one in enumerate(conversation.messages):
+    for number, one in enumerate(messages):
         time = time_of({"timestamp": one.timestamp})
         if one.timestamp and not time:
             raise ValueError(f"messages.{number}.timestamp: it is no time in ISO 8601")
         if one.role in _TOOL:
             call = _answered(asked, one, number)
-            call.result, call.time = one.text, time
+            call.result, call.failed, call.time = one.text, one.failed, time
             received.append(result_message(call))
-        elif one.role == "assistant" and (session.exchanges or _calls(one)):
-            if not session.exchanges:
-                session.exchanges.append(Exchange("", time))
+        elif one.role == "assistant" and (exchanges or _calls(one)):
+            if not exchanges:
+                exchanges.append(Exchange("", time))
             reply = Reply(time, text=one.text, calls=_calls(one), received=received)
-            session.exchanges[-1].replies.append(reply)
+            exchanges[-1].replies.append(reply)
             received, asked = [], reply.calls
         else:
             if one.role == "user":
                 if one.content in (None, []):
                     raise ValueError(f"messages.{number}.content: a message of a user has one")
-                session.exchanges.append(Exchange(one.text, time))
+                exchanges.append(Exchange(one.text, time))
             received.append(message("system" if one.role == "developer" else one.role, one.text))
-    if not session.exchanges:
-        raise ValueError("messages: there is none of a user")
-    return session
+    return exchanges, received
 
 
 def _calls(one: ChatMessage) -> list[Call]:

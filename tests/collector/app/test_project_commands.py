@@ -36,6 +36,7 @@ ALONE = {
     "backfill",  # sends what stands in a table of another collector
     "fixes",  # reads a file
     "rubrics", "situations",  # read and write folders
+    "regressions run",  # asks a model
 }  # fmt: skip
 
 
@@ -65,6 +66,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "patterns": [[], ["--service", service, "--profile", "0", "--state", "all"]],
         "pattern": [["x"]],
         "compare": [[trace, trace], ["--task", "x"], ["--pattern", "x"]],
+        "regressions add": [[error, "--to", str(folder / "cases"), "--profile", "0"], ["x", "--to", str(folder)]],
         "labels pattern": [["x", "--ignore", "--as", "mallory"]],
         "clusters": [[], ["--service", service, "--profile", "0"]],
         "traces": [[], ["--service", service], ["--text", f"{one.name}-goal"]],
@@ -103,7 +105,7 @@ def commands() -> set[str]:
         command = root.get_command(click.Context(root), name)
         inner = command.commands if isinstance(command, click.Group) else None
         found |= {f"{name} {one}" for one in inner} if inner else {name}
-    return found
+    return found - ALONE
 
 
 def run(world: Projects, key: str, arguments: list[str]) -> str:
