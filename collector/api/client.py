@@ -48,7 +48,7 @@ from tracejury.schemas.wire.traces import (
 )
 
 from .client_connection import DEFAULT_URL, KEY_VARIABLE, UnreachableError, opened, tls_problem
-from .client_requests import PAGE, Parameters, in_path, of_errors, of_page, refuse_unknown, sayable
+from .client_requests import PAGE, Parameters, check_encodable, in_path, of_errors, of_page, refuse_unknown, sayable
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
 _NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
@@ -195,9 +195,7 @@ class ApiClient:
 
     def patterns(self, filters: Parameters) -> PatternsJson:
         """Patterns of errors; `filters` are the parameters of /api/patterns. Raises ConfigError as `rates`."""
-        found = self._get(PatternsJson, "/api/patterns", filters)
-        refuse_unknown(filters, found.unknown)
-        return found
+        return self._get(PatternsJson, "/api/patterns", filters)
 
     def pattern(self, pattern: str, filters: Parameters) -> PatternJson:
         """One pattern. Raises NotFoundError where none of that id is known in this time."""
@@ -209,15 +207,11 @@ class ApiClient:
 
     def compare_runs(self, filters: Parameters) -> ComparedRunsJson:
         """Where failing runs do otherwise; `filters` are the parameters of /api/compare/runs. Raises as `pattern`."""
-        found = self._get(ComparedRunsJson, "/api/compare/runs", filters)
-        refuse_unknown(filters, found.unknown)
-        return found
+        return self._get(ComparedRunsJson, "/api/compare/runs", filters)
 
     def clusters(self, filters: Parameters) -> ClustersJson:
         """Clusters of errors; `filters` are the parameters of /api/clusters. Raises ConfigError as `rates`."""
-        found = self._get(ClustersJson, "/api/clusters", filters)
-        refuse_unknown(filters, found.unknown)
-        return found
+        return self._get(ClustersJson, "/api/clusters", filters)
 
     def cluster_units(self, filters: Parameters) -> list[UnnamedGroupJson]:
         """What a model is to name, and the types that have a name. Raises as `clusters`."""
@@ -268,7 +262,7 @@ class ApiClient:
         """
         for item in items:
             for key, value in item.items():
-                _encodable(key, value)
+                check_encodable(key, value)
         answer = self._ask("POST", f"/api/{kind}", json={"items": list(items)})
         return [self._parsed(LABEL_MODELS[kind], item) for item in answer["items"]]
 
@@ -397,14 +391,6 @@ class ApiClient:
         if answer.status_code in _BUSY:
             raise RetryableError(detail)
         raise PermanentError(detail)
-
-
-def _encodable(key: str, value: object) -> None:
-    # Bytes of a command line that are no UTF-8 come as halves of surrogate pairs.
-    try:
-        str(value).encode()
-    except UnicodeEncodeError:
-        raise ConfigError(f"{key} is not text in UTF-8") from None
 
 
 def _architecture(service: str) -> str:

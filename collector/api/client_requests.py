@@ -63,3 +63,12 @@ def refuse_unknown(filters: Parameters, unknown: Mapping[str, Sequence[str]]) ->
         value = str(filters.get(name, ""))[:64]
         others = f"known are: {', '.join(known)}" if known else f"no {name} is known"
         raise UnknownNameError(f"no {name} {value!r} is stored; {others}{_SOURCES.get(name, '')}")
+
+
+def check_encodable(key: str, value: object) -> None:
+    """Raises ConfigError: a value cannot be sent."""
+    # Bytes of a command line that are no UTF-8 come as halves of surrogate pairs.
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{key} is not text in UTF-8") from None
