@@ -67,7 +67,7 @@ CONTENTS: Final = """
 import json, sys
 from several import contents
 from tracejury.collector.store.shared_store import SharedStore
-json.dump(contents(SharedStore.open("chdb://.tracejury/store")), sys.stdout)
+json.dump(contents(SharedStore.open("chdb:///./.tracejury/db")), sys.stdout)
 """
 
 
@@ -89,10 +89,11 @@ class Stage:
         self.owners = 0  # how often traces may have come to another worker
         self._topic, self._dead = broker.topic(8, min_insync_replicas=2), broker.topic()
         (folder / "db").mkdir()
-        self._server = subprocess.Popen(
-            [sys.executable, "-c", STORE, str(folder / "db")],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=SUPPORT,
-        )  # fmt: skip
+        with (folder / "store.log").open("w") as log:  # clients that are killed hang up
+            self._server = subprocess.Popen(
+                [sys.executable, "-c", STORE, str(folder / "db")],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True, cwd=SUPPORT,
+            )  # fmt: skip
         assert self._server.stdout is not None
         self.dsn = f"{self._server.stdout.readline().strip()}/tracejury"
         subprocess.run([*COMMAND, "migrate", "--store", self.dsn], check=True, stdout=subprocess.DEVNULL)
@@ -337,8 +338,8 @@ def alone(folder: Path, sent: Sent, hooks: HookServer) -> list[str]:
     finally:
         one.stop()
     command = [sys.executable, "-c", CONTENTS]
-    env = {**os.environ, "PYTHONPATH": str(SUPPORT)}
-    done = subprocess.run(command, check=True, cwd=folder, env=env, capture_output=True, text=True)
+    env = {**os.environ, "PYTHONPATH": f"{SUPPORT}:{SUPPORT.parents[1]}"}
+    done = subprocess.run(command, check=True, cwd=folder, env=env, stdout=subprocess.PIPE, text=True)
     return list(json.loads(done.stdout))
 
 
@@ -365,12 +366,13 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=float, default=40, help="spans a second")
     parser.add_argument("--outage", type=float, default=120, help="seconds for which the store is away")
+    parser.add_argument("--folder", type=Path, help="an empty folder that keeps logs and stores")
     options = parser.parse_args()
     if why := missing():
         sys.exit(f"skipped: {why}")
     chance, sent = random.Random(options.seed), Sent()  # noqa: S311  which fault comes when
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = options.folder or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         hooks, hooks_alone = stack.enter_context(hook_server()), stack.enter_context(hook_server())
         broker = stack.enter_context(cluster(folder / "kafka", 3))
         stage = Stage(folder, broker, hooks, chance)
