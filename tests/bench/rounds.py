@@ -30,7 +30,7 @@ import httpx
 from hook_server import HookServer, hook_server
 from kafka_broker import cluster, missing
 from processes import serving_process
-from round_stage import HOOK_SECRET, SUPPORT, Sent, Stage, judging, sending
+from round_stage import HOOK_SECRET, SENDERS, SUPPORT, Sent, Stage, judging, sending
 from served import wait_until_judged
 from several import contents
 
@@ -182,12 +182,15 @@ def alone(folder: Path, sent: Sent, hooks: HookServer) -> list[str]:
     one = serving_process(folder, "--config", "one.json", env=HOOK_SECRET)
     try:
 
-        async def send() -> None:
+        async def send(number: int) -> None:
             client = connect(f"127.0.0.1:{one.ports['grpc']}", "grpc")
-            for request in sent.requests:
+            for request in sent.requests[number::SENDERS]:
                 await client.send(encoded(request))
 
-        asyncio.run(send())
+        async def send_all() -> None:
+            await asyncio.gather(*map(send, range(SENDERS)))
+
+        asyncio.run(send_all())
         wait_until_judged(one, 600)
         time.sleep(5)
         wait_until_judged(one, 600)
