@@ -113,6 +113,8 @@ deploy-check: setup
 
 soak: setup
 	$(BIN)/python tests/bench/kill.py --rounds 4
+	$(BIN)/python tests/bench/rounds.py
+	$(BIN)/python tests/bench/rounds.py --without-kafka --rounds 12
 	$(BIN)/python tests/bench/damage.py
 	$(BIN)/python tests/bench/backup.py
 	$(BIN)/python tests/bench/overload.py

@@ -160,7 +160,10 @@ class Schedule:
         while self._later and self._later[0][0] <= now:
             due, key = heapq.heappop(self._later)
             trace = self._assembler.get(key)
-            if trace is None or trace.taken or trace.due != due:
+            if trace is None or trace.due != due:
+                continue
+            if trace.taken:  # with one that it is one with: it is put again afterwards, and then has no entry
+                trace.due = None
                 continue
             if (exact := self._due_at(trace)) > now:
                 self._enter(trace, exact)

@@ -20,7 +20,7 @@ from tracejury.collector.store.client import Store
 from tracejury.collector.store.derived.loading import Loading
 from tracejury.collector.store.detector_opinions import opinions_state, rule_opinions
 from tracejury.collector.store.errors import StoredErrors
-from tracejury.collector.store.rule_calibrations import RuleCalibrations, ServiceKey
+from tracejury.collector.store.rule_calibrations import OTHERS_READ, RuleCalibrations, ServiceKey
 from tracejury.collector.store.rule_settings import beyond
 from tracejury.judges.measures.error_labels import labels_on
 from tracejury.judges.rule_settings import RuleSettings
@@ -75,6 +75,7 @@ class RuleCalibrating:
         self._store, self._labels, self._calibrations = store, labels, calibrations
         self._priors, self._ask, self._clock = priors, ask, clock
         self._next, self._next_count = 0, 0
+        self._look_again = 0 if store.embedded else clock() + OTHERS_READ
         self._counted: Sequence[Any] = ()
         began = clock()
         self._sources: list[Source] = [calibrations.outdated]
@@ -88,6 +89,8 @@ class RuleCalibrating:
         if now >= self._next:
             self._next = now + CALIBRATE_EVERY
             self._calibrate_if_changed(now)
+        if self._look_again and now >= self._look_again:
+            self._look_again, self._pages = 0, self._outdated()
         self._judge_again()
 
     def calibrate(self) -> None:
@@ -123,6 +126,8 @@ class RuleCalibrating:
                     ]
                 )
                 self._pages = self._outdated()
+                if not self._store.embedded:  # others judge by the version before until they have read this one
+                    self._look_again = self._clock() + OTHERS_READ
 
     def _calibrate_if_changed(self, now: int) -> None:
         state = (self._store.rows(_STATE)[0], opinions_state(self._store))

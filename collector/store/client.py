@@ -377,7 +377,7 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if isinstance(value, list | tuple):
-        return [_encodable(v) for v in value]
+        return [tuple(map(_encodable, v)) if isinstance(v, tuple) else _encodable(v) for v in value]
     return value
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, Protocol
 
+from tracejury.collector.worker.log_throttle import LogThrottle
 from tracejury.collector.worker.spill_files import SpillEntry
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
@@ -120,6 +121,7 @@ class Committer:
         self._attempts = attempts
         self._clock = clock
         self._last = 0
+        self._throttle = LogThrottle(clock)
 
     def commit(self, batches: Sequence[Batch]) -> list[Outcome]:
         """Insert the batches; returns an outcome for each. A failure is an outcome, too: nothing is raised."""
@@ -128,7 +130,8 @@ class Committer:
             return list(self._insert(batches))
         except Exception as error:  # noqa: BLE001 - what it means is decided by its kind, and it becomes the outcome
             self._counters.failed_groups += 1
-            log.warning("an insert of %d requests failed: %s", len(batches), one_line(error))
+            if self._throttle.due(type(error).__name__):  # while the store is away every request fails, again and again
+                log.warning("an insert of %d requests failed: %s", len(batches), one_line(error))
             if not is_worth_splitting(error):
                 return [_refusal(error) for _ in batches]
             if len(batches) == 1:

@@ -174,6 +174,7 @@ class Deletion:
             found = stored.traces_of(users)
             yield from (found[at : at + PAGE] for at in range(0, len(found), PAGE))
         elif query.session:
+            list_pending(self._store)
             while found := self._deleter.of_session(query.session):
                 yield found
                 if len(found) < PAGE:

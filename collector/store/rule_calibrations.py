@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from tracejury.processors.assemble import TraceKey
+from tracejury.processors.assemble import SECOND, TraceKey
 from tracejury.schemas.rule_calibrations import CALIBRATIONS, RuleCalibration
 from tracejury.schemas.verdicts import DETECTORS
 
@@ -43,10 +43,13 @@ INNER JOIN
 (
     SELECT tenant, Service, Rule, max(At) AS Since FROM rule_calibrations GROUP BY tenant, Service, Rule
 ) AS moved ON moved.tenant = traces.tenant AND moved.Service = traces.ServiceName AND moved.Rule = found.Judge
-WHERE traces.JudgedAt < moved.Since
+WHERE traces.JudgedAt < moved.Since + {{others:UInt64}}
 ORDER BY traces.tenant, traces.TraceId
 LIMIT {{limit:UInt64}}
 """
+
+OTHERS_READ: Final = 30 * SECOND
+"""After so long each process on a server has read a calibration that another one stored."""
 
 ServiceKey = tuple[str, str]
 """Tenant and service."""
@@ -102,9 +105,12 @@ class RuleCalibrations:
     def outdated(self, after: TraceKey, limit: int) -> list[TraceKey]:
         """Up to `limit` traces beyond `after`, in order, with findings of a rule that was moved since they were judged.
 
+        On a server also those that another process may have judged before it had read of it.
+
         Raises RetryableError, StoreError.
         """
-        values = {"tenant": after[0], "trace_id": after[1], "limit": limit}
+        others = 0 if self._store.embedded else OTHERS_READ
+        values = {"tenant": after[0], "trace_id": after[1], "limit": limit, "others": others}
         return [(tenant, trace_id) for tenant, trace_id in self._store.rows(_OUTDATED, values)]
 
 

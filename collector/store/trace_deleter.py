@@ -9,7 +9,6 @@ from typing import Final
 
 from tracejury.schemas.annotations import TRACE_LABELS
 
-from .lists.pending import list_pending
 from .scope import TENANT, Scope
 from .session_deletion import SessionName, delete_sessions, empty_answers, label_conditions, subjects_of
 from .shared_store import SharedStore
@@ -101,8 +100,7 @@ class TraceDeleter:
         return sorted({row[0] for row in rows} | set(trace_ids))
 
     def of_session(self, session: str) -> list[str]:
-        """Up to `PAGE` traces of a session, judged or not."""
-        list_pending(self._store)
+        """Up to `PAGE` traces of a session, of those that lists have."""
         return [row[0] for row in self._scope.select(_SESSION, session=session)]
 
     def of_service(self, service: str, before: int) -> list[str]:

@@ -63,6 +63,20 @@ def test_nothing_new_is_not_judged_again_before_it_settles() -> None:
     assert scene.due(T0 + CONFIG.rootless) == [KEY]
 
 
+def test_what_comes_due_while_it_is_judged_with_another_trace_is_judged_afterwards() -> None:
+    """A thread that looks for what is due meanwhile leaves it; it is put again."""
+    scene = Scheduled()
+    scene.grow()
+    scene.now += CONFIG.coalesce
+    (trace,) = scene.judge()
+    trace.taken = True
+    at = T0 + CONFIG.rootless
+    assert scene.schedule.take(at, 10) == []
+    trace.taken = False
+    scene.schedule.put(trace)
+    assert scene.schedule.take(at, 10) == [trace]
+
+
 def test_a_trace_that_settles_is_judged_though_its_judgings_are_not_paid_for() -> None:
     """Nobody waits for the last word longer than for the end of the quiet time."""
     scene = Scheduled()

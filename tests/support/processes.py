@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -82,18 +82,48 @@ def serving(folder: Path, *args: str, new_store: bool = False) -> Iterator[Servi
     """
     if not new_store and not (folder / ".tracejury").exists():
         put_new_store(folder)
-    free = [option for name in ("grpc", "http", "api") for option in (f"--{name}", "127.0.0.1:0")]
     with subprocess.Popen(  # noqa: S603  our own command
-        [*COMMAND, "serve", *free, *args], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        _serve(args), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            last = "store" if {"receive", "web"} & set(args) else "judges"
-            text = until(process, re.compile(rf"^  {last} .*\n", re.MULTILINE))
-            names = {"OTLP/gRPC": "grpc", "OTLP/HTTP": "http", "API": "api", "health": "api"}
-            found = re.findall(rf"({'|'.join(names)}) .*:(\d+)", text)
-            yield Serving(process, text, {names[name]: int(port) for name, port in found})
+            yield _ready(process, args)
         finally:
             process.kill()
+
+
+_OFF = """
+import time
+system, off = {"time": time.time, "time_ns": time.time_ns}, SECONDS
+time.time = lambda: system["time"]() + off
+time.time_ns = lambda: system["time_ns"]() + off * 10**9
+"""
+
+
+def serving_process(folder: Path, *args: str, env: Mapping[str, str], clock: int = 0) -> Serving:
+    """The same with more of an environment, until it is killed; what it logs is appended to `folder`/log.
+
+    `clock`: the seconds by which its clock is off. It is Python's alone: C libraries would wait by it in vain.
+    """
+    command = _serve(args)
+    command[2] = _OFF.replace("SECONDS", str(clock)) + command[2]
+    with (folder / "log").open("a") as log:
+        process = subprocess.Popen(  # noqa: S603  our own command
+            command, cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True, env={**os.environ, **env}
+        )
+    return _ready(process, args)
+
+
+def _serve(args: Sequence[str]) -> list[str]:
+    free = [option for name in ("grpc", "http", "api") for option in (f"--{name}", "127.0.0.1:0")]
+    return [*COMMAND, "serve", *free, *args]
+
+
+def _ready(process: subprocess.Popen[str], args: Sequence[str]) -> Serving:
+    last = "store" if {"receive", "web"} & set(args) else "judges"
+    text = until(process, re.compile(rf"^  {last} .*\n", re.MULTILINE))
+    names = {"OTLP/gRPC": "grpc", "OTLP/HTTP": "http", "API": "api", "health": "api"}
+    found = re.findall(rf"({'|'.join(names)}) .*:(\d+)", text)
+    return Serving(process, text, {names[name]: int(port) for name, port in found})
 
 
 def until(process: subprocess.Popen[str], pattern: re.Pattern[str]) -> str:

@@ -67,7 +67,7 @@ class TraceJudge:
     first_traces: FirstTraces = field(default_factory=FirstTraces)
 
     def judge(self, group: Sequence[OpenTrace], due: Collection[TraceKey], now: int) -> list[JudgedTrace]:
-        """Judge traces that may be one at `now` (unix nanos); of those that are not `due` only changes are returned."""
+        """Judge traces that may be one at `now` (unix nanos); of those not `due` only what is new is returned."""
         judgeable: dict[str, list[NormalizedSpan]] = {}
         judged: list[JudgedTrace] = []
         note_parents_elsewhere(group)
@@ -149,6 +149,8 @@ class TraceJudge:
                 standing = tuple(f for f in (trace.stored or {}).values() if f.state in LIVE)
                 failed = {"findings": standing, "failures": ((DETECTORS, why),)}
                 one = JudgedTrace(own, self._judgement(own, at, Outcome.FAILED, content, **failed))
+            # It is as good as judged by itself then: if it is closed now, it will not be.
+            is_new = self.assembler.is_open(trace) and (trace.state, trace.judged_arrivals) != (state, arrived)
             trace.note_judged(state, now, cost, arrived)
             if trace.collisions:
                 words = "trace %s: %d spans came under the id of another one, and one an id is kept"
@@ -156,7 +158,7 @@ class TraceJudge:
                 self.metrics.collided(trace.collisions)
                 trace.collisions = 0
             moved = _has_moved(trace, first.key[1])
-            if trace.key in due or trace is first or moved or one.changed or one.retracted or one.ledger:
+            if trace.key in due or trace is first or is_new or moved or one.changed or one.retracted or one.ledger:
                 self.metrics.judged(one, cost)
                 judged.append(one)
             trace.joined_to = own.joined_to

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any, Final
 
 from tracejury.collector.judging.pipeline import Judge, NotYetError
@@ -40,6 +41,8 @@ LONGEST_SECONDS: Final = 900.0
 """Between two tries of a run while the model cannot be reached: so it is tried for a day."""
 WAIT_SECONDS: Final = 2.0
 """Between two looks of a subject at whether those that it follows from are judged."""
+MAX_REPEATS: Final = 3
+"""How often a run is judged again because another process judged it, too: where no answers are kept, none may agree."""
 CATCH_UP_SECONDS: Final = 15.0
 LEFT_SECONDS: Final = 60.0
 RESUME_ROWS: Final = 5000
@@ -223,6 +226,7 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
 
     def _ask(self, batch: Sequence[JudgeItem], left: dict[str, JudgeItem]) -> None:
         """Store what the judges say; of several tasks, those that have a result are removed from `left`."""
+        stored: list[tuple[JudgeItem, JudgedSubject]] = []
         for subject in self._judges[batch[0].value.kind].ask([item.value for item in batch]):
             about = {row.subject.id for row in subject.judgements}
             item = next((item for item in batch if item.value.subject_id in about), batch[0])
@@ -230,6 +234,7 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
             if not is_replaced and self._store.stays(subject):
                 self.health.note(subject.judgements)
                 self._writer.put(subject)
+                stored.append((item, subject))
             if not self._store.stays(subject):
                 self._store.recent.forget([item.key[0]])
                 for each in left.values():
@@ -240,6 +245,20 @@ class JudgeWorker(QueueWork[SubjectKey, JudgeTask, None]):
                 left.pop(item.value.subject_id, None)
             elif is_replaced:
                 return
+        self._ask_again(stored)
+
+    def _ask_again(self, stored: Sequence[tuple[JudgeItem, JudgedSubject]]) -> None:
+        """Judge those runs once more that another process judged at the same time, whose findings stand beside ours.
+
+        The answer that was kept last is every process's, and free: what it does not say is retracted.
+        """
+        others = self._store.found_by_others([subject for _, subject in stored]) if self._store.is_shared else ()
+        for item, subject in stored:
+            closing = item.value.stage is Stage.CLOSING
+            if closing and item.tries < MAX_REPEATS and any(j.subject.id in others for j in subject.judgements):
+                item.value = replace(item.value, bypass_cache=False, fresh=False)
+                item.tries += 1
+                self._wait([item], WAIT_SECONDS)
 
     def _try_later(self, items: Sequence[JudgeItem], error: RetryableError) -> None:
         """Back off and try again; a window is dropped, since the closing pass covers it."""

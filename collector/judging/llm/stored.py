@@ -94,6 +94,21 @@ class StoredCases:
         found = StoredReading(self._store, trace.tenant).load_findings(trace.trace_ids)
         return [finding for findings in found.values() for finding in findings]
 
+    def found_by_others(self, subjects: Sequence[JudgedSubject]) -> set[str]:
+        """Ids of those of these stored runs in which more findings hold than their judges, who answered, have made."""
+        judged = {(j.subject.id, j.judge): j for s in subjects for j in s.judgements if j.outcome is not Outcome.FAILED}
+        traces: dict[str, set[str]] = {}
+        for j in judged.values():
+            traces.setdefault(j.subject.tenant, set()).update([j.subject.trace_id, *(f.trace_id for f in j.findings)])
+        made = {finding.id for judgement in judged.values() for finding in judgement.findings}
+        return {
+            finding.agent_run_id
+            for tenant, trace_ids in traces.items()
+            for findings in StoredLlmJudging(self._store, tenant).run_findings(sorted(trace_ids)).values()
+            for finding in findings
+            if finding.state in LIVE and finding.id not in made and (finding.agent_run_id, finding.judge) in judged
+        }
+
     @property
     def is_shared(self) -> bool:
         """Whether other processes may judge over the same store."""

@@ -152,14 +152,17 @@ def _read(store: SharedStore, tenant: str, wanted: set[str], said: Sequence[tupl
         if grown == wanted:
             break
         wanted = grown
+    traces = loading.traces(wanted)
+    if not store.embedded:  # whoever derived a part of them by itself may have died before it read again
+        wanted |= {part for trace in traces for part in trace.parts}
     stored = Scope(store, tenant).select(_ERRORS, trace_ids=sorted(wanted))
     errors = [_StoredError(error_from_row(row), *row[-2:]) for row in stored]
     if store.embedded:
-        return _Step(tenant, loading.traces(wanted), [_Stood(errors, facts)])
+        return _Step(tenant, traces, [_Stood(errors, facts)])
     rows = loading.fact_rows(wanted)
     version = max([0, *(row[-3] for row in stored), *(row["FoldedAt"] for row in rows)])
     stands = {FactKey(*(row[name] for name in _FACT_KEY)): tuple((row | {"FoldedAt": 0}).values()) for row in rows}
-    return _Step(tenant, loading.traces(wanted), [_Stood(errors, stands, stands, version)])
+    return _Step(tenant, traces, [_Stood(errors, stands, stands, version)])
 
 
 def _new_facts(facts: Iterable[Fact], stands: Mapping[FactKey, Row], tenant: str, stamp: int) -> Iterator[Row]:

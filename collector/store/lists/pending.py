@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from tracejury.collector.store.deleted_elsewhere import delete_made
 from tracejury.collector.store.pending_traces import AFTER, JUDGED, MOST
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.unjudged import finished_until
@@ -126,6 +127,7 @@ def list_pending(store: SharedStore, before: int = 2**63 - 1) -> None:
         except BaseException:
             store.pending.look_since(0)
             raise
+    delete_made(store, dict.fromkeys(keys, 0))  # another process may have deleted them meanwhile
 
 
 def pending_worker(store: SharedStore, clock: Callable[[], int] = time.time_ns) -> Worker[None, None]:

@@ -15,9 +15,9 @@ from typing import Any
 import httpx
 import pytest
 from clickhouse_http import ClickHouseServer, clickhouse_server
-from forwarding import agent, trace_id
 from kafka_broker import Cluster
 from processes import PATIENCE, Serving, serving
+from weather_agent import agent, trace_id
 
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.store.migrate import migrate

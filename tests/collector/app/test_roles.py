@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 from clickhouse_http import clickhouse_server
-from forwarding import agent, trace_id
 from processes import PATIENCE, Serving, serving
 from served import resident
+from weather_agent import agent, trace_id
 
 from tracejury.collector.otlp.client import replay
 from tracejury.collector.store.migrate import migrate

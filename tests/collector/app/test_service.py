@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from collecting import asking, configured, settled
-from forwarding import agent, trace_id
 from hook_server import SECRET, answer, hook_server
 from otlp_parts import traces
+from weather_agent import agent, trace_id
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import load_config

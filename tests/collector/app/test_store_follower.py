@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from clickhouse_http import ClickHouseServer, clickhouse_server
 from collecting import ask, asking, configured, send, settled
-from forwarding import agent, trace_id
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from otlp_parts import traces
+from weather_agent import agent, trace_id
 
 from tracejury.collector.app import store_follower
 from tracejury.collector.app.service import Collector

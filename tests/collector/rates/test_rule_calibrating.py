@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import pytest
 from naive_errors import expected_errors, stored_errors
 from naive_rates import expected
+from several import processes
 from store_parts import a_finding, a_judged_trace, a_run
 from trace_pages import SECOND, START, failing_run
 
@@ -240,6 +242,32 @@ def test_what_an_earlier_process_did_not_judge_again_is_judged_after_a_restart(s
     assert after.calibrations.version("", "shop") == 1
     assert after.calibrations.outdated(("", ""), 10) == []
     after.check()
+
+
+def test_two_processes_judge_by_one_version_at_last(store_folder: Path) -> None:
+    """Each counts other labels for the same version; what either judges meanwhile is judged again by what is stored."""
+    with processes(store_folder, 2) as stores:
+        one, other = map(Process, stores)
+        shop = [one.receive(number, "shop") for number in range(1, 5)]
+        one.say(shop[0], Opinion.DISAGREE)
+        one.now += CALIBRATE_EVERY
+        other.now = one.now
+        one.calibrating.calibrate()
+        one.say(shop[1], Opinion.DISAGREE)
+        other.calibrating.calibrate()
+        lowered = local_confidence(priors()[RULE], ServiceRecord(0, 2))
+        for process in (other, one):
+            process.judging.ask([("", trace_id) for trace_id in shop])
+            process.now += SECOND
+            process.judge()
+        assert {one.found(trace_id).confidence for trace_id in shop} != {lowered}
+        for process in (one, other):
+            process.calibrations.load()
+            for _ in range(3):
+                process.calibrating.step()
+                process.judge()
+        assert one.calibrations.version("", "shop") == other.calibrations.version("", "shop") == 1
+        assert {one.found(trace_id).confidence for trace_id in shop} == {lowered}
 
 
 def test_what_the_settings_do_not_allow_is_judged_again_once(store: SharedStore) -> None:

@@ -116,6 +116,7 @@ def test_a_session_has_the_traces_that_wait(store: SharedStore, commit: Commit) 
     called: dict[str, Any] = {"runs": (a_run(turns=(CALLED,)),), "session_id": "talk"}
     StoredJudging(store).save([a_judged_trace(received=at, start=5, end=9, **called)])
     at = commit(a_span(trace_id=OTHER, start=20, end=30, attributes=talk))
+    list_pending(store)
     assert set(TraceDeleter(store).of_session("talk")) == {TRACE_ID, OTHER}
 
     def session() -> SessionView:

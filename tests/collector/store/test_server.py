@@ -23,6 +23,7 @@ from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.migrate import ensure, migrations, status
 from tracejury.collector.store.reading import StoredReading
+from tracejury.collector.store.retention_sweep import RetentionSweep
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.writer import GroupCommitWriter
 from tracejury.schemas.batch import Batch
@@ -117,6 +118,18 @@ def test_our_statements_stay_out_of_the_servers_query_log(remote: SharedStore, s
     remote.insert("migrations", ("Name",), [["x"]])
     assert server.requests
     assert all((p["log_queries"], p["async_insert"]) == ("0", "0") for p, _ in server.requests)
+
+
+def test_what_replaced_rows_of_rates_leave_is_deleted(remote: SharedStore, tmp_path: Path) -> None:
+    """The daily sweep names them by tuples, with names that need quotes."""
+    ensure(remote, allowed=True)
+    names = ("tenant", "Unit", "Hour", "TraceId", "RunId", "FoldedAt", "Removed")
+    for removed in (0, 1):
+        remote.insert(
+            "run_facts", names, [["it's"], ["run"], [498_879], ["a" * 32], ["b" * 16], [1 + removed], [removed]]
+        )
+    RetentionSweep(remote, lambda _: pytest.fail("nothing expires"), DeadLetterFolder(tmp_path, 1)).run()
+    assert remote.rows("SELECT tenant, Removed FROM run_facts") == [("it's", 1)]
 
 
 def test_credentials_reach_the_server(server: ClickHouseServer) -> None:

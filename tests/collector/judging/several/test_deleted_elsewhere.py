@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
+import pytest
 from judging_bench import TRACE, Bench, span
 from several import before_statement, empty, processes
 from sizes import sized
@@ -12,6 +14,7 @@ from sizes import sized
 from tracejury.collector.store.deletion import Deletion
 from tracejury.collector.store.deletions import Deletions
 from tracejury.collector.store.given_opinions import GivenOpinions
+from tracejury.collector.store.lists.pending import list_pending
 from tracejury.collector.store.tombstones import Tombstones
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.queries.deletion import DeleteQuery
@@ -54,3 +57,26 @@ def test_nothing_of_a_deleted_trace_comes_back(store_folder: Path, tmp_path: Pat
                 store.opinions = GivenOpinions(store.deletions)
             empty(ours)
             number += sized(9, 1)
+
+
+def test_a_trace_that_waits_is_not_listed_once_another_process_has_deleted_it(
+    store_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The deletion comes between what the statement that lists it reads and what it writes."""
+    with processes(store_folder, 2) as (ours, other):
+        Bench(other, dead_letters=tmp_path).commit(span("1", output="boom"))
+        deletion = Deletion(ours, Bench(ours, dead_letters=tmp_path).judging)
+        command = other.command
+
+        def in_two_steps(sql: str, *values: Any, **options: Any) -> None:
+            assert "INSERT INTO traces" in sql
+            monkeypatch.undo()
+            command("CREATE TABLE read AS traces")
+            command(sql.replace("INSERT INTO traces", "INSERT INTO read"), *values, **options)
+            assert other.rows("SELECT TraceId FROM read") == [(TRACE,)]
+            assert deletion.delete(DeleteQuery(trace_id=TRACE)).traces == 1
+            command("INSERT INTO traces SELECT * FROM read")
+
+        monkeypatch.setattr(other, "command", in_two_steps)
+        list_pending(other)
+        assert ours.rows("SELECT * FROM traces FINAL") == []

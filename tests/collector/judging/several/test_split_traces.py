@@ -13,6 +13,7 @@ from judging_bench import T0, Bench, span
 from several import differences, empty, processes
 from sizes import sized
 
+from tracejury.collector.store.derived.deriving import derive_until_stable
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.processors.assemble import SECOND
 from tracejury.schemas.spans import Span, SpanLink
@@ -87,3 +88,26 @@ def test_two_processes_give_what_one_gives(
         for of in (*data.draw(st.permutations([0, 1])), 2):
             benches[of].wait(20)
     assert "\n".join(differences(stores[0], stores[2])) == ""
+
+
+def test_facts_of_a_part_that_a_dead_process_left_go_with_the_next_derivation(
+    stores: list[SharedStore], tmp_path: Path
+) -> None:
+    """It had read the part before it was joined, wrote afterwards, and was killed before it read again."""
+    store = stores[0]
+    empty(store)
+    bench = Bench(store, dead_letters=tmp_path)
+    bench.commit(Sent(2, 0, "boom", "", 0, 1).span)
+    bench.wait(1)
+    (of_part,) = {row[0] for row in store.rows("SELECT TraceId FROM run_facts FINAL WHERE NOT Removed")}
+    bench.commit(Sent(1, 0, "boom", "", 0, 0).span)
+    for _ in range(3):
+        bench.wait(700)
+    stands = "SELECT TraceId, Unit, RunId FROM run_facts FINAL WHERE NOT Removed ORDER BY ALL"
+    before = store.rows(stands)
+    assert of_part not in {row[0] for row in before}
+    late = "SELECT * REPLACE (FoldedAt * 2 AS FoldedAt) FROM run_facts WHERE NOT Removed AND TraceId = {part:String}"
+    store.command(f"INSERT INTO run_facts {late}", {"part": of_part})
+    assert store.rows(stands) != before
+    derive_until_stable(store, [("", before[0][0])])
+    assert store.rows(stands) == before

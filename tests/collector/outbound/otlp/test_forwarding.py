@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from collecting import send, settled
-from forwarding import agent, configured, counted, figures, trace_id
+from forwarding import configured, counted, figures
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from otlp_backend import Act, Backend, grpc_backend, http_backend
 from otlp_parts import START, logs, span, text, traces
+from weather_agent import agent, trace_id
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig

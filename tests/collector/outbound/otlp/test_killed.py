@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 import yaml
-from forwarding import agent, trace_id
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from otlp_backend import Act, Backend, http_backend
 from processes import Serving, serving
 from sizes import sized
+from weather_agent import agent, trace_id
 
 from tracejury.collector.otlp.client import replay
 from tracejury.schemas.errors import TracejuryError

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from collecting import ask, send, settled
-from forwarding import agent, configured, counted
+from forwarding import configured, counted
 from otlp_backend import http_backend
+from weather_agent import agent
 
 from tracejury.collector.app.service import Collector
 from tracejury.collector.config import CollectorConfig
