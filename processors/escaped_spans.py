@@ -131,7 +131,8 @@ class _Sweep:
         inner = [c for c in at_work if not any(o != c and is_below(o, c, self._above) for o in at_work)]
         known = self._runs[inner[0]]
         unknown = not (task and known.tasks)  # one of both tells no task
-        return inner[0] if len(inner) == 1 and known.waited_for and unknown and own.calls else run
+        waits = known.waited_for and known.ends > call.raw.start  # at its very end the manager goes on
+        return inner[0] if len(inner) == 1 and waits and unknown and own.calls else run
 
     def _at_work(self, run: str, time: int) -> list[str]:
         """The sub-agents below the run in whose time this is; () for too many."""

@@ -53,7 +53,7 @@ STARTING = {"serve", "demo"}
 """Commands that start a collector: the one is started before the others, the other has tests of its own."""
 OTHERS = (
     "evaluate notes", "evaluate rubrics", "rubrics learn", "situations generate --out", "situations filter",
-    "replay written", "labels import written", "pattern ", "labels pattern", "regressions add",
+    "replay written", "labels import written", "pattern ", "labels pattern", "compare ", "regressions add",
 )  # fmt: skip
 """Beginnings of commands that need what people or a model wrote: tests of their own have it."""
 LATER = "labels import sessions"

@@ -35,12 +35,12 @@ class PatternKey:
 def pattern_key(error: AgentError, tool: str, agent: str) -> PatternKey:
     """The key of an error; `tool`: that it is about, "" for none.
 
-    The words of a rule tell more of the fault than those of a model, which are others each time: the surest of its
-    findings with a template decides, and only without one its lead.
+    The words of a rule tell more of the fault than those of a model, which are others each time: where its lead has no
+    template, the surest of its findings that has one decides.
     """
     stated = [finding for finding in error.deciding if finding.template]
     if stated:
-        lead = min(stated, key=lambda finding: (-finding.confidence, finding.judge, finding.id))
+        lead = error.lead if error.lead.template else min(stated, key=lambda f: (-f.confidence, f.judge, f.id))
         return PatternKey(error.cause, _named(lead.shown_title), _named(tool or agent), lead.template)
     return PatternKey(error.cause, _named(_category(error.lead)), _named(tool or agent), "")
 

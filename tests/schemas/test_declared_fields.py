@@ -22,6 +22,7 @@ TOLD_OTHERWISE = {
     "state", "findings", "tenant",
     "medium", "high",  # the `severity` for the profile asked for
     "decided",  # `decided_why` and `instead`
+    "template",  # by the `pattern` of its error
 }  # fmt: skip
 COLUMNS = {"medium": "mediumconfidence", "high": "highconfidence", "findings": "findingids"}
 """Of fields whose columns have other names."""

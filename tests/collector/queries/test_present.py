@@ -247,6 +247,7 @@ def test_an_error_has_exactly_the_promised_keys_and_values() -> None:
         "shown_at": "tool1",
         "read_at": None,
         "repeated_at": [],
+        "pattern": None,
         "finding_ids": [lead.id, other.id],
         "state": lead.state.value,
         "first_seen": "2026-11-20T10:09:46.123456Z",

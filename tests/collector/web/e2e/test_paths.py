@@ -131,7 +131,7 @@ def test_by_tab_and_enter(newcomer: Newcomer) -> None:
     page.locator(WORST).first.wait_for()
     for _ in range(120):
         page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.matches('ul.rows a:not(.severity)')"):
+        if page.evaluate("document.activeElement.matches('ul.rows a[href^=\"/traces/\"]')"):
             break
     assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
     page.keyboard.press("Enter")
