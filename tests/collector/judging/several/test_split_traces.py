@@ -66,7 +66,9 @@ def traces(draw: st.DrawFn) -> list[Sent]:
 
 
 @given(traces(), st.data())
-@settings(max_examples=sized(6, 200), suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate])
+@settings(
+    derandomize=True, max_examples=sized(6, 200), suppress_health_check=[HealthCheck.too_slow], phases=[Phase.generate]
+)
 def test_two_processes_give_what_one_gives(
     stores: list[SharedStore], tmp_path_factory: pytest.TempPathFactory, sent: list[Sent], data: st.DataObject
 ) -> None:
@@ -84,9 +86,12 @@ def test_two_processes_give_what_one_gives(
         benches[2].commit(one.span)
         if data.draw(st.booleans()):
             benches[data.draw(whose)].wait(data.draw(st.sampled_from([0.5, 4, 7])))
-    for _ in range(3):
+    for _ in range(20):  # until it is quiet: whatever contends is judged again
         for of in (*data.draw(st.permutations([0, 1])), 2):
-            benches[of].wait(20)
+            benches[of].wait(200)
+        if all(bench.judging.idle for bench in benches):
+            break
+    assert all(bench.judging.idle for bench in benches)
     assert "\n".join(differences(stores[0], stores[2])) == ""
 
 
