@@ -11,18 +11,15 @@ from pydantic import Field
 
 from tracejury.collector.queries.present_patterns import present_pattern, present_patterns
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.judges.patterns.states import PatternState
-from tracejury.schemas.annotations import PatternMark
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.filters import an_id
-from tracejury.schemas.queries.patterns import PatternQuery
+from tracejury.schemas.queries.patterns import STATES, PatternQuery
 from tracejury.schemas.wire.patterns import PatternJson, PatternsJson
 
 from .answers import documented, json_answer
 from .params import MAX_LIMIT, Params, Profile, Simulated, Since, Text, late_moment, moment
 
 DEFAULT_SINCE = "7d"
-STATES = (*PatternState, *PatternMark, "all")
 
 
 class PatternParams(Params):

@@ -12,7 +12,7 @@ from tracejury import __version__
 from tracejury.collector.api.services import no_sessions
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
-from tracejury.collector.judging.detect.takeover import Share, Takeover
+from tracejury.collector.judging.detect.takeover import Takeover, TraceShare
 from tracejury.collector.judging.detect.worker import DetectWorker
 from tracejury.collector.judging.prices import SpentBy
 from tracejury.collector.judging.prices.table import PriceTable
@@ -74,7 +74,7 @@ class Working:
         self._takeover_nanos = None if context.store.embedded else nanos
         self.inbox = Inbox(context.config.judging.max_inbox_bytes, self._spill_files())
         self.detecting = self._build_detecting(calibrations, pressed)
-        judging, share = context.config.judging, Share(**context.config.judging.share.model_dump())
+        judging, share = context.config.judging, TraceShare(**context.config.judging.share.model_dump())
         self.takeover = Takeover(judging.assembler(), self._takeover_nanos or 0, share, self.detecting.is_open)
         """Chooses the traces to judge whose rows others stored."""
         watch_judging(context.telemetry, self.inbox, self.detecting)

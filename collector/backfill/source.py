@@ -54,7 +54,7 @@ def identity(address: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ExporterTables:
     """An open source. `spans`, `logs`: what their rows are selected from, as SQL; "" where there are no log records.
 
     `columns`, `log_columns`: the select lists of `items`' rows. `shown`: its name for people, without password.
@@ -81,7 +81,7 @@ class Source:
 
 
 @contextmanager
-def opened(address: str, logs: str = "") -> Iterator[Source]:
+def opened(address: str, logs: str = "") -> Iterator[ExporterTables]:
     """The source at `clickhouse://user:password@host:port/database.table`, or of a file, a folder or a pattern.
 
     `logs`: the table, or file, of log records; "none" for none; by default a server's `otel_logs` where there is one.
@@ -94,7 +94,7 @@ def opened(address: str, logs: str = "") -> Iterator[Source]:
         with tempfile.TemporaryDirectory(prefix="tracejury-backfill-") as folder, _embedded(Path(folder)) as client:
             spans = _imported(client, SPAN_TABLE, files[0], TABLE)
             with_logs = _imported(client, LOG_TABLE, files[1], LOGS) if files[1] else ("", "")
-            yield Source(client, address, *spans, *with_logs)
+            yield ExporterTables(client, address, *spans, *with_logs)
         return
     parts = urlsplit(address)
     database, _, table = unquote(parts.path).strip("/").partition(".")
@@ -115,7 +115,7 @@ def opened(address: str, logs: str = "") -> Iterator[Source]:
                 if logs:
                     raise
         place = f"{target.database}.{table or TABLE} of {parts.hostname}"
-        yield Source(client, place, *spans, *with_logs)
+        yield ExporterTables(client, place, *spans, *with_logs)
     finally:
         client.close()
 

@@ -18,7 +18,7 @@ from tracejury.schemas.text.moments import iso_time
 
 from .columns import LOG_TABLE, SPAN_TABLE
 from .items import MAX_NAMED, TRACE_ID, BadRows, log_row, span_row
-from .source import Source
+from .source import ExporterTables
 
 SECOND: Final = 1_000_000_000
 HOUR: Final = 3600 * SECOND
@@ -82,7 +82,7 @@ class Listed:
 class Window:
     """Traces whose first span of these services (none named: of all) begins from `since` until before `until`."""
 
-    source: Source
+    source: ExporterTables
     since: int
     until: int
     services: tuple[str, ...] = ()

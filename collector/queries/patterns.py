@@ -13,11 +13,19 @@ from tracejury.collector.store.patterns import HitCell, StoredPatterns, UnitCell
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.measures.wilson import wilson_of
 from tracejury.judges.patterns.change_points import ChangePoint, Counted, change_point
-from tracejury.judges.patterns.states import History, Judged, PatternState, is_back, judge_states
+from tracejury.judges.patterns.states import History, Judged, is_back, judge_states
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.annotations import PatternLabel, PatternMark
 from tracejury.schemas.queries.labels import LabelQuery
-from tracejury.schemas.queries.patterns import PERIODS, WINDOW, PatternAnswer, PatternQuery, PatternRow, Since
+from tracejury.schemas.queries.patterns import (
+    PERIODS,
+    WINDOW,
+    PatternAnswer,
+    PatternQuery,
+    PatternRow,
+    PatternState,
+    Since,
+)
 from tracejury.schemas.rates import Estimate
 from tracejury.schemas.taxonomy import Severity
 
@@ -142,15 +150,12 @@ def _count(cells: Sequence[HitCell], units: _Units) -> _PatternCounts:
             by_version[version] = by_version.get(version, _NOTHING) + counted
             if period < PERIODS:
                 periods[period] += counted
-    last = max(cell.period for cell in cells)
-    quiet = sum(period.units for period in periods[last + 1 :])
-    new = not any(period.hits for period in periods[:-WINDOW])
     return _PatternCounts(
         cells[0].pattern,
         service,
         by_version,
         periods,
-        History(periods, WINDOW, quiet, new),
+        History(periods, WINDOW),
         sum(cell.runs for cell in cells if cell.period >= PERIODS - WINDOW),
         list(Severity)[max(max(cell.severity for cell in cells) - 1, 0)],
         sorted({agent for cell in cells for agent in cell.agents if agent}),
@@ -173,8 +178,6 @@ def _row(
     return PatternRow(
         id=one.id,
         service=one.service,
-        kind="",
-        about="",
         state=_state(one, judged, label, units, query, now),
         severity=one.severity,
         hits=one.runs,
@@ -258,14 +261,13 @@ def _harm(row: PatternRow) -> float:
 
 
 def _with_examples(row: PatternRow, errors: Sequence[ErrorSummary]) -> PatternRow:
-    """The row with the words of its latest error, and up to three that differ: in quote, then in trace."""
+    """The row with up to three of its errors, the latest ones, as far as there are with different quotes."""
     chosen = list[ErrorSummary]()
     by_quote = [next(own) for _, own in groupby(sorted(errors, key=_quote), key=_quote)]
     for error in (*sorted(by_quote, key=lambda error: (-error.first_seen, error.id)), *errors):
         if len(chosen) < EXAMPLES and error not in chosen:
             chosen.append(error)
-    about = row.tools[0] if row.tools else row.agents[0] if row.agents else ""
-    return replace(row, kind=chosen[0].title if chosen else "", about=about, examples=chosen)
+    return replace(row, examples=chosen)
 
 
 def _quote(error: ErrorSummary) -> str:

@@ -6,12 +6,11 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 
-from tracejury.collector.api.patterns import STATES
 from tracejury.collector.queries.present_patterns import bounds, told
 from tracejury.schemas.annotations import PatternMark
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.filters import an_id
-from tracejury.schemas.queries.patterns import PatternQuery
+from tracejury.schemas.queries.patterns import STATES, PatternQuery
 
 from .site import Site, page, simulated
 from .trace.pages import annotator

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from math import exp, lgamma, log, log1p
 from typing import Final
 
 from tracejury.judges.measures.wilson import wilson_of
+from tracejury.schemas.queries.patterns import PatternState
 
 from .change_points import Counted
 
@@ -23,28 +23,23 @@ CERTAIN: Final = 0.01
 """The chance with which any is called gone or back where none is."""
 
 
-class PatternState(StrEnum):
-    """What is told of a pattern by counting."""
-
-    NEW = "new"
-    ONGOING = "ongoing"
-    RARER = "rarer"
-    MORE_FREQUENT = "more frequent"
-    GONE = "gone"
-    BACK = "back"
-
-
 @dataclass(frozen=True, slots=True)
 class History:
-    """A pattern's periods (days) in order, the `window` last of them looked at and those before for comparison.
-
-    `since_last`: units that were judged after its last hit; `new`: it was not seen before the window.
-    """
+    """A pattern's periods (days) in order, the `window` last of them looked at and those before for comparison."""
 
     periods: Sequence[Counted]
     window: int
-    since_last: float = 0.0
-    new: bool = False
+
+    @property
+    def new(self) -> bool:
+        """Whether it was not seen before the window."""
+        return not self.before.hits
+
+    @property
+    def quiet(self) -> float:
+        """Units that were judged after its last hit."""
+        last = max((index for index, period in enumerate(self.periods) if period.hits > 0), default=-1)
+        return sum(period.units for period in self.periods[last + 1 :])
 
     @property
     def now(self) -> Counted:
@@ -129,14 +124,14 @@ def _judged(one: History, p: float, count: int, *, changed: bool) -> Judged:
     if one.new and one.now.hits and one.before.units:
         state = PatternState.NEW
     elif not one.now.hits:
-        if needed is not None and one.since_last >= needed:
+        if needed is not None and one.quiet >= needed:
             state = PatternState.GONE
     elif _returned(one, count):
         state = PatternState.BACK
     elif changed:
         was, now = one.before, one.now
         state = PatternState.MORE_FREQUENT if now.hits * was.units > was.hits * now.units else PatternState.RARER
-    return Judged(state, p, one.since_last, needed)
+    return Judged(state, p, one.quiet, needed)
 
 
 def _returned(one: History, count: int) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from tracejury.schemas.agent_errors import ErrorSummary
@@ -14,6 +15,21 @@ from tracejury.schemas.taxonomy import Severity
 WINDOW: Final = 7
 """Periods of the time that is looked at; as long before and three times more is what it is compared with."""
 PERIODS: Final = 5 * WINDOW
+
+
+class PatternState(StrEnum):
+    """What is told of a pattern by counting."""
+
+    NEW = "new"
+    ONGOING = "ongoing"
+    RARER = "rarer"
+    MORE_FREQUENT = "more frequent"
+    GONE = "gone"
+    BACK = "back"
+
+
+STATES: Final = (*PatternState, *PatternMark, "all")
+"""States that a list of patterns may be asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +77,7 @@ class Since:
 class PatternRow:
     """A pattern as lists show it.
 
-    `kind`: title of its errors; `about`: the tool or agent; `state`: by counting and by what people say; `hits` of
+    `state`: by counting and by what people say; `hits` of
     `units` runs in the time asked for; `share` of them, weighted, with `before` in the time that it is compared with.
     `quiet`: runs since it was last seen; `needed`: so many without it say that it is gone, None where nothing tells.
     `since`: None, it cannot be told. `series`: the share in each period. `label`: what a person said of it last.
@@ -70,8 +86,6 @@ class PatternRow:
 
     id: str
     service: str
-    kind: str
-    about: str
     state: str
     severity: Severity
     hits: int
@@ -89,7 +103,17 @@ class PatternRow:
     last_seen: int
     examples: Sequence[ErrorSummary] = ()
     label: PatternLabel | None = None
-    labels: Sequence[PatternLabel] = field(default=())
+    labels: Sequence[PatternLabel] = ()
+
+    @property
+    def kind(self) -> str:
+        """The title of its errors, "" where none is at hand."""
+        return self.examples[0].title if self.examples else ""
+
+    @property
+    def about(self) -> str:
+        """The tool that they are about, else the agent, "" for none."""
+        return next(iter((*self.tools, *self.agents)), "")
 
     @property
     def marked(self) -> PatternMark | None:
@@ -101,7 +125,7 @@ class PatternRow:
 class PatternAnswer:
     """Patterns, the most harmful first; `left`: beyond the limit; `looked_at`: all, whose number tests account for.
 
-    `errors`: in the time asked for that are of a pattern.
+    `hidden`: those that are not listed because people have resolved or ignored them.
     """
 
     since: int

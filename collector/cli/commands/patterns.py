@@ -12,15 +12,17 @@ from tracejury.collector.cli.options import (
     simulated_option,
     since_option,
 )
-
-STATES = ("new", "ongoing", "rarer", "more frequent", "gone", "back", "acknowledged", "resolved", "ignored", "all")
+from tracejury.schemas.queries.patterns import STATES
 
 
 @click.command("patterns")
 @since_option
 @click.option("--until", type=Moment(), default="", help="Only before this point in time, as in --since.")
 @click.option(
-    "--state", type=click.Choice(STATES), default=None, help="Only in this state; all: resolved and ignored ones, too."
+    "--state",
+    type=click.Choice([str(state) for state in STATES]),
+    default=None,
+    help="Only in this state; all: resolved and ignored ones, too.",
 )
 @click.option("--service", default="", metavar="NAME", help="Only of this service.")
 @profile_option

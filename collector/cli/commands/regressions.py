@@ -116,7 +116,7 @@ def run_regressions(
     """
     from tracejury.collector.cli import output
     from tracejury.collector.cli.interrupts import heed_ctrl_c
-    from tracejury.collector.evaluation.regressions.case import Change
+    from tracejury.collector.evaluation.regressions.case import PromptChange
     from tracejury.collector.evaluation.regressions.result import read_results
     from tracejury.collector.evaluation.regressions.run import RunOptions, run_folder
 
@@ -126,7 +126,7 @@ def run_regressions(
         model=judges_section(asked, budget=judges.budget.model_dump()),
         judges=judges,
         times=asked["times"],
-        change=Change(_text(asked["system"]), asked["append"], asked["instead"]),
+        change=PromptChange(_text(asked["system"]), asked["append"], asked["instead"]),
         cassette=cassette_options(asked),
         sampling=ctx.get_parameter_source("temperature") is ParameterSource.COMMANDLINE,
         before=read_results(before) if before else None,

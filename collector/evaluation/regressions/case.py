@@ -134,7 +134,7 @@ def _sent(one: ChatMessage) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PromptChange:
     """How the step is asked now. `system`: in the place of the system prompt, None: as it was; `append`: after it.
 
     `instead`: after it comes also what the error says that the agent should have done.
@@ -169,7 +169,7 @@ class Change:
         return (ChatMessage(role=role, content="\n\n".join(told)), *others)
 
 
-AS_RECORDED: Final = Change()
+AS_RECORDED: Final = PromptChange()
 _SYSTEM: Final = ("system", "developer")
 
 

@@ -25,7 +25,7 @@ from tracejury.judges.llm.client import Client, Prompt, Reply
 from tracejury.judges.llm.data_files import model_of
 from tracejury.schemas.errors import ConfigError, LlmError, TracejuryError
 
-from .case import AS_RECORDED, Case, Change, load_cases
+from .case import AS_RECORDED, Case, PromptChange, load_cases
 from .result import CaseResult, RegressionResults, Tally
 from .step import detected, is_wrong, step_of
 
@@ -45,7 +45,7 @@ class RunOptions:
     model: LlmConfig
     judges: LlmConfig = field(default_factory=LlmConfig)
     times: int = 10
-    change: Change = AS_RECORDED
+    change: PromptChange = AS_RECORDED
     cassette: CassetteOptions = field(default_factory=CassetteOptions)
     sampling: bool = False
     before: Mapping[str, Tally] | None = None
@@ -93,7 +93,7 @@ def run_regressions(
     """
     asked, judging = (model_of(given or {}, LlmConfig, "regressions") for given in (model, judges))
     recorded = CassetteOptions(Path(cassette) if cassette else None)
-    change = Change(system, append, instead)
+    change = PromptChange(system, append, instead)
     return run_folder(Path(folder), RunOptions(asked, judging, times, change, recorded, "temperature" in model))
 
 
@@ -101,7 +101,7 @@ async def _run(cases: Sequence[Case], options: RunOptions, progress: Progress) -
     compared = options.change.on and options.before is None
     changes = (AS_RECORDED, options.change) if compared else (options.change,)
     jobs = [(case, change, number) for case in cases for change in changes for number in range(options.times)]
-    sums: defaultdict[tuple[str, Change], Tally] = defaultdict(Tally)
+    sums: defaultdict[tuple[str, PromptChange], Tally] = defaultdict(Tally)
     names = [options.model.model or case.model for case in cases]
     judges: dict[str, tuple[Client, Judging]] = {}
     done = 0
@@ -124,7 +124,7 @@ async def _run(cases: Sequence[Case], options: RunOptions, progress: Progress) -
                 room = prompt_budget(panel, model.llm.max_input_tokens, model.llm.count_tokens, hints=False)
                 judges[judge] = (model.client, Judging(room))
 
-        async def one(job: tuple[Case, Change, int]) -> None:
+        async def one(job: tuple[Case, PromptChange, int]) -> None:
             nonlocal done
             case, change, number = job
             messages, client = change.messages(case), steps[options.model.model or case.model].client

@@ -22,7 +22,7 @@ MOST: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TraceShare:
     """The traces of which this process is the first to judge what nobody else judges: part `index` of `of`."""
 
     index: int = 0
@@ -46,7 +46,9 @@ class _WatchedTrace:
 class Takeover:
     """Watches the traces of others. `after`: how long they have for one; `is_open`: whether it is open here."""
 
-    def __init__(self, config: AssemblerConfig, after: int, share: Share, is_open: Callable[[TraceKey], bool]) -> None:
+    def __init__(
+        self, config: AssemblerConfig, after: int, share: TraceShare, is_open: Callable[[TraceKey], bool]
+    ) -> None:
         self._config, self._after, self._share, self._is_open = config, after, share, is_open
         self._watched: dict[TraceKey, _WatchedTrace] = {}
 

@@ -11,12 +11,12 @@ from tracejury.judges.patterns.change_points import Counted, change_point
 from tracejury.judges.patterns.states import (
     History,
     Judged,
-    PatternState,
     difference_p,
     is_back,
     judge_states,
     needed_units,
 )
+from tracejury.schemas.queries.patterns import PatternState
 
 DAYS, WEEK, RUNS = 35, 7, 400
 
@@ -34,10 +34,8 @@ def hits(random: Random, runs: int, rate: float) -> int:
 
 def history(counts: list[int], runs: int = RUNS) -> History:
     """Of the last five weeks, as a question on that day sees it."""
-    last = max((day for day, count in enumerate(counts) if count), default=-1)
     periods = [Counted(runs, count) for count in counts[-DAYS:]]
-    quiet = runs * min(len(counts) - 1 - last, DAYS)
-    return History(periods, WEEK, quiet, new=not any(counts[-DAYS:-WEEK]))
+    return History(periods, WEEK)
 
 
 def changed(random: Random, before: float, after: float, *, at: int = 28) -> tuple[Judged, list[Counted]]:

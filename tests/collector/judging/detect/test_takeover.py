@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sizes import sized
 
-from tracejury.collector.judging.detect.takeover import Share, Takeover
+from tracejury.collector.judging.detect.takeover import Takeover, TraceShare
 from tracejury.collector.store.changes import NewChanges, StoredChange
 from tracejury.processors.assemble import SECOND, AssemblerConfig, TraceKey
 
 CONFIG = AssemblerConfig()
 AFTER = 60 * SECOND
-ALL = Share()
+ALL = TraceShare()
 KEY = ("", "a" * 32)
 NOON = 1_700_000_000 * SECOND
 SKEW = 300 * SECOND
@@ -23,14 +23,14 @@ def changed(at: int, *, by: str = "all-1", received: int = 0, final: bool = True
     return StoredChange(key, by, at, received or at, is_final=final, has_findings=False)
 
 
-def watching(*open_here: TraceKey, share: Share = ALL) -> Takeover:
+def watching(*open_here: TraceKey, share: TraceShare = ALL) -> Takeover:
     return Takeover(CONFIG, AFTER, share, lambda key: key in open_here)
 
 
 def test_at_once() -> None:
     """What a process without judging received, and whatever is open here; of the first one's share alone."""
     row = changed(NOON, by="receive-1")
-    asked = [watching(share=Share(index, 3)).note(NewChanges([row]), NOON) for index in range(3)]
+    asked = [watching(share=TraceShare(index, 3)).note(NewChanges([row]), NOON) for index in range(3)]
     assert sorted(map(len, asked)) == [0, 0, 1]
     assert watching().note(NewChanges([row, row]), NOON) == [KEY]
     assert watching().note(NewChanges([row], [changed(NOON + 1, received=NOON)]), NOON) == []
@@ -44,7 +44,9 @@ def test_after_nobody_judged_it() -> None:
     """Whether it is another's share or another judging process received it, and whatever its clock says."""
     for by in ("all-1", "work-1", "receive-1"):
         for skew in (-SKEW, 0, SKEW):
-            takeover = watching(share=Share(1 - Share(1, 2).has(KEY), 2) if by == "receive-1" else Share())
+            takeover = watching(
+                share=TraceShare(1 - TraceShare(1, 2).has(KEY), 2) if by == "receive-1" else TraceShare()
+            )
             assert takeover.note(NewChanges([changed(NOON, by=by, received=NOON + skew)]), NOON) == []
             assert takeover.left(NOON + AFTER - 1) == []
             assert takeover.left(NOON + AFTER) == [KEY]
