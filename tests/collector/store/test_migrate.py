@@ -53,7 +53,7 @@ def test_all_migrations_make_all_tables(bare: Store) -> None:
         "migrations", "spans", "logs", "texts", "otel_traces", "annotated_spans", "agent_runs", "traces", "judgements",
         "findings", "verdicts", "ledger", "annotations", "answers", "architectures", "install", "joins",
         "exports", "deliveries", "outlines", "human_scores", "reviews", "preferences", "cluster_names",
-        "session_labels", "pattern_labels",
+        "session_labels", "pattern_labels", "alerts", "alert_rules",
         "run_facts", "underived", "deletions", "errors", "rule_calibrations", "receipts", "sweeps", "requests",
     }  # fmt: skip
     assert migrate(bare) == ()
