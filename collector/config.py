@@ -29,6 +29,7 @@ from .otlp.receiver.intake import IntakeConfig
 from .otlp.receiver.ports import split_endpoint
 from .otlp.receiver.tls_config import TlsConfig
 from .otlp.redaction.config import RedactionConfig
+from .outbound.channels.config import ChannelConfigs
 from .outbound.otlp.config import ExportConfig
 from .outbound.webhooks.config import WebhookConfigs
 from .store.config import StoreConfig, WriterConfig
@@ -67,9 +68,9 @@ class Role(StrEnum):
 
 _RECEIVERS = ("grpc", "http", "intake", "limits")
 _IGNORED = {
-    Role.RECEIVE: frozenset({"judging", "detectors", "judges", "prices", "export", "webhooks"}),
+    Role.RECEIVE: frozenset({"judging", "detectors", "judges", "prices", "export", "webhooks", "channels"}),
     Role.WORK: frozenset(_RECEIVERS),
-    Role.WEB: frozenset({*_RECEIVERS, "kafka", "writer", "redaction", "prices", "export", "webhooks"}),
+    Role.WEB: frozenset({*_RECEIVERS, "kafka", "writer", "redaction", "prices", "export", "webhooks", "channels"}),
 }
 
 
@@ -177,6 +178,8 @@ class CollectorConfig(Section):
     """The HTTP API."""
     webhooks: WebhookConfigs = ()
     """Endpoints that are told of findings, each once, by a signed POST (docs/webhooks.md)."""
+    channels: ChannelConfigs = ()
+    """Chat, mail and pagers that people are told of alerts through (docs/chat.md)."""
     keys: KeysConfig = KeysConfig()
     """Who may send, read, label and administer."""
     insecure: bool = False

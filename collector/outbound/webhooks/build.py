@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from urllib.parse import urlsplit
 
-from tracejury.collector.otlp.client.client_tls import ClientTls
 from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.listeners import JudgedByOthers
 from tracejury.processors.assemble import TraceKey
-from tracejury.schemas.config_base import VARIABLE
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.verdicts import JudgedSubject, JudgedTrace
 
 from .config import WebhookConfig
+from .endpoint import is_https, tls_for, url_of, value_of
 from .metrics import WebhookMetrics
 from .posting import Poster
 from .rules import WebhookRules
 from .signing import key_of
-from .urls import checked_url
 from .webhook import Webhook
 from .webhook_spec import WebhookSpec
 
@@ -48,8 +44,8 @@ class Webhooks:
         environ: Mapping[str, str] = os.environ,
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
-        self._wanted = [(config, spec_of(config, environ), url_of(config, environ)) for config in configs]
-        self._tls = tls_for((config, url) for config, _spec, url in self._wanted)
+        self._wanted = [(config, spec_of(config, environ), url_of("webhook", config, environ)) for config in configs]
+        self._tls = tls_for("webhook", ((config, is_https(url)) for config, _spec, url in self._wanted))
         self._store_of, self._metrics, self._clock = store_of, metrics, clock
         self._webhooks: dict[str, Webhook] = {}
         self._projects = {config.name: config.project for config in configs}
@@ -136,7 +132,7 @@ def check_webhooks(configs: Sequence[WebhookConfig], environ: Mapping[str, str] 
     """
     for config in configs:
         spec_of(config, environ)
-    tls_for((config, url_of(config, environ)) for config in configs)
+    tls_for("webhook", ((config, is_https(url_of("webhook", config, environ))) for config in configs))
 
 
 def spec_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str], WebhookSpec]:
@@ -149,58 +145,8 @@ def spec_of(config: WebhookConfig, environ: Mapping[str, str]) -> Callable[[str]
     keys = []
     for variable in filter(None, (config.secret, config.old_secret)):
         try:
-            keys.append(key_of(_value(variable, environ)))
+            keys.append(key_of(value_of(variable, environ)))
         except ConfigError as error:
             raise ConfigError(f"webhook {config.name}: {variable}: {error}") from None
     max_age = round(config.max_age_seconds * NANOS)
     return lambda base: WebhookSpec(config.name, rules, tuple(keys), base, max_age, config.concurrency)
-
-
-def url_of(config: WebhookConfig, environ: Mapping[str, str]) -> str:
-    """The URL of a webhook. Raises ConfigError: a variable is missing or holds no URL."""
-    if not VARIABLE.fullmatch(config.url):
-        return config.url
-    try:
-        return checked_url(_value(config.url, environ))
-    except (ValueError, ConfigError) as error:
-        raise ConfigError(f"webhook {config.name}: {config.url}: {error}") from None
-
-
-def tls_for(webhooks: Iterable[tuple[WebhookConfig, str]]) -> dict[str, ssl.SSLContext]:
-    """The certificates of each webhook with its URL, by its name: its own files, else those that are usually trusted.
-
-    Raises:
-        ConfigError: a file cannot be used.
-    """
-    found: dict[str, ssl.SSLContext] = {}
-    unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # of http://: reading certificates takes a tenth of a second
-    usual: ssl.SSLContext | None = None
-    for config, url in webhooks:
-        place = f"webhook {config.name}"
-        paths = config.ca_file, config.cert_file, config.key_file
-        if any(paths):
-            tls = ClientTls.named(paths, (f"{place}: ca_file", f"{place}: cert_file", f"{place}: key_file"))
-            found[config.name] = tls.context()
-        elif urlsplit(url).scheme == "https":
-            found[config.name] = usual = usual or _usual()
-        else:
-            found[config.name] = unused
-    return found
-
-
-def _usual() -> ssl.SSLContext:
-    """With the certificates of SSL_CERT_FILE or SSL_CERT_DIR, else certifi's."""
-    import httpx  # takes as long as reading them
-
-    try:
-        return httpx.create_ssl_context()
-    except OSError as error:
-        raise ConfigError(f"webhooks: no certificates in SSL_CERT_FILE: {error.strerror or error}") from None
-
-
-def _value(variable: str, environ: Mapping[str, str]) -> str:
-    found = VARIABLE.fullmatch(variable)
-    value = environ.get(found[1], "").strip() if found else ""
-    if not value:
-        raise ConfigError("this variable of the environment is not set")
-    return value

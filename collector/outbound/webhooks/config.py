@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
@@ -33,15 +33,33 @@ def an_url(value: str) -> str:
 
 
 Variable = Annotated[str, AfterValidator(a_variable)]
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
 
 
-class WebhookConfig(Section):
-    """An endpoint that is told of findings, each once, by a signed POST (docs/webhooks.md)."""
+class EndpointConfig(Section):
+    """What all endpoints have that we post to."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
-    """Its name in metrics, logs and the store; a new name is a new webhook, to which nothing was sent yet."""
+    name: Name
+    """A name of your own."""
     url: Annotated[str, AfterValidator(an_url)]
     """Where to: an http:// or https:// URL, or `${NAME}` for one in the environment."""
+    timeout_seconds: Seconds = 10.0
+    """How long one attempt may take in all."""
+    ca_file: Annotated[str, FilePath()] = ""
+    """PEM file with the authorities that its certificate is checked against; "" is the usual ones."""
+    cert_file: Annotated[str, FilePath()] = ""
+    """PEM file with a certificate of our own, for receivers that ask for one."""
+    key_file: Annotated[str, FilePath()] = ""
+    """PEM file with its key."""
+    allow_link_local: bool = False
+    """Also send to link-local and other addresses at which clouds keep their credentials."""
+
+
+class WebhookConfig(EndpointConfig):
+    """An endpoint that is told of findings, each once, by a signed POST (docs/webhooks.md)."""
+
+    name: Name
+    """Its name in metrics, logs and the store; a new name is a new webhook, to which nothing was sent yet."""
     secret: Annotated[str, Field(min_length=1), AfterValidator(a_variable)]
     """`${NAME}`: the variable with the signing secret, `whsec_` and base64 of 24 to 64 bytes."""
     old_secret: Variable = ""
@@ -68,33 +86,26 @@ class WebhookConfig(Section):
     """Announce, once, that a finding which was sent no longer holds."""
     max_trace_age_seconds: Seconds | None = None
     """Only of traces that ended no longer than this before they arrived, so that backfills are silent; null: of all."""
-    timeout_seconds: Seconds = 10.0
-    """How long one attempt may take in all."""
     max_age_seconds: Seconds = 86_400.0
     """How long a finding is tried; then it is given up, and counted."""
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     """Requests in flight, at most."""
-    ca_file: Annotated[str, FilePath()] = ""
-    """PEM file with the authorities that its certificate is checked against; "" is the usual ones."""
-    cert_file: Annotated[str, FilePath()] = ""
-    """PEM file with a certificate of our own, for receivers that ask for one."""
-    key_file: Annotated[str, FilePath()] = ""
-    """PEM file with its key."""
-    allow_link_local: bool = False
-    """Also send to link-local and other addresses at which clouds keep their credentials."""
 
 
-def distinct(webhooks: tuple[WebhookConfig, ...]) -> tuple[WebhookConfig, ...]:
-    """Webhooks of which no two have one name: what they were told is kept by it.
+_Endpoint = TypeVar("_Endpoint", bound=EndpointConfig)
+
+
+def distinct(endpoints: tuple[_Endpoint, ...]) -> tuple[_Endpoint, ...]:
+    """Endpoints of which no two have one name: what they were told is kept by it.
 
     Raises:
         ValueError: two have.
     """
-    names = [webhook.name for webhook in webhooks]
+    names = [endpoint.name for endpoint in endpoints]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise ValueError(f"two webhooks are called {twice[0]}")
-    return webhooks
+        raise ValueError(f"two are called {twice[0]}")
+    return endpoints
 
 
 WebhookConfigs = Annotated[tuple[WebhookConfig, ...], AfterValidator(distinct)]

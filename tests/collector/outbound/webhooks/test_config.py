@@ -9,8 +9,9 @@ import pytest
 from hook_server import SECRET
 
 from tracejury.collector.config import load_config
-from tracejury.collector.outbound.webhooks.build import check_webhooks, spec_of, url_of
+from tracejury.collector.outbound.webhooks.build import check_webhooks, spec_of
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
+from tracejury.collector.outbound.webhooks.endpoint import url_of
 from tracejury.schemas.errors import ConfigError
 
 GOOD = {"name": "ops", "url": "http://127.0.0.1:9/hook", "secret": "${HOOK_SECRET}"}
@@ -48,7 +49,7 @@ def test_what_is_refused(change: dict[str, Any], place: str) -> None:
 
 def test_two_of_one_name_are_refused() -> None:
     """Marks in the store are kept by it."""
-    assert problem(GOOD, GOOD) == "webhooks: two webhooks are called ops"
+    assert problem(GOOD, GOOD) == "webhooks: two are called ops"
 
 
 def test_secret_and_url_may_stand_in_the_environment() -> None:
@@ -59,7 +60,7 @@ def test_secret_and_url_may_stand_in_the_environment() -> None:
     terms = spec_of(config, environ)("http://pages")
     assert len(set(terms.keys)) == 2
     assert "keys" not in repr(terms)
-    assert url_of(config, environ) == TOKEN
+    assert url_of("webhook", config, environ) == TOKEN
 
 
 @pytest.mark.parametrize("environ", [{}, {"HOOK_SECRET": "  "}, {"HOOK_SECRET": "hunter2"}])
@@ -75,7 +76,7 @@ def test_a_variable_that_holds_no_url_is_named() -> None:
     """The name, not the value."""
     config = WebhookConfig.model_validate({**GOOD, "url": "${HOOK_URL}"})
     with pytest.raises(ConfigError, match=r"webhook ops: \$\{HOOK_URL\}: an http"):
-        url_of(config, {"HOOK_URL": "gopher://T0KEN"})
+        url_of("webhook", config, {"HOOK_URL": "gopher://T0KEN"})
 
 
 @pytest.mark.parametrize("content", [None, "no certificate"])

@@ -8,8 +8,9 @@ import pytest
 from hook_server import hook_server
 from papers import Papers
 
-from tracejury.collector.outbound.webhooks.build import check_webhooks, tls_for
+from tracejury.collector.outbound.webhooks.build import check_webhooks
 from tracejury.collector.outbound.webhooks.config import WebhookConfig
+from tracejury.collector.outbound.webhooks.endpoint import tls_for
 from tracejury.collector.outbound.webhooks.posting import DeliveryError, Poster
 from tracejury.schemas.errors import ConfigError
 
@@ -23,7 +24,7 @@ def webhook(url: str, **files: str) -> WebhookConfig:
 
 async def post(config: WebhookConfig) -> int:
     """The status of one request."""
-    tls = tls_for([(config, config.url)])[config.name]
+    tls = tls_for("webhook", [(config, True)])[config.name]
     async with Poster(config.url, timeout=30, connections=1, any_address=False, tls=tls) as poster:
         return (await poster.post({}, b"{}")).status
 

@@ -1,0 +1,1 @@
+"""Channels: chat, mail and pagers that people are told of alerts through."""
