@@ -19,6 +19,7 @@ from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.lists import SessionLists, TraceLists
 from tracejury.collector.store.lists.conversation import pinned, together
 from tracejury.collector.store.lists.prefixes import session_ids_from, trace_ids_from
+from tracejury.collector.store.performance import StoredPerformance
 from tracejury.collector.store.pipeline_stats import StoredPipelineStats
 from tracejury.collector.store.reading import StoredReading, places
 from tracejury.collector.store.receipts import StoredReceipts
@@ -82,6 +83,7 @@ class StoredReader:
         self.trace_queries = StoredTraceQueries(store, config, clock, tenant=tenant)
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
         self.alerts = StoredAlerts(store, tenant)
+        self.performance = StoredPerformance(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
         self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures)
