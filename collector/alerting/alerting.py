@@ -178,7 +178,9 @@ def build_alerting(
         ConfigError: a variable is missing that a channel names.
     """
     built = build_channels([channel for channel in channels if _is_named(config, channel)])
-    named = {channel.name: (built[channel.name], channel.kind.is_pager) for channel in channels if channel.name in built}
+    named = {
+        channel.name: (built[channel.name], channel.kind.is_pager) for channel in channels if channel.name in built
+    }
     return Alerting(config, named, reader_of, judges, telemetry, clock)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from typing import Annotated, Final, Literal, Self
 from zoneinfo import ZoneInfo
 
@@ -165,9 +165,9 @@ class JudgingLagRule(Section):
 class SpendRule(Section):
     """What LLM judges have spent, as a part of a cap of the section judges.budget."""
 
-    cap: Literal[
-        "usd_per_hour", "usd_per_day", "tokens_per_hour", "tokens_per_day", "unpriced_tokens_per_day"
-    ] = "usd_per_day"
+    cap: Literal["usd_per_hour", "usd_per_day", "tokens_per_hour", "tokens_per_day", "unpriced_tokens_per_day"] = (
+        "usd_per_day"
+    )
     """The cap's name, such as usd_per_day or tokens_per_hour."""
     above: Annotated[float, Field(gt=0)] = 0.9
     """The part of it that is allowed: 0.9 is 90 %."""
@@ -254,3 +254,13 @@ class AlertsConfig(Section):
         """When people are told."""
         quiet = minutes_of_hours(self.quiet_hours) if self.quiet_hours else None
         return Schedule(self.time_zone, quiet, minutes_of_day(self.digest) if self.digest else None)
+
+    def misfits(self, channels: Collection[str]) -> Iterator[str]:
+        """Rules that name a channel that there is not, and those whose filters mean nothing; a line each."""
+        for number, rule in enumerate(self.rules):
+            for channel in rule.channels:
+                if channel not in channels:
+                    known = ", ".join(channels) or "none"
+                    yield f"alerts.rules.{number}.channels: no channel {channel[:40]!r}; there are {known}"
+            if rule.latency and rule.latency.tool and rule.latency.of is not PerformanceUnit.TOOL_CALL:
+                yield f"alerts.rules.{number}.latency.tool: only tool calls are of a tool: set of to tool_call"

@@ -99,9 +99,7 @@ class RuleEvaluation:
         alert = replace(message(self._name, after, found, now), key=found.key, state=AlertState.FIRING)
         return [found.shown], (), [told(after, alert, "")]
 
-    def _keep(
-        self, figures: Sequence[AlertFigure], problem: str, records: Mapping[str, AlertRecord], now: int
-    ) -> None:
+    def _keep(self, figures: Sequence[AlertFigure], problem: str, records: Mapping[str, AlertRecord], now: int) -> None:
         rule = self.rule
         next_at = max([now, *(record.told_at + rule.every for record in records.values() if record.told_at)])
         self.stored.save_look(AlertLook(rule.name, rule.kind, rule.channels, figures, problem, now, next_at))

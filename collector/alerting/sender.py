@@ -91,7 +91,9 @@ class ChannelSender(QueueWork[Key, Outgoing, Sequence[tuple[str, AlertDelivery]]
     def add(self, outgoing: Outgoing) -> None:
         """Queue an alert; without room it is given up."""
         if not self.queue.put(outgoing.place, outgoing, outgoing.due):
-            log.warning("channel %s: too many alerts wait, so one of rule %s is given up", self.name, outgoing.alert.rule)
+            log.warning(
+                "channel %s: too many alerts wait, so one of rule %s is given up", self.name, outgoing.alert.rule
+            )
             self._settle(outgoing.alert.project, self._delivery(outgoing, AlertOutcome.GIVEN_UP))
 
     def due(self, now: int) -> Sequence[Item[Key, Outgoing]]:

@@ -13,6 +13,8 @@ MOST: Final = 120
 """Characters of a name or title in a message."""
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _MINUTE: Final = 60
+_LEAST: Final = 0.1
+"""Percent that are told with one decimal."""
 
 
 def last(length: str) -> str:
@@ -29,8 +31,9 @@ def duration(nanos: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as people read it: "2 %", "7.4 %"."""
-    return f"{share:.1%}".replace("%", " %").replace(".0 %", " %") if share >= 0.001 or not share else f"{share:.2g}"
+    """A share as people read it: "2 %", "7.4 %", "0.05 %"."""
+    parts = 100 * share
+    return f"{f'{parts:.1f}'.removesuffix('.0') if parts >= _LEAST or not parts else f'{parts:.2g}'} %"
 
 
 def interval(share: Estimate) -> str:
@@ -54,7 +57,7 @@ def of_service(service: str) -> str:
 
 
 def errors_of(severity: Severity) -> str:
-    """"a HIGH error", "an error"."""
+    """Errors of at least a severity: "a HIGH error", "an error"."""
     match severity:
         case Severity.HIGH:
             return "a HIGH error"

@@ -19,6 +19,7 @@ from tracejury.schemas.alert_records import (
     ToldAlert,
 )
 from tracejury.schemas.alerts import Alert, AlertState
+from tracejury.schemas.columns import Row
 from tracejury.schemas.taxonomy import Severity
 
 from .inserting import store_rows
@@ -87,7 +88,7 @@ class StoredAlerts(TenantRows):
 
     def settle(self, deliveries: Sequence[AlertDelivery]) -> None:
         """Keep what became of messages."""
-        rows = [
+        rows: list[Row] = [
             (self._scope.tenant, d.rule, d.key, d.number, d.channel, d.outcome.value, 0, 0, [], d.at, "")
             for d in deliveries
         ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
@@ -34,9 +34,9 @@ class Look:
             given |= {"from": _field(since), "to": _field(self.now)}
         return f"{self.base}{path}?{urlencode(given)}" if given else f"{self.base}{path}"
 
-    def item(self, folder: str, some_id: str, **filters: str) -> str:
-        """The link to the page of one thing, such as a pattern."""
-        return self.page(f"/{folder}/{quote(some_id, safe='')}", **filters)
+    def item(self, folder: str, some_id: str, time: str = "") -> str:
+        """The link to the page of one thing, such as a pattern; `time`: a range of pages, such as 7d."""
+        return self.page(f"/{folder}/{quote(some_id, safe='')}", range=time)
 
 
 def _field(nanos: int) -> str:

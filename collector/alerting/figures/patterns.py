@@ -59,7 +59,7 @@ def _reading(rule: PatternRule, look: Look, row: PatternRow) -> Reading:
         text=f"{sentence[:1].upper()}{sentence[1:]}, seen in {row.hits:,} of {counted(row.units, 'run')} of the last "
         f"7 days: it is {row.state}.",
         facts=facts,
-        link=look.item("patterns", row.id, range=WINDOW),
+        link=look.item("patterns", row.id, WINDOW),
         figure=row.state,
         allowed=f"not {' or '.join(rule.states)}",
         change=row.state,
