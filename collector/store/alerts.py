@@ -33,16 +33,16 @@ _COLUMNS: Final = (
 )  # fmt: skip
 _LOOK_COLUMNS: Final = ("tenant", "Rule", "Kind", "Channels", "Figures", "Problem", "LookedAt", "NextAt")
 
-_ROWS: Final = f"""
-SELECT Rule, Key, State, Since, CalmSince, Changes, Number, Message, ToldAt FROM alerts FINAL
-WHERE {TENANT} AND Channel = '' {{narrowed}}
-"""
-_NEWEST: Final = f"{_ROWS} ORDER BY Rule, Key, Number DESC LIMIT 1 BY Rule, Key"
-_TOLD: Final = _ROWS.format(narrowed="AND Rule = {rule:String} AND ToldAt >= {since:UInt64} AND Message != ''")
-_RECORDS: Final = _NEWEST.format(narrowed="AND Rule = {rule:String}")
+_ROWS: Final = (
+    "SELECT Rule, Key, State, Since, CalmSince, Changes, Number, Message, ToldAt FROM alerts FINAL "
+    f"WHERE {TENANT} AND Channel = ''"
+)
+_OF_RULE: Final = f"{_ROWS} AND Rule = {{rule:String}}"
+_NEWEST: Final = "ORDER BY Rule, Key, Number DESC LIMIT 1 BY Rule, Key"
+_TOLD: Final = f"{_OF_RULE} AND ToldAt >= {{since:UInt64}} AND Message != '' ORDER BY ToldAt, Key, Number"
 _SHOWN: Final = (
-    f"SELECT * FROM ({_NEWEST.format(narrowed='')}) "
-    f"WHERE Number > 0 OR State = 'firing' ORDER BY State, ToldAt DESC, Key LIMIT {SHOWN} BY Rule"
+    f"SELECT * FROM ({_ROWS} {_NEWEST}) WHERE Number > 0 OR State = 'firing' "
+    f"ORDER BY State, ToldAt DESC, Key LIMIT {SHOWN} BY Rule"
 )
 _LOOKS: Final = (
     "SELECT Rule, Kind, Channels, Figures, Problem, LookedAt, NextAt FROM alert_rules FINAL "
@@ -68,12 +68,11 @@ class StoredAlerts(TenantRows):
 
     def records(self, rule: str) -> list[AlertRecord]:
         """What a rule knows, by key."""
-        return [_record(row) for row in self._scope.select(_RECORDS, rule=rule)]
+        return [_record(row) for row in self._scope.select(f"{_OF_RULE} {_NEWEST}", rule=rule)]
 
     def told(self, rule: str, since: int) -> list[AlertRecord]:
         """The records with messages of a rule from `since` (unix nanos) on, earlier ones of a key, too, in order."""
-        rows = self._scope.select(f"{_TOLD} ORDER BY ToldAt, Key, Number", rule=rule, since=since)
-        return [_record(row) for row in rows]
+        return [_record(row) for row in self._scope.select(_TOLD, rule=rule, since=since)]
 
     def save(self, records: Sequence[AlertRecord]) -> None:
         """Keep what a rule knows by now; the same again changes nothing."""
