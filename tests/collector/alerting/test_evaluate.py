@@ -83,7 +83,7 @@ def test_what_was_told_last_becomes_what_holds(looks: list[tuple[Side, int]], en
 def test_keys_of_a_rule_share_its_interval(looks: list[tuple[str, Side]]) -> None:
     """At each look all that changed is told at once, and then nothing for the interval."""
     rule, at = Rule({}), list[int]()
-    current = {key: Side.BELOW for key in "abc"}
+    current = dict.fromkeys("abc", Side.BELOW)
     for key, side in looks:
         current[key] = side
         told = rule.look(seen(*(reading(one, name) for name, one in current.items())), 3)
