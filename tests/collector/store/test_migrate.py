@@ -127,7 +127,7 @@ def test_every_table_has_the_tenant_first(bare: Store) -> None:
     migrate(bare)
     keys = bare.rows("SELECT name, sorting_key FROM system.tables WHERE database = currentDatabase() "
                      "AND engine LIKE '%MergeTree' AND name != 'migrations'")  # fmt: skip
-    assert len(keys) == 29
+    assert len(keys) == 31
     assert all(key.startswith("tenant, ") for _, key in keys)
 
 
