@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tracejury.collector.outbound.channels.build import build_channels
+from tracejury.collector.outbound.channels.channel import Channel
+from tracejury.collector.outbound.channels.config import ChannelConfig
 from tracejury.schemas.alerts import Alert, AlertState
 from tracejury.schemas.taxonomy import Severity
 
@@ -30,3 +33,10 @@ def an_alert(**changes: Any) -> Alert:
 
 
 RESOLVED = an_alert(id="alert-2", state=AlertState.RESOLVED, title="checkout: 3 % of runs have an error")
+
+
+def a_channel(kind: str, url: str = "", secret: str = "", **settings: Any) -> Channel:
+    """A channel called team; URL and secret stand in variables."""
+    named = {key: f"${{{key.upper()}}}" for key, value in (("url", url), ("secret", secret)) if value}
+    config = ChannelConfig.model_validate({"name": "team", "kind": kind, **named, **settings})
+    return build_channels([config], {"URL": url, "SECRET": secret})["team"]

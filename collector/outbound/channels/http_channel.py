@@ -14,6 +14,7 @@ from tracejury.schemas.alerts import Alert
 from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
 
 from .config import ChannelConfig
+from .failing import failed, place_of
 
 LONGEST_ASKED: Final = 3_600.0
 """Seconds that a service may ask us to wait, at most."""
@@ -21,20 +22,13 @@ GOOD, REDIRECTS = range(200, 300), range(300, 400)
 PASSING: Final = frozenset({408, 425, 429, *range(500, 600)})
 TOO_LARGE: Final = 413
 _MEANS: Final[Mapping[int, str]] = {
-    400: "it takes neither the message nor perhaps {credential}: check it",
+    400: "it refuses the message, or {credential} is wrong: check it",
     401: "it does not accept {credential}: make a new one",
     403: "it does not accept {credential}, or does not allow it to send there: make a new one",
     404: "it does not know {credential} (any longer): make a new one",
     410: "{credential} is gone: make a new one",
     TOO_LARGE: "the message is too large for it",
-    422: "it takes neither the message nor perhaps {credential}: check it",
-}
-_FAILS: Final[Mapping[str, str]] = {
-    "unknown-host": "its host is unknown: check its URL and your DNS",
-    "no-connection": "nobody listens there: check its URL and your firewall",
-    "tls": "its certificate is not trusted, or it speaks no TLS: name its authority in ca_file",
-    "timeout": "there was no answer in {seconds:g} s",
-    "no-answer": "the connection was closed without an answer in HTTP",
+    422: "it refuses the message, or {credential} is wrong: check it",
 }
 
 
@@ -57,6 +51,16 @@ class ChannelForm(Protocol):
     def digest(self, alerts: Sequence[Alert]) -> ChannelRequest:
         """The request that tells of several. Raises PermanentError: a pager gets none."""
         ...
+
+
+class PagerForm:
+    """The half of a `ChannelForm` that pagers share."""
+
+    __slots__ = ()
+
+    def digest(self, alerts: Sequence[Alert]) -> ChannelRequest:
+        """See `ChannelForm`."""
+        raise PermanentError(f"a pager gets no digest, which it could not resolve: send its {len(alerts)} one by one")
 
 
 class HttpChannel:
@@ -91,20 +95,13 @@ class HttpChannel:
             async with poster:
                 answer = await poster.post(request.headers, request.body)
         except DeliveryError as error:
-            raise self._failed(error.reason) from None
+            raise failed(config, error.reason) from None
         if answer.status not in GOOD:
             asked = retry_after(answer.retry_after, self._clock(), LONGEST_ASKED)
             raise self._refused(answer.status, asked)
 
-    def _failed(self, reason: str) -> TracejuryError:
-        if reason == "refused-address":
-            why = "clouds keep credentials at its address: check its URL, or set allow_link_local"
-            return PermanentError(f"{self._place}: {why}")
-        why = _FAILS.get(reason, reason).format(seconds=self._config.timeout_seconds)
-        return RetryableError(f"{self._place}: {why}")
-
     def _refused(self, status: int, asked: float | None) -> TracejuryError:
-        told = f"{self._place}: HTTP {status}"
+        told = f"{place_of(self._config)}: HTTP {status}"
         if status in PASSING:
             waits = f", which asks for {asked:g} s of patience" if asked else ""
             return RetryableError(f"{told}{waits}: the service is busy or down", retry_after=asked or 1.0)
@@ -113,7 +110,3 @@ class HttpChannel:
         credential = self._config.secret or self._config.url
         why = _MEANS.get(status, "it refuses the message").format(credential=credential)
         return PermanentError(f"{told}: {why}")
-
-    @property
-    def _place(self) -> str:
-        return f"channel {self._config.name} ({self._config.kind})"

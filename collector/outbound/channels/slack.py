@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tracejury.schemas.alerts import Alert
+from tracejury.schemas.text.terminal import one_line
 
 from .texts import (
     MOST_FACTS,
@@ -33,7 +34,7 @@ def slack_message(alert: Alert) -> JsonObject:
     """One alert: a header, its text, its facts and a link."""
     blocks = [_header(headline(alert)), {"type": "section", "text": _plain(alert.text, SECTION)}]
     if alert.facts:
-        fields = [_plain(f"{name[:_NAME]}: {value}", FIELD) for name, value in alert.facts[:MOST_FACTS]]
+        fields = [_plain(f"{one_line(name, _NAME)}: {value}", FIELD) for name, value in alert.facts[:MOST_FACTS]]
         blocks.append({"type": "section", "fields": fields})
     return _message(headline(alert), [*blocks, *_link(alert)])
 

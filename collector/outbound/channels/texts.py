@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 from urllib.parse import quote
 
 from tracejury.schemas.alerts import Alert, AlertState
 from tracejury.schemas.text.counting import counted
+from tracejury.schemas.text.jsontext import bytes_of
 from tracejury.schemas.text.terminal import one_line, safe
 
 MOST_FACTS: Final = 10
 """Facts of one alert that are sent."""
 MOST_LISTED: Final = 10
 """Alerts of a digest that are listed; of the others their number is told."""
-LONGEST_LINK: Final = 2_000
+LONGEST_LINK: Final = 1_000
 CUT: Final = "…"
 _IN_LINKS: Final = ":/?#[]@!$&+,;=%~-._"  # without quotes, angle brackets and bars: markup somewhere
 
@@ -73,3 +75,13 @@ def web_link(alert: Alert) -> str:
     link = quote(safe(alert.link[:LONGEST_LINK]), safe=_IN_LINKS)
     is_whole = len(alert.link) <= LONGEST_LINK and len(link) <= LONGEST_LINK
     return link if is_whole and link.startswith(("http://", "https://")) else ""
+
+
+def incident_of(alert: Alert) -> str:
+    """What an alert and its resolution have in common, in 74 characters of ASCII: by it pagers close an incident."""
+    return f"tracejury-{digest_of(alert.project, alert.rule, alert.key)}"
+
+
+def digest_of(*parts: str) -> str:
+    """SHA-256 of texts, in hex: an id that no text of theirs can shape."""
+    return hashlib.sha256(bytes_of(parts)).hexdigest()

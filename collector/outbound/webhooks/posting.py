@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
@@ -39,6 +39,23 @@ class PostAnswer:
     retry_after: str = ""
 
 
+async def checked_addresses(host: str, port: int, pool: Executor, *, any_address: bool) -> Sequence[str]:
+    """The addresses of a host, looked up in `pool`.
+
+    Raises:
+        DeliveryError: the host is unknown, or one of its addresses is refused.
+    """
+    try:
+        ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
+        found = await asyncio.get_running_loop().run_in_executor(pool, ask)
+    except (OSError, UnicodeError):
+        raise DeliveryError("unknown-host") from None
+    addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    if not any_address and any(map(is_refused, addresses)):
+        raise DeliveryError("refused-address")
+    return addresses
+
+
 class CheckedNetwork(httpcore.AsyncNetworkBackend):
     """Connects to the very address that was checked: a name that resolves otherwise a moment later gains nothing.
 
@@ -68,14 +85,7 @@ class CheckedNetwork(httpcore.AsyncNetworkBackend):
         Raises:
             DeliveryError: the host is unknown, or one of its addresses is refused.
         """
-        try:
-            ask = partial(socket.getaddrinfo, host, port, type=socket.SOCK_STREAM)
-            found = await asyncio.get_running_loop().run_in_executor(self._pool, ask)
-        except (OSError, UnicodeError):
-            raise DeliveryError("unknown-host") from None
-        addresses = list(dict.fromkeys(str(entry[4][0]) for entry in found))
-        if not self._any and any(map(is_refused, addresses)):
-            raise DeliveryError("refused-address")
+        addresses = await checked_addresses(host, port, self._pool, any_address=self._any)
         share = self._patience / len(addresses)
         for address in addresses[:-1]:
             try:
