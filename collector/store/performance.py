@@ -21,7 +21,7 @@ from tracejury.schemas.queries.performance import (
     PerformanceRow,
     PerformanceUnit,
 )
-from tracejury.schemas.queries.points import checked_time, shown_groups
+from tracejury.schemas.queries.points import MAX_POINTS, checked_time, shown_groups
 from tracejury.schemas.rates import Unit
 
 from .derived.facts import HOUR, NAME, fact_unit, short
@@ -54,6 +54,11 @@ _FIGURES: Final = (
     "quantilesExactIf(0.5, 0.95, 0.99)(Nanos, Nanos >= 0), sum(InputTokens), sum(OutputTokens), sum(CachedTokens), "
     "sum(Usd), sum(Unpriced)"
 )
+_POINT: Final = "intDiv(At, {step:UInt64}) * {step:UInt64}"
+_ARRIVED_THEN: Final = (
+    "ReceivedAt >= fromUnixTimestamp64Nano({since:Int64}) AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64})"
+)
+"""So written that the engine leaves out partitions."""
 _MERGED: Final = "SETTINGS do_not_merge_across_partitions_select_final = 1"
 """A fact's rows lie in one partition; and of a trace's rows in several only one arrived when its fact says."""
 
@@ -73,53 +78,54 @@ class StoredPerformance(TenantRows):
         since, until = checked_time(query.since, query.until, query.step)
         query = replace(query, since=since, until=until)
         _require_meaning(query)
-        ((_, _, total, _),) = self._read(query) or ((0, "", NOTHING, 1),)
-        keys, count = [""], 1
-        rows = [PerformanceRow("", since, total)] if total != NOTHING else []
-        if query.by is not None:
-            most = shown_groups(query.limit, since, until, query.step)
-            groups = self._read(query, grouped=True, most=most)
-            rows = [PerformanceRow(key, since, figures) for _, key, figures, _ in groups]
-            keys, count = [row.key for row in rows], groups[0][3] if groups else 0
+        unmeasured = self._unmeasured(query)
+        if query.by is None:
+            total, found, _ = self._whole(query, _POINT if query.step else "''")
+            rows = [PerformanceRow("", int(point or since), figures) for point, figures in found]
+            return PerformanceAnswer(total, sorted(rows, key=lambda row: row.at), 0, unmeasured)
+        total, found, count = self._whole(query, _key(query), shown_groups(query.limit, since, until, query.step))
+        keys = [key for key, _ in found]
+        rows = [PerformanceRow(key, since, figures) for key, figures in found]
         if query.step:
-            found = self._read(query, grouped=query.by is not None, stepped=True, keys=keys)
-            order = {key: number for number, key in enumerate(keys)}
-            found.sort(key=lambda one: (order[one[1]], one[0]))
-            rows = [PerformanceRow(key, at, figures) for at, key, figures, _ in found]
-        return PerformanceAnswer(total, rows, count - len(keys), self._unmeasured(query))
+            rows = self._stepped(query, keys)
+        return PerformanceAnswer(total, rows, count - len(keys), unmeasured)
 
-    def _read(
-        self,
-        query: PerformanceQuery,
-        *,
-        grouped: bool = False,
-        stepped: bool = False,
-        keys: Sequence[str] = (),
-        most: int = 0,
-    ) -> list[tuple[int, str, Performance, int]]:
-        """Point in time, group, figures and how many groups there are, of what has any; `most` 0: no limit."""
-        key = _key(query) if grouped else "''"
-        at = "intDiv(At, {step:UInt64}) * {step:UInt64}" if stepped else "toUInt64(0)"
-        names = ", ".join(f"Operations.{name} AS {name}" for name in _COLUMNS)
-        own = ["Kind IN {kinds:Array(String)}"]
-        own += [f"{column} = {{{by}:String}}" for by, column in _OF_OPERATIONS.items() if getattr(query, by)]
-        text = (
-            f"SELECT {at} AS Point, toString({key}) AS Key, {_FIGURES}, count() OVER () FROM ("
-            f"SELECT {ARRIVED} AS At, ServiceName, Version, {', '.join(_COLUMNS)} FROM traces FINAL "
-            f"ARRAY JOIN {names} WHERE {_standing(query)} AND {' AND '.join(own)}) "
-            f"{'WHERE Key IN {keys:Array(String)} ' if grouped and stepped else ''}"
-            f"GROUP BY Point, Key ORDER BY units DESC, Key {'LIMIT {most:UInt64} ' if most else ''}{_MERGED}"
+    def _whole(
+        self, query: PerformanceQuery, key: str, most: int = MAX_POINTS
+    ) -> tuple[Performance, list[tuple[str, Performance]], int]:
+        """All figures together, those of at most so many groups, the largest first, and how many groups there are."""
+        rows = self._scope.select(
+            f"SELECT grouping(Key) AS Whole, Key, {_FIGURES}, count() OVER () FROM "
+            f"(SELECT toString({key}) AS Key, * FROM ({_operations(query)})) GROUP BY GROUPING SETS ((), (Key)) "
+            f"ORDER BY Whole DESC, units DESC, Key LIMIT {{most:UInt64}} {_MERGED}",
+            **_values(query),
+            most=most + 1,
         )
-        found = self._scope.select(text, **_values(query), keys=keys, most=most)
-        return [(row[0], row[1], _performance(row[2:-1]), row[-1]) for row in found]
+        groups = [(row[1], _performance(row[2:-1])) for row in rows if not row[0]]
+        total = next((_performance(row[2:-1]) for row in rows if row[0]), NOTHING)
+        return total, groups, rows[0][-1] - 1 if rows else 0
+
+    def _stepped(self, query: PerformanceQuery, keys: Sequence[str]) -> list[PerformanceRow]:
+        """The figures of these groups at each point in time, group by group."""
+        rows = self._scope.select(
+            f"SELECT {_POINT} AS Point, toString({_key(query)}) AS Key, {_FIGURES} FROM ({_operations(query)}) "
+            f"WHERE Key IN {{keys:Array(String)}} GROUP BY Point, Key {_MERGED}",
+            **_values(query),
+            keys=keys,
+        )
+        order = {key: number for number, key in enumerate(keys)}
+        found = [PerformanceRow(key, at, _performance(figures)) for at, key, *figures in rows]
+        return sorted(found, key=lambda row: (order[row.key], row.at))
 
     def _unmeasured(self, query: PerformanceQuery) -> int:
-        """Traces without figures."""
+        """Traces without figures; the inner look, at rows that may be outdated, spares reading all others."""
         of_service = f" AND {_of_trace('ServiceName')} = {{service:String}}" if query.service else ""
         of_version = f" AND {_of_trace('Version')} = {{version:String}}" if query.version else ""
+        few = f"SELECT TraceId FROM traces WHERE {TENANT} AND {_ARRIVED_THEN} AND NOT Measured"
         rows = self._scope.select(
-            f"SELECT count() FROM traces FINAL WHERE {EVERY} AND {ARRIVED} >= {{since:Int64}} AND {ARRIVED} < "
-            f"{{until:Int64}} AND NOT Measured AND Simulated = {{simulated:Bool}}{of_service}{of_version}",
+            f"SELECT count() FROM traces FINAL WHERE {EVERY} AND TraceId IN ({few}) AND {ARRIVED} >= {{since:Int64}} "
+            f"AND {ARRIVED} < {{until:Int64}} AND NOT Measured AND Simulated = {{simulated:Bool}}"
+            f"{of_service}{of_version}",
             **_values(query),
             simulated=query.simulated,
         )
@@ -134,15 +140,18 @@ def _require_meaning(query: PerformanceQuery) -> None:
         raise ConfigError(f"a {query.unit} has no {by}: ask for the unit {units}")
 
 
-def _standing(query: PerformanceQuery) -> str:
-    """The condition on rows of `traces`: those that stand."""
+def _operations(query: PerformanceQuery) -> str:
+    """The operations that a query is about, each with what its trace says."""
     facts = [TENANT, "Unit = {facts:String}", "Hour >= {first:UInt32}", "Hour <= {last:UInt32}"]
     facts += ["At >= {since:UInt64}", "At < {until:UInt64}"]
     facts += ["Service = {service:String}"] * bool(query.service) + ["Version = {version:String}"] * bool(query.version)
+    own = ["Kind IN {kinds:Array(String)}"]
+    own += [f"{column} = {{{by}:String}}" for by, column in _OF_OPERATIONS.items() if getattr(query, by)]
+    names = ", ".join(f"Operations.{name} AS {name}" for name in _COLUMNS)
     return (
-        f"{TENANT} AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}}) "
-        "AND ReceivedAt < fromUnixTimestamp64Nano({until:Int64}) "
-        f"AND (TraceId, toUInt64({ARRIVED})) IN (SELECT TraceId, At FROM run_facts FINAL WHERE {' AND '.join(facts)})"
+        f"SELECT toUInt64({ARRIVED}) AS At, ServiceName, Version, {', '.join(_COLUMNS)} FROM traces FINAL "
+        f"ARRAY JOIN {names} WHERE {TENANT} AND {_ARRIVED_THEN} AND {' AND '.join(own)} "
+        f"AND (TraceId, At) IN (SELECT TraceId, At FROM run_facts FINAL WHERE {' AND '.join(facts)})"
     )
 
 
