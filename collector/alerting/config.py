@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Annotated, Final, Literal, Self
-from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -14,7 +13,7 @@ from tracejury.schemas.config_base import Profile, Section
 from tracejury.schemas.queries.performance import PerformanceUnit
 from tracejury.schemas.text.moments import parse_length
 
-from .schedule import Schedule, minutes_of_day, minutes_of_hours
+from .schedule import Schedule, minutes_of_day, minutes_of_hours, zone_of
 
 MINUTE: Final = 60_000_000_000
 LEAST_MINUTES: Final = 10
@@ -47,9 +46,11 @@ def _hours(value: str) -> str:
 
 def _a_zone(value: str) -> str:
     try:
-        ZoneInfo(value)
+        zone_of(value)
     except (KeyError, ValueError, OSError):  # a KeyError: unknown; else it is no name at all
-        raise ValueError("no such time zone: use a name such as Europe/Berlin") from None
+        raise ValueError(
+            "this system knows no such time zone: use a name such as Europe/Berlin, or install tzdata"
+        ) from None
     return value
 
 
@@ -79,9 +80,10 @@ class RateRule(Section):
 
     above: Annotated[float, Field(ge=0, lt=1)]
     """The share that is allowed: 0.02 is 2 %."""
-    certainty: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
+    certainty: Annotated[float, Field(gt=0.5, lt=1)] = 0.999
     """How sure it must be at one look that the share is above it, or below it again: of one side, so 0.95 asks for the
-    low end of the 90 % interval, 0.975 for that of the 95 % interval which pages show."""
+    low end of the 90 % interval, 0.975 for that of the 95 % interval which pages show. There are 1,440 looks a day:
+    docs/alerts.md says how often chance alone passes which certainty."""
     over: Window = "1h"
     """The time that is looked at."""
     least: Annotated[int, Field(ge=1)] = 30

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -51,7 +51,16 @@ class Schedule:
         return self.next_digest(at) if waits or (self.is_quiet(at) and not wakes) else at
 
     def _local(self, now: int) -> datetime:
-        return datetime.fromtimestamp(now / SECOND, ZoneInfo(self.zone))
+        return datetime.fromtimestamp(now / SECOND, zone_of(self.zone))
+
+
+def zone_of(name: str) -> tzinfo:
+    """The time zone of that name; UTC needs no database of time zones.
+
+    Raises:
+        KeyError, ValueError, OSError: the system knows none of that name.
+    """
+    return UTC if name == "UTC" else ZoneInfo(name)
 
 
 def minutes_of_day(text: str) -> int:

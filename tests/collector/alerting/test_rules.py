@@ -67,9 +67,9 @@ def test_certainty_is_that_of_one_end_of_the_interval(hits: int, side: Side) -> 
     share = hits / 200
     low, high = wilson_of(share, 200, level=0.9)
     rate = Rate(200, hits, hits, 200.0, False, Estimate(share, *wilson_of(share, 200)), None)  # noqa: FBT003  a field
-    rule = RateRule(above=0.0245)
+    rule = RateRule(above=0.0245, certainty=0.95)
     assert side_of(rule, rate) is side, (low, high)
-    assert side_of(RateRule(above=0.0245, least=201), rate) is Side.BETWEEN
+    assert side_of(RateRule(above=0.0245, certainty=0.95, least=201), rate) is Side.BETWEEN
 
 
 async def test_patterns_are_told_once_for_each_change_and_old_ones_not_at_all(bench: Bench) -> None:
