@@ -19,9 +19,10 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.alerts import Alert
+from tracejury.schemas.operations import Operation
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.taxonomy import Severity
-from tracejury.schemas.verdicts import JudgedTrace
+from tracejury.schemas.verdicts import JudgedTrace, TraceSpend
 from tracejury.schemas.wire.alerts import AlertsJson
 
 MINUTE = 60 * 10**9
@@ -97,6 +98,13 @@ class Bench:
     def keep(self, traces: Sequence[Listed]) -> None:
         """Store judged traces, whose errors are first seen now; their patterns differ by their explanations."""
         StoredJudging(self.store).save([self._seen_now(trace.judged) for trace in traces])
+
+    def keep_runs(self, first: int, count: int, seconds: float, usd: float, service: str = "support") -> None:
+        """Store judged traces that arrive now, of a run each that took so long and cost so much."""
+        run = Operation("run", "planner", "gpt", "", "", round(seconds * 10**9), False, 0, 0, 0, usd, 0)  # noqa: FBT003
+        made = [trace.judged for trace in traces(first, count, 0, self.now, service)]
+        spent = TraceSpend(0, 0, usd, 0, operations=(run,))
+        StoredJudging(self.store).save([replace(trace, spent=spent) for trace in made])
 
     def _seen_now(self, trace: JudgedTrace) -> JudgedTrace:
         found = tuple(replace(f, first_seen=self.now, template=f.explanation) for f in trace.judgement.findings)

@@ -22,7 +22,7 @@ def see_judging_lag(rule: JudgingLagRule, look: Look) -> Seen:
         side=exact_side(waited, allowed),
         severity=look.urgency,
         title=f"Traces wait for judging: {duration(allowed)} allowed",
-        text=f"{counted(waiting, 'trace')} wait to be judged, the oldest for {figure.partition(',')[0]}; the rule "
+        text=f"{counted(waiting, 'trace')} {'waits' if waiting == 1 else 'wait'} to be judged, the oldest for {figure.partition(',')[0]}; the rule "
         f"allows {duration(allowed)}.",
         facts=[("Oldest", figure.partition(",")[0]), ("Allowed", duration(allowed)), ("Waiting", f"{waiting:,}")],
         link=look.page("/traces", judged="waiting"),

@@ -135,6 +135,40 @@ def _errors(bench: Bench, first: int, count: int, severity: Severity = Severity.
     return [Listed(first + n, service="support", received=bench.now, marks=marks) for n in range(count)]
 
 
+async def test_latency_and_cost_are_those_of_the_time(bench: Bench) -> None:
+    """With fewer runs than the rule's least nothing is said of durations; a tenth below what is allowed is clear."""
+    latency = {"above_seconds": 30, "percentile": 50, "service": "support", "least": 10}
+    await bench.start({"latency": latency}, {"cost": {"above_usd": 5, "over": "1h"}})
+    bench.keep_runs(0, 9, 45.5, 0.1)
+    assert not await bench.look()
+    bench.keep_runs(20, 2, 45.5, 3.0)
+    slow, costly = await bench.look()
+    assert slow.title == "Duration (p50) of runs of support: 30 seconds allowed"
+    assert slow.text == (
+        "50 % of 11 runs of support in the last hour took at most 45.5 seconds; the rule allows 30 seconds."
+    )
+    assert costly.text == "LLM calls of 11 runs cost 6.90 USD in the last hour; the rule allows 5.00 USD."
+    bench.keep_runs(40, 12, 20.0, 0.0)
+    (faster,) = await bench.look(20)
+    assert (faster.rule, faster.state) == ("rule-0", AlertState.RESOLVED)
+    (cheaper,) = await bench.look(45)
+    assert (cheaper.rule, cheaper.state) == ("rule-1", AlertState.RESOLVED)
+
+
+async def test_traces_that_wait_for_judging_are_told_with_the_oldest(bench: Bench) -> None:
+    await bench.start({"judging_lag": {"above_seconds": 300}})
+    bench.keep([Listed(1, received=bench.now)])
+    names = ("TraceId", "ServiceName", "State", "JudgedAt", "ReceivedAt")
+    bench.store.insert("traces", names, [["9" * 32], ["shop"], ["open"], [0], [bench.now]])
+    assert not await bench.look(4)
+    (alert,) = await bench.look(2)
+    assert alert.text == "1 trace waits to be judged, the oldest for 6 minutes; the rule allows 5 minutes."
+    bench.keep([Listed(2, received=bench.now)])
+    bench.store.command("DELETE FROM traces WHERE TraceId = {id:String}", {"id": "9" * 32})
+    (resolved,) = await bench.look(10)
+    assert resolved.state is AlertState.RESOLVED
+
+
 async def test_the_spend_of_judges_is_a_part_of_its_cap(bench: Bench) -> None:
     """Without the cap nothing is seen."""
     await bench.start({"spend": {"cap": "usd_per_day", "above": 0.9}}, {"spend": {"cap": "tokens_per_day"}})
