@@ -16,6 +16,7 @@ from tracejury.processors.assemble import SECOND, AssemblerConfig
 from tracejury.schemas.config_base import MIB, Seconds, Section, nested, paths_beside
 from tracejury.schemas.errors import ConfigError
 
+from .alerting.config import AlertsConfig
 from .auth.config import KeysConfig
 from .auth.key_file import NAME
 from .judging.detect.config import DetectorsConfig
@@ -67,10 +68,11 @@ class Role(StrEnum):
 
 
 _RECEIVERS = ("grpc", "http", "intake", "limits")
+_SENDERS = ("prices", "export", "webhooks", "channels", "alerts")
 _IGNORED = {
-    Role.RECEIVE: frozenset({"judging", "detectors", "judges", "prices", "export", "webhooks", "channels"}),
+    Role.RECEIVE: frozenset({*_SENDERS, "judging", "detectors", "judges"}),
     Role.WORK: frozenset(_RECEIVERS),
-    Role.WEB: frozenset({*_RECEIVERS, "kafka", "writer", "redaction", "prices", "export", "webhooks", "channels"}),
+    Role.WEB: frozenset({*_RECEIVERS, *_SENDERS, "kafka", "writer", "redaction"}),
 }
 
 
@@ -180,6 +182,8 @@ class CollectorConfig(Section):
     """Endpoints that are told of findings, each once, by a signed POST (docs/webhooks.md)."""
     channels: ChannelConfigs = ()
     """Chat, mail and pagers that people are told of alerts through (docs/chat.md)."""
+    alerts: AlertsConfig = AlertsConfig()
+    """Rules on errors, rates, latency, cost and judging, and when people are told (docs/alerts.md)."""
     keys: KeysConfig = KeysConfig()
     """Who may send, read, label and administer."""
     insecure: bool = False
@@ -252,11 +256,12 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             f"role: one process alone owns an embedded store, and {config.role} is a part of it: use role all, or name "
             "a ClickHouse server (--store clickhouse://…)"
         )
-    if config.role is Role.WORK and config.webhooks and not config.api.public_url:
+    if config.role is Role.WORK and (config.webhooks or config.alerts.rules) and not config.api.public_url:
         yield (
-            "api.public_url: a process of role work serves no pages, and webhooks link to them: give the address of "
-            "the web process"
+            "api.public_url: a process of role work serves no pages, and webhooks and alerts link to them: give the "
+            "address of the web process"
         )
+    yield from config.alerts.misfits([channel.name for channel in config.channels])
     yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
     if not config.role.receives:
         return

@@ -20,7 +20,7 @@ NANOS: Final = 1e9
 SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Bucket boundaries of durations."""
 
-OWNED: Final = frozenset({"service", "webhook", "backend"})
+OWNED: Final = frozenset({"service", "webhook", "backend", "rule"})
 """Labels that name something of a project."""
 
 

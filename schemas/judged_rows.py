@@ -17,9 +17,10 @@ from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column, 
 from .findings import Finding, FindingState, Verification
 from .normalized import NormalizedSpan
 from .not_judged import why_not_judged, why_run_not_judged
+from .operations import Operation
 from .simulation import behaviour, is_simulated
 from .taxonomy import Dimension, Severity
-from .trajectory import AgentRun, Exchange, Trace, TraceState, Turn
+from .trajectory import AgentRun, Exchange, Trace, TraceState
 from .verdicts import DETECTORS, TAKEN_BACK, Judgement, Outcome, Subject, SubjectKind, TraceSpend, Verdict
 
 NO_TURN: Final = -1
@@ -128,11 +129,6 @@ VERDICT_SELECT: Final = f"{_VERDICTS.select}, {_ITEMS.select}"
 _VERDICT_ITEMS: Final = slice(len(_VERDICTS.names), len(_VERDICTS.names) + len(_ITEMS.names))
 
 
-def _model(turns: Iterable[Turn]) -> str:
-    named = Counter(turn.llm.model for turn in turns if turn.llm and turn.llm.model)
-    return named.most_common(1)[0][0] if named else ""
-
-
 def _name(spans: Mapping[str, NormalizedSpan]) -> str:
     """The name of the earliest span whose parent is not in the trace."""
     tops = (span.raw for span in spans.values() if span.raw.parent_span_id not in spans)
@@ -167,17 +163,17 @@ _RUNS: Final = ColumnTable(
     *plain_columns("parent_id", "goal", "answer", "status", group="Runs"),
     StoredColumn("Runs.Turns", "turns", len),
     StoredColumn("Runs.ToolCalls", "turns", lambda turns: sum(len(turn.tool_calls) for turn in turns)),
-    StoredColumn("Runs.Model", "turns", _model),
-    *plain_columns("inferred", "beside", group="Runs"),
+    *plain_columns("model", "inferred", "beside", group="Runs"),
 )
 _EXCHANGES: Final = ColumnTable(
     Exchange,
     StoredColumn("Exchanges.Run", "run_id"),
     *plain_columns("first", "last", "asked", "answer", group="Exchanges"),
 )
+_OPERATIONS: Final = tuple(f"Operations.{name.title().replace('_', '')}" for name in Operation._fields)
 TRACE_COLUMNS: Final = (
     *_TRACES.names, "Version", *_SPENT.names, *_STAMPS, *_RUNS.names, "Runs.NotJudged", "Calls.SpanId", "Calls.Tool",
-    "Calls.Asked", *_EXCHANGES.names, "Exchanges.Runs", "NotJudged",
+    "Calls.Asked", *_EXCHANGES.names, "Exchanges.Runs", "NotJudged", "Measured", *_OPERATIONS,
 )  # fmt: skip
 
 TEXT_COLUMNS: Final = ("tenant", "TraceId", "Text", "JudgedAt", "ReceivedAt")
@@ -226,6 +222,8 @@ def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend) -> Row:
         *map(list, calls),
         *_exchanges(trace),
         why_not_judged(trace, judgement.outcome) or "",
+        spent.operations is not None,
+        *(map(list, zip(*spent.operations, strict=True)) if spent.operations else ([] for _ in _OPERATIONS)),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -130,6 +131,12 @@ class AgentRun:
     max_steps: int | None = None
     inferred: bool = False
     beside: bool = False
+
+    @property
+    def model(self) -> str:
+        """The model that answered most of its calls; "" where none names one."""
+        named = Counter(turn.llm.model for turn in self.turns if turn.llm and turn.llm.model)
+        return named.most_common(1)[0][0] if named else ""
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from typing import Final, Protocol
 from .checks import ItemAnswer
 from .detector_opinions import DetectorOpinion
 from .findings import Finding
+from .operations import Operation
 from .trajectory import Trace, TraceState
 
 DETECTORS: Final = "detectors"
@@ -136,13 +137,15 @@ class Judgement:
 class TraceSpend:
     """Usage of a trace's own LLM calls: input and output tokens, and US dollars; None where unknown.
 
-    `calls_without_usage`: those that recorded no tokens, so that the others are partial sums.
+    `calls_without_usage`: those that recorded no tokens, so that the others are partial sums. `operations`: what ran,
+    each with its part of them; None where nobody could look.
     """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
     usd: float | None = None
     calls_without_usage: int = 0
+    operations: tuple[Operation, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)

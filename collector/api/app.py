@@ -23,6 +23,7 @@ from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.wire.traces import PartedTraceJson, TraceJson
 
 from .addresses import Heads, Slashes
+from .alerts import add_alerts
 from .answers import documented, json_answer, on_error
 from .backups import add_backups
 from .clusters import add_clusters
@@ -73,6 +74,7 @@ def create_app(services: Services) -> FastAPI:
     add_clusters(app, reader, clock)
     add_patterns(app, reader, clock)
     add_divergence(app, reader, clock)
+    add_alerts(app, reader.alerts)
     add_received(app, reader)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)

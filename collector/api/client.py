@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from tracejury.schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.text.naming import CUT
+from tracejury.schemas.wire.alerts import AlertsJson
 from tracejury.schemas.wire.backups import BackupJson
 from tracejury.schemas.wire.base import Model, WireModel
 from tracejury.schemas.wire.clusters import ClustersJson, NamedErrorsJson, UnnamedGroupJson, UnnamedGroupPage
@@ -89,8 +90,7 @@ class ApiClient:
 
     def whole_trace_id(self, given: str) -> str:
         """The id of the trace whose id is, or alone begins like, `given`; ConfigError where several do."""
-        part = self.first_part(given)
-        prefix = an_id(given).removesuffix(CUT)
+        part, prefix = self.first_part(given), an_id(given).removesuffix(CUT)
         return next(trace_id for trace_id in part.trace_ids if trace_id.startswith(prefix))
 
     def received(self, trace_id: str) -> Iterator[bytes]:
@@ -99,8 +99,8 @@ class ApiClient:
 
     def delete_trace(self, trace_id: str, *, labels: bool = False) -> DeletedJson:
         """Delete one trace with those that are one run with it. Raises NotFoundError for an unknown id."""
-        params = {"labels": "true"} if labels else {}
-        return self._send(DeletedJson, "DELETE", f"/api/traces/{in_path(trace_id)}", {}, params)
+        path, params = f"/api/traces/{in_path(trace_id)}", {"labels": "true"} if labels else {}
+        return self._send(DeletedJson, "DELETE", path, {}, params)
 
     def delete_traces(
         self, *, user: str = "", session: str = "", service: str = "", before: str = "", labels: bool = False
@@ -189,8 +189,7 @@ class ApiClient:
     def measures(self, filters: Mapping[str, str]) -> MeasuresJson:
         """Measures of packs; `filters` are the parameters of /api/measures. Raises ConfigError as `rates`."""
         found = self._get(MeasuresJson, "/api/measures", filters)
-        name, _, value = filters.get("compare_to", "").partition("=")
-        refuse_unknown({name: value}, found.unknown_compared)
+        refuse_unknown(dict([filters.get("compare_to", "").partition("=")[::2]]), found.unknown_compared)
         return found
 
     def patterns(self, filters: Parameters) -> PatternsJson:
@@ -200,6 +199,10 @@ class ApiClient:
     def pattern(self, pattern: str, filters: Parameters) -> PatternJson:
         """One pattern. Raises NotFoundError where none of that id is known in this time."""
         return self._get(PatternJson, f"/api/patterns/{in_path(pattern)}", filters)
+
+    def alerts(self, limit: int) -> AlertsJson:
+        """Alert rules with their states now, and the latest messages."""
+        return self._get(AlertsJson, "/api/alerts", {"limit": str(limit)})
 
     def compare_traces(self, first: str, second: str) -> ComparedTracesJson:
         """Two traces of one question. Raises NotFoundError, ConfigError where several traces have an id like that."""

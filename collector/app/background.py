@@ -1,10 +1,12 @@
-"""What follows from judging: webhooks, forwarding, search texts, rates and gauges."""
+"""What follows from judging: webhooks, alerts, forwarding, search texts, rates and gauges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 from functools import partial
 
+from tracejury.collector.alerting.alerting import build_alerting
+from tracejury.collector.alerting.config import AlertsConfig
 from tracejury.collector.judging.detect.texts import TextWriter
 from tracejury.collector.judging.detect.worker import SWEEP_AMONG_OTHERS
 from tracejury.collector.labels.stored_labels import StoredLabels
@@ -27,11 +29,17 @@ from .readers import Readers
 class BackgroundServices:
     """Made in the running event loop, before judging starts: from then on they hear what is judged.
 
-    `busy`: clients wait for the store, or judging lags. Making it raises ConfigError: an environment variable or a file
-    that the configuration names is not there.
+    `busy`: clients wait for the store, or judging lags; `judges`: the state of LLM judges, of a project. Making it
+    raises ConfigError: an environment variable or a file that the configuration names is not there.
     """
 
-    def __init__(self, context: ProcessContext, readers: Readers, busy: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        context: ProcessContext,
+        readers: Readers,
+        busy: Callable[[], bool],
+        judges: Callable[[str], JudgesStatus],
+    ) -> None:
         self._context, self._readers, self._busy = context, readers, busy
         store, config, telemetry, clock = context.store, context.config, context.telemetry, context.clock
         self._webhooks = build_webhooks(store, config.webhooks, telemetry, clock)
@@ -40,6 +48,9 @@ class BackgroundServices:
         self._exports = build_exports(
             store, config.export, telemetry, context.listeners, context.secret, pressed=busy, clock=clock
         )
+        # Of several workers one looks, so that others tell nothing twice.
+        alerts = config.alerts if config.judging.share.index == 0 else AlertsConfig()
+        self._alerting = build_alerting(alerts, config.channels, readers.of, judges, telemetry, clock)
         ours = partial(is_ours, secret=context.secret)
         self._texts = texts = TextWriter(
             StoredTexts(store, config.judging.assembler(), ours, clock),
@@ -52,7 +63,7 @@ class BackgroundServices:
         )
         telemetry.counter("tracejury_texts_lost", "Traces whose text for search cannot be stored", lambda: texts.lost)
         # They end once nothing is judged any more.
-        context.stops.extend([self._webhooks.stop, self._exports.stop, on_a_thread(texts.stop)])
+        context.stops.extend([self._webhooks.stop, self._exports.stop, self._alerting.stop, on_a_thread(texts.stop)])
 
     def start(self, judges: Callable[[], JudgesStatus], ask: Ask, projects: Callable[[], Iterable[str]]) -> None:
         """Begin to keep texts, rates and gauges.
@@ -84,6 +95,7 @@ class BackgroundServices:
         self._webhooks.drop(keys)
 
     async def start_sending(self, url: str) -> None:
-        """Start webhooks and forwarding, with what an earlier process left. `url`: of API and pages, for links."""
+        """Start webhooks, alerts and forwarding, with what an earlier process left. `url`: of API and pages."""
         await self._webhooks.start(url)
+        await self._alerting.start(url)
         self._exports.start()

@@ -82,7 +82,7 @@ class Working:
         def busy() -> bool:
             return pressed() or self.detecting.lag > LAG_SECONDS
 
-        self._background = BackgroundServices(context, Readers(context, calibrations), busy)
+        self._background = BackgroundServices(context, Readers(context, calibrations), busy, self.judges)
         self._stored_names = _stored_names(context, redactor)
 
     def start_judging(self) -> None:

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "trace": "Show one trace: agent runs, turns, errors at their spans.",
     "sessions": "List sessions: traces of one conversation.",
     "session": "Show one session: what was said, with errors at their place.",
+    "alerts": "List alert rules and what they told; try channels.",
     "keys": "Make, list, rotate and revoke keys.",
     "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",

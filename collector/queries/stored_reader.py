@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 
+from tracejury.collector.store.alerts import StoredAlerts
 from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.joins import StoredJoins
@@ -18,6 +19,7 @@ from tracejury.collector.store.ledger import StoredLedger
 from tracejury.collector.store.lists import SessionLists, TraceLists
 from tracejury.collector.store.lists.conversation import pinned, together
 from tracejury.collector.store.lists.prefixes import session_ids_from, trace_ids_from
+from tracejury.collector.store.performance import StoredPerformance
 from tracejury.collector.store.pipeline_stats import StoredPipelineStats
 from tracejury.collector.store.reading import StoredReading, places
 from tracejury.collector.store.receipts import StoredReceipts
@@ -80,6 +82,8 @@ class StoredReader:
         self.architectures = StoredArchitectures(store, tenant, clock=clock)
         self.trace_queries = StoredTraceQueries(store, config, clock, tenant=tenant)
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
+        self.alerts = StoredAlerts(store, tenant)
+        self.performance = StoredPerformance(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
         self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures)
@@ -92,6 +96,10 @@ class StoredReader:
     def count_unjudged(self, since: int = 0, service: str = "", trace_id: str = "") -> int:
         """How many traces have spans that no judging has seen; empty arguments do not narrow."""
         return TraceLists(self._store, self.tenant).count_unjudged(since, service, trace_id)
+
+    def waiting(self) -> tuple[int, int]:
+        """How many traces wait to be judged, and when the oldest of them arrived (unix nanos; 0: none waits)."""
+        return TraceLists(self._store, self.tenant).waiting()
 
     def sessions(self, query: TraceQuery) -> Sequence[SessionRow]:
         """Up to `limit` sessions that hold a trace of the query."""

@@ -9,13 +9,10 @@ from typing import Any, Final
 from tracejury.collector.labels.checks import a_category
 from tracejury.collector.store.derived.facts import fact_unit, short
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.queries.points import checked_time, points
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
 from tracejury.schemas.taxonomy import TRAIL, Severity
-from tracejury.schemas.text.moments import LAST
-
-MAX_POINTS: Final = 2000
-"""Points in time of one answer."""
 
 OF_RUNS: Final[Mapping[By, str]] = {
     By.SERVICE: "Service",
@@ -80,7 +77,7 @@ class Question:
     @property
     def points(self) -> int:
         """The number of points in time."""
-        return _points(self.since, self.until, self.step)
+        return points(self.since, self.until, self.step)
 
     def whole(self) -> Question:
         """The same without points in time."""
@@ -99,15 +96,7 @@ def exact(
     Raises:
         ConfigError: the query means nothing.
     """
-    since, until = max(query.since, 0), min(query.until, LAST)
-    if since >= until:
-        raise ConfigError("the time ends before it begins: until must lie after since")
-    if query.step < 0:
-        raise ConfigError("the step must be longer than nothing")
-    if query.step > LAST:
-        raise ConfigError("the step must be shorter than all time")
-    if _points(since, until, query.step) > MAX_POINTS:
-        raise ConfigError(f"more than {MAX_POINTS} points in time: take a longer step")
+    since, until = checked_time(query.since, query.until, query.step)
     runs = {By.SERVICE: query.service, By.VERSION: query.version, By.AGENT: query.agent}
     runs |= {By.ROLE: query.role, By.MODEL: query.model}
     told = {OF_RUNS[by]: short(value) for by, value in runs.items() if value}
@@ -132,10 +121,6 @@ def exact(
         behaviour=query.behaviour,
         simulated=query.simulated,
     )
-
-
-def _points(since: int, until: int, step: int) -> int:
-    return (until - 1) // step - since // step + 1 if step else 1
 
 
 def _of_findings(query: RateQuery) -> list[tuple[By, str]]:

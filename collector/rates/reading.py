@@ -8,13 +8,11 @@ from typing import Any, Final
 
 from tracejury.collector.store.client import Store
 from tracejury.collector.store.scope import Scope
+from tracejury.schemas.queries.points import shown_groups
 from tracejury.schemas.rates import Population, Sums, Unit
 
 from . import sql
 from .question import Question
-
-MOST: Final = 20_000
-"""Groups at points in time of one answer; where there would be more, fewer groups show."""
 
 _UNITS: Final = ("n", "units", "w", "w2", "wt", "w2t2")
 """The sums that are of units alone."""
@@ -45,7 +43,7 @@ class Reading:
 
     def read(self, question: Question, limit: int) -> Read:
         """At most `limit` groups, and at most `MOST` groups at points in time."""
-        q, whole, most = question, question.whole(), min(limit, max(1, MOST // question.points))
+        q, whole, most = question, question.whole(), shown_groups(limit, question.since, question.until, question.step)
         everything = q.ungrouped()
         units = {at: sums for (at, _), sums in self._sums(everything, sql.by_runs(everything)).items()}
         total = sum(units.values(), Sums())

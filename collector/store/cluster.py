@@ -19,6 +19,7 @@ _SUBJECT: Final = "cityHash64(tenant, if(TraceId = '', SubjectId, TraceId))"
 _SERVICE: Final = "cityHash64(tenant, Service)"
 _ID: Final = "cityHash64(tenant, Id)"
 _NAME: Final = "cityHash64(tenant, Name)"
+_RULE: Final = "cityHash64(tenant, Rule)"
 
 SHARDING: Final[Mapping[str, str]] = {
     "spans": _TRACE,
@@ -43,6 +44,8 @@ SHARDING: Final[Mapping[str, str]] = {
     "preferences": _ID,
     "session_labels": _ID,
     "pattern_labels": "cityHash64(tenant, Pattern)",
+    "alerts": _RULE,
+    "alert_rules": _RULE,
     "receipts": _ID,
     "requests": _ID,
     "architectures": _SERVICE,

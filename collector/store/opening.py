@@ -34,6 +34,8 @@ RETAINED: Final = (
     "outlines",
     "deletions",
     "cluster_names",
+    "alerts",
+    "alert_rules",
 )
 """Tables whose rows expire by `ReceivedAt`."""
 

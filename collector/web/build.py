@@ -18,6 +18,7 @@ from tracejury.collector.queries.explain.glossary import find_term
 from tracejury.schemas.taxonomy import with_group
 from tracejury.schemas.text.scores import score_words
 
+from .alerts import add_alerts_page
 from .assets import Asset, add_assets, load_assets
 from .change_feed import ChangeFeed
 from .clusters import add_clusters
@@ -60,7 +61,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.state.refusal_page = refusal_pages(templates, services.clock)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
-    lists = add_labels_page, add_traces, add_sessions, add_compare, add_divergence
+    lists = add_alerts_page, add_labels_page, add_traces, add_sessions, add_compare, add_divergence
     for add in (add_overview, add_explain_pages, add_judges, add_packs, add_clusters, add_patterns, *lists):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)

@@ -81,8 +81,13 @@ class PerformanceRow:
 
 @dataclass(frozen=True, slots=True)
 class PerformanceAnswer:
-    """`total` of all; `rows` by group and point in time; `left`: groups beyond the limit."""
+    """`total` of all; `rows` by group and point in time; `left`: groups beyond the limit.
+
+    `unmeasured`: traces of the time, service and version whose figures are not known: they wait to be judged, could
+    not be, or were judged by an earlier version.
+    """
 
     total: Performance
     rows: Sequence[PerformanceRow]
     left: int
+    unmeasured: int = 0

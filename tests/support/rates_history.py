@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,8 @@ from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.errors import StoreError
 from tracejury.schemas.findings import Finding, FindingState
 from tracejury.schemas.normalized import NormalizedSpan
+from tracejury.schemas.operations import UNKNOWN, USAGE, Operation
+from tracejury.schemas.queries.performance import PerformanceUnit
 from tracejury.schemas.rates import RateAnswer, RateQuery
 from tracejury.schemas.taxonomy import Dimension, Severity
 from tracejury.schemas.trajectory import AgentRun, Exchange, ToolCall, TraceState, Turn, TurnKind
@@ -33,6 +36,7 @@ from tracejury.schemas.verdicts import (
     Outcome,
     Subject,
     SubjectKind,
+    TraceSpend,
     Verdict,
     session_subject_id,
 )
@@ -111,6 +115,32 @@ def simulated_by(trace_id: str, behaviour: str | None) -> dict[str, NormalizedSp
     said = {} if behaviour is None else {"tracejury.simulated": "true", "tracejury.behaviour": behaviour}
     spans = [a_span(trace_id=trace_id, span_id=f"{n}", attributes=said if n else {}) for n in range(2)]
     return {span.span_id: normalize(span) for span in spans}
+
+
+def operations_of(seed: int) -> tuple[Operation, ...]:
+    """Some operations of all kinds, as various as a small world has them."""
+    dice = random.Random(seed)  # noqa: S311
+    found = []
+    for _ in range(dice.randrange(8)):
+        kind = dice.choice([*PerformanceUnit, USAGE])
+        timed = kind != USAGE and dice.random() < 0.8
+        found.append(
+            Operation(
+                kind=kind,
+                agent=dice.choice(["planner", "coder", ""]),
+                model=dice.choice(["gpt", "<b>"]),
+                tool=dice.choice(["search", "sum"]) if kind == PerformanceUnit.TOOL_CALL else "",
+                prompt=dice.choice(["", "greet:1"]) if kind == PerformanceUnit.LLM_CALL else "",
+                nanos=dice.randrange(5) * SECOND if timed else UNKNOWN,
+                failed=kind != USAGE and dice.random() < 0.5,
+                input_tokens=dice.randrange(1 << 40),
+                output_tokens=dice.randrange(100),
+                cached_tokens=dice.randrange(50),
+                usd=dice.randrange(4) / 8,
+                unpriced=dice.randrange(2),
+            )
+        )
+    return tuple(found)
 
 
 def claim(trace_id: str, number: int, judge: str, state: FindingState = FindingState.CURRENT) -> Finding:
@@ -194,13 +224,17 @@ class World:
             spans=simulated_by(trace_id, about["simulated"]),
             exchanges=EXCHANGES if about["runs"] == len(EXCHANGES) + 1 else (),
         )
+        spent = TraceSpend(
+            operations=operations_of(judged.judgement.judged_at) if about["outcome"] is Outcome.DONE else None
+        )
         judgement = replace(
             judged.judgement,
             findings=change.findings,
             probability=about["p"],
             failures=tuple((rule, "raised") for rule in about["failed"]),
         )
-        self._save(replace(judged, judgement=judgement, changed=change.written, retracted=change.retracted))
+        changed = {"changed": change.written, "retracted": change.retracted}
+        self._save(replace(judged, judgement=judgement, spent=spent, **changed))
 
     def hear(self, trace: int, run: int, judge: str, outcome: Outcome, claims: Sequence[int], **about: Any) -> None:
         """An LLM judge says something of a run; `about`: p, score, version."""

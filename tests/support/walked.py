@@ -16,7 +16,7 @@ from tracejury.collector.app.web_app import create_web_app
 
 def routes() -> list[tuple[str, str]]:
     """Method and path of every endpoint."""
-    parts = ("trace_queries", "architectures", "labels")
+    parts = ("trace_queries", "architectures", "labels", "alerts")
     none = dict.fromkeys(("receipts", "judged_by_others"))
     reader: Any = SimpleNamespace(tenant="", **none, **dict.fromkeys(parts, SimpleNamespace(cache_judged=None)))
     app = create_web_app(Services(reader, lambda _ids, _hand: (), tuple, bytes, delete=lambda _query: RECEIPT))

@@ -12,9 +12,11 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from alert_parts import an_alert
 from forwarding_store import OPTIONS, Kept
 from store_parts import a_finding, a_judged_trace, a_run
 
+from tracejury.collector.alerting.sender import ChannelSender, Outgoing
 from tracejury.collector.judging.detect.texts import TextWriter
 from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.outbound.otlp.counts import ExportCounts
@@ -35,6 +37,8 @@ from tracejury.collector.worker.worker import Task, Worker
 from tracejury.judges.grouping import standing_errors
 from tracejury.processors.assemble import TraceKey
 from tracejury.schemas.agent_errors import summary
+from tracejury.schemas.alert_records import AlertDelivery
+from tracejury.schemas.alerts import Alert
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.queries.webhook_events import Delivered, Found, Looked
 from tracejury.schemas.verdicts import JudgedTrace
@@ -270,4 +274,52 @@ def task() -> Rig:
     )
 
 
-WORKERS: dict[str, Callable[[], Rig]] = {"texts": texts, "forwarding": forwarding, "webhook": webhook, "task": task}
+class Silent:
+    """A channel that takes everything."""
+
+    async def send(self, _alert: Alert) -> None: ...
+
+    async def send_digest(self, _alerts: Sequence[Alert]) -> None: ...
+
+
+def alerts() -> Rig:
+    """The alerts of one channel."""
+    faults = Faults()
+    stored: list[str] = []
+
+    def settle(_project: str, delivery: AlertDelivery) -> None:
+        faults.meet("settle", [delivery.key])
+        stored.append(delivery.key)
+
+    def settled(outgoing: Outgoing, _channel: str) -> bool:
+        faults.meet("settled", [outgoing.key])
+        return outgoing.key in stored
+
+    made = ChannelSender("ops", Silent(), settle, settled, retry=QUICK)
+
+    def feed(names: Sequence[str]) -> None:
+        now = time.time_ns()
+        for one in names:
+            made.add(Outgoing(an_alert(id=one, key=one), one, 1, now))
+
+    return Rig(
+        start=made.worker.start,
+        stop=lambda deadline: asyncio.to_thread(made.stop, deadline),
+        is_alive=lambda: made.worker.is_alive,
+        faults=faults,
+        calls=("settled", "settle"),
+        poisons=("settled", "settle"),
+        feed=feed,
+        saved=lambda: list(stored),
+        held=lambda: len(made.queue) + made.queue.in_flight,
+        bound=1000,
+    )
+
+
+WORKERS: dict[str, Callable[[], Rig]] = {
+    "texts": texts,
+    "forwarding": forwarding,
+    "webhook": webhook,
+    "alerts": alerts,
+    "task": task,
+}

@@ -119,7 +119,7 @@ class TraceJudge:
             max(t.received_through for t in members),
             frozenset[str]().union(*(t.elsewhere for t in members)),
         )
-        result, spent, why = None, [TraceSpend()] * len(members), ""
+        result, spent, why = None, [TraceSpend(operations=None)] * len(members), ""
         with self.lock.left() if is_apart else nullcontext():
             contents = list(map(content_of, known))
             try:

@@ -114,6 +114,12 @@ class TraceLists(TenantRows):
         )
         return int(rows[0][0])
 
+    def waiting(self) -> tuple[int, int]:
+        """How many traces wait to be judged, and when the oldest of them arrived (unix nanos; 0: none waits)."""
+        sql = f"SELECT count(), min({ARRIVED}) FROM traces FINAL WHERE {EVERY} AND NotJudged = '{NotJudged.WAITING}'"
+        count, oldest = self._scope.select(sql)[0]
+        return int(count), int(oldest) if count else 0
+
     def count_by_judging(self, since: int, until: int, service: str, *, simulated: bool) -> dict[NotJudged | None, int]:
         """Traces of a service, or ("") of all, that arrived in [`since`, `until`) (unix nanos), by why not judged.
 

@@ -94,6 +94,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "explain": [["--service", service, "TC"]],
         "export": [["-"], ["-", "--errors", "--trace", trace], ["-", "--runs", "--service", service], ["-", "--trail"]],
         "receipts": [[]],
+        "alerts list": [[]],
         "delete": [["--trace", trace, "--yes"], ["--service", service, "--before", "0s", "--yes"]],
     }  # fmt: skip
 

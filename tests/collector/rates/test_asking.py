@@ -10,8 +10,6 @@ import pytest
 from store_parts import a_finding, a_judged_trace, a_run, a_span
 
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.rates.question import MAX_POINTS
-from tracejury.collector.rates.reading import MOST
 from tracejury.collector.store.derived.facts import HOUR
 from tracejury.collector.store.derived.rederiving import rederive
 from tracejury.collector.store.judging import StoredJudging
@@ -20,6 +18,7 @@ from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.processors.normalize import normalize
 from tracejury.schemas.errors import ConfigError, RetryableError
+from tracejury.schemas.queries.points import MAX_POINTS, MOST_CELLS
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
 from tracejury.schemas.trajectory import AgentRun, TraceState, Turn, TurnKind
 from tracejury.schemas.verdicts import JudgedSubject, Judgement, Outcome, Subject, SubjectKind, Verdict
@@ -143,7 +142,7 @@ def test_groups_at_points_in_time_are_bounded(store: SharedStore) -> None:
     save(store, 1, runs=runs)
     year = replace(EVER, since=T0, until=T0 + MAX_POINTS * HOUR, by=By.AGENT)
     answer = rates(store).ask(replace(year, step=HOUR))
-    assert (len(answer.rows), answer.left) == (MOST // MAX_POINTS, 100 - MOST // MAX_POINTS)
+    assert (len(answer.rows), answer.left) == (MOST_CELLS // MAX_POINTS, 100 - MOST_CELLS // MAX_POINTS)
     assert rates(store).ask(replace(year, step=1000 * HOUR)).left == 0
 
 

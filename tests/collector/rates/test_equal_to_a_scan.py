@@ -1,4 +1,4 @@
-"""Rates equal what a plain scan of the tables of judging gives, whatever happened before."""
+"""Rates and figures of performance equal what a plain scan of the tables of judging gives, whatever happened before."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, note, settings
 from hypothesis import strategies as st
 from naive_errors import expected_errors, stored_errors
+from naive_performance import expected as expected_performance
 from naive_rates import expected
 from rates_history import BASE, CHECKS, CLAIMS, HOUR, JUDGES, LABELS, PACKS, RULES, MortalStore, World
 from sizes import sized
@@ -17,8 +18,10 @@ from sizes import sized
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.derived.facts import FACT_COLUMNS
 from tracejury.collector.store.migrate import migrate
+from tracejury.collector.store.performance import StoredPerformance
 from tracejury.judges.measures.rates import effective, mean, share
 from tracejury.schemas.judged_rows import ERROR_COLUMNS
+from tracejury.schemas.queries.performance import Performance, PerformanceBy, PerformanceQuery, PerformanceUnit
 from tracejury.schemas.rates import By, Population, Rate, RateQuery, Sums, Unit
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Outcome
@@ -141,6 +144,27 @@ def queries(draw: st.DrawFn) -> RateQuery:
     return replace(query, **draw(filters))
 
 
+OF_UNIT = {
+    PerformanceUnit.RUN: (PerformanceBy.TOOL, PerformanceBy.PROMPT),
+    PerformanceUnit.LLM_CALL: (PerformanceBy.TOOL,),
+    PerformanceUnit.TOOL_CALL: (),
+}
+"""What cannot be asked of a unit."""
+VALUES = {"service": "shop", "version": "1", "agent": "coder", "model": "<b>", "tool": "sum", "prompt": "greet:1"}
+
+
+@st.composite
+def performance_queries(draw: st.DrawFn) -> PerformanceQuery:
+    """Any question that means something, with at most two filters."""
+    since, until, step = draw(times)
+    unit = draw(st.sampled_from(PerformanceUnit))
+    can = [by for by in PerformanceBy if by not in OF_UNIT[unit]]
+    narrowed = draw(st.lists(st.sampled_from([*["none"] * 4, *can]), max_size=2))
+    own: dict[str, Any] = {by: VALUES[by] for by in narrowed if by != "none"}
+    by, simulated = draw(st.sampled_from([None, *can])), draw(st.sampled_from([False] * 4 + [True]))
+    return PerformanceQuery(since, until, step, by, unit, simulated=simulated, limit=1000, **own)
+
+
 @pytest.fixture
 def dsn(store_dsn: str) -> str:
     """A migrated database of its own."""
@@ -172,9 +196,15 @@ BY_TURNS = [
 
 @pytest.mark.timeout(60 * HISTORIES)
 @settings(max_examples=HISTORIES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
-@example(history=[("judge", OF_NO_TURN)], asked=BY_TURNS)
-@given(histories(), st.lists(queries(), min_size=8, max_size=8, unique=True))
-def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], asked: list[RateQuery]) -> None:
+@example(history=[("judge", OF_NO_TURN)], asked=BY_TURNS, measured=[])
+@given(
+    histories(),
+    st.lists(queries(), min_size=8, max_size=8, unique=True),
+    st.lists(performance_queries(), min_size=8, max_size=8, unique=True),
+)
+def test_after_any_history(
+    dsn: str, history: list[tuple[str, dict[str, Any]]], asked: list[RateQuery], measured: list[PerformanceQuery]
+) -> None:
     """Sent again, judged again, taken back, moved, joined, killed, restarted: errors and answers are those of a scan.
 
     What is derived step by step is what deriving all of it once more gives.
@@ -186,6 +216,8 @@ def test_after_any_history(dsn: str, history: list[tuple[str, dict[str, Any]]], 
         assert stored_errors(world.store) == expected_errors(world.store)
         for query in asked:
             check(world, query)
+        for one in measured:
+            check_performance(world, one)
         stood = derived(world)
         world.derive_again()
         assert derived(world) == stood
@@ -221,6 +253,16 @@ def check(world: World, query: RateQuery) -> None:
     assert {(row.key, row.at) for row in answer.rows} == set(wanted.rows)
     for row in answer.rows:
         same(row.rate, wanted.rows[row.key, row.at])
+
+
+def check_performance(world: World, query: PerformanceQuery) -> None:
+    """The answer is that of a scan, to the last figure."""
+    total, groups, unmeasured = expected_performance(world.store, query)
+    answer = StoredPerformance(world.store).ask(query)
+    note(f"{query}\n{answer}\n{total} {groups}")
+    assert (answer.total, answer.unmeasured, answer.left) == (total, unmeasured, 0)
+    found: dict[tuple[str, int], Performance] = {(row.key, row.at): row.figures for row in answer.rows}
+    assert found == groups
 
 
 def same(rate: Rate, sums: Sums) -> None:

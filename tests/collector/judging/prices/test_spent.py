@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,6 +31,11 @@ def trace(*entries: tuple[str, str, str, dict[str, Any]]) -> Trace:
         for at, (i, parent, kind, attributes) in enumerate(entries)
     ]
     return rebuild(normalise_all(fixture_spans({"spans": spans})[0]))
+
+
+def in_all(spending: Trace) -> TraceSpend:
+    """What a trace spent in all; tests of operations have the parts."""
+    return replace(SpentBy(PRICES)(spending), operations=())
 
 
 def spent(**attributes: Any) -> TraceSpend:
@@ -86,9 +92,9 @@ def test_unknown_is_none_and_makes_the_whole_unknown() -> None:
     known = ("a", "", "LLM", {SENT: 10, WRITTEN: 2, MODEL: "house/model-1"})
     unknown = ("b", "", "LLM", {SENT: 1, WRITTEN: 1, MODEL: "nobody-knows-it"})
     silent = ("c", "", "LLM", {MODEL: "nobody-knows-it"})
-    assert SpentBy(PRICES)(trace(known, unknown)) == TraceSpend(11, 3, None)
-    assert SpentBy(PRICES)(trace(known, silent)) == TraceSpend(10, 2, 9.0, calls_without_usage=1)
-    assert SpentBy(PRICES)(trace(silent)) == TraceSpend(None, None, None, calls_without_usage=1)
+    assert in_all(trace(known, unknown)) == TraceSpend(11, 3, None)
+    assert in_all(trace(known, silent)) == TraceSpend(10, 2, 9.0, calls_without_usage=1)
+    assert in_all(trace(silent)) == TraceSpend(None, None, None, calls_without_usage=1)
 
 
 @pytest.mark.parametrize("amount", ["gen_ai.usage.cost.amount", "gen_ai.usage.cost"])
@@ -102,7 +108,7 @@ def test_only_dollars_are_dollars(amount: str, currency: str | None, usd: float)
 
 def test_sums_that_only_an_agent_states_are_priced_as_its_calls() -> None:
     """By the model of its calls, once."""
-    found = SpentBy(PRICES)(
+    found = in_all(
         trace(
             ("a", "", "AGENT", {SENT: 10, WRITTEN: 2}),
             ("l", "a", "LLM", {MODEL: "house/model-1"}),
@@ -124,7 +130,7 @@ def test_tokens_that_the_cache_keeps_have_their_price() -> None:
 
 def test_each_call_once() -> None:
     """Of nested records of one call the inner one counts, with what only the outer one states; agents do not count."""
-    whole = SpentBy(PRICES)(
+    whole = in_all(
         trace(
             ("a", "", "AGENT", {"gen_ai.usage.cost": 99}),
             ("o", "a", "LLM", {SENT: 5, WRITTEN: 1, "gen_ai.usage.cost": 0.5}),
@@ -137,7 +143,7 @@ def test_each_call_once() -> None:
 @given(st.lists(st.tuples(st.integers(-(10**18) + 1, 10**18 - 1), st.floats()), max_size=4))
 def test_hostile_numbers_fit_the_columns(calls: list[tuple[int, float]]) -> None:
     """Whatever spans state, counts fit 63 bits and dollars are finite and not negative."""
-    found = SpentBy(PRICES)(
+    found = in_all(
         trace(*((f"s{i}", "", "LLM", {SENT: n, "llm.cost.total": str(x)}) for i, (n, x) in enumerate(calls)))
     )
     assert found.input_tokens is None or 0 <= found.input_tokens < 2**63

@@ -1,0 +1,1 @@
+"""Alert rules: their figures, when they fire, and who is told. Above judging, rates and outbound, below the API."""

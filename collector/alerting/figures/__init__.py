@@ -1,0 +1,1 @@
+"""What rules look at, each as the pages show it, in words."""

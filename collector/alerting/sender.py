@@ -1,0 +1,147 @@
+"""Sends alerts through one channel, each until it takes it, refuses it or a day has passed; holds up no other."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tracejury.collector.outbound.channels.channel import Channel
+from tracejury.collector.worker.keyed_queue import Item, KeyedQueue
+from tracejury.collector.worker.loop_runner import LoopRunner
+from tracejury.collector.worker.outage_log import SECOND, OutageLog
+from tracejury.collector.worker.retry import RetryPolicy
+from tracejury.collector.worker.wake_event import WakeEvent
+from tracejury.collector.worker.worker import QueueWork, Worker
+from tracejury.schemas.alert_records import AlertDelivery, AlertOutcome
+from tracejury.schemas.alerts import Alert
+from tracejury.schemas.errors import PermanentError
+
+log = logging.getLogger(__name__)
+
+MOST: Final = 1000
+"""Alerts that wait for a channel."""
+MAX_AGE: Final = 24 * 3600 * SECOND
+"""How long an alert is tried, from when it was due."""
+RETRY: Final = RetryPolicy(first=1.0, longest=300.0, longest_asked=3600.0)
+MAX_TRIES: Final = 5
+"""Of what fails for a reason of ours."""
+
+Key = tuple[str, str, str]
+"""Project, rule and key: a later change takes the place of one that waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """An alert, the `number`-th of its key, to be told at `due` (unix nanos).
+
+    `group`: those of one are told in one message; "" is alone.
+    """
+
+    alert: Alert
+    key: str
+    number: int
+    due: int
+    group: str = ""
+
+    @property
+    def place(self) -> Key:
+        """Its key in the queue."""
+        return self.alert.project, self.alert.rule, self.alert.key
+
+
+Settle = Callable[[str, AlertDelivery], None]
+"""Stores what became of an alert of a project. Raises RetryableError, StoreError."""
+
+
+class ChannelSender(QueueWork[Key, Outgoing, Sequence[tuple[str, AlertDelivery]]]):
+    """Made in the running event loop, where the channel sends. `is_pager`: the channel takes no digests.
+
+    `settled`: whether another process has told it, or an earlier one; `clock`: unix nanos.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        channel: Channel,
+        settle: Settle,
+        settled: Callable[[Outgoing, str], bool],
+        *,
+        is_pager: bool = False,
+        clock: Callable[[], int] = time.time_ns,
+        retry: RetryPolicy = RETRY,
+    ) -> None:
+        wake = WakeEvent()
+        super().__init__(KeyedQueue(MOST, wake=wake), 1)
+        self.name = name
+        self._channel, self._settle, self._settled = channel, settle, settled
+        self._is_pager, self._clock, self._loop = is_pager, clock, LoopRunner()
+        self._unsaved: dict[str, AlertDelivery] = {}
+        outage = OutageLog(f"channel {name}", "takes no alerts", "takes alerts again", clock)
+        self.worker = Worker(f"channel {name}", self, outage, wake=wake, retry=retry, tries=MAX_TRIES, clock=clock)
+
+    def stop(self, deadline: float) -> bool:
+        """Give up what is being sent: the next process finds it unsettled. Idempotent, safe without start."""
+        self.worker.stopping.set()
+        self._loop.cancel()
+        return self.worker.stop(deadline)
+
+    def add(self, outgoing: Outgoing) -> None:
+        """Queue an alert; without room it is given up."""
+        if not self.queue.put(outgoing.place, outgoing, outgoing.due):
+            log.warning(
+                "channel %s: too many alerts wait, so one of rule %s is given up", self.name, outgoing.alert.rule
+            )
+            self._settle(outgoing.alert.project, self._delivery(outgoing, AlertOutcome.GIVEN_UP))
+
+    def due(self, now: int) -> Sequence[Item[Key, Outgoing]]:
+        """See `Work`: one alert, or all that are due of a group."""
+        first = self.queue.take(now, 1)
+        if not first or not (group := first[0].value.group) or self._is_pager:
+            return first
+        return [*first, *self.queue.take(now, only=lambda item: item.value.group == group)]
+
+    def process(self, batch: Sequence[Item[Key, Outgoing]]) -> Sequence[tuple[str, AlertDelivery]]:
+        """Send what is neither settled nor too old."""
+        batch = [item for item in batch if not self._is_settled(item.value)]
+        fresh = [item.value for item in batch if item.value.alert.id not in self._unsaved]
+        old = [one for one in fresh if self._clock() - one.due > MAX_AGE]
+        self._note(old, AlertOutcome.GIVEN_UP, "it was tried for a day")
+        if wanted := [one for one in fresh if one not in old]:
+            self._send(wanted)
+        return [(item.value.alert.project, self._unsaved[item.value.alert.id]) for item in batch]
+
+    def save(self, result: Sequence[tuple[str, AlertDelivery]]) -> None:
+        """Store what became of them."""
+        for project, delivery in result:
+            self._settle(project, delivery)
+        self._unsaved.clear()
+
+    def set_aside(self, item: Item[Key, Outgoing], error: Exception) -> None:
+        """See `Work`."""
+        log.error("channel %s: an alert of rule %s cannot be sent", self.name, item.value.alert.rule, exc_info=error)
+        self._settle(item.value.alert.project, self._delivery(item.value, AlertOutcome.GIVEN_UP))
+
+    def _send(self, wanted: Sequence[Outgoing]) -> None:
+        alerts = [one.alert for one in wanted]
+        call: Any = self._channel.send(alerts[0]) if len(alerts) == 1 else self._channel.send_digest(alerts)
+        try:
+            self._loop.run(call)
+        except PermanentError as error:
+            self._note(wanted, AlertOutcome.GIVEN_UP, str(error))
+        else:
+            self._note(wanted, AlertOutcome.SENT)
+
+    def _is_settled(self, outgoing: Outgoing) -> bool:
+        return outgoing.alert.id not in self._unsaved and self._settled(outgoing, self.name)
+
+    def _note(self, outgoing: Sequence[Outgoing], outcome: AlertOutcome, why: str = "") -> None:
+        self._unsaved |= {one.alert.id: self._delivery(one, outcome) for one in outgoing}
+        if why:
+            for one in outgoing:
+                log.warning("channel %s: an alert of rule %s is given up: %s", self.name, one.alert.rule, why)
+
+    def _delivery(self, outgoing: Outgoing, outcome: AlertOutcome) -> AlertDelivery:
+        return AlertDelivery(outgoing.alert.rule, outgoing.key, outgoing.number, self.name, outcome, self._clock())
