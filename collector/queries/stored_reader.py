@@ -11,6 +11,7 @@ from dataclasses import replace
 from itertools import chain, islice
 
 from tracejury.collector.store.architectures import StoredArchitectures
+from tracejury.collector.store.call_graphs import StoredCallGraphs
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
@@ -80,6 +81,7 @@ class StoredReader:
         self.architectures = StoredArchitectures(store, tenant, clock=clock)
         self.trace_queries = StoredTraceQueries(store, config, clock, tenant=tenant)
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
+        self.call_graphs = StoredCallGraphs(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
         self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures)
