@@ -67,7 +67,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)
     add_trace(app, site, few)
-    add_raw(app, site)
+    add_raw(app, site, few)
     add_span(app, site, few)
     add_error(app, site)
     add_live(app, site)
