@@ -13,15 +13,17 @@ from typing import Any, Final
 import orjson
 
 from tracejury import __version__
+from tracejury.schemas.call_graph import CallEdge, CalleeKind
 from tracejury.schemas.errors import PermanentError
 from tracejury.schemas.normalized import NormalizedSpan
 from tracejury.schemas.text.terminal import one_line
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, TraceState, Turn
 
+from .call_edges import edges_of
 from .shared_texts import long_texts
 from .tokens import sum_tokens
 
-FORMAT: Final = f"3/{__version__}"
+FORMAT: Final = f"4/{__version__}"
 """This form, and the program that made it; outlines of another one are made anew."""
 
 LARGE: Final = 1000
@@ -127,6 +129,7 @@ class TraceOutline:
     runs: tuple[RunOutline, ...] = ()
     remainder: tuple[SpanOutline, ...] = ()
     homes: Mapping[str, str] = field(default_factory=dict)
+    edges: tuple[CallEdge, ...] = ()
     rebuilt: bool = True
     large: bool = False
 
@@ -155,6 +158,7 @@ def outline_of(trace: Trace) -> TraceOutline:
         runs=tuple(outline_of_run(run, below.get(run.id, ())) for run in trace.runs),
         remainder=tuple(map(_loose, (*trace.remainder, *below.get("", ())))),
         homes={i: s.raw.trace_id for i, s in trace.spans.items() if s.raw.trace_id != trace.trace_id},
+        edges=edges_of(trace),
         large=is_large(trace),
     )
 
@@ -307,5 +311,6 @@ _READ: Final[Mapping[str, Any]] = {
     "conventions": tuple,
     "state": TraceState,
     "runs": lambda runs: tuple(map(_read_run, runs)),
+    "edges": lambda edges: tuple(CallEdge(CalleeKind(kind), *rest) for kind, *rest in edges),
     "remainder": lambda spans: tuple(SpanOutline(*span) for span in spans),
 }

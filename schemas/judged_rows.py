@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from .agent_errors import ErrorSummary
+from .call_graph import CallEdge, CalleeKind
 from .checks import ItemAnswer
 from .columns import ColumnTable, Row, StoredColumn, array_column, enum_column, plain_columns
 from .findings import Finding, FindingState, Verification
@@ -170,10 +171,17 @@ _EXCHANGES: Final = ColumnTable(
     StoredColumn("Exchanges.Run", "run_id"),
     *plain_columns("first", "last", "asked", "answer", group="Exchanges"),
 )
+_EDGES: Final = ColumnTable(
+    CallEdge,
+    enum_column("Edges.Kind", "kind", CalleeKind),
+    *plain_columns("caller", "callee", "calls", "failed", "given", "used", group="Edges"),
+)
 _OPERATIONS: Final = tuple(f"Operations.{name.title().replace('_', '')}" for name in Operation._fields)
 TRACE_COLUMNS: Final = (
     *_TRACES.names, "Version", *_SPENT.names, *_STAMPS, *_RUNS.names, "Runs.NotJudged", "Calls.SpanId", "Calls.Tool",
-    "Calls.Asked", *_EXCHANGES.names, "Exchanges.Runs", "NotJudged", "Measured", *_OPERATIONS,
+    "Calls.Asked", *_EXCHANGES.names, "Exchanges.Runs", "NotJudged",
+    *_EDGES.names,
+    "Measured", *_OPERATIONS,
 )  # fmt: skip
 
 TEXT_COLUMNS: Final = ("tenant", "TraceId", "Text", "JudgedAt", "ReceivedAt")
@@ -211,8 +219,8 @@ def verdict_from_row(row: Sequence[Any]) -> Verdict:
     return _VERDICTS.read(row, subject=Subject(SubjectKind(kind), subject_id, trace_id, tenant), items=items)
 
 
-def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend) -> Row:
-    """The summary of `trace` as `judgement` saw it, with what its agents spent."""
+def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend, edges: Sequence[CallEdge] = ()) -> Row:
+    """The summary of `trace` as `judgement` saw it, with what its agents spent and the graph of its calls."""
     calls = list(zip(*islice(_calls(trace), MAX_CALLS), strict=True)) or [(), (), ()]
     return (
         *_TRACES.row(trace, service_version(trace)),
@@ -222,6 +230,7 @@ def trace_row(trace: Trace, judgement: Judgement, spent: TraceSpend) -> Row:
         *map(list, calls),
         *_exchanges(trace),
         why_not_judged(trace, judgement.outcome) or "",
+        *_EDGES.by_column(edges),
         spent.operations is not None,
         *(map(list, zip(*spent.operations, strict=True)) if spent.operations else ([] for _ in _OPERATIONS)),
     )

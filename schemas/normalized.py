@@ -67,6 +67,24 @@ class ToolDefinition:
 
 
 @dataclass(frozen=True, slots=True)
+class Prompt:
+    """The managed prompt or template that an LLM call was made from; "" and () for what was not recorded.
+
+    `variables`: names and values that were put into `template`, in the order in which they were recorded.
+    """
+
+    name: str = ""
+    version: str = ""
+    template: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Name and version, such as "greeting@3"; "" for a template that has neither."""
+        return f"{self.name}@{self.version}" if self.version else self.name
+
+
+@dataclass(frozen=True, slots=True)
 class ExceptionInfo:
     """An `exception` event of a span."""
 
@@ -138,6 +156,7 @@ class NormalizedSpan:
     oldest_missing: bool = False
     continues_input: bool = False
     paused: bool = False
+    prompt: Prompt | None = None
 
     @property
     def span_id(self) -> str:

@@ -9,6 +9,8 @@ import re
 import unicodedata
 from typing import Final
 
+from .text.media_marks import without_base64
+
 TAGS: Final = range(0xE0000, 0xE0080)
 """Unicode tag characters: an invisible copy of ASCII, a known carrier of hidden instructions."""
 
@@ -36,11 +38,12 @@ _SPECIAL: Final = re.compile(
 
 
 def shown(text: str) -> str:
-    """`text` with plain line feeds and without what the eye does not see.
+    """`text` with plain line feeds and without what the eye does not see, or cannot read (`without_base64`).
 
     Runs of tag characters become the text that they hide, in ⟨hidden: …⟩; other invisible, control and lone surrogate
     characters go; a space stands inside the brackets of chat templates' special tokens. Idempotent.
     """
+    text = without_base64(text)
     if not _is_plain(text) and _ODD.search(text):
         text = _SUSPECT.sub(_revealed, _BREAKS.sub("\n", text))
     return _SPECIAL.sub(" ", text) if any(token in text for token in _TOKENS) else text

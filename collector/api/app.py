@@ -26,6 +26,7 @@ from .addresses import Heads, Slashes
 from .alerts import add_alerts
 from .answers import documented, json_answer, on_error
 from .backups import add_backups
+from .call_graph import add_call_graphs
 from .clusters import add_clusters
 from .dataset import add_export
 from .deletion import add_deletion
@@ -75,6 +76,7 @@ def create_app(services: Services) -> FastAPI:
     add_patterns(app, reader, clock)
     add_divergence(app, reader, clock)
     add_alerts(app, reader.alerts)
+    add_call_graphs(app, reader, clock)
     add_received(app, reader)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)

@@ -16,6 +16,7 @@ from tracejury.schemas.text.naming import CUT
 from tracejury.schemas.wire.alerts import AlertsJson
 from tracejury.schemas.wire.backups import BackupJson
 from tracejury.schemas.wire.base import Model, WireModel
+from tracejury.schemas.wire.call_graph import CallGraphJson
 from tracejury.schemas.wire.clusters import ClustersJson, NamedErrorsJson, UnnamedGroupJson, UnnamedGroupPage
 from tracejury.schemas.wire.divergence import ComparedRunsJson, ComparedTracesJson
 from tracejury.schemas.wire.doctor import DiagnosisJson, DoctorPage
@@ -203,6 +204,11 @@ class ApiClient:
     def alerts(self, limit: int) -> AlertsJson:
         """Alert rules with their states now, and the latest messages."""
         return self._get(AlertsJson, "/api/alerts", {"limit": str(limit)})
+
+    def call_graph(self, filters: Parameters, trace_id: str = "") -> CallGraphJson:
+        """Who calls whom: of one trace, else by the parameters of /api/graph. Raises NotFoundError, ConfigError."""
+        path = f"/api/traces/{in_path(trace_id)}/graph" if trace_id else "/api/graph"
+        return self._get(CallGraphJson, path, filters)
 
     def compare_traces(self, first: str, second: str) -> ComparedTracesJson:
         """Two traces of one question. Raises NotFoundError, ConfigError where several traces have an id like that."""

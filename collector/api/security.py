@@ -27,8 +27,8 @@ FORM: Final = "application/x-www-form-urlencoded"
 MAX_FIELDS: Final = 1000
 
 POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; "
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 SECURE: Final[Mapping[str, str]] = MappingProxyType(
     {

@@ -21,6 +21,7 @@ COMMANDS: Final = {
     "patterns": "List what keeps going wrong, how often and since when.",
     "pattern": "Show one pattern of errors, with examples.",
     "compare": "Show where traces part, or failing runs from passing ones.",
+    "graph": "Show who calls whom: agents, tools, failures.",
     "regressions": "Issue steps that went wrong again: does it hold?",
     "rates": "Show error rates with intervals, and whether they changed.",
     "clusters": "Put alike errors together, and name their types.",

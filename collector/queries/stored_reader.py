@@ -12,6 +12,7 @@ from itertools import chain, islice
 
 from tracejury.collector.store.alerts import StoredAlerts
 from tracejury.collector.store.architectures import StoredArchitectures
+from tracejury.collector.store.call_graphs import StoredCallGraphs
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
@@ -84,6 +85,7 @@ class StoredReader:
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
         self.alerts = StoredAlerts(store, tenant)
         self.performance = StoredPerformance(store, tenant)
+        self.call_graphs = StoredCallGraphs(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
         self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures)

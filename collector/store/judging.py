@@ -9,6 +9,7 @@ from typing import Final
 
 from tracejury.judges.causes import led_by
 from tracejury.processors.assemble import TraceKey
+from tracejury.processors.call_edges import edges_of
 from tracejury.processors.trace_outline import is_large, outline_of, to_json
 from tracejury.schemas.columns import Row
 from tracejury.schemas.findings import Finding
@@ -193,7 +194,7 @@ class StoredJudging:
             judged = [j for j in judged if self.stays(j) and (j.trace.tenant, j.trace.trace_id) not in outdone]
             said = ((v, word) for j in judged for word in (j.judgement, *j.ledger) for v in word.verdicts)
             verdicts = (verdict_row(v, word) for v, word in said)
-            traces = {(j.trace.tenant, j.trace.trace_id): (j, trace_row(j.trace, j.judgement, j.spent)) for j in judged}
+            traces = {(j.trace.tenant, j.trace.trace_id): (j, _trace_row(j)) for j in judged}
             words = (judgement_row(word, j.trace.state) for j in judged for word in j.ledger)
             last = [(j.judgement, j.trace.state) for j in judged]
             with ThreadPoolExecutor(1, "judged") as beside:  # an insert waits more than it works
@@ -261,3 +262,7 @@ class StoredJudging:
             if whole and trace.state is not TraceState.OPEN and is_large(trace):
                 outlines = StoredOutlines(self._store, trace.tenant)
                 outlines.keep(trace.trace_id, to_json(outline_of(trace)).decode(), trace.received_through)
+
+
+def _trace_row(judged: JudgedTrace) -> Row:
+    return trace_row(judged.trace, judged.judgement, judged.spent, edges_of(judged.trace))

@@ -20,6 +20,7 @@ from tracejury.schemas.text.scores import score_words
 
 from .alerts import add_alerts_page
 from .assets import Asset, add_assets, load_assets
+from .call_graph import add_call_graph
 from .change_feed import ChangeFeed
 from .clusters import add_clusters
 from .compare import add_compare
@@ -62,11 +63,12 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
     lists = add_alerts_page, add_labels_page, add_traces, add_sessions, add_compare, add_divergence
-    for add in (add_overview, add_explain_pages, add_judges, add_packs, add_clusters, add_patterns, *lists):
+    derived = add_clusters, add_patterns, add_call_graph
+    for add in (add_overview, add_explain_pages, add_judges, add_packs, *derived, *lists):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)
     add_trace(app, site, few)
-    add_raw(app, site)
+    add_raw(app, site, few)
     add_span(app, site, few)
     add_error(app, site)
     add_live(app, site)

@@ -29,6 +29,7 @@ from .mlflow import MLflow
 from .openinference import OpenInference
 from .openllmetry import OpenLLMetry
 from .pauses import is_pause
+from .prompts import add_prompt
 from .pydantic_ai import PydanticAI
 from .quarkus import Quarkus
 from .raw_calls import RawCalls
@@ -149,6 +150,8 @@ def _normalized(span: Span, logs: Sequence[LogRecord], convention: str, found: F
         found["session_id"] = span.attributes.get(SESSION) or span.resource_attributes.get(SESSION, "")
     keep_reply(found)
     add_stated(found, span.attributes)
+    if found["kind"] is Kind.LLM:
+        add_prompt(found, span.attributes)
     raised = exceptions(span, logs)
     if span.status_code == STATUS_ERROR and is_pause(raised, span.status_message):
         found["paused"] = True

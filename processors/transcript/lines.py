@@ -8,6 +8,7 @@ from typing import Final
 
 from tracejury.schemas.normalized import Json
 from tracejury.schemas.shown import shown, shown_line
+from tracejury.schemas.text.media_marks import without_base64
 from tracejury.schemas.transcript import cut_notice
 
 HEAD: Final = 0.6
@@ -25,9 +26,9 @@ def recorded(text: str) -> str:
 def block(text: str, limit: int, head: float = HEAD) -> str:
     """Recorded text as a transcript shows it: shown, indented, cut in the middle beyond `limit` characters.
 
-    Cost is bounded by `limit`, however long the text.
+    Cost is bounded by `limit`, however long the text, but for a look for base64, of which no part is shown.
     """
-    begin, missing, end = halves(text, limit, head)
+    begin, missing, end = halves(without_base64(text), limit, head)
     return _joined(shown(begin), missing, shown(end))
 
 

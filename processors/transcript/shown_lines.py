@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from tracejury.schemas.shown import shown
+from tracejury.schemas.text.media_marks import without_base64
 from tracejury.schemas.transcript import cut_notice
 
 from .condense import ENDS, level
@@ -61,7 +62,7 @@ class ShownLines:
 
     def record(self, place: str, text: str) -> None:
         """Record that `text` is shown at `place`."""
-        begin, _, end = halves(text, _LONGEST)
+        begin, _, end = halves(without_base64(text), _LONGEST)
         for part in (begin, end) if end else (begin,):
             self._note(place, _keys(shown(part).split("\n")))
 
@@ -81,6 +82,7 @@ class ShownLines:
         `least`: characters from which lines that were shown before are left out. `shorter`: how all of
         it is cut, if not in the middle. `whole`: prompts' lines that were cut where they were first shown are shown.
         """
+        text = without_base64(text)
         if len(text) > _LONGEST:
             self.record(place, text)
             self._hidden.read(place, text, limit, head)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from dataclasses import replace
 
-from small_traces import Did, Said
-from transcribed import told
+from small_traces import Did, Said, run, trace
+from transcribed import text_of, told
 
-from tracejury.processors.transcript import TranscriptLimits
+from tracejury.processors.transcript import TranscriptLimits, transcribe
 from tracejury.processors.transcript.condense import condense
 from tracejury.schemas.transcript import characters_cut
 
@@ -35,3 +38,17 @@ def test_lines_that_lose_their_ends_say_how_much() -> None:
     assert short.split("\n")[-1] == f"[… ends of lines, {len(text) - kept} characters cut …]"
     assert characters_cut(short) == len(text) - kept
     assert len(short) <= 1_050
+
+
+def test_no_base64_is_shown_at_any_limit() -> None:
+    """A picture in a result, a message or an argument is told by type, size and hash, whatever is cut around it."""
+    data = bytes(range(256)) * 100
+    picture = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    mark = f"sha256 {hashlib.sha256(data).hexdigest()[:12]}]"
+    for limit in (100, 1_000, 100_000):
+        limits = TranscriptLimits(result=limit, output=limit, arguments=limit, message=limit)
+        did = [Did("look", {"at": picture}, f"A {picture}", span_id="t")]
+        one = run("r", Said("l1", f"I look at {picture}.", did, sees=[f"See {picture}."]))
+        text = text_of(transcribe(trace(one), one, limits=limits))
+        assert text.count(mark) >= 3
+        assert not re.search("[A-Za-z0-9+/]{200}", text)

@@ -11,6 +11,7 @@ from typing import Final
 from urllib.parse import urlencode
 
 from tracejury.collector.queries.trace.trace_index import TraceIndex
+from tracejury.processors.media import media_of
 from tracejury.schemas.normalized import Kind, NormalizedSpan
 from tracejury.schemas.text.naming import agent_name
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, Turn
@@ -27,10 +28,10 @@ from .blocks import (
     turn_blocks,
     with_quotes,
 )
-from .images import MAX_SHOWN, SpanImage, images
 from .markdown import markdown
 from .marks import Quote, show
-from .parts import Detail, Neighbour, RunDetail, ShownBlock, SpanDetail, SpanSection, TurnDetail
+from .media import MOST_SHOWN, is_shown
+from .parts import Detail, Neighbour, RunDetail, ShownBlock, ShownMedia, SpanDetail, SpanSection, TurnDetail
 from .shown_errors import NO_ERRORS, ShownError, by_span
 
 MAX_SECTIONS: Final = 60
@@ -51,7 +52,7 @@ class Details:
         self.trace, self.trace_index = trace, trace_index
         self._runs = {run.id: run for run in trace.runs}
         self._errors = by_span(errors)
-        self._image_room = MAX_SHOWN
+        self._room = MOST_SHOWN
 
     def at(self, key: str, around: int = 2) -> Detail | None:
         """The detail of a key, with up to `around` turns before and after; None for an unknown key."""
@@ -216,7 +217,7 @@ class Details:
     ) -> SpanSection:
         """`key`: names the texts in addresses; `quotes`: those that are not marked yet, None for all.
 
-        `before`: the call before, whose images were shown with it.
+        `before`: the call before, whose pictures, sound and files were shown with it.
         """
         errors = self._errors.get(span.span_id, NO_ERRORS)
         if quotes is None:
@@ -237,22 +238,22 @@ class Details:
             facts=_facts(span),
             blocks=kept,
             errors=errors,
-            images=self._images(span, before),
+            media=self._media(span, before),
             folded=folded and not errors,
             sub_run=sub_run,
             left_out=len(shown) - len(kept),
         )
 
-    def _images(self, span: NormalizedSpan, before: NormalizedSpan | None) -> list[SpanImage]:
-        found = images(span)
-        known = set(images(before)) if before is not None and found else set()
+    def _media(self, span: NormalizedSpan, before: NormalizedSpan | None) -> list[ShownMedia]:
+        found = media_of(span.raw)
+        known = set(media_of(before.raw)) if before is not None and found else set()
         shown = []
         for one in found:
             if one in known:
                 continue
-            fits = one.size <= self._image_room
-            self._image_room -= one.size if one.url and fits else 0
-            shown.append(one if fits else replace(one, url=""))
+            fits = self._room > 0 and is_shown(one)
+            self._room -= fits
+            shown.append(ShownMedia(one, one.kind.partition("/")[0] if fits else ""))
         return shown
 
     def _quotes(self, span_id: str) -> list[Quote]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from tracejury.processors.media import SpanMedia
 from tracejury.schemas.not_judged import NotJudged, why_run_not_judged
 from tracejury.schemas.trajectory import AgentRun
 
-from .images import SpanImage
 from .marks import Shown
 from .shown_errors import NO_ERRORS, AtSpan
 
@@ -25,6 +25,14 @@ class ShownBlock:
     folded: bool
     whole: str
     html: Markup | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMedia:
+    """A picture, sound or file of a span; `kind`: "image" or "audio" where it is shown, else ""."""
+
+    media: SpanMedia
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +55,7 @@ class SpanSection:
     end: int = 0
     facts: Sequence[tuple[str, str]] = ()
     errors: AtSpan = NO_ERRORS
-    images: Sequence[SpanImage] = ()
+    media: Sequence[ShownMedia] = ()
     sub_run: tuple[str, str] | None = None
     left_out: int = 0
 

@@ -1,20 +1,24 @@
-"""The raw span: attributes, events, links, resource, scope and joined log records, as text."""
+"""The raw span: attributes, events, links, resource, scope and joined log records, as text; and files sent with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 
-from tracejury.collector.web.site import Site, page
+from tracejury.collector.web.site import Site, page, rebuilding
+from tracejury.processors.media import SpanMedia, media_of
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.filters import an_id
+from tracejury.schemas.media import PDF
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.text.moments import iso_time
 
 from .marks import Shown, show
-from .pages import plain
+from .media import is_shown
+from .pages import DOWNLOAD, plain
 
 MAX_ROWS: Final = 300
 """Lines of one group on the page; the text has all."""
@@ -23,6 +27,7 @@ MAX_VALUE: Final = 2_000
 MAX_ALL: Final = 400_000
 """Characters of all values on the page."""
 
+BYTES: Final = "application/octet-stream"
 _KINDS: Final = ("unspecified", "internal", "server", "client", "producer", "consumer")
 _STATUS: Final = ("unset", "ok", "error")
 
@@ -30,8 +35,8 @@ _STATUS: Final = ("unset", "ok", "error")
 Pairs = Sequence[tuple[str, str]]
 
 
-def add_raw(app: FastAPI, site: Site) -> None:
-    """`/traces/{id}/spans/{id}/raw`, and `raw.txt` with all of it."""
+def add_raw(app: FastAPI, site: Site, few: CapacityLimiter) -> None:
+    """`/traces/{id}/spans/{id}/raw`, `raw.txt` with all of it, and `media/{digest}`, on `few` threads, a file in it."""
 
     @page(app, "/traces/{trace_id}/spans/{span_id}/raw")
     def raw(request: Request, trace_id: str, span_id: str) -> Response:
@@ -41,6 +46,24 @@ def add_raw(app: FastAPI, site: Site) -> None:
     @page(app, "/traces/{trace_id}/spans/{span_id}/raw.txt")
     def text(trace_id: str, span_id: str) -> Response:
         return plain("".join(raw_text(*_found(site, trace_id, span_id))), "tracejury-span.txt")
+
+    @rebuilding(app, "/traces/{trace_id}/spans/{span_id}/media/{digest}", few)
+    def media(trace_id: str, span_id: str, digest: str) -> Response:
+        sent = media_of(*_found(site, trace_id, span_id))
+        one = next((one for one in sent if one.digest and one.digest == digest), None)
+        if one is None:
+            raise NotFoundError("no picture, sound or file of that SHA-256 was sent with this span")
+        return _file(one)
+
+
+def _file(one: SpanMedia) -> Response:
+    """The bytes: shown in place if a browser may, else a download of which it makes nothing."""
+    shown = is_shown(one)
+    kind = one.kind if shown or one.kind == PDF else BYTES
+    ending = kind.partition("/")[2] if kind != BYTES else "bin"
+    place = f'{"inline" if shown else "attachment"}; filename="tracejury-{one.digest[:12]}.{ending}"'
+    headers = {**DOWNLOAD, "Content-Disposition": place, "Cache-Control": "private, max-age=300"}
+    return Response(one.data, media_type=kind, headers=headers)
 
 
 def _found(site: Site, trace_id: str, span_id: str) -> tuple[Span, Sequence[LogRecord]]:

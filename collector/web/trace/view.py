@@ -10,12 +10,14 @@ from urllib.parse import quote, urlencode
 from tracejury.collector.queries.trace.assessment import TraceAssessment
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.trace_index import REST, TraceIndex
+from tracejury.collector.web.graph_drawing import GraphPicture, picture_of
 from tracejury.collector.web.shown_measures import ShownMeasure
 from tracejury.judges.measures.error_labels import label_of, labels_on
 from tracejury.judges.packs.grades import mean_grades
 from tracejury.processors.trace_outline import RunOutline, TraceOutline
 from tracejury.schemas.agent_errors import ErrorSummary, summary
 from tracejury.schemas.annotations import Annotation, ErrorLabel, HumanScore, Review
+from tracejury.schemas.call_graph import CalleeKind, CallGraph
 from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.labels import Labelled
@@ -185,6 +187,17 @@ class TracePageView:
     def exchanges(self) -> Sequence[RunOutline]:
         """The runs that answered a user, with their questions and answers."""
         return [run for run in self.outline.runs if not run.parent_id and (run.goal or run.answer)]
+
+    @property
+    def graph(self) -> CallGraph | None:
+        """The graph of its agents and tools; None where an agent neither called nor could call anything."""
+        edges = self.outline.edges
+        return CallGraph(edges) if any(edge.kind is not CalleeKind.ENTRY for edge in edges) else None
+
+    @property
+    def drawn(self) -> GraphPicture:
+        """The picture of it."""
+        return picture_of(CallGraph(self.outline.edges))
 
     @property
     def selected_query(self) -> str:

@@ -65,6 +65,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "measures": [["--service", service]],
         "patterns": [[], ["--service", service, "--profile", "0", "--state", "all"]],
         "pattern": [["x"]],
+        "graph": [[], ["--service", service], [trace]],
         "compare": [[trace, trace], ["--task", "x"], ["--pattern", "x"]],
         "regressions add": [[error, "--to", str(folder / "cases"), "--profile", "0"], ["x", "--to", str(folder)]],
         "labels pattern": [["x", "--ignore", "--as", "mallory"]],

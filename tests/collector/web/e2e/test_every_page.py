@@ -20,9 +20,8 @@ WIDTHS = (1400, 390)
 PAGES = (
     "/", "/?unit=turn&range=7d", "/traces", "/traces?severity=MEDIUM&q=order", "/traces?agent=nobody", "/sessions",
     "/sessions/talk%2F1?service=help-desk", "/compare?service=help-desk&first=talk%2F1", "/errors", "/labels",
-    "/labels?purpose=learning", "/judges",
-    "/judges/plan-quality", "/packs", "/packs/pipa", "/clusters", "/patterns", "/alerts", "/explain",
-    "/explain/calibrated",
+    "/labels?purpose=learning", "/judges", "/judges/plan-quality", "/packs", "/packs/pipa", "/clusters", "/patterns",
+    "/alerts", "/graph", "/explain", "/explain/calibrated",
     "/compare/traces?first={trace}", "/compare/traces?first={trace}&second={other}", "/compare/traces?task=none",
     "/traces/{trace}", "/traces/{trace}?span={span}",
     "/spans/{span}", "/traces/{trace}/spans/{span}/raw", "/nowhere",

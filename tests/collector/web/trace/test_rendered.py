@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -17,10 +16,8 @@ from hypothesis import strategies as st
 from trace_pages import CALL, MANAGER, TRACE_ID, Pages, a_span, llm, trace_pages
 
 from tracejury.collector.store.shared_store import SharedStore
-from tracejury.collector.web.trace.images import MAX_IMAGE, images
 from tracejury.collector.web.trace.markdown import markdown
 from tracejury.collector.web.trace.pretty_json import pretty_json
-from tracejury.processors.normalize import normalize
 
 TAGS = {"p", "strong", "em", "ul", "ol", "li", "pre", "code", "small", "blockquote", "hr", "br"} | {
     "table", "thead", "tbody", "tr", "th", "td",
@@ -93,44 +90,6 @@ def test_what_is_not_indented(text: str) -> None:
     assert pretty_json(text) is None
 
 
-def with_images(**attributes: str) -> list[tuple[str, int, bool, str]]:
-    """Kind, size, whether it is shown, and where it is, of the images of a span."""
-    span = normalize(a_span(CALL, "", "LLM", "chat", 0, 1, attributes=attributes))
-    return [(one.kind, one.size, bool(one.url), one.elsewhere) for one in images(span)]
-
-
-def test_images_are_found_as_conventions_write_them() -> None:
-    """OpenInference, OpenAI, Anthropic and the GenAI conventions; each image once."""
-    size = len(base64.b64decode(PIXEL))
-    url = f"data:image/png;base64,{PIXEL}"
-    key = "llm.input_messages.0.message.contents.0.message_content.image.image.url"
-    assert with_images(**{key: url, "input.value": json.dumps([{"image_url": {"url": url}}])}) == [
-        ("image/png", size, True, "")
-    ]
-    for part in (
-        {"type": "image_url", "image_url": {"url": url}},
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PIXEL}},
-        {"type": "blob", "modality": "image", "mime_type": "image/png", "content": PIXEL},
-    ):
-        said = json.dumps([{"role": "user", "parts": [part]}])
-        assert with_images(**{"gen_ai.input.messages": said}) == [("image/png", size, True, "")]
-    far = {"type": "uri", "modality": "image", "uri": "https://example.org/x.png"}
-    assert with_images(**{"gen_ai.input.messages": json.dumps([{"parts": [far]}])}) == [
-        ("image", 0, False, "https://example.org/x.png")
-    ]
-
-
-@pytest.mark.parametrize(
-    "url", ["data:image/svg+xml;base64,PHN2Zz4=", f"data:image/png;base64,{'A' * (MAX_IMAGE * 4 // 3 + 4)}"]
-)
-def test_images_that_are_not_shown_are_named(url: str) -> None:
-    """Neither pictures that may hold scripts nor large ones."""
-    ((kind, size, shown, _),) = with_images(**{"input.value": f"see {url}"})
-    assert kind in url
-    assert size > 0
-    assert not shown
-
-
 @pytest.fixture
 def pages(store: SharedStore) -> Iterator[Pages]:
     with trace_pages(store) as made:
@@ -139,6 +98,8 @@ def pages(store: SharedStore) -> Iterator[Pages]:
 
 def test_a_page_renders_them_and_loads_nothing(pages: Pages, open_site: Callable[[str], Watched]) -> None:
     """In a browser, light and dark: a table, a list, code, long JSON folded, an image; remote ones stay text."""
+    from playwright.sync_api import expect
+
     data = json.dumps({str(n): n for n in range(50)})
     content = "llm.input_messages.0.message.contents"
     sent = {
@@ -162,8 +123,8 @@ def test_a_page_renders_them_and_loads_nothing(pages: Pages, open_site: Callable
         assert "<script>window.hit = 1</script>" in shown.locator(".markdown pre").inner_text()
         assert shown.locator(".markdown a, .markdown img").count() == 0
         assert "http://example.org/z.png" in shown.inner_text()
-        assert "image/svg+xml, 5 B, not shown" in shown.inner_text()
-        assert shown.locator("img").evaluate("(one) => one.naturalWidth") == 1
+        assert "image/svg+xml, 5 B, not shown · download" in shown.inner_text()
+        expect(shown.locator("img")).to_have_js_property("naturalWidth", 1)
         assert page.evaluate("window.hit === undefined")
         assert shown.locator("details.block", has_text="Tool result").get_attribute("open") is None
         site.check_accessible()
