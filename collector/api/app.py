@@ -36,6 +36,7 @@ from .judging import add_judging
 from .labels import add_labels
 from .lists import add_lists
 from .llm import add_architectures, add_ledger
+from .mendable import add_mendable
 from .params import (
     TraceParams,
 )
@@ -61,6 +62,7 @@ def create_app(services: Services) -> FastAPI:
     add_lists(app, reader, clock)
     _add_reading(app, reader)
     add_errors(app, reader, clock)
+    add_mendable(app, reader, services.settings)
     add_judging(app, services)
     add_doctor(app, reader, clock)
     add_export(app, reader, clock)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import httpx
 
-from tracejury.collector.otlp.client.client_tls import ClientTls
+from tracejury.collector.otlp.client_tls import ClientTls
 from tracejury.schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
 from tracejury.schemas.text.terminal import one_line
 

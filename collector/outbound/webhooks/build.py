@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from functools import partial
 from urllib.parse import urlsplit
 
-from tracejury.collector.otlp.client.client_tls import ClientTls
+from tracejury.collector.otlp.client_tls import ClientTls
 from tracejury.collector.store.deliveries import StoredDeliveries
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
