@@ -41,7 +41,7 @@ def cut(text: str, limit: int) -> str:
 
 def between_marks(value: object) -> str:
     """JSON as a text for people and models, all of it fenced."""
-    body = cut("\n".join(_lines(value)), MOST_BODY)
+    body = cut("\n".join(_lines(value)), MOST_BODY) or "none"
     return f"{WARNING}\n{fence('data', secrets.token_hex(16), data(body))}"
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from tracejury.collector.cli.options import profile_option, url_option
 
-PATIENCE: Final = 1.4
-"""Seconds in which the collector is asked: with the start of the program less than 2."""
+PATIENCE: Final = 1.8
+"""Seconds from the start of the process on; the agent waits for less than 2."""
 MOST_INPUT: Final = 1_000_000
 MOST_TOLD: Final = 5
 
@@ -38,13 +41,22 @@ def hook_command(*, block: bool, profile: str, url: str) -> None:
     told: list[str] = []
     asking = threading.Thread(target=_ask, args=(told, url, session, profile), daemon=True)
     asking.start()
-    asking.join(PATIENCE)
+    asking.join(max(0.0, PATIENCE - _since_start()))
     if asking.is_alive() or not told:
         return
     text = told[0]
     decision = BLOCKING.get(str(event.get("hook_event_name")))
     answer = {"decision": decision, "reason": text} if block and decision else {"systemMessage": text}
     click.echo(json.dumps(answer))
+
+
+def _since_start() -> float:
+    """Seconds since this process was started, 0 where the system does not tell: a busy machine starts it slowly."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0.0
 
 
 def _event() -> Mapping[str, Any]:
