@@ -143,4 +143,4 @@ screenshots: setup
 	$(BIN)/python tests/screenshots.py
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS) $(PHOENIX) $(QUICKSTARTS) .tracejury .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(FRAMEWORKS) $(PHOENIX) $(NODE_MCP) $(QUICKSTARTS) .tracejury .mypy_cache .ruff_cache .pytest_cache

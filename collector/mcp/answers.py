@@ -85,18 +85,6 @@ class ToldTrace(WireModel):
     next: str | None
 
 
-class ErrorPattern(WireModel):
-    """The pattern that an error is of: its state, its share of runs and since which version; `quoted` told."""
-
-    id: str
-    state: str
-    hits: int
-    units: int
-    share: EstimateJson | None
-    since: str | None
-    quoted: Quoted
-
-
 class ErrorCause(ErrorBrief):
     """An error with its cause, around it the turns before and after.
 
@@ -112,7 +100,6 @@ class ErrorCause(ErrorBrief):
     read_at: str | None
     repeated_at: list[str]
     verification: str | None
-    known_pattern: ErrorPattern | None
     turns: list[ToldTurn]
     also: list[str]
     page: str
@@ -162,12 +149,22 @@ class ToldRates(WireModel):
     next: str | None
 
 
-class ToldPattern(ErrorPattern):
-    """A pattern; `quoted` service, about, told, evidence; `examples`: ids of errors."""
+class ToldPattern(WireModel):
+    """A pattern: its state, its share of runs, since which version or when; `quoted` service, about, told, evidence.
 
+    `examples`: ids of errors.
+    """
+
+    id: str
+    state: str
     severity: str
+    hits: int
+    units: int
+    share: EstimateJson | None
+    since: str | None
     last_seen: Time
     examples: list[str]
+    quoted: Quoted
 
 
 class ToldPatterns(WireModel):

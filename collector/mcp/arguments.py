@@ -114,6 +114,7 @@ class Rates(_RateFilters):
 class Patterns(Skipped):
     """Which patterns."""
 
+    pattern: Annotated[Text, Field(description="Only the one of this id")] = ""
     service: Text = ""
     state: Annotated[
         Literal[("", *STATES)],  # type: ignore[valid-type]

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 import httpx
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, sleep, to_thread
 from fastapi import FastAPI
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -31,6 +31,8 @@ OF_CLIENT: Final = 2
 """Questions of one client at a time."""
 WAITING: Final = 16
 """Requests of one client, with those that wait."""
+REFUSED_AFTER: Final = 0.25
+"""Seconds before one too many is refused: a client that asks again at once would cost as much as one that is served."""
 
 Answer = TypeVar("Answer")
 
@@ -61,6 +63,7 @@ class McpEndpoint:
         client = api.key.id or (scope["client"][0] if scope.get("client") else "")
         crowd = self._crowds.setdefault(client, _Crowd())
         if crowd.held >= WAITING:
+            await sleep(REFUSED_AFTER)
             busy = f"{WAITING} requests of this client wait: send the next one once they are answered"
             await problem(429, busy, {"Retry-After": "1"})(scope, receive, send)
             return

@@ -17,7 +17,6 @@ from tracejury.schemas.wire.traces import AgentRunJson, PartedTraceJson, ToolCal
 from .answers import (
     ErrorBrief,
     ErrorCause,
-    ErrorPattern,
     FoundTrace,
     ToldCall,
     ToldDifference,
@@ -42,10 +41,8 @@ def told_error(error: ErrorJson) -> ErrorBrief:
     return fill(ErrorBrief, error, label=error.human_label, quoted=texts)
 
 
-def told_reason(
-    error: ErrorDetailJson, part: PartedTraceJson | None, pattern: PatternJson | None, also: Sequence[str], page: str
-) -> ErrorCause:
-    """An error with the turns around it (`part`, None where its trace is gone) and its pattern."""
+def told_reason(error: ErrorDetailJson, part: PartedTraceJson | None, also: Sequence[str], page: str) -> ErrorCause:
+    """An error with the turns around it; `part`: None where its trace is gone."""
     texts = quoted(
         LONG,
         title=error.title,
@@ -62,7 +59,6 @@ def told_reason(
         error,
         label=error.human_label,
         repeated_at=error.repeated_at[:MOST_NAMED],
-        known_pattern=error_pattern(pattern) if pattern else None,
         turns=[turn for run in part.agent_runs for turn in told_turns(run.turns, error.span_id, 4 * SHORT)]
         if part
         else [],
@@ -135,11 +131,6 @@ def found_trace(row: TraceRowJson) -> FoundTrace:
 def told_rate(rate: RateJson, group: str = "") -> ToldRate:
     """The rate of a group."""
     return fill(ToldRate, rate, quoted=quoted(group=group))
-
-
-def error_pattern(pattern: PatternJson) -> ErrorPattern:
-    """The pattern of an error."""
-    return fill(ErrorPattern, pattern, since=_since(pattern), quoted=quoted(2 * SHORT, told=pattern.told))
 
 
 def told_pattern(pattern: PatternJson) -> ToldPattern:

@@ -84,12 +84,10 @@ def _list_errors(caller: Caller, wanted: given.ListErrors) -> ErrorBriefs:
 
 def _why(caller: Caller, wanted: given.Why) -> ErrorCause:
     error, also = _named_error(caller.client, wanted)
-    part = pattern = None
+    part = None
     with suppress(NotFoundError):  # its trace has expired: labels and errors of it may stay
         part = caller.client.part(error.trace_id, {"span": error.span_id})
-    with suppress(NotFoundError):  # no error of it was seen in the last week
-        pattern = caller.client.pattern(error.pattern, {}) if error.pattern else None
-    return told_reason(error, part, pattern, also, caller.page(f"/errors/{in_path(error.id)}"))
+    return told_reason(error, part, also, caller.page(f"/errors/{in_path(error.id)}"))
 
 
 def _named_error(client: ApiClient, wanted: given.Why) -> tuple[ErrorDetailJson, Sequence[str]]:
@@ -160,6 +158,9 @@ def _rates(caller: Caller, wanted: given.Rates) -> ToldRates:
 
 
 def _patterns(caller: Caller, wanted: given.Patterns) -> ToldPatterns:
+    if wanted.pattern:
+        one = caller.client.pattern(wanted.pattern, asked(wanted, "pattern", "service", "state"))
+        return ToldPatterns(items=[told_pattern(one)], hidden=0, next=None)
     end = wanted.skipped + wanted.limit
     found = caller.client.patterns({**asked(wanted), "limit": str(end)})
     shown = [told_pattern(pattern) for pattern in found.items[wanted.skipped :]]
@@ -214,7 +215,7 @@ TOOLS: Final[Mapping[str, McpTool]] = {
         McpTool(
             "why",
             "One error, by its id or that of a span: evidence, explanation, what the agent should have done instead, "
-            "the turns before and after, its pattern.",
+            "the turns before and after, the id of its pattern.",
             given.Why,
             ErrorCause,
             _why,

@@ -92,7 +92,7 @@ def test_without_the_sdk_the_command_says_what_to_install(tmp_path: Path) -> Non
     (tmp_path / "mcp").mkdir()
     (tmp_path / "mcp" / "__init__.py").write_text("raise ModuleNotFoundError(name='mcp')\n")
     done = tracejury("mcp", folder=tmp_path, env={"PYTHONPATH": str(tmp_path)})
-    assert (done.returncode, done.stderr) == (1, "tracejury: MCP needs its SDK: pip install 'tracejury[mcp]'\n")
+    assert (done.returncode, done.stderr) == (2, "tracejury: MCP needs its SDK: pip install 'tracejury[mcp]'\n")
 
 
 @pytest.mark.skipif(shutil.which("node") is None or not NODE_SDK.exists(), reason="needs node and `make mcp-client`")
