@@ -9,9 +9,10 @@ STAMP := $(VENV)/.installed
 
 FRAMEWORKS := .venv-frameworks
 PHOENIX := .venv-phoenix
+NODE_MCP := .node-mcp
 QUICKSTARTS := .venv-quickstarts
 
-.PHONY: setup frameworks phoenix quickstarts lock demo test check bench bench-peers deploy-check soak docs screenshots clean
+.PHONY: setup frameworks phoenix mcp-client quickstarts lock demo test check bench bench-peers deploy-check soak docs screenshots clean
 
 # $(call locked,FOLDER,NAME): an environment of what requirements/NAME.txt lists; each file is checked by its hash.
 define locked
@@ -51,6 +52,13 @@ $(PHOENIX)/.installed: requirements/phoenix.txt
 	$(call locked,$(PHOENIX),phoenix)
 	@touch $@
 
+mcp-client: $(NODE_MCP)/.installed
+
+# The MCP SDK for TypeScript, for tests/collector/mcp: 29 megabytes, by npm.
+$(NODE_MCP)/.installed:
+	npm install --prefix $(NODE_MCP) --no-save --ignore-scripts --no-audit --no-fund --silent @modelcontextprotocol/sdk@1.32.2
+	@touch $@
+
 # Runs the programs of docs/quickstart, also those that no lock holds: CrewAI, Google ADK, AutoGen and the Vercel AI SDK,
 # 1.4 gigabytes at the versions that the pages name.
 quickstarts: setup frameworks
@@ -61,8 +69,8 @@ quickstarts: setup frameworks
 LOCK := uv pip compile --quiet --universal --python-version 3.11 --fork-strategy fewest --generate-hashes \
 	--only-binary :all: --emit-build-options --no-annotate --custom-compile-command 'make lock' $(LOCK_ARGS)
 lock:
-	$(LOCK) pyproject.toml --extra embedded --extra kafka --extra llm --group build -o requirements/runtime.txt
-	$(LOCK) pyproject.toml --extra embedded --extra kafka --extra llm --group dev -c requirements/runtime.txt -o requirements/dev.txt
+	$(LOCK) pyproject.toml --extra embedded --extra kafka --extra llm --extra mcp --group build -o requirements/runtime.txt
+	$(LOCK) pyproject.toml --extra embedded --extra kafka --extra llm --extra mcp --group dev -c requirements/runtime.txt -o requirements/dev.txt
 	$(LOCK) --group frameworks -o requirements/frameworks.txt
 	$(LOCK) --group phoenix -o requirements/phoenix.txt
 
@@ -135,4 +143,4 @@ screenshots: setup
 	$(BIN)/python tests/screenshots.py
 
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS) $(PHOENIX) $(QUICKSTARTS) .tracejury .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(FRAMEWORKS) $(PHOENIX) $(NODE_MCP) $(QUICKSTARTS) .tracejury .mypy_cache .ruff_cache .pytest_cache

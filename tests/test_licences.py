@@ -12,7 +12,7 @@ from licences import licence, objection, page, table
 if TYPE_CHECKING:
     from importlib.metadata import PackageMetadata
 
-EXTRAS = ("embedded", "kafka", "llm")
+EXTRAS = ("embedded", "kafka", "llm", "mcp")
 PAGE = Path(__file__).parents[1] / "docs" / "licences.md"
 
 

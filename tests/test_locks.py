@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
-CORE = [*PROJECT["project"]["dependencies"], "tracejury[embedded,llm]"]
+CORE = [*PROJECT["project"]["dependencies"], "tracejury[embedded,llm,mcp]"]
 ENVIRONMENTS = [
     {"python_version": minor, "python_full_version": f"{minor}.0", "sys_platform": "linux", "platform_machine": machine}
     for minor in ("3.11", "3.12", "3.13")

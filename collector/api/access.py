@@ -21,7 +21,7 @@ from tracejury.schemas.annotations import LABELS
 from tracejury.schemas.errors import ForbiddenError, OverloadedError, TracejuryError, UnauthorizedError
 
 from .answers import refusal_of, refuse, wants_page
-from .guard import OTLP_PATHS, READING
+from .guard import MCP, OTLP_PATHS, READING
 from .security import SecureHeaders
 
 KEY: Final = "tracejury.key"
@@ -150,8 +150,8 @@ def is_open(path: str) -> bool:
 
 
 def needed_scope(method: str, path: str) -> KeyScope:
-    """What a key must allow for a request."""
-    if method in READING:
+    """What a key must allow for a request; a tool of MCP asks for what it needs itself."""
+    if method in READING or path == MCP:
         return KeyScope.READ
     if any(path == prefix or path.startswith(f"{prefix.rstrip('/')}/") for prefix in LABELLING):
         return KeyScope.LABEL

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from tracejury import __version__
 from tracejury.collector.queries.present import present_trace
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.collector.queries.trace.parts import PARTED, part_of, present_part
+from tracejury.collector.queries.trace.parts import PARTED, part_around, part_of, present_part
 from tracejury.processors.trace_outline import TraceOutline
 from tracejury.schemas.errors import NotFoundError, TracejuryError
 from tracejury.schemas.filters import an_id
@@ -38,6 +38,7 @@ from .judging import add_judging
 from .labels import add_labels
 from .lists import add_lists
 from .llm import add_architectures, add_ledger
+from .mendable import add_mendable
 from .params import (
     TraceParams,
 )
@@ -63,6 +64,7 @@ def create_app(services: Services) -> FastAPI:
     add_lists(app, reader, clock)
     _add_reading(app, reader)
     add_errors(app, reader, clock)
+    add_mendable(app, reader, services.settings)
     add_judging(app, services)
     add_doctor(app, reader, clock)
     add_export(app, reader, clock)
@@ -91,7 +93,7 @@ def _add_reading(app: FastAPI, reader: StoredReader) -> None:
 
     def presented(trace_id: str, confidence: Confidence, params: TraceParams) -> Response:
         trace_id, stored = _stored_trace(reader, trace_id)
-        if stored >= PARTED or params.limit or params.cursor:
+        if stored >= PARTED or params.limit or params.cursor or params.span:
             return in_parts(trace_id, confidence, params, stored)
         view = reader.trace(trace_id, confidence)
         if view is None:
@@ -105,7 +107,10 @@ def _add_reading(app: FastAPI, reader: StoredReader) -> None:
         trace_index = trace_queries.trace_index(trace_id)
         if trace_index is None:
             raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
-        part = part_of(trace_index.outline, params.cursor, params.limit)
+        if params.span:
+            part = part_around(trace_index, an_id(params.span))
+        else:
+            part = part_of(trace_index.outline, params.cursor, params.limit)
         found = trace_queries.assessment(part.outline, confidence)
         runs = trace_queries.runs(part.outline, part.runs)
         said = reader.labels.annotations_of(sorted({error.lead.trace_id for error in found.errors}))
@@ -127,7 +132,7 @@ def _add_reading(app: FastAPI, reader: StoredReader) -> None:
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
         """The tree of agent runs, turns and tool calls, its errors and their findings; by its id or its beginning.
 
-        A trace of 5,000 spans or more, and any with `limit` or `cursor`, is answered in parts of agent runs.
+        A trace of 5,000 spans or more, and any with `limit`, `cursor` or `span`, is answered in parts of agent runs.
         """
         confidence = Confidence.of(params.profile)
         return await to_thread.run_sync(presented, an_id(trace_id), confidence, params, limiter=few)

@@ -10,7 +10,7 @@ from typing import Any, Self
 import httpx
 from pydantic import ValidationError
 
-from tracejury.schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
+from tracejury.schemas.errors import PermanentError, RetryableError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.text.naming import CUT
 from tracejury.schemas.wire.alerts import AlertsJson
@@ -49,20 +49,26 @@ from tracejury.schemas.wire.traces import (
     TraceRowJson,
 )
 
-from .client_connection import DEFAULT_URL, KEY_VARIABLE, UnreachableError, opened, tls_problem
+from .client_connection import UnreachableError, content_of, no_api, opened, tls_problem
 from .client_requests import PAGE, Parameters, check_encodable, in_path, of_errors, of_page, refuse_unknown, sayable
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
 _NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
 _NO_ANSWER = "without sending a response"  # httpcore's, of a connection that was closed at once
-_NOT_FOUND, _BUSY, _BAD, _REFUSED = 404, frozenset({429, 503}), frozenset({400, 422}), frozenset({401, 403})
 
 
 class ApiClient:
-    """Asks the API at `url`; a context manager. `timeout` in seconds, for each read."""
+    """Asks the API at `url`; a context manager. `timeout` in seconds, for each read; `http`: asked as it is."""
 
-    def __init__(self, url: str, *, timeout: float = 60.0, transport: httpx.BaseTransport | None = None) -> None:
-        self._http = opened(url, timeout, transport)
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+        http: httpx.Client | None = None,
+    ) -> None:
+        self._http = http or opened(url, timeout, transport)
         self.url = url
 
     def __enter__(self) -> Self:
@@ -85,9 +91,13 @@ class ApiClient:
                 answer[name] += more[name]
         return self._parsed(PartedTraceJson if "part" in answer else TraceJson, answer)
 
+    def part(self, trace_id: str, asked: Mapping[str, str]) -> PartedTraceJson:
+        """A part of one trace; `asked`: parameters of /api/traces/{id}, one at least. Raises as `trace`."""
+        return self._get(PartedTraceJson, f"/api/traces/{in_path(trace_id)}", asked)
+
     def first_part(self, trace_id: str) -> PartedTraceJson:
         """One trace with its first agent run alone. Raises as `trace`."""
-        return self._get(PartedTraceJson, f"/api/traces/{in_path(trace_id)}", {"limit": "1"})
+        return self.part(trace_id, {"limit": "1"})
 
     def whole_trace_id(self, given: str) -> str:
         """The id of the trace whose id is, or alone begins like, `given`; ConfigError where several do."""
@@ -122,6 +132,10 @@ class ApiClient:
         """Traces, in the asked order, and whether there are more than `limit`."""
         return self._list(TraceRowJson, "/api/traces", filters, limit)
 
+    def trace_page(self, filters: Parameters, limit: int, cursor: str) -> tuple[list[TraceRowJson], str]:
+        """At most `limit` traces after `cursor` ("": the first ones), and the cursor of those that follow, if any."""
+        return self._page(TraceRowJson, "/api/traces", filters, limit, cursor)
+
     def sessions(self, filters: Parameters, limit: int) -> tuple[list[SessionRowJson], bool]:
         """Sessions, in the asked order, and whether there are more than `limit`."""
         return self._list(SessionRowJson, "/api/sessions", filters, limit)
@@ -138,6 +152,12 @@ class ApiClient:
         model, path, others = of_errors(filters)
         found, more = self._list(model, path, others, limit)
         return [*found], more
+
+    def error_page(self, filters: Parameters, limit: int, cursor: str) -> tuple[list[ErrorJson], str]:
+        """Errors as `trace_page` gives traces."""
+        model, path, others = of_errors(filters)
+        found, following = self._page(model, path, others, limit, cursor)
+        return [*found], following
 
     def error(self, error_id: str, *, profile: str = "") -> ErrorDetailJson:
         """One error with its findings. Raises NotFoundError for an unknown id."""
@@ -312,7 +332,7 @@ class ApiClient:
         with self._failing(), self._http.stream("GET", path, params=given) as answer:
             if not answer.is_success:
                 answer.read()
-                self._read(answer)
+                content_of(answer, self.url)
             if begun is not None:
                 begun(answer.headers)
             yield from answer.iter_bytes()
@@ -329,15 +349,18 @@ class ApiClient:
 
     def _list(self, model: type[Model], path: str, filters: Parameters, limit: int) -> tuple[list[Model], bool]:
         """The items of a paged list, and whether there are more than `limit`."""
-        items: list[Model] = []
-        cursor = ""
-        while True:
-            page = self._ask("GET", path, of_page(filters, limit - len(items), cursor))
-            refuse_unknown(filters, page.get("unknown", {}))
-            items += [self._parsed(model, item) for item in page["items"]]
-            cursor = page["next"] or ""
-            if not cursor or len(items) >= limit:
-                return items[:limit], bool(cursor)
+        items, cursor = self._page(model, path, filters, limit, "")
+        while cursor and len(items) < limit:
+            more, cursor = self._page(model, path, filters, limit - len(items), cursor)
+            items += more
+        return items[:limit], bool(cursor)
+
+    def _page(
+        self, model: type[Model], path: str, filters: Parameters, limit: int, cursor: str
+    ) -> tuple[list[Model], str]:
+        page = self._ask("GET", path, of_page(filters, limit, cursor))
+        refuse_unknown(filters, page.get("unknown", {}))
+        return [self._parsed(model, item) for item in page["items"]], page["next"] or ""
 
     def _parsed(self, model: type[Model], answer: object) -> Model:
         try:
@@ -353,7 +376,7 @@ class ApiClient:
         """The JSON of one answer; parameters that are empty are left out."""
         given = {key: value for key, value in (params or {}).items() if value}
         with self._failing():
-            return self._read(self._http.request(method, path, params=given, json=json))
+            return content_of(self._http.request(method, path, params=given, json=json), self.url)
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -370,36 +393,12 @@ class ApiClient:
             raise RetryableError(f"the collector at {self.url} did not answer in time") from error
         except httpx.HTTPError as error:
             if isinstance(error, httpx.RemoteProtocolError) and _NO_HTTP in str(error):
-                raise PermanentError(self._no_api("", "gRPC")) from error
+                raise PermanentError(no_api(self.url, "", "gRPC")) from error
             if problem := tls_problem(error, self.url):
                 raise PermanentError(problem) from error
             is_closed = self.url.startswith("http:") and _NO_ANSWER in str(error)
             hint = " Perhaps it takes https:// only." if is_closed else ""
             raise RetryableError(f"the collector at {self.url} broke off: {error}{hint}") from error
-
-    def _no_api(self, said: str, protocol: str) -> str:
-        other = f"the port of OTLP/{protocol} (by default the API is at {DEFAULT_URL})"
-        return f"what answers at {self.url} is not tracejury's API{said}: it may be {other}"
-
-    def _read(self, answer: httpx.Response) -> Any:
-        try:
-            body = answer.json()
-        except ValueError:
-            body = None
-        if answer.is_success and isinstance(body, dict):
-            return body
-        detail = body.get("detail") if isinstance(body, dict) else None
-        if not isinstance(detail, str):
-            raise PermanentError(self._no_api(f" (HTTP {answer.status_code})", "HTTP"))
-        if answer.status_code == _NOT_FOUND:
-            raise NotFoundError(detail)
-        if answer.status_code in _REFUSED:
-            raise ConfigError(f"{detail} (the command line takes its key from {KEY_VARIABLE})")
-        if answer.status_code in _BAD:
-            raise ConfigError(detail)
-        if answer.status_code in _BUSY:
-            raise RetryableError(detail)
-        raise PermanentError(detail)
 
 
 def _architecture(service: str) -> str:

@@ -6,16 +6,18 @@ import ipaddress
 import os
 import re
 import ssl
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
-from tracejury.collector.otlp.client.client_tls import ClientTls
-from tracejury.schemas.errors import ConfigError, RetryableError
+from tracejury.collector.otlp.client_tls import ClientTls
+from tracejury.schemas.errors import ConfigError, NotFoundError, PermanentError, RetryableError
 from tracejury.schemas.text.terminal import one_line
 
 DEFAULT_URL: Final = "http://127.0.0.1:8321"
 _MAX_PORT: Final = 65_535
+_NOT_FOUND: Final = 404
+_BUSY, _BAD, _REFUSED = frozenset({429, 503}), frozenset({400, 422}), frozenset({401, 403})
 _NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL"})
 
 
@@ -51,6 +53,34 @@ def opened(url: str, timeout: float, transport: httpx.BaseTransport | None) -> h
     return httpx.Client(
         base_url=base, timeout=timeout, transport=transport, trust_env=not local, verify=verify, headers=headers
     )
+
+
+def content_of(answer: httpx.Response, url: str) -> Any:
+    """The JSON object of an answer of the API at `url`. Raises what its status stands for, with the line it tells."""
+    try:
+        body = answer.json()
+    except ValueError:
+        body = None
+    if answer.is_success and isinstance(body, dict):
+        return body
+    detail = body.get("detail") if isinstance(body, dict) else None
+    if not isinstance(detail, str):
+        raise PermanentError(no_api(url, f" (HTTP {answer.status_code})", "HTTP"))
+    if answer.status_code == _NOT_FOUND:
+        raise NotFoundError(detail)
+    if answer.status_code in _REFUSED:
+        raise ConfigError(f"{detail} (the command line takes its key from {KEY_VARIABLE})")
+    if answer.status_code in _BAD:
+        raise ConfigError(detail)
+    if answer.status_code in _BUSY:
+        raise RetryableError(detail)
+    raise PermanentError(detail)
+
+
+def no_api(url: str, said: str, protocol: str) -> str:
+    """That something else answers at `url`; `said` and `protocol` tell what."""
+    other = f"the port of OTLP/{protocol} (by default the API is at {DEFAULT_URL})"
+    return f"what answers at {url} is not tracejury's API{said}: it may be {other}"
 
 
 def tls_problem(error: BaseException, url: str) -> str:

@@ -24,6 +24,7 @@ from .security import Tokens, is_form
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_BODY = 64 * 1024
 OTLP_PATHS = frozenset(f"/v1/{signal}" for signal in Signal)
+MCP = "/mcp"
 JSON_ONLY = "the body must be application/json"
 FORMS_ONLY = "only a form of these pages changes something here; programs ask /api with JSON"
 
@@ -103,7 +104,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 def _is_api(path: str) -> bool:
-    return path.startswith("/api/")
+    return path.startswith("/api/") or path == MCP
 
 
 def _is_json(headers: Headers) -> bool:

@@ -80,6 +80,15 @@ class TraceParams(Params):
     profile: Profile = ""
     limit: Annotated[int | None, Field(ge=1, le=MAX_LIMIT, description="How many agent runs at most")] = None
     cursor: Annotated[Text, Field(description="`part.next` of the part before")] = ""
+    span: Annotated[
+        Text, Field(description="Only the agent run of this span, with the span's turn and those next to it")
+    ] = ""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.span and (self.cursor or self.limit):
+            raise ValueError("span goes without limit and cursor")
+        return self
 
 
 @with_filters(*ERROR_FILTERS)

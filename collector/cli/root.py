@@ -32,6 +32,8 @@ COMMANDS: Final = {
     "sessions": "List sessions: traces of one conversation.",
     "session": "Show one session: what was said, with errors at their place.",
     "alerts": "List alert rules and what they told; try channels.",
+    "mcp": "Answer a coding agent's questions over MCP.",
+    "hook": "Tell a coding agent at its end what can still be mended.",
     "keys": "Make, list, rotate and revoke keys.",
     "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",

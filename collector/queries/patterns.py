@@ -64,14 +64,15 @@ class Patterns:
         rows = [
             _row(one, judged, units, labels.get(one.id, ()), query, self._clock())
             for one, judged in zip(counts, states, strict=True)
+            if query.pattern in ("", one.id)
         ]
-        shown = [row for row in rows if _asked(row, query.state) and query.pattern in ("", row.id)]
+        shown = [row for row in rows if _asked(row, query.state)]
         shown.sort(key=lambda row: (-_harm(row), row.id))
         kept = shown[: query.limit]
         errors = self._stored.errors([row.id for row in kept])
         kept = [_with_examples(row, errors.get(row.id, ())) for row in kept]
         hidden = sum(not _asked(row, "") for row in rows) if not query.state else 0
-        return PatternAnswer(query.since, query.until, kept, len(shown) - len(kept), len(rows), hidden)
+        return PatternAnswer(query.since, query.until, kept, len(shown) - len(kept), len(counts), hidden)
 
     def _labelled(self) -> Mapping[str, Sequence[PatternLabel]]:
         """What people say of patterns, the latest first."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tracejury.collector.otlp.client.client_tls import ClientTls
+from tracejury.collector.otlp.client_tls import ClientTls
 from tracejury.schemas.errors import ConfigError
 
 DEFAULT_DATABASE: Final = "tracejury"

@@ -150,3 +150,14 @@ class SpanErrorPage(Page[SpanErrorJson]):
 
 class FindingPage(Page[ListedFindingJson]):
     """A page of findings, as a page of errors."""
+
+
+class MendableJson(WireModel):
+    """What a session got wrong in its last trace and can still mend, the worst first; judged as if it ended now.
+
+    `judged` false: the trace is too large to be judged at once, so that there are no items proves nothing.
+    """
+
+    trace_id: str
+    judged: bool
+    items: list[ErrorJson]

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
+from tracejury.collector.otlp.client_tls import ClientTls
 from tracejury.schemas.errors import ConfigError, RetryableError
 
 from .backend_connection import BackendConnection
 from .client import OtlpClient
-from .client_tls import ClientTls
 
 PROTOCOLS: Final = {"grpc": "http://127.0.0.1:4317", "http": "http://127.0.0.1:4318", "json": "http://127.0.0.1:4318"}
 """Each protocol with its default endpoint; `http` is protobuf over HTTP, `json` is JSON over HTTP."""

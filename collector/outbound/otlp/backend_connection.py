@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import SecretStr
 
 from tracejury.collector.otlp.client.backend_connection import BINARY, BackendConnection, metadata
-from tracejury.collector.otlp.client.client_tls import ClientTls
+from tracejury.collector.otlp.client_tls import ClientTls
 from tracejury.schemas.config_base import VARIABLE
 from tracejury.schemas.errors import ConfigError
 

@@ -6,7 +6,7 @@ import ssl
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
-from tracejury.collector.otlp.client.client_tls import ClientTls
+from tracejury.collector.otlp.client_tls import ClientTls
 from tracejury.schemas.config_base import VARIABLE
 from tracejury.schemas.errors import ConfigError
 

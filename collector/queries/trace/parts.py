@@ -17,13 +17,14 @@ from tracejury.judges.measures.error_labels import labels_on
 from tracejury.processors.trace_outline import RunOutline, TraceOutline, TurnOutline
 from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.annotations import Annotation
-from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.trajectory import AgentRun
 from tracejury.schemas.wire.base import fill
 from tracejury.schemas.wire.traces import PartedTraceJson, TokensJson, TracePartJson
 
 from .assessment import TraceAssessment
+from .trace_index import TraceIndex
 
 PARTED: Final = 5_000
 """Spans from which a trace is answered in parts unless somebody asks otherwise."""
@@ -72,6 +73,26 @@ def part_of(outline: TraceOutline, after: str, limit: int | None) -> TracePart:
         runs.append(rest if size <= most else _beginning(rest, most))
         turn = 0
     return TracePart(outline, first, runs)
+
+
+def part_around(trace_index: TraceIndex, span_id: str) -> TracePart:
+    """The agent run of a span with the span's turn and those next to it; no run where the span is in none.
+
+    Raises:
+        NotFoundError: the trace has no such span.
+    """
+    outline, key = trace_index.outline, trace_index.key_of_span(span_id)
+    if key is None:
+        raise NotFoundError(f"no span {span_id[:64]!r} is in this trace")
+    turn = 0
+    for node in reversed(trace_index.path(key)):
+        match trace_index.items.get(node):
+            case TurnOutline() as found:
+                turn = found.index
+            case RunOutline() as run:
+                near = replace(run, turns=run.turns[max(0, turn - 1) : turn + 2])
+                return TracePart(outline, outline.runs.index(run), [near])
+    return TracePart(outline, 0, [])
 
 
 def present_part(

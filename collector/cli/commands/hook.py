@@ -1,0 +1,100 @@
+"""`tracejury hook`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from tracejury.collector.cli.options import profile_option, url_option
+
+PATIENCE: Final = 1.8
+"""Seconds from the start of the process on; the agent waits for less than 2."""
+MOST_INPUT: Final = 1_000_000
+MOST_TOLD: Final = 5
+
+BLOCKING: Final = {"Stop": "block", "SubagentStop": "block", "AfterAgent": "deny"}
+"""By event the decision that has the agent go on."""
+
+
+@click.command("hook")
+@click.option("--block", is_flag=True, help="Have the agent go on until this is mended, once; else it is only told.")
+@profile_option
+@url_option
+def hook_command(*, block: bool, profile: str, url: str) -> None:
+    """Tell a coding agent that is about to stop what its session got wrong and can still mend.
+
+    For the stop hooks of Claude Code, Codex and Gemini CLI (docs/coding-agents.md): it reads their JSON and answers in
+    theirs. Silent where all is well, where the collector knows no such session, is away or slow; the exit code is 0.
+    """
+    event = _event()
+    session = event.get("session_id")
+    if not isinstance(session, str) or not session or event.get("stop_hook_active"):
+        return  # one round is enough: an agent that cannot mend it must be able to end
+    told: list[str] = []
+    asking = threading.Thread(target=_ask, args=(told, url, session, profile), daemon=True)
+    asking.start()
+    asking.join(max(0.0, PATIENCE - _since_start()))
+    if asking.is_alive() or not told:
+        return
+    text = told[0]
+    decision = BLOCKING.get(str(event.get("hook_event_name")))
+    answer = {"decision": decision, "reason": text} if block and decision else {"systemMessage": text}
+    click.echo(json.dumps(answer))
+
+
+def _since_start() -> float:
+    """Seconds since this process was started, 0 where the system does not tell: a busy machine starts it slowly."""
+    try:
+        ticks = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19])
+        return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, AttributeError):
+        return 0.0
+
+
+def _event() -> Mapping[str, Any]:
+    try:
+        event = json.loads(sys.stdin.read(MOST_INPUT))
+    except (ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def _ask(told: list[str], url: str, session: str, profile: str) -> None:
+    """Put in `told` what is to be told, if anything: whatever goes wrong, a hook must not be in anybody's way."""
+    import httpx
+
+    from tracejury.collector.api.client_connection import content_of, opened
+    from tracejury.schemas.errors import TracejuryError
+
+    try:
+        with opened(url, PATIENCE, None) as http:
+            answer = http.get("/api/mendable", params={"session": session, "profile": profile})
+            if items := content_of(answer, url)["items"]:
+                told.append(_told(items))
+    except (TracejuryError, httpx.HTTPError, KeyError, TypeError, ValueError):
+        return
+
+
+def _told(items: list[dict[str, Any]]) -> str:
+    from tracejury.collector.mcp.quoted import between_marks, cut
+    from tracejury.schemas.text.counting import counted
+
+    told = [
+        {
+            "error": cut(f"{item['title']} ({item['severity']}): {item['explanation']}", 400),
+            "span": item["span_id"],
+            "trace": item["trace_id"],
+        }
+        for item in items[:MOST_TOLD]
+    ]
+    more = f" The first {MOST_TOLD}:" if len(items) > MOST_TOLD else ""
+    head = f"tracejury: {counted(len(items), 'error')} of this session can still be mended.{more}"
+    return f"{head}\n{between_marks(told)}"
