@@ -20,6 +20,7 @@ from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
+from tracejury.schemas.trace_status import TraceStatus
 
 from .site import Site
 from .window import DAY, RANGES, Window, field_time
@@ -31,6 +32,7 @@ LOOKS: Final = 8
 
 NAMES: Final[Mapping[str, str]] = {
     "q": "text",
+    "status": "status",
     "state": "state",
     "judged": "judged",
     "severity": "severity",
@@ -128,6 +130,7 @@ class ListView:
     wider: str = ""
     newest: int = 0
     sessionless: bool = False
+    statuses: Sequence[tuple[str, str]] = tuple((one.value, one.words) for one in TraceStatus)
     judged: Sequence[tuple[str, str]] = (
         ("yes", "yes"),
         ("no", "no"),
@@ -230,6 +233,7 @@ def _drop(query: TraceQuery, chip: Chip) -> TraceQuery:
     fields = {"q": "text", "session": "session_id", "profile": "confidence"}
     empty: dict[str, Any] = {
         "state": None,
+        "status": None,
         "severity": None,
         "min_duration": 0,
         "score": (),

@@ -44,7 +44,7 @@ COLUMNS: Final = (
     ("Took", Sort.DURATION, True),
     ("Tokens", Sort.TOKENS, True),
     ("Cost", Sort.COST, True),
-    ("State", None, False),
+    ("Status", None, False),
 )
 
 

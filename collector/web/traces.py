@@ -21,7 +21,7 @@ COLUMNS: Final = (
     ("Turns", None, True),
     ("Tokens", Sort.TOKENS, True),
     ("Cost", Sort.COST, True),
-    ("State", None, False),
+    ("Status", None, False),
 )
 
 

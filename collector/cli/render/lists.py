@@ -14,12 +14,11 @@ from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name, agent_names, error_place
 from tracejury.schemas.text.scores import score_words
-from tracejury.schemas.trajectory import state_word
 from tracejury.schemas.wire.lists import CheckProgressJson, ExchangeJson, SessionJson, SessionRowJson
 from tracejury.schemas.wire.traces import TraceRowJson, VerdictJson
 
 from .rows_list import RowsList
-from .tables import STATE_STYLE, content, counts, error_details, headline, moment, worst
+from .tables import content, counts, error_details, headline, moment, status_text, worst
 
 SAID: Final = 2_000
 """Characters of a message that a terminal shows; the JSON has the whole."""
@@ -43,7 +42,7 @@ def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
             "spans": lambda r: str(r.spans),
             "took": lambda r: length(r.duration_ms),
             "cost": lambda r: money(r.usd, partial=r.calls_without_usage > 0),
-            "state": lambda r: _state(r.state),
+            "status": lambda r: status_text(r.status),
             "errors": _errors,
             "worst error": lambda r: worst(r.worst_error),
         },
@@ -63,7 +62,7 @@ def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
             "turns": lambda r: str(r.turns),
             "took": lambda r: length(r.duration_ms),
             "cost": _session_cost,
-            "state": lambda r: _state(r.state),
+            "status": lambda r: status_text(r.status),
             "errors": _session_errors,
             "worst error": lambda r: worst(r.worst_error),
         },
@@ -78,7 +77,7 @@ def session_view(session: SessionJson) -> RenderableType:
         f"  {counted(session.traces, 'trace')}",
         (f" ({session.unjudged_traces} not judged)" if session.unjudged_traces else "", "dim"),
         f", {counted(session.turns, 'turn')}, ",
-        _state(session.state),
+        status_text(session.status),
         "  ",
         _session_errors(session),
     )
@@ -197,7 +196,3 @@ def _scores(verdicts: Sequence[VerdictJson], agents: Mapping[str, str]) -> Itera
     for run_id, words in scored.items():
         who = content(agent_name(agents[run_id]), 60).append(": ") if run_id in agents else Text()
         yield Text.assemble(who, content(", ".join(words)), style="dim")
-
-
-def _state(state: str) -> Text:
-    return Text(state_word(state), style=STATE_STYLE.get(state, ""))
