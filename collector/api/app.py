@@ -43,6 +43,7 @@ from .patterns import add_patterns
 from .prefixes import whole_trace_id
 from .rates import add_measures, add_rates
 from .received import add_received
+from .saved_views import add_saved_views
 from .services import Services
 from .watching import add_watching
 
@@ -54,6 +55,8 @@ def create_app(services: Services) -> FastAPI:
     reader, judges, clock = services.reader, services.judges, services.clock
     app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.router.default = Slashes(app.router)
+    # The parameters of each page, which saved views are held to; whoever adds a page puts them here.
+    app.state.pages = {}
     app.add_middleware(Heads)
     app.add_middleware(Guard, tokens=services.tokens, receivers=services.endpoints, any_host=services.any_host)
     for kind in (TracejuryError, Exception, HTTPException, RequestValidationError):
@@ -73,6 +76,7 @@ def create_app(services: Services) -> FastAPI:
     add_clusters(app, reader, clock)
     add_patterns(app, reader, clock)
     add_divergence(app, reader, clock)
+    add_saved_views(app, reader, clock)
     add_received(app, reader)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)

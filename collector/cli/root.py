@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "trace": "Show one trace: agent runs, turns, errors at their spans.",
     "sessions": "List sessions: traces of one conversation.",
     "session": "Show one session: what was said, with errors at their place.",
+    "views": "Save lists with their filters under names.",
     "keys": "Make, list, rotate and revoke keys.",
     "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",

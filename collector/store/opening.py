@@ -44,6 +44,7 @@ KEPT: Final = (
     "install",
     "receipts",
     "requests",
+    "saved_views",
     "sweeps",
     "underived",
 )
