@@ -59,8 +59,8 @@ $(NODE_MCP)/.installed:
 	npm install --prefix $(NODE_MCP) --no-save --ignore-scripts --no-audit --no-fund --silent @modelcontextprotocol/sdk@1.32.2
 	@touch $@
 
-# Runs the programs of docs/quickstart, also those that no lock holds: CrewAI, Google ADK, AutoGen and the Vercel AI SDK,
-# 1.4 gigabytes at the versions that the pages name.
+# Runs the programs of docs/quickstart, also those that no lock holds: CrewAI, Google ADK, AutoGen, the Vercel AI SDK and
+# TypeScript, 1.5 gigabytes at the versions that the pages name.
 quickstarts: setup frameworks
 	TRACEJURY_QUICKSTARTS=$(CURDIR)/$(QUICKSTARTS) $(BIN)/python -m pytest -q -n 0 tests/sdk/quickstart
 

@@ -13,6 +13,7 @@ from .errors import ConfigError
 from .not_judged import NotJudged
 from .score_filter import scores
 from .taxonomy import Dimension, Severity
+from .trace_status import TraceStatus
 from .trajectory import OK, TraceState
 from .verdicts import Outcome
 
@@ -226,6 +227,15 @@ STATE: Final = Filter(
     column="State",
 )
 """Of a trace or a session."""
+STATUS: Final = Filter(
+    "status",
+    "Only that stands like this; partly-judged: sessions of which some traces were not judged.",
+    "How it stands: of its state, and of whether judges looked at it",
+    choices=TraceStatus,
+    metavar="|".join(TraceStatus),
+    option_choices=tuple(TraceStatus),
+)
+"""Of a trace or a session; lists have its conditions."""
 
 JUDGED: Final = Filter(
     "judged",
@@ -245,6 +255,7 @@ TRACE_FILTERS: Final = named(
         JUDGED,
         *OF_RUNS,
         *OF_ERRORS,
+        STATUS,
         STATE,
         Filter(
             "severity",
@@ -256,7 +267,7 @@ TRACE_FILTERS: Final = named(
         ),
         *STATED,
     ),
-    "service", "version", "agent", "role", "model", "inferred", "score", "tool", "session", "state", "judged",
+    "service", "version", "agent", "role", "model", "inferred", "score", "tool", "session", "status", "state", "judged",
     "severity", "category", "taxonomy", "judge", "dimension", "pattern", "attribute", "tag", "user",
 )  # fmt: skip
 """Of lists of traces and sessions."""

@@ -35,12 +35,7 @@ class TraceState(StrEnum):
 
 
 OK: Final = "ok"
-"""SETTLED as people read and ask for it."""
-
-
-def state_word(state: str) -> str:
-    """The state of a trace or session as people read it."""
-    return OK if state == TraceState.SETTLED else state
+"""SETTLED as people ask for it."""
 
 
 @dataclass(frozen=True, slots=True)

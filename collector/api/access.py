@@ -39,9 +39,11 @@ LABELLING: Final = (
     *(f"/api/{kind.plural}" for kind in LABELS),
     "/api/labels/import",
     "/api/clusters/names",
+    "/api/views",
     "/feedback/",
+    "/views",
 )
-"""Addresses that change labels, and names of clusters, alone; whatever else changes something needs the scope admin."""
+"""Addresses that change labels, names of clusters and saved views alone; other changes need the scope admin."""
 
 AppOf = Callable[[str], Awaitable[ASGIApp]]
 """The application of a project."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from tracejury.judges.llm.problems import told
 from tracejury.schemas.errors import (
@@ -37,10 +38,42 @@ class Refusal:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+class JsonAnswer(Response):
+    """A JSON answer; that of a page of a list also has its neighbours in the header `Link` (RFC 8288).
+
+    `cursor`: the page's `next`, None on the last one and of what is no page.
+    """
+
+    media_type = "application/json"
+
+    def __init__(self, content: bytes, status: int, headers: Mapping[str, str], cursor: str | None) -> None:
+        super().__init__(content, status, headers)
+        self._cursor = cursor
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it; links repeat the parameters that were asked with."""
+        if scope["method"] == "GET" and (links := page_links(scope["query_string"].decode("latin-1"), self._cursor)):
+            self.headers["Link"] = links
+        await super().__call__(scope, receive, send)
+
+
+def page_links(query: str, cursor: str | None) -> str:
+    """The header `Link` of a page that was asked for with `query`, relative to its own address; "" for none."""
+    asked = parse_qsl(query, keep_blank_values=True)
+    names = {name for name, value in asked if value}
+    place = "after" if "after" in names else "cursor"
+    others = [(name, value) for name, value in asked if name != place]
+    links = [f'<?{urlencode([*others, (place, cursor)])}>; rel="next"'] if cursor else []
+    if "cursor" in names:
+        links.append(f'<?{urlencode(others)}>; rel="first"')
+    return ", ".join(links)
+
+
 def json_answer(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """`value` as a JSON response, which a browser must not take for anything else."""
     safe = {**(headers or {}), "X-Content-Type-Options": "nosniff"}
-    return Response(bytes_of(value), status_code=status, headers=safe, media_type="application/json")
+    cursor = value.get("next") if isinstance(value, dict) and "items" in value else None
+    return JsonAnswer(bytes_of(value), status, safe, cursor)
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:

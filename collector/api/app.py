@@ -46,6 +46,7 @@ from .patterns import add_patterns
 from .prefixes import whole_trace_id
 from .rates import add_measures, add_rates
 from .received import add_received
+from .saved_views import add_saved_views
 from .services import Services
 from .watching import add_watching
 
@@ -57,6 +58,8 @@ def create_app(services: Services) -> FastAPI:
     reader, judges, clock = services.reader, services.judges, services.clock
     app = FastAPI(title="tracejury", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.router.default = Slashes(app.router)
+    # The parameters of each page, which saved views are held to; whoever adds a page puts them here.
+    app.state.pages = {}
     app.add_middleware(Heads)
     app.add_middleware(Guard, tokens=services.tokens, receivers=services.endpoints, any_host=services.any_host)
     for kind in (TracejuryError, Exception, HTTPException, RequestValidationError):
@@ -79,6 +82,7 @@ def create_app(services: Services) -> FastAPI:
     add_divergence(app, reader, clock)
     add_alerts(app, reader.alerts)
     add_call_graphs(app, reader, clock)
+    add_saved_views(app, reader, clock)
     add_received(app, reader)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)

@@ -37,6 +37,7 @@ from tracejury.schemas.wire.measures import MeasuresJson
 from tracejury.schemas.wire.patterns import PatternJson, PatternsJson
 from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
 from tracejury.schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
+from tracejury.schemas.wire.saved_views import SavedViewJson, SavedViewPage
 from tracejury.schemas.wire.traces import (
     ArchitectureJson,
     ArchitecturePage,
@@ -278,6 +279,22 @@ class ApiClient:
             page = self._send(JudgedPage, "POST", "/api/judge", {**named, "cursor": cursor, "limit": JUDGE_PAGE})
             yield from page.items
             cursor = page.next
+
+    def saved_views(self) -> list[SavedViewJson]:
+        """All saved views of the project, by name."""
+        return self._get(SavedViewPage, "/api/views").items
+
+    def saved_view(self, name: str) -> SavedViewJson:
+        """The view of a name. Raises NotFoundError where there is none."""
+        return self._get(SavedViewJson, f"/api/views/{in_path(name)}")
+
+    def save_view(self, name: str, link: str) -> SavedViewJson:
+        """Save a page (its address without the host) under a name. Raises ConfigError for what is no such page."""
+        return self._send(SavedViewJson, "PUT", f"/api/views/{in_path(name)}", {"link": link})
+
+    def delete_view(self, name: str) -> SavedViewJson:
+        """Delete the view of a name. Raises NotFoundError where there is none."""
+        return self._send(SavedViewJson, "DELETE", f"/api/views/{in_path(name)}", {})
 
     def labels(self, kind: str, filters: Mapping[str, str], limit: int) -> tuple[list[WireModel], bool]:
         """Labels of a kind (by its plural), latest change first, and whether there are more than `limit`."""

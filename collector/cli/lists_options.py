@@ -8,11 +8,23 @@ from typing import Any, Final
 import click
 
 from tracejury.schemas.filters import TRACE_FILTERS, named
+from tracejury.schemas.list_columns import ListColumn
 from tracejury.schemas.queries.listing import Sort
 
 from .options import Decorator, Moment, combined, filter_options, profile_option, since_option
 
 SESSION: Final = filter_options(*named(TRACE_FILTERS, "session"))
+
+
+def columns_option(columns: Sequence[ListColumn]) -> Decorator:
+    """The option `--columns` of a list."""
+    return click.option(
+        "--columns",
+        multiple=True,
+        metavar="NAME,…",
+        help=f"Only these columns of the table: {', '.join(one.name for one in columns)}.",
+    )
+
 
 list_options: Final[Decorator] = combined(
     filter_options(*(one for one in TRACE_FILTERS if one.name != "session")),
@@ -32,4 +44,4 @@ def asked(filters: dict[str, Any]) -> dict[str, str | Sequence[str]]:
     """The options as the API's parameters."""
     given = ((name, value) for name, value in filters.items() if value and name != "ascending")
     named = {name: value if isinstance(value, tuple) else str(value) for name, value in given}
-    return {**named, "order": "asc" if filters["ascending"] else "desc"}
+    return {**named, **({"order": "asc"} if filters.get("ascending") else {})}

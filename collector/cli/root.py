@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "alerts": "List alert rules and what they told; try channels.",
     "mcp": "Answer a coding agent's questions over MCP.",
     "hook": "Tell a coding agent at its end what can still be mended.",
+    "views": "Save lists with their filters under names.",
     "keys": "Make, list, rotate and revoke keys.",
     "doctor": "Say what traces lack, and what mends it.",
     "judge": "Judge stored traces again.",

@@ -127,6 +127,20 @@ class Labelling:
         kept = self._about.kept(Annotation, trace_id=found[0].trace_id)
         return self._take(replace(found[0], withdrawn=True, changed_at=0), kept)
 
+    def withdraw_opinion(self, some_id: str, annotator: str) -> Annotation:
+        """Take back what an annotator said of a finding or, by its id, of an error.
+
+        Raises:
+            NotFoundError: they said nothing of it.
+        """
+        said = checked(AnnotationDraft(annotator=annotator, opinion=Opinion.AGREE, finding_id=some_id))
+        error = self._error(said)
+        finding_id = error.findings[0] if error else said.finding_id
+        try:
+            return self.withdraw(opinion_id(self._tenant, said.annotator, finding_id), said.annotator)
+        except NotFoundError:
+            raise NotFoundError(f"{said.annotator} has said nothing of {some_id[:64]!r}") from None
+
     def _error(self, said: AnnotationDraft) -> ErrorSummary | None:
         """The error that an id names which is of no finding; an earlier id of an error names the one it is by now.
 

@@ -10,6 +10,7 @@ from tracejury.schemas.normalized import Json
 from tracejury.schemas.not_judged import NotJudged, why_run_not_judged
 from tracejury.schemas.queries.reader import LocatedError, TraceRow
 from tracejury.schemas.text.jsontext import text_of
+from tracejury.schemas.trace_status import status_of
 from tracejury.schemas.trajectory import AgentRun, ToolCall, Trace, Turn
 from tracejury.schemas.verdicts import Judgement, Verdict
 from tracejury.schemas.wire.base import fill
@@ -51,6 +52,7 @@ def present_trace(
         findings=by_place(findings, order),
         verdicts=list(verdicts),
         not_judged=not_judged,
+        status=status_of(trace.state, not_judged is not None),
     )
 
 

@@ -25,6 +25,7 @@ from tracejury.collector.store.pipeline_stats import StoredPipelineStats
 from tracejury.collector.store.reading import StoredReading, places
 from tracejury.collector.store.receipts import StoredReceipts
 from tracejury.collector.store.rule_calibrations import TenantCalibrations
+from tracejury.collector.store.saved_views import SavedViews
 from tracejury.collector.store.scope import Scope
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.measures.error_labels import labels_on
@@ -80,6 +81,7 @@ class StoredReader:
         self._store = store
         self._scope, self._reading = Scope(store, tenant), StoredReading(store, tenant)
         self.ledger = StoredLedger(store, tenant)
+        self.saved_views = SavedViews(store, tenant)
         self.architectures = StoredArchitectures(store, tenant, clock=clock)
         self.trace_queries = StoredTraceQueries(store, config, clock, tenant=tenant)
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures

@@ -52,6 +52,7 @@ SHARDING: Final[Mapping[str, str]] = {
     "rule_calibrations": _SERVICE,
     "install": _NAME,
     "sweeps": _NAME,
+    "saved_views": _NAME,
     "underived": "cityHash64(tenant, Since)",
     "rate_cells": "cityHash64(tenant, Bucket)",
     "rate_buckets": "cityHash64(tenant, Bucket)",

@@ -46,6 +46,7 @@ KEPT: Final = (
     "install",
     "receipts",
     "requests",
+    "saved_views",
     "sweeps",
     "underived",
 )

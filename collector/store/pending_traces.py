@@ -31,6 +31,9 @@ DERIVED: Final = (
 )
 """The condition on rows of `traces` whose errors are derived; see `derived/rederiving.py`."""
 
+LOOKED_AT: Final = f"({DERIVED} AND NotJudged = '')"
+"""The condition on rows of `traces` that judges have looked at."""
+
 
 @dataclass(frozen=True, slots=True)
 class UnlistedTraces:

@@ -15,11 +15,13 @@ from tracejury import __version__
 from tracejury.collector.api.security import SecureHeaders
 from tracejury.collector.api.services import Services
 from tracejury.collector.queries.explain.glossary import find_term
+from tracejury.schemas.saved_views import PAGES
 from tracejury.schemas.taxonomy import with_group
 from tracejury.schemas.text.scores import score_words
 
 from .alerts import add_alerts_page
 from .assets import Asset, add_assets, load_assets
+from .bulk_labels import add_bulk_labels
 from .call_graph import add_call_graph
 from .change_feed import ChangeFeed
 from .clusters import add_clusters
@@ -36,6 +38,7 @@ from .live import add_live
 from .overview import add_overview
 from .packs import add_packs
 from .patterns import add_patterns
+from .saved_views import add_saved_views
 from .sessions import add_sessions
 from .sign_in import add_sign_in
 from .site import Site
@@ -62,8 +65,8 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.state.refusal_page = refusal_pages(templates, services.clock)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
-    lists = add_alerts_page, add_labels_page, add_traces, add_sessions, add_compare, add_divergence
-    derived = add_clusters, add_patterns, add_call_graph
+    lists = add_labels_page, add_traces, add_sessions, add_compare, add_divergence, add_saved_views
+    derived = add_alerts_page, add_clusters, add_patterns, add_call_graph
     for add in (add_overview, add_explain_pages, add_judges, add_packs, *derived, *lists):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)
@@ -73,6 +76,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     add_error(app, site)
     add_live(app, site)
     add_feedback(app, site)
+    add_bulk_labels(app, site)
     add_sign_in(app, site)
 
 
@@ -90,5 +94,6 @@ def make_templates(assets: Mapping[str, Asset], explained: Callable[[str], Any],
     environment.filters["json"] = partial(json.dumps, separators=(",", ":"))
     environment.globals.update(score_words=score_words, with_group=with_group)
     environment.globals.update(session_link=session_link, task_link=task_link, trace_link=trace_link)
+    environment.globals.update(saved_pages=PAGES)
     environment.globals.update(asset=lambda path: assets[path].url, explained=explained, version=version)
     return environment

@@ -74,7 +74,7 @@ def add_feedback(app: FastAPI, site: Site) -> None:
     def name(form: Form) -> Response:
         back = [(field, form[field]) for field in (*KEPT, "purpose") if form.get(field)]
         response = RedirectResponse(f"/labels?{urlencode(back)}" if back else "/labels", status_code=303)
-        return _remember(response, annotator_of(form))
+        return remember(response, annotator_of(form))
 
 
 def _add_session_form(
@@ -82,22 +82,22 @@ def _add_session_form(
 ) -> None:
     @action(app, f"/feedback/{kind}")
     def save(request: Request, form: Form) -> Response:
-        who = _who(request, form)
+        who = who_of(request, form)
         labelling = Labelling(site.reader, site.clock())
         labelling.take(said(form, who))
         labelling.save()
-        return _remember(RedirectResponse(back(form), status_code=303), who)
+        return remember(RedirectResponse(back(form), status_code=303), who)
 
 
 def _add_form(app: FastAPI, site: Site, kind: str, take: Callable[[Labelling, Form, str], LabelOfTrace]) -> None:
     @action(app, f"/feedback/{kind}")
     def save(request: Request, form: Form) -> Response:
-        who = _who(request, form)
+        who = who_of(request, form)
         labelling = Labelling(site.reader, site.clock())
         label = take(labelling, form, who)
         labelling.save()
         site.change_feed.publish(label.trace_id)
-        return _remember(_answer(site, request, form, who, label), who)
+        return remember(_answer(site, request, form, who, label), who)
 
 
 def _answer(site: Site, request: Request, form: Form, who: str, label: LabelOfTrace) -> Response:
@@ -134,12 +134,13 @@ def _error(site: Site, some_id: str) -> ErrorSummary | None:
     return view.located.error if view else None
 
 
-def _who(request: Request, form: Form) -> str:
+def who_of(request: Request, form: Form) -> str:
     """The annotator: the name in the form, or the one in the browser's cookie."""
     return annotator_of(form if form.get("annotator", "").strip() else {**form, "annotator": annotator(request)})
 
 
-def _remember(response: Response, who: str) -> Response:
+def remember(response: Response, who: str) -> Response:
+    """The response, which has the browser keep the annotator's name."""
     response.set_cookie(ANNOTATOR, quote(who), max_age=YEAR, httponly=True, samesite="strict", path="/")
     return response
 

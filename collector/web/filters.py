@@ -15,7 +15,6 @@ from tracejury.schemas.rates import Estimate
 from tracejury.schemas.text.moments import iso_time
 from tracejury.schemas.text.naming import agent_name, agent_names, is_whole
 from tracejury.schemas.text.terminal import one_line, safe
-from tracejury.schemas.trajectory import state_word
 
 SHORT_ID: Final = 6
 """Characters at each end of a long id: those of one time, or of one generator, may begin alike."""
@@ -165,6 +164,5 @@ FILTERS: Final[Mapping[str, Callable[..., str]]] = {
         interval,
         usd,
         reason_words,
-        state_word,
     )
 } | {"agent": agent_name, "agents": agent_names}

@@ -17,9 +17,11 @@ from tracejury.collector.api.params import Text
 from tracejury.collector.api.params_lists import FilterParams, ListParams, Order
 from tracejury.collector.queries.present_lists import searched
 from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.schemas.list_columns import ListColumn, chosen_columns
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, TraceQuery, TraceRow
+from tracejury.schemas.trace_status import TraceStatus
 
 from .site import Site
 from .window import DAY, RANGES, Window, field_time
@@ -31,6 +33,7 @@ LOOKS: Final = 8
 
 NAMES: Final[Mapping[str, str]] = {
     "q": "text",
+    "status": "status",
     "state": "state",
     "judged": "judged",
     "severity": "severity",
@@ -63,6 +66,7 @@ class PageParams(FilterParams):
     sort: Sort | Literal[""] = ""
     order: Order | Literal[""] = ""
     cursor: Text = ""
+    columns: tuple[Text, ...] = ()
 
     @property
     def shown_sort(self) -> Sort:
@@ -83,7 +87,7 @@ class PageParams(FilterParams):
         return replace(asked.query(now), since=window.since, until=0 if window.range else window.until)
 
 
-PARAMS: Final = (*NAMES, "profile", "sort", "order", "cursor")
+PARAMS: Final = (*NAMES, "profile", "sort", "order", "cursor", "columns")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ class Chip:
 class Column:
     """A column head; `href` sorts by it, or reverses the order."""
 
+    name: str
     title: str
     sort: Sort | None = None
     href: str = ""
@@ -113,13 +118,14 @@ class ListView:
 
     Where it is empty, `culprits`: filters without which there is something; `newest`: the last arrival (unix nanos) of
     what would show in a longer time, and `wider`: the address of a time that holds it; `sessionless`: of sessions, that
-    there are traces, which name none.
+    there are traces, which name none. `choices`: all columns that there are, but for the first, which always shows.
     """
 
     path: str
     asked: PageParams
     rows: Sequence[Any]
     columns: Sequence[Column]
+    choices: Sequence[ListColumn]
     chips: Sequence[Chip]
     next: str = ""
     first: str = ""
@@ -128,6 +134,7 @@ class ListView:
     wider: str = ""
     newest: int = 0
     sessionless: bool = False
+    statuses: Sequence[tuple[str, str]] = tuple((one.value, one.words) for one in TraceStatus)
     judged: Sequence[tuple[str, str]] = (
         ("yes", "yes"),
         ("no", "no"),
@@ -138,15 +145,13 @@ class ListView:
 Values = Mapping[str, str | Sequence[str]]
 """Parameters of an address; one that is repeated has several values."""
 Rows = Sequence[TraceRow] | Sequence[SessionRow]
-Head = tuple[str, Sort | None, bool]
-"""Title and order of a column, and whether it holds numbers."""
 
 
 def list_page(
     site: Site,
     request: Request,
     asked: PageParams,
-    heads: Sequence[Head],
+    heads: Sequence[ListColumn],
     find_page: Callable[[StoredReader, TraceQuery], tuple[Rows, str | None]],
     find: Callable[[TraceQuery], Rows],
 ) -> Response:
@@ -169,7 +174,7 @@ def view_of(
     asked: PageParams,
     window: Window,
     rows: Sequence[Any],
-    heads: Sequence[Head],
+    heads: Sequence[ListColumn],
     more: str | None,
     searched: str | None,
 ) -> ListView:
@@ -179,7 +184,8 @@ def view_of(
         path,
         asked,
         rows,
-        [_column(path, params, asked, *head) for head in heads],
+        [_column(path, params, asked, head) for head in chosen_columns(heads, asked.columns, on_page=True)],
+        [head for head in heads[1:] if head.title],
         list(_chips(path, params)),
         next=_link(path, {**params, "cursor": more}) if more else "",
         first=_link(path, params) if asked.cursor else "",
@@ -191,8 +197,8 @@ def asked_params(asked: PageParams) -> dict[str, str | Sequence[str]]:
     """The list's own parameters, without the window and the cursor."""
     given = {name: getattr(asked, name) for name in (*NAMES, "profile", "sort", "order")}
     shown = {name: str(value) for name, value in given.items() if value and name != "attribute"}
-    attributes = [text for text in given["attribute"] if text]
-    return {**shown, "attribute": attributes} if attributes else {**shown}
+    several = {name: [text for text in getattr(asked, name) if text] for name in ("attribute", "columns")}
+    return {**shown, **{name: texts for name, texts in several.items() if texts}}
 
 
 def explain_nothing(
@@ -230,6 +236,7 @@ def _drop(query: TraceQuery, chip: Chip) -> TraceQuery:
     fields = {"q": "text", "session": "session_id", "profile": "confidence"}
     empty: dict[str, Any] = {
         "state": None,
+        "status": None,
         "severity": None,
         "min_duration": 0,
         "score": (),
@@ -247,16 +254,10 @@ def _chips(path: str, params: Values) -> Iterator[Chip]:
             yield Chip(name, label, value, _link(path, {**params, name: left}))
 
 
-def _column(
-    path: str,
-    params: Values,
-    asked: PageParams,
-    title: str,
-    sort: Sort | None,
-    number: bool,  # noqa: FBT001  of a table of columns
-) -> Column:
+def _column(path: str, params: Values, asked: PageParams, head: ListColumn) -> Column:
+    sort = head.sort
     if sort is None:
-        return Column(title, number=number)
+        return Column(head.name, head.title, number=head.number)
     current = asked.shown_sort is sort
     ascending = current and not asked.ascending
     way: Literal["", "ascending", "descending"] = ""
@@ -264,7 +265,7 @@ def _column(
         way = "ascending" if asked.ascending else "descending"
     rest = {name: value for name, value in params.items() if name not in ("sort", "order")}
     wanted = ({} if sort is Sort.RECEIVED else {"sort": sort.value}) | ({"order": "asc"} if ascending else {})
-    return Column(title, sort, _link(path, {**rest, **wanted}), way, number)
+    return Column(head.name, head.title, sort, _link(path, {**rest, **wanted}), way, head.number)
 
 
 def _link(path: str, params: Values) -> str:

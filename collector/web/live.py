@@ -19,9 +19,10 @@ from fastapi.responses import RedirectResponse
 from fastapi.sse import EventSourceResponse, format_sse_event
 from pydantic import ConfigDict, field_validator
 
-from tracejury.collector.api.params import Params, Profile, with_filters
+from tracejury.collector.api.params import Params, Profile, Text, with_filters
 from tracejury.schemas.errors import OverloadedError, RetryableError
 from tracejury.schemas.filters import ERROR_FILTERS, an_id, field_values
+from tracejury.schemas.list_columns import ERROR_COLUMNS, chosen_columns
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Position
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.jsontext import text_of
@@ -30,6 +31,7 @@ from .change_feed import ChangeFeed
 from .site import Site, page
 from .tail import SHOWN, Tail, read_place, write_place
 from .tail_lines import TailLine, one_each, tail_lines
+from .trace.pages import annotator
 from .window import Window
 
 PAUSE: Final = 0.3
@@ -54,6 +56,12 @@ class TailParams(_TailFilters):
     """Parameters of the list of errors, besides the window's."""
 
     profile: Profile = ""
+    columns: tuple[Text, ...] = ()
+
+    @property
+    def shown(self) -> list[str]:
+        """The names of the columns that show. Raises ConfigError for a column that there is not."""
+        return [one.name for one in chosen_columns(ERROR_COLUMNS, self.columns, on_page=True)]
 
     @field_validator("severity", mode="before", check_fields=False)
     @classmethod
@@ -98,7 +106,17 @@ def add_live(app: FastAPI, site: Site) -> None:
         lines = one_each(tail_lines(site.reader, found, query.confidence))
         # What is found from now on lies in no time that has ended.
         after = "" if query.before else write_place(place)
-        return site.render(request, "live.html", asked=asked, found=lines, after=after, more=len(found) == SHOWN)
+        return site.render(
+            request,
+            "live.html",
+            asked=asked,
+            found=lines,
+            after=after,
+            more=len(found) == SHOWN,
+            columns=ERROR_COLUMNS[1:],
+            shown_columns=asked.shown,
+            annotator=annotator(request),
+        )
 
     @page(app, "/live/events", *PARAMS, "after")
     async def tail(request: Request, asked: Annotated[TailParams, Query()]) -> Response:
@@ -107,7 +125,7 @@ def add_live(app: FastAPI, site: Site) -> None:
         since = request.headers.get("last-event-id") or request.query_params.get("after", "")
         place = read_place(since) or Position(site.clock())
         site.change_feed.check_capacity(client)
-        events = _TailEvents(site, window, query, place).stream(site.change_feed, client)
+        events = _TailEvents(site, window, query, place, asked.shown).stream(site.change_feed, client)
         return EventSourceResponse(events, headers=HEADERS)
 
 
@@ -142,8 +160,9 @@ async def _trace_events(change_feed: ChangeFeed, trace_id: str, mark: str, clien
 class _TailEvents:
     """The stream of findings after a position, each once, as lines of their errors."""
 
-    def __init__(self, site: Site, window: Window, query: ErrorQuery, place: Position) -> None:
+    def __init__(self, site: Site, window: Window, query: ErrorQuery, place: Position, columns: Sequence[str]) -> None:
         self._site, self._window, self._query, self._place = site, window, query, place
+        self._columns = columns
         self._tail: Tail | None = None
 
     async def stream(self, change_feed: ChangeFeed, client: str) -> AsyncIterator[bytes]:
@@ -190,7 +209,7 @@ class _TailEvents:
     def _found(self, one: TailLine) -> bytes:
         template = self._site.templates.get_template("live_row.html")
         context = {"one": one, "now": self._site.clock(), "window": self._window, "params": []}
-        html = template.render({**context, "path": "/errors", "csrf": ""})
+        html = template.render({**context, "path": "/errors", "csrf": "", "shown_columns": self._columns})
         place = one.located.position
         late = place < self._place
         if not late:

@@ -19,9 +19,10 @@ from tracejury.judges.measures.session_labels import agreed
 from tracejury.judges.packs.grades import mean_grades
 from tracejury.schemas.annotations import SessionLabel
 from tracejury.schemas.errors import NotFoundError
+from tracejury.schemas.list_columns import SESSION_COLUMNS
 from tracejury.schemas.queries.conversation import SessionExchange
 from tracejury.schemas.queries.labels import LabelQuery
-from tracejury.schemas.queries.listing import SessionRow, Sort
+from tracejury.schemas.queries.listing import SessionRow
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.text.naming import error_place, is_whole
 from tracejury.schemas.verdicts import Verdict
@@ -33,20 +34,6 @@ from .site import Site, page
 from .trace.opinions import TERMS
 from .trace.pages import annotator
 from .window import field_time
-
-COLUMNS: Final = (
-    ("Session", None, False),
-    ("Last arrival", Sort.RECEIVED, False),
-    ("Service, agents", None, False),
-    ("Errors", Sort.SEVERITY, False),
-    ("Traces", None, True),
-    ("Turns", None, True),
-    ("Took", Sort.DURATION, True),
-    ("Tokens", Sort.TOKENS, True),
-    ("Cost", Sort.COST, True),
-    ("State", None, False),
-)
-
 
 _ALL: Final = 1_000
 """More people than label one session."""
@@ -65,7 +52,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
 
     @page(app, "/sessions", *PARAMS)
     def sessions(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
-        return list_page(site, request, asked, COLUMNS, sessions_page, site.reader.sessions)
+        return list_page(site, request, asked, SESSION_COLUMNS, sessions_page, site.reader.sessions)
 
     @page(app, f"/sessions/{{session_id:{SOME}}}", "profile")
     def session(request: Request, session_id: str, asked: Annotated[SessionPageParams, Query()]) -> Response:

@@ -94,7 +94,7 @@ Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def page(app: FastAPI, path: str, *names: str) -> Decorator:
     """Decorate the handler of GET requests for a page; it refuses parameters but those of windows and these `names`."""
-    known = list(dict.fromkeys([*KEPT, *names]))
+    known = app.state.pages[path] = list(dict.fromkeys([*KEPT, *names]))
 
     async def only_known(request: Request) -> None:
         unknown = next((name for name in request.query_params if name not in known), None)

@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import FastAPI, Query, Request, Response
 
 from tracejury.collector.api.lists import traces_page
-from tracejury.schemas.queries.listing import Sort
+from tracejury.schemas.list_columns import TRACE_COLUMNS
 
 from .lists import PARAMS, PageParams, list_page
 from .site import Site, page
-
-COLUMNS: Final = (
-    ("Trace", None, False),
-    ("Arrived", Sort.RECEIVED, False),
-    ("Service, agents", None, False),
-    ("Errors", Sort.SEVERITY, False),
-    ("Took", Sort.DURATION, True),
-    ("Turns", None, True),
-    ("Tokens", Sort.TOKENS, True),
-    ("Cost", Sort.COST, True),
-    ("State", None, False),
-)
 
 
 def add_traces(app: FastAPI, site: Site) -> None:
@@ -30,7 +18,7 @@ def add_traces(app: FastAPI, site: Site) -> None:
 
     @page(app, "/traces", *PARAMS)
     def traces(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
-        return list_page(site, request, asked, COLUMNS, traces_page, site.reader.traces)
+        return list_page(site, request, asked, TRACE_COLUMNS, traces_page, site.reader.traces)
 
     @page(app, "/fragments/facets")
     def facets(request: Request) -> Response:

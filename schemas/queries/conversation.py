@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tracejury.schemas.checks import ItemAnswer
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.trace_status import TraceStatus, status_of
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import Verdict
 
@@ -48,6 +49,11 @@ class SessionExchange:
     def id(self) -> str:
         """As of `trajectory.Exchange`."""
         return f"{self.run_id}:{min(self.first_turn, self.last_turn)}-{self.last_turn}"
+
+    @property
+    def trace_status(self) -> TraceStatus:
+        """How its trace stands, for people."""
+        return status_of(self.state, not self.judged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trace_status import TraceStatus, status_of
 from tracejury.schemas.trajectory import TraceState
 
 
@@ -64,6 +65,11 @@ class SessionRow:
     calls_without_usage: int = 0
     place: int = 0
     key: str = ""
+
+    @property
+    def status(self) -> TraceStatus:
+        """How it stands, for people."""
+        return status_of(self.state, self.unjudged_traces, self.traces)
 
     @property
     def order_id(self) -> str:

@@ -12,6 +12,7 @@ from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.profiles import CAUTIOUS_PROFILE, DEFAULT_PROFILE, threshold
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.taxonomy import Severity
+from tracejury.schemas.trace_status import TraceStatus, status_of
 from tracejury.schemas.trajectory import Trace, TraceState
 from tracejury.schemas.verdicts import Verdict
 
@@ -59,7 +60,7 @@ class TraceQuery:
     `min_duration`: nanos. `text`: stands in what was said, found or named, or begins an id. `attributes`, `task` (by
     one of `task_keys`), `tag` and `user`: what spans of the trace state, each attribute as (key, value). `judged`: yes,
     no, or why not. `before`: the place in the list that the answer follows.
-    Of sessions, `state`, `min_duration` and the order are the session's own.
+    Of sessions, `state`, `status`, `min_duration` and the order are the session's own.
     """
 
     confidence: Confidence
@@ -71,6 +72,7 @@ class TraceQuery:
     before: Position | None = None
     until: int = 0
     state: TraceState | None = None
+    status: TraceStatus | None = None
     severity: Severity | None = None
     category: str = ""
     taxonomy: str = ""
@@ -170,6 +172,11 @@ class TraceRow:
     def judged(self) -> bool:
         """Whether judges looked at it."""
         return self.not_judged is None
+
+    @property
+    def status(self) -> TraceStatus:
+        """How it stands, for people."""
+        return status_of(self.state, not self.judged)
 
     @property
     def order_id(self) -> str:

@@ -14,7 +14,8 @@ class SessionRowJson(WireModel):
     `usd` null where they are not known, and partial sums where `calls_without_usage` LLM calls recorded no tokens;
     `priced_traces`: of how many traces the cost is known; `errors`
     counts those that the profile shows, by severity, as `findings` does under an earlier name; `worst_error` is null
-    where there is none. `unjudged_traces`: those that no judge has looked at (yet).
+    where there is none. `unjudged_traces`: those that no judge has looked at (yet);
+    `status` as of a trace in a list.
     """
 
     session_id: str
@@ -36,6 +37,7 @@ class SessionRowJson(WireModel):
     priced_traces: int
     unjudged_traces: int
     calls_without_usage: int = 0
+    status: str = ""
 
 
 class ExchangeJson(WireModel):

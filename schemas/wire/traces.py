@@ -131,7 +131,7 @@ class TraceJson(WireModel):
     """A rebuilt trace with what was found in it; `remainder`: ids of the spans in no agent run.
 
     An error names all its findings; `findings` are those that are sure enough by themselves. `not_judged`: why no judge
-    has looked at it, as of a trace in a list; null where one has.
+    has looked at it, as of a trace in a list; null where one has. `status`: as of a trace in a list.
     """
 
     trace_id: str
@@ -150,6 +150,7 @@ class TraceJson(WireModel):
     findings: list[FindingJson]
     verdicts: list[VerdictJson]
     not_judged: str | None = None
+    status: str = ""
 
 
 class TracePartJson(WireModel):
@@ -186,6 +187,7 @@ class TraceRowJson(WireModel):
     `judged` false: no judge has looked at it, so that it has no errors proves nothing; `not_judged` is why, else null:
     waiting, no-calls (of a model or tool), no-content, unknown-convention, no-run, failed (judging did), our-calls. Of
     one that is waiting what only judging finds is empty; of calls without content statuses and times alone were judged.
+    `status`: how it stands: running, failed, not-judged, incomplete or ok; of a session also partly-judged.
     """
 
     trace_id: str
@@ -212,6 +214,7 @@ class TraceRowJson(WireModel):
     judged: bool
     calls_without_usage: int = 0
     not_judged: str | None = None
+    status: str = ""
 
 
 class JudgedJson(WireModel):

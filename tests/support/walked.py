@@ -33,6 +33,6 @@ def filled(path: str, tenant: Tenant, error_id: str = "0" * 32) -> str:
         "trace_id": tenant.trace_id, "span_id": TOOL, "session_id": tenant.session, "service": tenant.service,
         "error_id": error_id, "some_id": error_id, "annotation_id": "x", "key": tenant.trace_id, "node": AGENT,
         "run_id": AGENT, "term": "TC", "task": "refund-7", "name": "GF", "by": "service", "digest": "x", "path": "x",
-        "pattern_id": "x",
+        "pattern_id": "x", "view": "x",
     }  # fmt: skip
     return re.sub(r"\{(\w+)(?::\w+)?\}", lambda found: values[found[1]], path)

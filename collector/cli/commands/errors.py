@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from tracejury.collector.cli.failures import EXIT_FOUND, Failure
 from tracejury.collector.cli.interrupts import heed_ctrl_c
+from tracejury.collector.cli.lists_options import columns_option
 from tracejury.collector.cli.options import (
     api_options,
     filter_options,
@@ -17,7 +18,9 @@ from tracejury.collector.cli.options import (
     show_rows,
     since_option,
 )
+from tracejury.collector.cli.saved_view import view_option, with_view
 from tracejury.schemas.filters import ERROR_FILTERS, SPAN_FILTER
+from tracejury.schemas.list_columns import ERROR_COLUMNS
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.counting import counted
 
@@ -29,11 +32,13 @@ SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensit
 
 
 @click.command("errors")
+@view_option
 @filter_options(SPAN_FILTER, *ERROR_FILTERS)
 @profile_option
 @since_option
 @click.option("--decisive", is_flag=True, help="Only those that decided the wrong outcome of their trace.")
 @click.option("--follow", is_flag=True, help="Go on and show new errors as they come, each once, until Ctrl-C.")
+@columns_option(ERROR_COLUMNS)
 @limit_option
 @click.option(
     "--fail-on",
@@ -47,6 +52,7 @@ def errors_command(
     ctx: click.Context,
     /,
     *,
+    view: str,
     decisive: bool,
     follow: bool,
     limit: int,
@@ -63,6 +69,8 @@ def errors_command(
     With --fail-on: first waits, up to 15 s, until the traces in question are judged to their end, and fails where one
     was not judged at all.
 
+    With --columns: a line an error.
+
     With --follow: those from --since on (without it: from now on), earliest first, as JSON lines with --format json;
     --limit then ends it after that many.
     """
@@ -70,19 +78,25 @@ def errors_command(
 
     if decisive and given["span"]:
         raise click.UsageError("--decisive looks at all spans of a trace: leave --span out")
-    filters = {name: value for name, value in given.items() if value} | ({"decisive": "true"} if decisive else {})
     limited = ctx.get_parameter_source("limit") is not click.core.ParameterSource.DEFAULT
     with ApiClient(url) as client:
+        saved, options = with_view(client, view, "/errors", given)
+        columns = options.pop("columns", ()) or saved.pop("columns", ())
+        filters = {**saved, **{name: value for name, value in options.items() if value}}
+        filters |= {"decisive": "true"} if decisive else {}
         if follow:
             bad = _follow(client, filters, limit if limited else 0, fail_on, style)
         else:
-            bad = _list(client, filters, limit, fail_on, style)
+            bad = _list(client, filters, limit, fail_on, style, columns)
     if bad:
         ctx.exit(EXIT_FOUND)
 
 
-def _list(client: ApiClient, filters: dict[str, Any], limit: int, fail_on: str | None, style: str) -> bool:
+def _list(
+    client: ApiClient, filters: dict[str, Any], limit: int, fail_on: str | None, style: str, columns: Sequence[str]
+) -> bool:
     from tracejury.collector.cli import output
+    from tracejury.collector.cli.render.lists import chosen_errors
     from tracejury.collector.cli.render.tables import errors_table
     from tracejury.collector.cli.render.unproven import unproven_remark
     from tracejury.collector.cli.waiting import wait_until_judged
@@ -91,7 +105,8 @@ def _list(client: ApiClient, filters: dict[str, Any], limit: int, fail_on: str |
     if waited and waited.open:
         output.note("some of these traces are still open: more may be found in them")
     rows, more = client.errors(filters, limit)
-    show_rows(rows, errors_table, style, more_than=limit if more else None)
+    table = (lambda found: chosen_errors(found, columns)) if columns else errors_table
+    show_rows(rows, table, style, more_than=limit if more else None)
     if style != "json" and (remark := unproven_remark(rows)):
         output.note(remark)
     if not fail_on or waited is None:

@@ -6,19 +6,25 @@ from typing import Any
 
 import click
 
-from tracejury.collector.cli.lists_options import asked, list_options
+from tracejury.collector.cli.lists_options import asked, columns_option, list_options
 from tracejury.collector.cli.options import api_options, limit_option, show_rows
+from tracejury.collector.cli.saved_view import view_option, with_view
+from tracejury.schemas.list_columns import SESSION_COLUMNS
 
 
 @click.command("sessions")
+@view_option
 @list_options
+@columns_option(SESSION_COLUMNS)
 @limit_option
 @api_options
-def sessions_command(*, limit: int, style: str, url: str, **filters: Any) -> None:
+def sessions_command(*, view: str, limit: int, style: str, url: str, **filters: Any) -> None:
     """List sessions that hold a trace of the filters; state, duration and order are the session's."""
     from tracejury.collector.api.client import ApiClient
     from tracejury.collector.cli.render.lists import sessions_table
 
     with ApiClient(url) as client:
-        rows, more = client.sessions(asked(filters), limit)
-    show_rows(rows, sessions_table, style, more_than=limit if more else None)
+        saved, options = with_view(client, view, "/sessions", filters, ("order",))
+        chosen = options.pop("columns", ()) or saved.pop("columns", ())
+        rows, more = client.sessions({**saved, **asked(options)}, limit)
+    show_rows(rows, lambda found: sessions_table(found, chosen), style, more_than=limit if more else None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -10,16 +10,17 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tracejury.schemas.list_columns import ERROR_COLUMNS, SESSION_COLUMNS, TRACE_COLUMNS
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name, agent_names, error_place
 from tracejury.schemas.text.scores import score_words
-from tracejury.schemas.trajectory import state_word
+from tracejury.schemas.wire.errors import ErrorJson
 from tracejury.schemas.wire.lists import CheckProgressJson, ExchangeJson, SessionJson, SessionRowJson
 from tracejury.schemas.wire.traces import TraceRowJson, VerdictJson
 
-from .rows_list import RowsList
-from .tables import STATE_STYLE, content, counts, error_details, headline, moment, worst
+from .rows_list import chosen_rows
+from .tables import SHORT, content, counts, error_details, headline, moment, status_text, worst
 
 SAID: Final = 2_000
 """Characters of a message that a terminal shows; the JSON has the whole."""
@@ -29,32 +30,41 @@ _MINUTE: Final = 60
 _HOUR: Final = 3600
 
 
-def traces_table(rows: Sequence[TraceRowJson]) -> RenderableType:
-    """A line a trace."""
-    return RowsList(
+def traces_table(rows: Sequence[TraceRowJson], columns: Iterable[str] = ()) -> RenderableType:
+    """A line a trace. Raises ConfigError for a column that there is not."""
+    return chosen_rows(
         rows,
         "no traces",
+        TRACE_COLUMNS,
+        columns,
         {
             "trace": lambda r: content(r.trace_id),
             "received": lambda r: moment(r.received),
             "service": lambda r: content(r.service, 40),
             "agents": lambda r: content(agent_names(r.agents), 50),
             "question": lambda r: content(r.goal or r.name, QUESTION),
+            "session": lambda r: content(r.session_id, 80),
+            "version": lambda r: content(r.version, 40),
+            "models": lambda r: content(", ".join(r.models), 80),
             "spans": lambda r: str(r.spans),
+            "turns": lambda r: str(r.turns),
             "took": lambda r: length(r.duration_ms),
+            "tokens": _tokens,
             "cost": lambda r: money(r.usd, partial=r.calls_without_usage > 0),
-            "state": lambda r: _state(r.state),
+            "status": lambda r: status_text(r.status),
             "errors": _errors,
-            "worst error": lambda r: worst(r.worst_error),
+            "worst-error": lambda r: worst(r.worst_error),
         },
     )
 
 
-def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
-    """A line a session."""
-    return RowsList(
+def sessions_table(rows: Sequence[SessionRowJson], columns: Iterable[str] = ()) -> RenderableType:
+    """A line a session. Raises ConfigError for a column that there is not."""
+    return chosen_rows(
         rows,
         "no sessions",
+        SESSION_COLUMNS,
+        columns,
         {
             "session": lambda r: content(r.session_id, 80),
             "service": lambda r: content(r.service, 40),
@@ -62,10 +72,29 @@ def sessions_table(rows: Sequence[SessionRowJson]) -> RenderableType:
             "traces": _session_traces,
             "turns": lambda r: str(r.turns),
             "took": lambda r: length(r.duration_ms),
+            "tokens": lambda r: _sum(r.tokens, r.calls_without_usage),
             "cost": _session_cost,
-            "state": lambda r: _state(r.state),
+            "status": lambda r: status_text(r.status),
             "errors": _session_errors,
-            "worst error": lambda r: worst(r.worst_error),
+            "worst-error": lambda r: worst(r.worst_error),
+        },
+    )
+
+
+def chosen_errors(rows: Sequence[ErrorJson], columns: Iterable[str]) -> RenderableType:
+    """A line an error, with the named columns. Raises ConfigError for a column that there is not."""
+    return chosen_rows(
+        rows,
+        "no errors",
+        ERROR_COLUMNS,
+        columns,
+        {
+            "error": lambda r: Text.assemble(f"{r.severity} ", content(r.title or r.category, 80), f" {r.id[:SHORT]}"),
+            "service": lambda r: content(f"{r.service or 'unknown service'} / {agent_name(r.agent or '')}", 80),
+            "quote": lambda r: content(r.evidence, QUESTION),
+            "reason": lambda r: content(r.explanation, QUESTION),
+            "judges": lambda r: content(f"{', '.join(r.judges)} {r.confidence:.2f}", 80),
+            "seen": lambda r: Text.assemble(moment(r.first_seen), "  span ", content(r.span_id)),
         },
     )
 
@@ -78,7 +107,7 @@ def session_view(session: SessionJson) -> RenderableType:
         f"  {counted(session.traces, 'trace')}",
         (f" ({session.unjudged_traces} not judged)" if session.unjudged_traces else "", "dim"),
         f", {counted(session.turns, 'turn')}, ",
-        _state(session.state),
+        status_text(session.status),
         "  ",
         _session_errors(session),
     )
@@ -109,6 +138,15 @@ def money(usd: float | None, *, partial: bool = False) -> Text:
     if usd is None:
         return Text("-", "dim")
     return Text((f"${usd:.4f}" if usd < 1 else f"${usd:,.2f}") + ("+" if partial else ""))
+
+
+def _tokens(row: TraceRowJson) -> Text:
+    known = [count for count in (row.input_tokens, row.output_tokens) if count is not None]
+    return _sum(sum(known) if known else None, row.calls_without_usage)
+
+
+def _sum(tokens: int | None, without: int) -> Text:
+    return Text("-", "dim") if tokens is None else Text(f"{tokens:,}{'+' if without else ''}")
 
 
 def _errors(row: TraceRowJson) -> Text:
@@ -197,7 +235,3 @@ def _scores(verdicts: Sequence[VerdictJson], agents: Mapping[str, str]) -> Itera
     for run_id, words in scored.items():
         who = content(agent_name(agents[run_id]), 60).append(": ") if run_id in agents else Text()
         yield Text.assemble(who, content(", ".join(words)), style="dim")
-
-
-def _state(state: str) -> Text:
-    return Text(state_word(state), style=STATE_STYLE.get(state, ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,6 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
 from rich.text import Text
+
+from tracejury.schemas.list_columns import ListColumn, chosen_columns
 
 from .tables import rows_table
 
@@ -43,3 +45,19 @@ class RowsList:
             short = Text("  ").join(text for text in named if len(text) <= SHORT)
             for line in (short, *(text for text in named if len(text) > SHORT)):
                 yield Padding(line, (0, 0, 0, 2), expand=False)
+
+
+def chosen_rows(
+    rows: Sequence[Any],
+    nothing: str,
+    columns: Sequence[ListColumn],
+    names: Iterable[str],
+    cells: Mapping[str, Callable[[Any], Text | str]],
+) -> RowsList:
+    """A list with the named columns, or without names the usual ones; `cells`: of each column, in the order here.
+
+    Raises:
+        ConfigError: there is no such column.
+    """
+    shown = {one.name for one in chosen_columns(columns, names, on_page=False)}
+    return RowsList(rows, nothing, {name.replace("-", " "): cell for name, cell in cells.items() if name in shown})

@@ -20,7 +20,7 @@ from tracejury.schemas.wire.errors import ErrorDetailJson, ErrorJson, FindingJso
 from tracejury.schemas.wire.traces import JudgedJson
 
 SEVERITY_STYLE: Final[Mapping[str, str]] = {"HIGH": "bold red", "MEDIUM": "yellow", "LOW": "cyan"}
-STATE_STYLE: Final[Mapping[str, str]] = {"settled": "green", "failed": "red", "open": "yellow", "incomplete": "red"}
+_STATUS_STYLE: Final[Mapping[str, str]] = {"ok": "green", "failed": "red", "running": "yellow", "incomplete": "red"}
 Shown = TypeVar("Shown")
 
 QUOTE = 160
@@ -41,6 +41,11 @@ REPEATS = 5
 def content(text: str | None, limit: int = 0, style: str = "") -> Text:
     """Text of a span on one line, safe to print, cut at `limit` characters (0: whole)."""
     return Text(one_line(text or "", limit), style=style)
+
+
+def status_text(status: str) -> Text:
+    """How a trace or session stands, in words."""
+    return Text(status.replace("-", " "), _STATUS_STYLE.get(status, ""))
 
 
 def errors_table(rows: Sequence[ErrorJson]) -> RenderableType:

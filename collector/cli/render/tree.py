@@ -13,7 +13,6 @@ from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name, error_place
 from tracejury.schemas.text.scores import score_words
-from tracejury.schemas.trajectory import state_word
 from tracejury.schemas.wire.errors import ErrorJson
 from tracejury.schemas.wire.traces import (
     AgentRunJson,
@@ -24,7 +23,7 @@ from tracejury.schemas.wire.traces import (
     VerdictJson,
 )
 
-from .tables import STATE_STYLE, TITLE, content, decisive_told, error_details, headline
+from .tables import TITLE, content, decisive_told, error_details, headline, status_text
 
 RUN_STYLE: Mapping[str, str] = {"ok": "green", "error": "red", "unfinished": "yellow"}
 TEXT = 80
@@ -97,7 +96,6 @@ def trace_tree(trace: TraceJson) -> Tree:
 
 
 def _title(trace: TraceJson) -> Text:
-    state = Text(state_word(trace.state), style=STATE_STYLE.get(trace.state, ""))
     found = [counted(len(trace.errors), "error")] if trace.errors or not trace.not_judged else []
     found += [f"not judged: {NotJudged(trace.not_judged).words}"] if trace.not_judged else []
     return Text.assemble(
@@ -106,7 +104,7 @@ def _title(trace: TraceJson) -> Text:
         "  ",
         content(trace.service or "unknown service", 60),
         "  ",
-        state,
+        status_text(trace.status),
         f"  {', '.join([counted(trace.spans, 'span'), counted(len(trace.agent_runs), 'agent run'), *found])}",
         _spent(trace.tokens),
     )

@@ -19,6 +19,7 @@ from tracejury.schemas.agent_errors import summary
 from tracejury.schemas.annotations import Annotation
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.not_judged import NotJudged
+from tracejury.schemas.trace_status import status_of
 from tracejury.schemas.trajectory import AgentRun
 from tracejury.schemas.wire.base import fill
 from tracejury.schemas.wire.traces import PartedTraceJson, TokensJson, TracePartJson
@@ -139,6 +140,7 @@ def present_part(
         findings=by_place((f for f in found.findings if belongs(f.agent_run_id, f.turn)), order),
         verdicts=[v for v in found.verdicts if belongs(v.subject.run_id)],
         not_judged=not_judged,
+        status=status_of(outline.state, not_judged is not None),
         part=TracePartJson(
             rebuilt=outline.rebuilt,
             judged=judged,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 from tracejury.collector.store.client import Store
+from tracejury.collector.store.pending_traces import LOOKED_AT
 from tracejury.collector.store.scope import TENANT
-from tracejury.schemas.filters import JUDGED, OF_RUNS, OF_TRACES, STATE
+from tracejury.schemas.filters import JUDGED, OF_RUNS, OF_TRACES, STATE, STATUS
 from tracejury.schemas.filters import conditions as conditions_of
 from tracejury.schemas.queries.reader import TraceQuery
+from tracejury.schemas.trace_status import status_sql
 
 from .errors import filtered
 from .findings import HOLDS, near, sure, thresholds
@@ -28,13 +31,20 @@ _STORED: Final = (
 )
 """Spans of the trace, or of one that is joined to it, are left: what is gone cannot be opened."""
 
+_OF_TRACE: Final = (
+    *OF_TRACES,
+    JUDGED,
+    STATE,
+    replace(STATUS, condition=f"{status_sql('State', f'toUInt8(NOT {LOOKED_AT})')} = {{status:String}}"),
+)
+
 _OF_RUN: Final = "(id, name, role, model, inferred) -> {}, Runs.Id, Runs.Name, Runs.Role, Runs.Model, Runs.Inferred"
 _RUNS: Final = f"arrayExists({_OF_RUN})"
 _RUN_IDS: Final = f"arrayFilter({_OF_RUN})"
 
 
 def conditions(query: TraceQuery, store: Store, *, of_sessions: bool = False) -> tuple[str, dict[str, Any]]:
-    """Conditions on a trace, and their values. `of_sessions`: state and duration are the session's, and left out."""
+    """Conditions on a trace, and their values. `of_sessions`: without state, status and duration, the session's own."""
     found, values = of_row(query, of_sessions=of_sessions)
     for text, more in beyond_row(query, store):
         found.append(text)
@@ -44,7 +54,7 @@ def conditions(query: TraceQuery, store: Store, *, of_sessions: bool = False) ->
 
 def of_row(query: TraceQuery, *, of_sessions: bool = False) -> tuple[list[str], dict[str, Any]]:
     """Those that a trace's own row tells, without the tenant."""
-    asked, values = conditions_of((*OF_TRACES, JUDGED) if of_sessions else (*OF_TRACES, JUDGED, STATE), query)
+    asked, values = conditions_of((*OF_TRACES, JUDGED) if of_sessions else _OF_TRACE, query)
     found = [_WHOLE, *asked]
     times = [(f"{ARRIVED} >= {{since:Int64}}", "since"), (f"{ARRIVED} < {{until:Int64}}", "until")]
     if not of_sessions:

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from tracejury.collector.store.pending_traces import DERIVED
+from tracejury.collector.store.pending_traces import LOOKED_AT
 from tracejury.collector.store.scope import TENANT, TenantRows
 from tracejury.schemas.judged_rows import STANDS, VERDICT_SELECT, verdict_from_row
 from tracejury.schemas.queries.conversation import SessionExchange
 from tracejury.schemas.queries.listing import SessionRow, Sort
 from tracejury.schemas.queries.reader import Confidence, TraceQuery
 from tracejury.schemas.text import naming
+from tracejury.schemas.trace_status import status_sql
 from tracejury.schemas.verdicts import Verdict
 
 from .conditions import ARRIVED, EVERY, conditions
@@ -41,6 +42,7 @@ _STATE: Final = (
     "multiIf(countIf(State = 'open') > 0, 'open', countIf(State = 'failed') > 0, 'failed', "
     "countIf(State = 'incomplete') > 0, 'incomplete', 'settled')"
 )
+_STATUS: Final = status_sql(_STATE, f"countIf(NOT {LOOKED_AT})", "count()")
 _LENGTH: Final = "if(max(EndNanos) > min(StartNanos), max(EndNanos) - min(StartNanos), 0)"
 _USED: Final = "(isNotNull(InputTokens) OR isNotNull(OutputTokens))"
 # What one trace does not know the session does not know either: the rest would pass for the whole.
@@ -60,18 +62,17 @@ _VALUES: Final = {
     Sort.ERRORS: _ERRORS,
     Sort.FINDINGS: _ERRORS,
 }
-_LOOKED_AT: Final = f"({DERIVED} AND NotJudged = '')"
 _ROW: Final = (
     f"{_KEY} AS Key, {short('SessionId')}, {short('ServiceName')}, {_STATE}, count(), sum(arraySum(Runs.Turns)), "
     f"{shorts('arraySort(groupUniqArrayArray(Runs.Name))')}, min(StartNanos), max(EndNanos), min({ARRIVED}), "
-    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT {_LOOKED_AT}), sum(CallsWithoutUsage), "
+    f"max({ARRIVED}), {_TOKENS}, {_COST}, countIf(isNotNull(Cost)), countIf(NOT {LOOKED_AT}), sum(CallsWithoutUsage), "
     "sum(High), sum(Medium), sum(Low), minIf(Worst, Worst.1 > 0)"
 )
 _TEXT: Final = "arrayMap(t -> substringUTF8(t, 1, {{text:UInt64}}), {})"
 _SAID: Final = f"""SELECT TraceId, State, StartNanos, EndNanos, Cost, CallsWithoutUsage, Runs.Id,
     arrayMap(n -> {short("n")}, Runs.Name), Runs.ParentId, {_TEXT.format("Runs.Goal")},
     {_TEXT.format("Runs.Answer")}, Runs.Status, Runs.Turns, Runs.Beside, Conventions,
-    {_LOOKED_AT},
+    {LOOKED_AT},
     Exchanges.Run, Exchanges.First, Exchanges.Last, {_TEXT.format("Exchanges.Asked")},
     {_TEXT.format("Exchanges.Answer")}, Exchanges.Runs, ServiceName, SessionId
 FROM traces FINAL WHERE {EVERY} AND """
@@ -203,6 +204,9 @@ def _having(query: TraceQuery) -> tuple[str, dict[str, Any]]:
     if query.state is not None:
         parts.append(f"{_STATE} = {{state:String}}")
         values["state"] = query.state.value
+    if query.status is not None:
+        parts.append(f"{_STATUS} = {{status:String}}")
+        values["status"] = query.status.value
     if query.min_duration:
         parts.append(f"{_LENGTH} >= {{min_duration:UInt64}}")
         values["min_duration"] = query.min_duration

@@ -138,6 +138,23 @@
 
   // The tail.
   const tail = document.getElementById("tail");
+
+  // Errors that are selected, for one opinion on all of them.
+  const all = document.getElementById("bulk-all");
+  if (all) {
+    const boxes = () => [...tail.querySelectorAll("[form=bulk]")];
+    const count = () => {
+      const picked = boxes().filter((box) => box.checked).length;
+      document.getElementById("bulk-count").textContent = picked ? `${picked} selected` : "Select errors below";
+    };
+    all.hidden = false;
+    all.addEventListener("change", (event) => {
+      boxes().forEach((box) => (box.checked = event.target.checked));
+      count();
+    });
+    tail.addEventListener("change", count);
+    count();
+  }
   if (tail?.dataset.after) {
     const MOST = 500;
     const status = document.getElementById("tail-status");
@@ -171,6 +188,7 @@
       const shown = [...tail.children].find((old) => ids(old).some((id) => all.has(id)));
       if (!shown) return put(row);
       row.dataset.findings = [...new Set([...ids(shown), ...ids(row)])].join(" ");
+      row.querySelector("[form=bulk]").checked = shown.querySelector("[form=bulk]").checked;
       shown.replaceWith(row);
     }
     function put(row) {

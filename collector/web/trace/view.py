@@ -24,6 +24,7 @@ from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.naming import error_place
+from tracejury.schemas.trace_status import TraceStatus, status_of
 from tracejury.schemas.verdicts import Verdict
 
 from .detail import Details
@@ -148,6 +149,11 @@ class TracePageView:
     withdrawn: Sequence[str] | None = None
     not_judged: NotJudged | None = None
     measures: Sequence[ShownMeasure] = ()
+
+    @property
+    def status(self) -> TraceStatus:
+        """How the trace stands."""
+        return status_of(self.outline.state, self.not_judged is not None)
 
     @property
     def base(self) -> str:

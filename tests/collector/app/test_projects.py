@@ -140,6 +140,10 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ("DELETE", "/api/annotations/{annotation_id:path}"): [{}],
         ("DELETE", "/api/architectures/{service:rest}"): [{}],
         ("PUT", "/api/architectures/{service:rest}"): [{"text": "mallory"}],
+        ("PUT", "/api/views/{view:some}"): [{"link": "/traces?q=mallory"}],
+        ("DELETE", "/api/views/{view:some}"): [{}],
+        ("POST", "/views"): [{"name": "x", "link": "/traces?q=mallory"}],
+        ("POST", "/views/delete"): [{"name": "x"}],
         ("POST", "/api/delete"): [{"session": tenant.session}, {"service": tenant.service, "before": "0s"}],
         ("POST", "/api/judge"): [{"trace_id": tenant.trace_id}, {"session": tenant.session}],
         ("POST", "/api/annotations"): [
@@ -162,6 +166,7 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ],
         ("POST", "/feedback/missed"): [form | {"span": TOOL, "category": "Tool-related", "severity": "LOW"}],
         ("POST", "/feedback/opinion"): [form | {"finding": error, "opinion": "disagree"}],
+        ("POST", "/feedback/opinions"): [form | {f"pick:{error}": "1", "opinion": "disagree"}],
         ("POST", "/feedback/review"): [form],
         ("POST", "/feedback/score"): [form | {"dimension": "GF", "score": "3"}],
         ("POST", "/feedback/withdraw"): [form | {"annotation": "x"}],
@@ -181,7 +186,7 @@ async def everything(world: Projects, tenant: Tenant) -> list[str]:
     paths = (
         "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/scores?withdrawn=true",
         "/api/reviews?withdrawn=true", "/api/preferences?withdrawn=true",
-        "/api/session-labels?withdrawn=true", "/api/pattern-labels?withdrawn=true",
+        "/api/session-labels?withdrawn=true", "/api/pattern-labels?withdrawn=true", "/api/views",
         f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0", f"/api/traces/{tenant.trace_id}",
     )  # fmt: skip
     return [(await world.get(path, tenant)).text for path in paths]

@@ -100,6 +100,7 @@ def test_a_trace_has_exactly_the_promised_keys_and_values() -> None:
         "errors": [],
         "verdicts": [],
         "not_judged": None,
+        "status": "running",
     }
     manager, below = shown["agent_runs"]
     assert {key: value for key, value in manager.items() if key != "turns"} == {

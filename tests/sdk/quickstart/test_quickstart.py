@@ -41,6 +41,8 @@ EXPORTER: Final = "opentelemetry-exporter-otlp-proto-http"
 QUESTION: Final = "How long is the Alder Bridge?"
 MOST_LINES: Final = 80
 WAIT: Final = 60.0
+NODE: Final = {"js": "node", "ts": "tsx"}
+"""Languages whose packages npm installs, with what runs a program of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Page:
     @property
     def program(self) -> tuple[str, str]:
         """Language and code."""
-        ((language, code),) = re.findall(r"^```(python|js)\n(.*?)^```", self.text, re.MULTILINE | re.DOTALL)
+        ((language, code),) = re.findall(r"^```(python|js|ts)\n(.*?)^```", self.text, re.MULTILINE | re.DOTALL)
         return language, code
 
     @property
@@ -73,7 +75,7 @@ class Page:
         """The versions that the last line names, as pip or npm take them."""
         listed = re.search(r"^Tested with (.*)\.$", " ".join(self.text.split("\n")[-3:]).strip(), re.DOTALL)
         assert listed is not None, f"{self.name} names no versions"
-        sign = "@" if self.program[0] == "js" else "=="
+        sign = "==" if self.program[0] == "python" else "@"
         return [one.replace(" ", sign) for one in listed[1].split(", ")]
 
 
@@ -92,10 +94,11 @@ def command(page: Page, folder: Path) -> list[str]:
     Skips where there is none.
     """
     language, code = page.program
-    if language == "js":
-        base = _node_modules(page)
-        (base / "page.mjs").write_text(code)
-        return ["node", str(base / "page.mjs")]
+    if language in NODE:
+        base, runner = _node_modules(page), NODE[language]
+        program = base / f"page.m{language}"
+        program.write_text(code)
+        return [shutil.which(runner) or str(base / "node_modules" / ".bin" / runner), str(program)]
     (folder / "page.py").write_text(code)
     if LOCKED.issuperset(page.pins):
         if not FRAMEWORKS.exists():

@@ -16,12 +16,14 @@ from tracejury.collector.api.security import POLICY
 if TYPE_CHECKING:
     from playwright.sync_api import Response
 
-WIDTHS = (1400, 390)
+WIDTHS = (1400, 700, 390)
+"""A desk's, the same at 200 % zoom, and a phone's."""
 PAGES = (
     "/", "/?unit=turn&range=7d", "/traces", "/traces?severity=MEDIUM&q=order", "/traces?agent=nobody", "/sessions",
     "/sessions/talk%2F1?service=help-desk", "/compare?service=help-desk&first=talk%2F1", "/errors", "/labels",
     "/labels?purpose=learning", "/judges", "/judges/plan-quality", "/packs", "/packs/pipa", "/clusters", "/patterns",
-    "/alerts", "/graph", "/explain", "/explain/calibrated",
+    "/alerts", "/graph", "/explain", "/explain/calibrated", "/views",
+    "/traces?status=ok&columns=models,version,session,spans",
     "/compare/traces?first={trace}", "/compare/traces?first={trace}&second={other}", "/compare/traces?task=none",
     "/traces/{trace}", "/traces/{trace}?span={span}",
     "/spans/{span}", "/traces/{trace}/spans/{span}/raw", "/nowhere",

@@ -20,7 +20,7 @@ FIELD = re.compile(r'<(?:input|select)\b[^>]*\bname="([^"]*)"(?:[^>]*\bvalue="([
 FIRST = (
     "/", "/?unit=turn&population=both&simulated=1&range=7d&profile=strict&attribute=a%3Db&tag=t&user=u",
     "/traces?q=x&state=ok&severity=LOW&attribute=a%3Db&attribute=c%3Dd&sort=cost&order=asc&service=shop",
-    "/sessions?role=manager",
+    "/sessions?role=manager&status=failed&columns=cost&columns=errors", "/views",
     "/errors?severity=HIGH&judge=x&from=2023-01-01T00:00&to=2024-01-01T00:00", "/labels?purpose=learning&simulated=1",
     "/judges?profile=recall", "/packs?simulated=1", "/explain",
     f"/traces/{TRACE_ID}?profile=recall&only=errors&stratum=s&probability=0.5&drawn=x&range=1h",
@@ -39,7 +39,8 @@ def pages(store: SharedStore) -> Iterator[Pages]:
     "path",
     [
         "/", "/overview/worst", "/overview/by/agent", "/traces", "/sessions", "/errors", "/labels", "/judges", "/packs",
-        "/clusters", "/patterns", "/alerts", "/compare", "/compare/traces", "/graph", "/fragments/graph",
+        "/clusters", "/patterns", "/alerts", "/views", "/fragments/views", "/compare", "/compare/traces", "/graph",
+        "/fragments/graph",
         "/explain", "/fragments/facets", "/live/events", f"/traces/{TRACE_ID}", f"/traces/{TRACE_ID}/tree",
         f"/spans/{TOOL}", f"/traces/{TRACE_ID}/spans/{TOOL}/raw",
     ],

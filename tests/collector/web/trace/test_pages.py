@@ -38,6 +38,7 @@ def test_the_page_shows_tree_findings_and_the_place_of_the_first(pages: Pages) -
         assert f'id="span-{span_id}"' in page.text
     assert "<mark" in page.text
     assert 'data-state="settled"' in page.text
+    assert '<dt>Status</dt><dd class="status-ok">' in page.text
 
 
 def test_an_error_names_its_spans_and_its_findings_once(pages: Pages) -> None:
