@@ -96,7 +96,7 @@ class MailConfig(Section):
     sender: MailAddress
     """Address that it is sent from."""
     to: Annotated[tuple[MailAddress, ...], AfterValidator(some_addresses)]
-    """Addresses that it is sent to; each sees the others."""
+    """One to 50 addresses that it is sent to; each sees the others."""
 
 
 class ChannelConfig(EndpointConfig):
