@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
@@ -157,7 +158,10 @@ OPSGENIE_CLOSE = fields("", user=sized(100), source=sized(100), note=sized(25_00
 
 MOST_BYTES = {"slack": 1 << 20, "teams": 28_000, "discord": 8 << 20, "pagerduty": 512_000, "opsgenie": 1 << 20}
 ACCEPTED = {"slack": (200, b"ok"), "teams": (202, b""), "discord": (204, b""), "pagerduty": (202, b"{}")}
-SCHEMAS = {"slack": SLACK, "teams": TEAMS, "discord": DISCORD, "pagerduty": PAGERDUTY}
+SCHEMAS = {
+    "slack": SLACK, "teams": TEAMS, "discord": DISCORD, "pagerduty": PAGERDUTY,
+    "opsgenie": OPSGENIE_CREATE, "opsgenie-close": OPSGENIE_CLOSE,
+}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -180,6 +184,7 @@ class ChatEndpoint:
 
     def __call__(self, handler: BaseHTTPRequestHandler, received: Received) -> None:
         """Answer as the service does."""
+        assert received.headers["content-type"] == "application/json"
         with self.lock:
             status, body = self._taken(received)
         answer(status, body=body)(handler, received)
@@ -187,7 +192,7 @@ class ChatEndpoint:
     def _taken(self, received: Received) -> tuple[int, bytes]:
         if self.kind == "opsgenie":
             return self._opsgenie(received)
-        problem = self._problem(received, SCHEMAS[self.kind])
+        problem = refusal(self.kind, received.body)
         if problem or (self.kind == "pagerduty" and received.said["routing_key"] != KEY):
             self.problems.append(problem or "unknown routing key")
             return 400, b'{"status": "invalid event"}'
@@ -203,7 +208,7 @@ class ChatEndpoint:
         is_close = len(parts) == 4 and parts[3] == "close" and query == "identifierType=alias"
         if parts[:2] != ["v2", "alerts"] or not (is_close or len(parts) == 2):
             return 404, b""
-        if problem := self._problem(received, OPSGENIE_CLOSE if is_close else OPSGENIE_CREATE):
+        if problem := refusal(self.kind, received.body, "opsgenie-close" if is_close else ""):
             self.problems.append(problem)
             return 422, b'{"message": "Request body is not processable"}'
         self._incident(not is_close, parts[2] if is_close else received.said["alias"], received.said)
@@ -215,20 +220,22 @@ class ChatEndpoint:
         else:
             self.incidents.pop(key, None)
 
-    def _problem(self, received: Received, schema: Any) -> str:
-        """Why the service would refuse it, "" if it would not."""
-        if received.headers.get("content-type") != "application/json":
-            return "not JSON"
-        if len(received.body) > MOST_BYTES[self.kind]:
-            return f"{len(received.body)} bytes are too many"
-        said = json.loads(received.body)
-        validator = jsonschema_rs.validator_for(
-            {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, validate_formats=True
-        )
-        if errors := [f"{error.instance_path}: {error.message[:300]}" for error in validator.iter_errors(said)]:
-            return "; ".join(errors)
-        total = sum(map(len, _embedded(said))) if self.kind == "discord" else 0
-        return f"embeds hold {total} characters" if total > 6_000 else ""
+
+def refusal(kind: str, body: bytes, schema: str = "") -> str:
+    """Why a service would refuse a body, "" if it would not."""
+    if len(body) > MOST_BYTES[kind]:
+        return f"{len(body)} bytes are too many"
+    said = json.loads(body)
+    if errors := list(validator(schema or kind).iter_errors(said)):
+        return "; ".join(f"{error.instance_path}: {error.message[:300]}" for error in errors)
+    total = sum(map(len, _embedded(said))) if kind == "discord" else 0
+    return f"embeds hold {total} characters" if total > 6_000 else ""
+
+
+@cache
+def validator(schema: str) -> Any:
+    found = {"$schema": "https://json-schema.org/draft/2020-12/schema", **SCHEMAS[schema]}
+    return jsonschema_rs.validator_for(found, validate_formats=True)
 
 
 def _embedded(said: Any) -> Iterator[str]:

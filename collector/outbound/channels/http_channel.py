@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -81,11 +82,11 @@ class HttpChannel:
 
     async def send(self, alert: Alert) -> None:
         """See `Channel`."""
-        await self._post(self._form.message(alert))
+        await self._post(await asyncio.to_thread(self._form.message, alert))
 
     async def send_digest(self, alerts: Sequence[Alert]) -> None:
         """See `Channel`."""
-        await self._post(self._form.digest(alerts))
+        await self._post(await asyncio.to_thread(self._form.digest, alerts))
 
     async def _post(self, request: ChannelRequest) -> None:
         config = self._config

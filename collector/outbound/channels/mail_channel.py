@@ -39,11 +39,11 @@ class MailChannel:
 
     async def send(self, alert: Alert) -> None:
         """See `Channel`."""
-        await self._send(alert_mail(alert, self._mail))
+        await self._send(await asyncio.to_thread(alert_mail, alert, self._mail))
 
     async def send_digest(self, alerts: Sequence[Alert]) -> None:
         """See `Channel`."""
-        await self._send(digest_mail(alerts, self._mail))
+        await self._send(await asyncio.to_thread(digest_mail, alerts, self._mail))
 
     async def _send(self, message: EmailMessage) -> None:
         from aiosmtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException

@@ -13,11 +13,11 @@ from tracejury.schemas.text.jsontext import bytes_of
 from tracejury.schemas.text.moments import iso_time
 
 from .http_channel import ChannelRequest
-from .texts import JsonObject, digest_of, fitted, fitted_line, web_link
+from .texts import MOST_FACTS, JsonObject, digest_of, fitted, fitted_line, web_link
 
 SCHEMA: Final = 1
-NAME, TEXT, MOST_SENT = 1_000, 10_000, 100
-"""Characters of a name, title or fact, and of a text; alerts, and facts of one, in one request."""
+NAME, TEXT, MOST_SENT = 500, 4_000, 50
+"""Characters of a name, title or fact, and of a text; alerts of a digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def alert_json(alert: Alert) -> JsonObject:
         "severity": alert.severity.value,
         "title": fitted_line(alert.title, NAME),
         "text": fitted(alert.text, TEXT),
-        "facts": [{"name": fitted_line(n, NAME), "value": fitted(v, NAME)} for n, v in alert.facts[:MOST_SENT]],
+        "facts": [{"name": fitted_line(n, NAME), "value": fitted(v, NAME)} for n, v in alert.facts[:MOST_FACTS]],
         "link": web_link(alert) or None,
         "at": iso_time(alert.at),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 from urllib.parse import quote
@@ -36,15 +37,14 @@ def fitted(text: str, most: int, escape: Escape = str, size: Size = units) -> st
     `escape` is given one character at a time; what it returns is never cut in two.
     """
     pieces = [escape(char) for char in safe(text[: most + 1])]  # each takes one unit or more
-    sizes = [size(piece) for piece in pieces]
-    total, end = sum(sizes), len(pieces)
-    if total <= most:
+
+    def size_of(count: int) -> int:
+        return size("".join(pieces[:count]))
+
+    if size_of(len(pieces)) <= most:
         return "".join(pieces)
-    mark = size(CUT)
-    while end and total > most - mark:
-        end -= 1
-        total -= sizes[end]
-    return "".join(pieces[:end]) + CUT
+    fitting = bisect_right(range(len(pieces)), most - size(CUT), key=size_of) - 1
+    return "".join(pieces[:fitting]) + CUT
 
 
 def fitted_line(text: str, most: int, escape: Escape = str, size: Size = units) -> str:
