@@ -33,6 +33,7 @@ from tracejury.schemas.wire.labels import (
 from tracejury.schemas.wire.lists import SessionJson, SessionRowJson
 from tracejury.schemas.wire.measures import MeasuresJson
 from tracejury.schemas.wire.patterns import PatternJson, PatternsJson
+from tracejury.schemas.wire.performance import PerformanceJson
 from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
 from tracejury.schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
 from tracejury.schemas.wire.traces import (
@@ -185,6 +186,10 @@ class ApiClient:
         refuse_unknown(filters, found.rates.unknown)
         refuse_unknown({**filters, name: value}, found.to.unknown)
         return found
+
+    def performance(self, filters: Parameters) -> PerformanceJson:
+        """Latency, tokens, cost, failures; `filters`: parameters of /api/performance. Raises ConfigError as `rates`."""
+        return self._get(PerformanceJson, "/api/performance", filters)
 
     def measures(self, filters: Mapping[str, str]) -> MeasuresJson:
         """Measures of packs; `filters` are the parameters of /api/measures. Raises ConfigError as `rates`."""

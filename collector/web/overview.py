@@ -70,6 +70,13 @@ def add_overview(app: FastAPI, site: Site) -> None:
             uncalibrated=answer.uncalibrated if site.reader.labels.find(Review, LabelQuery(1)) else "",
         )
 
+    @page(app, "/overview/rate", *PARAMS)
+    def rate(request: Request) -> Response:
+        window, query = site.window(request), asked(request, site.window(request))
+        compared = against_before(site.reader.rates, query, window)
+        view = headline(compared.b, compared, window, query.unit, stated(request))
+        return site.render(request, "rate_chart.html", view=view)
+
     @page(app, "/overview/by/{by}", *PARAMS)
     def broken_down(request: Request, by: str) -> Response:
         if by not in set(By):
