@@ -61,7 +61,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.state.refusal_page = refusal_pages(templates, services.clock)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
-    lists = add_labels_page, add_traces, add_sessions, add_compare, add_divergence
+    lists = add_labels_page, add_traces, add_sessions, add_compare, add_divergence, add_performance_pages
     for add in (
         add_overview,
         add_explain_pages,

@@ -69,7 +69,7 @@ class ShownFigures:
 
 @dataclass(frozen=True, slots=True)
 class PerformanceView:
-    """The figures of a time. `unit` as people say it; the charts as static/chart.js reads them; `points`: their table."""
+    """The figures of a time. `unit` as people say it; charts as static/chart.js reads them; `points`: their table."""
 
     unit: str
     total: ShownFigures
