@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "pattern": "Show one pattern of errors, with examples.",
     "compare": "Show where traces part, or failing runs from passing ones.",
     "regressions": "Issue steps that went wrong again: does it hold?",
+    "performance": "Show latency percentiles, tokens, cost and failures.",
     "rates": "Show error rates with intervals, and whether they changed.",
     "clusters": "Put alike errors together, and name their types.",
     "fixes": "Write texts for an agent from types of errors.",

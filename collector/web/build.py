@@ -35,6 +35,7 @@ from .live import add_live
 from .overview import add_overview
 from .packs import add_packs
 from .patterns import add_patterns
+from .performance import add_performance_pages
 from .sessions import add_sessions
 from .sign_in import add_sign_in
 from .site import Site
@@ -61,8 +62,9 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.state.refusal_page = refusal_pages(templates, services.clock)
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
-    lists = add_alerts_page, add_labels_page, add_traces, add_sessions, add_compare, add_divergence
-    for add in (add_overview, add_explain_pages, add_judges, add_packs, add_clusters, add_patterns, *lists):
+    lists = add_labels_page, add_traces, add_sessions, add_compare, add_divergence
+    figures = add_performance_pages, add_alerts_page, *lists
+    for add in (add_overview, add_explain_pages, add_judges, add_packs, add_clusters, add_patterns, *figures):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)
     add_trace(app, site, few)
