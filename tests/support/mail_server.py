@@ -31,9 +31,7 @@ class MailServer:
 
     @property
     def messages(self) -> list[EmailMessage]:
-        return [
-            cast("EmailMessage", message_from_bytes(cast("bytes", mail.content), policy=default)) for mail in self.mails
-        ]
+        return [message_from_bytes(cast("bytes", mail.content), policy=default) for mail in self.mails]
 
     async def handle_MAIL(  # noqa: N802  aiosmtpd's name
         self, _server: Any, _session: Session, envelope: Envelope, address: str, options: list[str]
@@ -70,7 +68,7 @@ def mail_server(
     """A server that offers STARTTLS with `tls`, or speaks TLS from the start; without, neither."""
     server, loop = MailServer(), asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
-    upgrade = {"tls_context": tls, "require_starttls": True} if tls and starttls else {}
+    upgrade: dict[str, Any] = {"tls_context": tls, "require_starttls": True} if tls and starttls else {}
     if login:
         upgrade |= {"authenticator": server.authenticate, "auth_required": True, "auth_require_tls": bool(upgrade)}
 

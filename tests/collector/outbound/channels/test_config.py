@@ -95,7 +95,8 @@ def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
 )
 def test_pagers_are_told_apart(kind: str, *, pages: bool) -> None:
     """They get no digest."""
-    settings = {"slack": {"url": "${HOOK}"}, "email": {"mail": MAIL}}.get(kind, {"secret": "${KEY}"})
+    known: dict[str, Any] = {"slack": {"url": "${HOOK}"}, "email": {"mail": MAIL}}
+    settings = known.get(kind, {"secret": "${KEY}"})
     config = ChannelConfig.model_validate({"name": "team", "kind": kind, **settings})
     assert config.kind.is_pager is pages
     assert list(build_channels([config], ENVIRON)) == ["team"]

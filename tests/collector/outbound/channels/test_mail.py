@@ -85,7 +85,7 @@ async def test_mail_is_encrypted_and_logged_in_for(security: str, tmp_path: Path
     papers = Papers(tmp_path)
     tls = papers.server(papers.issue())
     with mail_server(tls, starttls=security == "starttls", login=True) as server:
-        settings = {"security": security, "user": USER, "ca_file": str(papers.ca)}
+        settings: Any = {"security": security, "user": USER, "ca_file": str(papers.ca)}
         await mailer(server.port, PASSWORD, **settings).send(SAMPLE)
         assert len(server.mails) == 1
         with pytest.raises(PermanentError, match=r"SMTP 535 \(.*\): check mail\.user and \$\{SECRET\}"):
