@@ -55,6 +55,11 @@ class MailServer:
         self.mails.append(envelope)
         return "250 OK"
 
+    async def handle_QUIT(self, server: Any, _session: Session, _envelope: Envelope) -> str:  # noqa: N802  likewise
+        if "QUIT" in self.replies:
+            await server.loop.create_future()  # for as long as the connection stands
+        return "221 Bye"
+
     def authenticate(self, _server: Any, _session: Any, _envelope: Any, _mechanism: str, data: Any) -> AuthResult:
         login = cast("LoginPassword", data)
         self.logins.append(login.login.decode())

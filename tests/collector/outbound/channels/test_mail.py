@@ -157,6 +157,14 @@ async def test_who_did_not_get_what_others_got_is_named() -> None:
         assert [mail.rcpt_tos for mail in server.mails] == [[TO[0]]]
 
 
+async def test_mail_that_was_taken_counts_as_sent_whatever_follows() -> None:
+    """A server that says no goodbye would be sent it again else."""
+    with mail_server() as server:
+        server.replies["QUIT"] = ""
+        await mailer(server.port, timeout=1.0).send(SAMPLE)
+        assert len(server.mails) == 1
+
+
 async def test_nobody_is_reached() -> None:
     """No such host, nobody who listens, an address of cloud metadata."""
     with socket.socket() as bound:
