@@ -392,6 +392,15 @@ RATE_FILTERS: Final = (
 )
 """Of error rates: of runs and of errors."""
 
+PERFORMANCE_FILTERS: Final = (
+    *named(RATE_FILTERS, "service", "version"),
+    Filter("agent", "Only of this agent."),
+    Filter("model", "Only of this model.", "Of a tool call: the model that asked for it"),
+    Filter("tool", "Only calls of this tool."),
+    Filter("prompt", "Only with this prompt, e.g. greeting:3.", "The name of a managed prompt, with its version"),
+)
+"""Of latency, tokens, cost and failures."""
+
 MEASURE_FILTERS: Final = (
     Filter("pack", "Only of this pack."),
     Filter("service", "Only of this service."),

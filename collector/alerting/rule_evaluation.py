@@ -30,7 +30,7 @@ from .figures.patterns import see_patterns
 from .figures.performance import see_cost, see_latency
 from .figures.rate import see_rate
 
-_SEE: Final[Mapping[type[RuleKind], Callable[[Any, Look], Seen]]] = {
+SEE: Final[Mapping[type[RuleKind], Callable[[Any, Look], Seen]]] = {
     PatternRule: see_patterns,
     RateRule: see_rate,
     LatencyRule: see_latency,
@@ -38,6 +38,7 @@ _SEE: Final[Mapping[type[RuleKind], Callable[[Any, Look], Seen]]] = {
     JudgingLagRule: see_judging_lag,
     SpendRule: see_spend,
 }
+"""What a rule of a kind sees; one about errors has no figure."""
 _HOUR: Final = 3600 * 10**9
 CURSOR: Final = ""
 """The key of what a rule about errors knows: up to when it has told of them."""
@@ -74,7 +75,7 @@ class RuleEvaluation:
         return messages
 
     def _figures(self, on: RuleKind, records: Mapping[str, AlertRecord], now: int) -> _Found:
-        seen = _SEE[type(on)](on, self._looking(now))
+        seen = SEE[type(on)](on, self._looking(now))
         if isinstance(on, PatternRule) and not records and not self.stored.looked(self.rule.name):
             after = baseline(self.rule.name, seen, now)
         else:

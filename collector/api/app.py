@@ -43,6 +43,7 @@ from .params import (
     TraceParams,
 )
 from .patterns import add_patterns
+from .performance import add_performance
 from .prefixes import whole_trace_id
 from .rates import add_measures, add_rates
 from .received import add_received
@@ -76,6 +77,7 @@ def create_app(services: Services) -> FastAPI:
     add_architectures(app, reader.architectures)
     add_labels(app, reader, clock)
     add_rates(app, reader, clock)
+    add_performance(app, reader, clock)
     add_measures(app, reader, clock)
     add_clusters(app, reader, clock)
     add_patterns(app, reader, clock)

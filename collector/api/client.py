@@ -35,6 +35,7 @@ from tracejury.schemas.wire.labels import (
 from tracejury.schemas.wire.lists import SessionJson, SessionRowJson
 from tracejury.schemas.wire.measures import MeasuresJson
 from tracejury.schemas.wire.patterns import PatternJson, PatternsJson
+from tracejury.schemas.wire.performance import PerformanceJson
 from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
 from tracejury.schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
 from tracejury.schemas.wire.saved_views import SavedViewJson, SavedViewPage
@@ -52,6 +53,7 @@ from tracejury.schemas.wire.traces import (
 
 from .client_connection import UnreachableError, content_of, no_api, opened, tls_problem
 from .client_requests import PAGE, Parameters, check_encodable, in_path, of_errors, of_page, refuse_unknown, sayable
+from .joined_parts import add_part
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
 _NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
@@ -83,13 +85,7 @@ class ApiClient:
         path, params = f"/api/traces/{in_path(trace_id)}", {"profile": profile}
         answer = self._ask("GET", path, params)
         while (part := answer.get("part")) and part["next"]:
-            more = self._ask("GET", path, {**params, "cursor": part["next"]})
-            answer["part"] = {**more["part"], "first": 0}
-            runs, further = answer["agent_runs"], more["agent_runs"]
-            if runs and further and runs[-1]["id"] == further[0]["id"]:  # a run that is divided
-                runs[-1]["turns"] += further.pop(0)["turns"]
-            for name in ("agent_runs", "remainder", "errors", "findings", "verdicts"):
-                answer[name] += more[name]
+            add_part(answer, self._ask("GET", path, {**params, "cursor": part["next"]}))
         return self._parsed(PartedTraceJson if "part" in answer else TraceJson, answer)
 
     def part(self, trace_id: str, asked: Mapping[str, str]) -> PartedTraceJson:
@@ -208,10 +204,15 @@ class ApiClient:
         refuse_unknown({**filters, name: value}, found.to.unknown)
         return found
 
+    def performance(self, filters: Parameters) -> PerformanceJson:
+        """Latency, tokens, cost, failures; `filters`: parameters of /api/performance. Raises ConfigError as `rates`."""
+        return self._get(PerformanceJson, "/api/performance", filters)
+
     def measures(self, filters: Mapping[str, str]) -> MeasuresJson:
         """Measures of packs; `filters` are the parameters of /api/measures. Raises ConfigError as `rates`."""
         found = self._get(MeasuresJson, "/api/measures", filters)
-        refuse_unknown(dict([filters.get("compare_to", "").partition("=")[::2]]), found.unknown_compared)
+        name, _, value = filters.get("compare_to", "").partition("=")
+        refuse_unknown({name: value}, found.unknown_compared)
         return found
 
     def patterns(self, filters: Parameters) -> PatternsJson:

@@ -23,6 +23,7 @@ COMMANDS: Final = {
     "compare": "Show where traces part, or failing runs from passing ones.",
     "graph": "Show who calls whom: agents, tools, failures.",
     "regressions": "Issue steps that went wrong again: does it hold?",
+    "performance": "Show latency percentiles, tokens, cost and failures.",
     "rates": "Show error rates with intervals, and whether they changed.",
     "clusters": "Put alike errors together, and name their types.",
     "fixes": "Write texts for an agent from types of errors.",

@@ -38,6 +38,7 @@ from .live import add_live
 from .overview import add_overview
 from .packs import add_packs
 from .patterns import add_patterns
+from .performance import add_performance_pages
 from .saved_views import add_saved_views
 from .sessions import add_sessions
 from .sign_in import add_sign_in
@@ -66,7 +67,7 @@ def add_pages(app: FastAPI, services: Services) -> None:
     app.add_middleware(SecureHeaders)
     add_assets(app, assets)
     lists = add_labels_page, add_traces, add_sessions, add_compare, add_divergence, add_saved_views
-    derived = add_alerts_page, add_clusters, add_patterns, add_call_graph
+    derived = add_performance_pages, add_alerts_page, add_clusters, add_patterns, add_call_graph
     for add in (add_overview, add_explain_pages, add_judges, add_packs, *derived, *lists):
         add(app, site)
     few = CapacityLimiter(REBUILDING_THREADS)

@@ -48,6 +48,7 @@ MAX_SERVICES: Final = 100
 def add_overview(app: FastAPI, site: Site) -> None:
     """`/` and its fragments, which load later since they may take longer."""
     diagnoses = DiagnosisCache(site.reader, site.clock)
+    _add_rates(app, site)
 
     @page(app, "/", *PARAMS)
     def overview(request: Request) -> Response:
@@ -69,19 +70,6 @@ def add_overview(app: FastAPI, site: Site) -> None:
             # Without reviews a missing calibration needs no explanation.
             uncalibrated=answer.uncalibrated if site.reader.labels.find(Review, LabelQuery(1)) else "",
         )
-
-    @page(app, "/overview/by/{by}", *PARAMS)
-    def broken_down(request: Request, by: str) -> Response:
-        if by not in set(By):
-            raise NotFoundError(f"no break-down by {by[:40]!r}: use one of {', '.join(By)}")
-        query = replace(asked(request, site.window(request)), limit=GROUPS)
-        # A tool's errors in all runs would tell how often it is called, not how often a call of it fails.
-        rates = site.reader.rates
-        if by == By.BEHAVIOUR:
-            return site.render(request, "behaviours.html", view=judges_by_behaviour(rates, query))
-        answer = rates.calls(query) if by == By.TOOL else rates.ask(replace(query, by=By(by)))
-        view = break_down(answer, By(by), site.window(request), {"profile": query.profile, **stated(request)})
-        return site.render(request, "breakdown.html", view=view)
 
     @page(app, "/overview/worst", *PARAMS)
     def worst(request: Request) -> Response:
@@ -122,6 +110,28 @@ def add_overview(app: FastAPI, site: Site) -> None:
     @page(app, "/fragments/services")
     def services(request: Request) -> Response:
         return site.render(request, "services.html", names=site.reader.services(site.window(request).since, 200))
+
+
+def _add_rates(app: FastAPI, site: Site) -> None:
+    @page(app, "/overview/rate", *PARAMS)
+    def rate(request: Request) -> Response:
+        window, query = site.window(request), asked(request, site.window(request))
+        compared = against_before(site.reader.rates, query, window)
+        view = headline(compared.b, compared, window, query.unit, stated(request))
+        return site.render(request, "rate_chart.html", view=view)
+
+    @page(app, "/overview/by/{by}", *PARAMS)
+    def broken_down(request: Request, by: str) -> Response:
+        if by not in set(By):
+            raise NotFoundError(f"no break-down by {by[:40]!r}: use one of {', '.join(By)}")
+        query = replace(asked(request, site.window(request)), limit=GROUPS)
+        # A tool's errors in all runs would tell how often it is called, not how often a call of it fails.
+        rates = site.reader.rates
+        if by == By.BEHAVIOUR:
+            return site.render(request, "behaviours.html", view=judges_by_behaviour(rates, query))
+        answer = rates.calls(query) if by == By.TOOL else rates.ask(replace(query, by=By(by)))
+        view = break_down(answer, By(by), site.window(request), {"profile": query.profile, **stated(request)})
+        return site.render(request, "breakdown.html", view=view)
 
 
 def worst_errors(site: Site, asked: RateQuery) -> Sequence[LocatedError]:

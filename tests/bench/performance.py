@@ -46,8 +46,8 @@ FROM (SELECT number, cityHash64(number, {{base:UInt64}}) AS h, range({CALLS + 2}
 """
 FACTS = """
 INSERT INTO run_facts (Unit, Hour, TraceId, RunId, At, Service, Version, Parts, FoldedAt, ReceivedAt)
-SELECT 'trace', intDiv(toUnixTimestamp64Nano(ReceivedAt), 3600000000000), TraceId, '', toUnixTimestamp64Nano(ReceivedAt),
-    ServiceName, Version, [TraceId], 1, ReceivedAt FROM traces
+SELECT 'trace', intDiv(toUnixTimestamp64Nano(ReceivedAt) AS arrived, 3600000000000), TraceId, '', arrived, ServiceName,
+    Version, [TraceId], 1, ReceivedAt FROM traces
 """
 
 
@@ -95,7 +95,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 started = time.perf_counter()
                 units = ask(performance).total.units
                 times.append((time.perf_counter() - started) * 1e3)
-            line = {"what": name, "units": units, "p50_ms": round(statistics.median(times)), "max_ms": round(max(times))}
+            line = {
+                "what": name,
+                "units": units,
+                "p50_ms": round(statistics.median(times)),
+                "max_ms": round(max(times)),
+            }
             print(json.dumps(line), flush=True)
         store.close()
 

@@ -31,9 +31,7 @@ class MailServer:
 
     @property
     def messages(self) -> list[EmailMessage]:
-        return [
-            cast("EmailMessage", message_from_bytes(cast("bytes", mail.content), policy=default)) for mail in self.mails
-        ]
+        return [message_from_bytes(cast("bytes", mail.content), policy=default) for mail in self.mails]
 
     async def handle_MAIL(  # noqa: N802  aiosmtpd's name
         self, _server: Any, _session: Session, envelope: Envelope, address: str, options: list[str]
@@ -57,6 +55,11 @@ class MailServer:
         self.mails.append(envelope)
         return "250 OK"
 
+    async def handle_QUIT(self, server: Any, _session: Session, _envelope: Envelope) -> str:  # noqa: N802  likewise
+        if "QUIT" in self.replies:
+            await server.loop.create_future()  # for as long as the connection stands
+        return "221 Bye"
+
     def authenticate(self, _server: Any, _session: Any, _envelope: Any, _mechanism: str, data: Any) -> AuthResult:
         login = cast("LoginPassword", data)
         self.logins.append(login.login.decode())
@@ -70,7 +73,7 @@ def mail_server(
     """A server that offers STARTTLS with `tls`, or speaks TLS from the start; without, neither."""
     server, loop = MailServer(), asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
-    upgrade = {"tls_context": tls, "require_starttls": True} if tls and starttls else {}
+    upgrade: dict[str, Any] = {"tls_context": tls, "require_starttls": True} if tls and starttls else {}
     if login:
         upgrade |= {"authenticator": server.authenticate, "auth_required": True, "auth_require_tls": bool(upgrade)}
 

@@ -16,6 +16,8 @@ from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.judging.detect.inbox import Inbox
 from tracejury.collector.judging.detect.metrics import JudgingMetrics
 from tracejury.collector.judging.detect.worker import DetectWorker
+from tracejury.collector.judging.prices import SpentBy
+from tracejury.collector.judging.prices.table import PriceTable
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
@@ -99,7 +101,7 @@ def trace_pages(store: SharedStore, settings: RuleSettings = NO_SETTINGS) -> Ite
     reader = stored_reader(store, config, clock)
     judging = DetectWorker(
         StoredJudging(store), default_suite(settings), config, inbox, JudgingMetrics(Telemetry("test")),
-        listeners=listeners, clock=clock,
+        listeners=listeners, clock=clock, spent=SpentBy(PriceTable()),
     )  # fmt: skip
     now.append(Pages(store, reader, judging, inbox, listeners))
     app = create_web_app(

@@ -16,17 +16,17 @@ def see_judging_lag(rule: JudgingLagRule, look: Look) -> Seen:
     """For how long the oldest trace waits that lists show as not judged yet."""
     waiting, oldest = look.reader.waiting()
     waited, allowed = max(look.now - oldest, 0) if waiting else 0, rule.above_seconds * SECOND
-    figure = f"{duration(round(waited / SECOND) * SECOND)}, {counted(waiting, 'trace')}"
+    oldest_for, traces = duration(round(waited / SECOND) * SECOND), counted(waiting, "trace")
     reading = Reading(
         key="",
         side=exact_side(waited, allowed),
         severity=look.urgency,
         title=f"Traces wait for judging: {duration(allowed)} allowed",
-        text=f"{counted(waiting, 'trace')} {'waits' if waiting == 1 else 'wait'} to be judged, the oldest for {figure.partition(',')[0]}; the rule "
+        text=f"{traces} {'waits' if waiting == 1 else 'wait'} to be judged, the oldest for {oldest_for}; the rule "
         f"allows {duration(allowed)}.",
-        facts=[("Oldest", figure.partition(",")[0]), ("Allowed", duration(allowed)), ("Waiting", f"{waiting:,}")],
+        facts=[("Oldest", oldest_for), ("Allowed", duration(allowed)), ("Waiting", f"{waiting:,}")],
         link=look.page("/traces", judged="waiting"),
-        figure=figure,
+        figure=f"{oldest_for}, {traces}",
         allowed=duration(allowed),
     )
     return Seen([reading], Side.BELOW, None)

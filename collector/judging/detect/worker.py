@@ -93,7 +93,7 @@ class DetectWorker(Work[OpenTrace, JudgedStep]):
         selectors: Sequence[Selector] = (),
         ours: Callable[[Span], bool] = lambda _span: False,
         pressed: Callable[[], bool] = lambda: False,
-        spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(),
+        spent: Callable[[Trace], TraceSpend] = lambda _trace: TraceSpend(operations=None),
         usual: Callable[[Trace], UsualRuns] = lambda _trace: UNKNOWN,
         listeners: Listeners | None = None,
         clock: Callable[[], int] = time.time_ns,

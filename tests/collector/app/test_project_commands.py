@@ -37,6 +37,7 @@ ALONE = {
     "fixes",  # reads a file
     "rubrics", "situations",  # read and write folders
     "regressions run",  # asks a model
+    "alerts test",  # speaks to channels
 }  # fmt: skip
 
 
@@ -62,6 +63,7 @@ def asking(one: Tenant, error: str, folder: Path) -> Mapping[str, list[list[str]
         "error": [[error], [error[:8]]],
         "rates": [["--by", "agent"], ["--by", "service", "--service", service], ["--by", "model", "--compare-to",
                   f"service={service}"]],
+        "performance": [["--by", "service"], ["--by", "tool", "--unit", "tool_call", "--service", service]],
         "measures": [["--service", service]],
         "patterns": [[], ["--service", service, "--profile", "0", "--state", "all"]],
         "pattern": [["x"]],

@@ -15,13 +15,13 @@ from alert_parts import RESOLVED, SAMPLE, a_channel
 from chat_endpoints import KEY, chat_endpoint
 from hook_server import PATIENCE, Received, answer, hook_server
 
-from tracejury.schemas.errors import PermanentError, RetryableError
+from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
 
 TOKEN = "T0KEN"
 """Part of the URL: it is in no error."""
 
 
-async def problem(behave: Any, kind: str = "slack", **settings: Any) -> RetryableError | PermanentError:
+async def problem(behave: Any, kind: str = "slack", **settings: Any) -> TracejuryError:
     """The error of one message to a server that does this."""
     with hook_server(behave) as server:
         with pytest.raises((RetryableError, PermanentError)) as caught:

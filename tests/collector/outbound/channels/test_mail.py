@@ -85,7 +85,7 @@ async def test_mail_is_encrypted_and_logged_in_for(security: str, tmp_path: Path
     papers = Papers(tmp_path)
     tls = papers.server(papers.issue())
     with mail_server(tls, starttls=security == "starttls", login=True) as server:
-        settings = {"security": security, "user": USER, "ca_file": str(papers.ca)}
+        settings: Any = {"security": security, "user": USER, "ca_file": str(papers.ca)}
         await mailer(server.port, PASSWORD, **settings).send(SAMPLE)
         assert len(server.mails) == 1
         with pytest.raises(PermanentError, match=r"SMTP 535 \(.*\): check mail\.user and \$\{SECRET\}"):
@@ -155,6 +155,14 @@ async def test_who_did_not_get_what_others_got_is_named() -> None:
         with pytest.raises(PermanentError, match=r"sent, but not to oncall@example\.com: check mail\.to"):
             await mailer(server.port).send(SAMPLE)
         assert [mail.rcpt_tos for mail in server.mails] == [[TO[0]]]
+
+
+async def test_mail_that_was_taken_counts_as_sent_whatever_follows() -> None:
+    """A server that says no goodbye would be sent it again else."""
+    with mail_server() as server:
+        server.replies["QUIT"] = ""
+        await mailer(server.port, timeout=1.0).send(SAMPLE)
+        assert len(server.mails) == 1
 
 
 async def test_nobody_is_reached() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,13 +19,16 @@ from tracejury.collector.rates.gauges import build
 from tracejury.collector.rates.gauges.build import Gauges
 from tracejury.collector.rates.gauges.findings import FindingCounts
 from tracejury.collector.rates.gauges.rates import OTHER, SERVICES, rate_figures
+from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.telemetry import Telemetry
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.llm_rows import Spend
+from tracejury.schemas.operations import Operation
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.rates import By, Estimate, Population, Rate, RateAnswer, RateRow, Unjudged
+from tracejury.schemas.verdicts import TraceSpend
 
 HOUR = 3600 * 10**9
 
@@ -221,6 +225,33 @@ def test_grades_by_service_and_measure(made: Made, store: SharedStore, telemetry
     assert shown(telemetry, "tracejury_grade_low")[goal] < 1.5 < shown(telemetry, "tracejury_grade_high")[goal]
     assert shown(telemetry, "tracejury_graded_runs")[goal] == 2
     assert shown(telemetry, "tracejury_grades_without_finding")[goal] == 1
+
+
+def test_latency_tokens_and_cost_by_service(made: Made, store: SharedStore, telemetry: Telemetry) -> None:
+    """Percentiles in seconds, sums of calls; the same in all windows that hold them, and by unit."""
+    for number, (service, seconds) in enumerate([("shop", 1), ("shop", 3), ("desk", 9)], 1):
+        run = Operation("run", "planner", "gpt", "", "", seconds * 10**9, seconds == 9, 10, 2, 5, 0.5, 0)
+        call = run._replace(kind="llm_call", unpriced=1)
+        judged = a_judged_trace(
+            trace_id=f"{number:032x}", service=service, received=99 * HOUR + number, judged_at=number
+        )
+        StoredJudging(store).save([replace(judged, spent=TraceSpend(operations=(run, call)))])
+    gauges, _ = made()
+    gauges.refresh()
+    assert shown(telemetry, "tracejury_operations")['service="shop",unit="run",window="1h"'] == 2
+    assert shown(telemetry, "tracejury_failed_operations")['service="",unit="run",window="24h"'] == 1
+    durations = shown(telemetry, "tracejury_operation_duration_seconds")
+    assert durations['quantile="0.95",service="",unit="run",window="1h"'] == 9
+    assert durations['quantile="0.5",service="desk",unit="llm_call",window="1h"'] == 9
+    assert 'quantile="0.5",service="",unit="tool_call",window="1h"' not in durations
+    tokens = shown(telemetry, "tracejury_tokens")
+    assert [tokens[f'kind="{kind}",service="shop",window="1h"'] for kind in ("input", "cached", "output")] == [
+        20,
+        10,
+        4,
+    ]
+    assert shown(telemetry, "tracejury_cost_usd")['service="",window="24h"'] == 1.5
+    assert shown(telemetry, "tracejury_unpriced_calls")['service="desk",window="1h"'] == 1
 
 
 async def test_the_task_outlives_failures(made: Made, telemetry: Telemetry, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,8 @@ FIRST = (
     "/traces?q=x&state=ok&severity=LOW&attribute=a%3Db&attribute=c%3Dd&sort=cost&order=asc&service=shop",
     "/sessions?role=manager&status=failed&columns=cost&columns=errors", "/views",
     "/errors?severity=HIGH&judge=x&from=2023-01-01T00:00&to=2024-01-01T00:00", "/labels?purpose=learning&simulated=1",
-    "/judges?profile=recall", "/packs?simulated=1", "/explain",
+    "/services?unit=tool_call&simulated=1&version=1&agent=a&model=m", "/judges?profile=recall",
+    "/packs?simulated=1", "/explain",
     f"/traces/{TRACE_ID}?profile=recall&only=errors&stratum=s&probability=0.5&drawn=x&range=1h",
     f"/spans/{TOOL}?trace={TRACE_ID}&profile=recall",
 )  # fmt: skip
@@ -39,8 +40,8 @@ def pages(store: SharedStore) -> Iterator[Pages]:
     "path",
     [
         "/", "/overview/worst", "/overview/by/agent", "/traces", "/sessions", "/errors", "/labels", "/judges", "/packs",
-        "/clusters", "/patterns", "/alerts", "/views", "/fragments/views", "/compare", "/compare/traces", "/graph",
-        "/fragments/graph",
+        "/clusters", "/patterns", "/services", "/services/by/tool", "/overview/rate", "/overview/performance", "/alerts",
+        "/views", "/fragments/views", "/compare", "/compare/traces", "/graph", "/fragments/graph",
         "/explain", "/fragments/facets", "/live/events", f"/traces/{TRACE_ID}", f"/traces/{TRACE_ID}/tree",
         f"/spans/{TOOL}", f"/traces/{TRACE_ID}/spans/{TOOL}/raw",
     ],
@@ -74,7 +75,9 @@ def addresses(at: str, text: str) -> Iterator[str]:
 def parameters(address: str) -> set[tuple[str, str]]:
     """A page's path without ids, with each of its parameters, and with none."""
     parts = urlsplit(address)
-    path = re.sub(r"^/(explain|judges|traces|spans|errors|sessions|packs|overview/by)/[^/]+", r"/\1/*", parts.path)
+    path = re.sub(
+        r"^/(explain|judges|traces|spans|errors|sessions|packs|(?:overview|services)/by)/[^/]+", r"/\1/*", parts.path
+    )
     return {(path, name) for name, _ in [("", ""), *parse_qsl(parts.query, keep_blank_values=True)]}
 
 
