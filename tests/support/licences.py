@@ -25,6 +25,7 @@ PERMISSIVE: Final = frozenset(
         "CNRI-Python",
         "ISC",
         "MIT",
+        "MIT-0",
         "PSF-2.0",
         "Zlib",
     )
