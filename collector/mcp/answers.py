@@ -89,6 +89,7 @@ class ErrorCause(ErrorBrief):
     """An error with its cause, around it the turns before and after.
 
     `quoted` also explanation and, of a decisive error, decided_why and instead, what the agent should have done.
+    `seen_at`: further spans of it, by what they did: showed it, read it, repeated it.
     `also`: ids of the other errors of the span that was asked for.
     """
 
@@ -96,9 +97,7 @@ class ErrorCause(ErrorBrief):
     judges: list[str]
     agent_run_id: str | None
     turn: int | None
-    shown_at: str | None
-    read_at: str | None
-    repeated_at: list[str]
+    seen_at: dict[str, list[str]]
     verification: str | None
     turns: list[ToldTurn]
     also: list[str]

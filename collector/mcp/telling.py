@@ -54,11 +54,16 @@ def told_reason(error: ErrorDetailJson, part: PartedTraceJson | None, also: Sequ
         agent=error.agent,
         verification_reason=error.verification_reason,
     )
+    spans = {
+        "showed": [error.shown_at] if error.shown_at else [],
+        "read": [error.read_at] if error.read_at else [],
+        "repeated": error.repeated_at[:MOST_NAMED],
+    }
     return fill(
         ErrorCause,
         error,
         label=error.human_label,
-        repeated_at=error.repeated_at[:MOST_NAMED],
+        seen_at={role: found for role, found in spans.items() if found},
         turns=[turn for run in part.agent_runs for turn in told_turns(run.turns, error.span_id, 4 * SHORT)]
         if part
         else [],

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
-import lists
-import rates
+import lists  # type: ignore[import-not-found]  # beside this file
+import rates  # type: ignore[import-not-found]
 from mcp import Client
 from mcp_clients import POSTED, over_http, over_stdio, request, told
 from mcp_transcript import OLD, PROTOBUF

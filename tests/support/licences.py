@@ -25,6 +25,7 @@ PERMISSIVE: Final = frozenset(
         "CNRI-Python",
         "ISC",
         "MIT",
+        "MIT-0",
         "PSF-2.0",
         "Zlib",
     )
@@ -54,7 +55,7 @@ This page is generated (`make docs`).
 Three extras are in no image. What `[presidio]` and `[clusters]` add is under permissive licences. `[consistency]` adds
 PyTorch, which on Linux brings NVIDIA's CUDA libraries under a proprietary licence, unless PyTorch is installed from its
 index for CPUs. For an environment that has them:
-`python tests/support/licences.py embedded kafka llm presidio clusters consistency`.
+`python tests/support/licences.py embedded kafka llm mcp presidio clusters consistency`.
 
 | package | licence | for |
 |---|---|---|
@@ -119,4 +120,4 @@ def page(*extras: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page(*(sys.argv[1:] or ("embedded", "kafka", "llm"))))
+    sys.stdout.write(page(*(sys.argv[1:] or ("embedded", "kafka", "llm", "mcp"))))

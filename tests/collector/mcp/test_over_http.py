@@ -88,7 +88,8 @@ async def test_pages_follow_each_other(world: Projects) -> None:
         await settled(world, new)
     async with over_http(url(world), world.acme.token) as client:
         whole = [error["id"] for error in (await told(client, "list_errors", profile="0", limit=50))["items"]]
-        seen, cursor = [], ""
+        seen: list[str] = []
+        cursor: str | None = ""
         while cursor is not None:
             page = await told(client, "list_errors", profile="0", limit=1, cursor=cursor)
             seen += [error["id"] for error in page["items"]]

@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -64,7 +65,11 @@ async def test_a_collector_that_is_away_is_one_line() -> None:
 
 def test_junk_on_stdin_costs_no_answer(served: Serving) -> None:
     """Standard output carries MCP alone, a message a line."""
-    start = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    start: dict[str, Any] = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
     begun = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     lines = [
         json.dumps(request("initialize", **start)), json.dumps(begun),

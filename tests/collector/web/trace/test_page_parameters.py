@@ -40,8 +40,8 @@ def pages(store: SharedStore) -> Iterator[Pages]:
     "path",
     [
         "/", "/overview/worst", "/overview/by/agent", "/traces", "/sessions", "/errors", "/labels", "/judges", "/packs",
-        "/clusters", "/patterns", "/services", "/services/by/tool", "/overview/rate", "/overview/performance", "/alerts",
-        "/views", "/fragments/views", "/compare", "/compare/traces", "/graph", "/fragments/graph",
+        "/clusters", "/patterns", "/services", "/services/by/tool", "/overview/rate", "/overview/performance",
+        "/alerts", "/views", "/fragments/views", "/compare", "/compare/traces", "/graph", "/fragments/graph",
         "/explain", "/fragments/facets", "/live/events", f"/traces/{TRACE_ID}", f"/traces/{TRACE_ID}/tree",
         f"/spans/{TOOL}", f"/traces/{TRACE_ID}/spans/{TOOL}/raw",
     ],
