@@ -42,6 +42,7 @@ NAMES: Final[Mapping[str, str]] = {
     "role": "role",
     "tool": "tool",
     "model": "model",
+    "prompt": "prompt",
     "inferred": "inferred run",
     "score": "score",
     "version": "version",
