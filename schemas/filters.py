@@ -140,6 +140,12 @@ OF_TRACES: Final = (
         "The name of a tool that was called",
         condition="has(Calls.Tool, {tool:String})",
     ),
+    Filter(
+        "prompt",
+        "Only with a call made from this prompt: its name, or name@version.",
+        "A managed prompt that a call was made from: its name, or name@version",
+        condition="arrayExists(p -> p = {prompt:String} OR startsWith(p, concat({prompt:String}, '@')), Prompts)",
+    ),
 )
 """Filters of a trace; of a session, those of its traces."""
 STATED: Final = (
@@ -267,8 +273,8 @@ TRACE_FILTERS: Final = named(
         ),
         *STATED,
     ),
-    "service", "version", "agent", "role", "model", "inferred", "score", "tool", "session", "status", "state", "judged",
-    "severity", "category", "taxonomy", "judge", "dimension", "pattern", "attribute", "tag", "user",
+    "service", "version", "agent", "role", "model", "inferred", "score", "tool", "prompt", "session", "status", "state",
+    "judged", "severity", "category", "taxonomy", "judge", "dimension", "pattern", "attribute", "tag", "user",
 )  # fmt: skip
 """Of lists of traces and sessions."""
 

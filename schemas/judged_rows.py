@@ -29,6 +29,10 @@ NO_TURN: Final = -1
 MAX_CALLS: Final = 10_000
 """Tool calls of a trace whose tools are kept beside it."""
 
+MOST_PROMPTS: Final = 100
+MOST_PROMPT: Final = 256
+"""Prompts of a trace that are kept beside it, and characters of one's label."""
+
 _STAMPS: Final = ("JudgedAt", "ReceivedAt")
 
 
@@ -137,6 +141,12 @@ def _name(spans: Mapping[str, NormalizedSpan]) -> str:
     return first.name if first else ""
 
 
+def _prompts(spans: Mapping[str, NormalizedSpan]) -> list[str]:
+    """The prompts that its calls were made from, each once."""
+    labels = {span.prompt.label[:MOST_PROMPT] for span in spans.values() if span.prompt is not None}
+    return sorted(labels - {""})[:MOST_PROMPTS]
+
+
 _TRACES: Final = ColumnTable(
     Trace,
     *plain_columns("tenant", "trace_id"),
@@ -151,6 +161,7 @@ _TRACES: Final = ColumnTable(
     StoredColumn("JoinedTo", "joined_to"),
     StoredColumn("Simulated", "spans", is_simulated),
     StoredColumn("Behaviour", "spans", behaviour),
+    StoredColumn("Prompts", "spans", _prompts),
 )
 _SPENT: Final = ColumnTable(
     TraceSpend,

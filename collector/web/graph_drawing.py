@@ -42,13 +42,14 @@ class DrawnEdge:
 
 @dataclass(frozen=True, slots=True)
 class GraphPicture:
-    """A picture in CSS pixels; `left`: agents and tools that are not in it."""
+    """A picture in CSS pixels; `left`: agents and tools that are not in it; `box`: width and height of each box."""
 
     nodes: Sequence[DrawnNode]
     edges: Sequence[DrawnEdge]
     width: int
     height: int
     left: int
+    box: tuple[int, int] = (WIDTH, HEIGHT)
 
 
 def picture_of(graph: CallGraph) -> GraphPicture:

@@ -45,6 +45,7 @@ NAMES: Final[Mapping[str, str]] = {
     "role": "role",
     "tool": "tool",
     "model": "model",
+    "prompt": "prompt",
     "inferred": "inferred run",
     "score": "score",
     "version": "version",

@@ -28,7 +28,7 @@ MOST_VARIABLES: Final = 200
 
 def add_prompt(found: Fields, attributes: Mapping[str, str]) -> None:
     """Add to the fields of an LLM call the prompt that its attributes name or hold."""
-    if _MARKS.isdisjoint(attributes):
+    if attributes.keys().isdisjoint(_MARKS):
         return
     name, version, template = (first(attributes, *keys).strip() for keys in (_NAMES, _VERSIONS, _TEMPLATES))
     if name or version or template:

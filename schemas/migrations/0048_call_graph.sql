@@ -6,3 +6,6 @@ ALTER TABLE traces ADD COLUMN IF NOT EXISTS `Edges.Calls` Array(UInt32) CODEC(ZS
 ALTER TABLE traces ADD COLUMN IF NOT EXISTS `Edges.Failed` Array(UInt32) CODEC(ZSTD(1));
 ALTER TABLE traces ADD COLUMN IF NOT EXISTS `Edges.Given` Array(UInt32) CODEC(ZSTD(1));
 ALTER TABLE traces ADD COLUMN IF NOT EXISTS `Edges.Used` Array(UInt32) CODEC(ZSTD(1));
+
+-- Which managed prompts calls were made from, as name@version.
+ALTER TABLE traces ADD COLUMN IF NOT EXISTS Prompts Array(LowCardinality(String)) CODEC(ZSTD(1));

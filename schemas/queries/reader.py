@@ -57,9 +57,10 @@ class TraceQuery:
     [`since`, `until`) in unix nanos, of arrival. `severity` (at least), `category` (its name, or taxonomy/name),
     `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role`, `model` and `score` (as `filters.scores`
     reads it) of one agent run; where both are given the finding is of that run, and with `tool` at a call of that tool.
-    `min_duration`: nanos. `text`: stands in what was said, found or named, or begins an id. `attributes`, `task` (by
-    one of `task_keys`), `tag` and `user`: what spans of the trace state, each attribute as (key, value). `judged`: yes,
-    no, or why not. `before`: the place in the list that the answer follows.
+    `prompt`: the label of a prompt, or its name. `min_duration`: nanos. `text`: stands in what was said, found or
+    named, or begins an id. `attributes`, `task` (by one of `task_keys`), `tag` and `user`: what spans of the trace
+    state, each attribute as (key, value). `judged`: yes, no, or why not. `before`: the place in the list that the
+    answer follows.
     Of sessions, `state`, `status`, `min_duration` and the order are the session's own.
     """
 
@@ -80,6 +81,7 @@ class TraceQuery:
     dimension: str = ""
     pattern: str = ""
     tool: str = ""
+    prompt: str = ""
     judged: str = ""
     version: str = ""
     model: str = ""

@@ -67,6 +67,7 @@ class Listed:
     marks: tuple[Mark, ...] = ()
     joined_to: str = ""
     simulated: bool = False
+    prompt: str = ""
 
     @property
     def trace_id(self) -> str:
@@ -108,6 +109,10 @@ class Listed:
         told = {"openinference.span.kind": "LLM", "llm.model_name": self.model}
         if self.simulated:
             told[SIMULATED] = "true"
+        if self.prompt:
+            told["langfuse.observation.prompt.name"], _, told["langfuse.observation.prompt.version"] = (
+                self.prompt.partition("@")
+            )
         entries = [
             {"id": "l", "attributes": told},
             {"id": "t", "parent": "l", "attributes": {"openinference.span.kind": "TOOL"}},
@@ -176,6 +181,7 @@ def fits(t: Listed, q: TraceQuery) -> bool:
         and q.version in ("", t.version)
         and q.session_id in ("", t.session)
         and q.tool in ("", t.tool)
+        and q.prompt in ("", t.prompt, t.prompt.partition("@")[0])
         and q.state in (None, t.state)
         and t.received >= q.since
         and (not q.until or t.received < q.until)

@@ -23,6 +23,7 @@ _PLACES: Final = {
     "agent": [("traces", "Runs.Name", _LIST)],
     "model": [("traces", "Runs.Model", _LIST)],
     "tool": [("traces", "Calls.Tool", _LIST)],
+    "prompt": [("traces", "arrayConcat(Prompts, arrayMap(p -> splitByChar('@', p)[1], Prompts))", _LIST)],
     # No index has it: all spans are read.
     "task": [("spans", f"arrayFlatten(arrayMap(k -> {values_at('k')}, {{task_keys:Array(String)}}))", _LIST)],
     "category": [("findings", "Category", _TEXT), ("findings", "concat(Taxonomy, '/', Category)", _TEXT)],

@@ -15,7 +15,7 @@ import orjson
 
 from tracejury.judges.evidence import json_strings
 from tracejury.judges.quoting import json_text, raw_texts
-from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan
+from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan, Prompt
 from tracejury.schemas.text.jsontext import text_of
 from tracejury.schemas.text.terminal import one_line
 from tracejury.schemas.trajectory import ToolCall, Turn
@@ -61,12 +61,21 @@ class Block:
 
 
 def llm_blocks(span: NormalizedSpan, new: Sequence[Message], *, folded_roles: Sequence[str] = ()) -> list[Block]:
-    """Blocks of an LLM call: the messages new to its run, the answer, status and events."""
-    blocks = [b for message in new[-MAX_MESSAGES:] for b in _sent(message, folded_roles)]
+    """Blocks of an LLM call: its prompt, the messages new to its run, the answer, status and events."""
+    blocks = [*_made_from(span.prompt), *(b for message in new[-MAX_MESSAGES:] for b in _sent(message, folded_roles))]
     blocks += [b for message in span.output_messages for b in _written(message)]
     if not any(m.text or m.tool_requests or m.reasoning for m in span.output_messages) and span.output_text:
         blocks.append(_written_as("output", "Answer", span.output_text, Rank.WRITTEN))
     return [*blocks, *happened(span)]
+
+
+def _made_from(prompt: Prompt | None) -> Iterator[Block]:
+    """The template of a call and what was put into it; what came of both is among the messages."""
+    if prompt is not None and prompt.template:
+        yield Block("input", "Prompt template", prompt.template, Rank.RECORDED, folded=True)
+    if prompt is not None and prompt.variables:
+        lines = [f"{name}: {value}" for name, value in prompt.variables]
+        yield Block("input", "Variables of the prompt", "\n".join(lines), Rank.RECORDED, folded=True)
 
 
 def span_blocks(span: NormalizedSpan) -> list[Block]:

@@ -236,6 +236,7 @@ class Details:
             start=span.raw.start,
             end=span.raw.end,
             facts=_facts(span),
+            prompt=span.prompt.label if span.prompt else "",
             blocks=kept,
             errors=errors,
             media=self._media(span, before),

@@ -40,7 +40,7 @@ class SpanSection:
     """The contents of one span, or of one tool call without a span.
 
     `home`: id of the trace that the span is of. `query`: names the place in addresses. `sub_run`: id and name of the
-    agent run that it started. `left_out`: texts beyond those shown.
+    agent run that it started. `prompt`: the label of what a call was made from. `left_out`: texts beyond those shown.
     """
 
     kind: str
@@ -54,6 +54,7 @@ class SpanSection:
     start: int = 0
     end: int = 0
     facts: Sequence[tuple[str, str]] = ()
+    prompt: str = ""
     errors: AtSpan = NO_ERRORS
     media: Sequence[ShownMedia] = ()
     sub_run: tuple[str, str] | None = None

@@ -171,7 +171,7 @@ def test_why_earlier_rows_are_not_judged_is_told_by_what_they_say(bare: Store) -
         a_judged_trace(trace_id="4" * 32, judged_at=0, runs=()),
     ]
     rows = [trace_row(one.trace, one.judgement, one.spent) for one in told]
-    later = {"NotJudged", "Runs.Inferred", "Runs.Beside", "Runs.NotJudged"}
+    later = {"NotJudged", "Runs.Inferred", "Runs.Beside", "Runs.NotJudged", "Prompts"}
     known = [at for at, name in enumerate(TRACE_COLUMNS) if name not in later and not name.startswith("Edges.")]
     insert_rows(
         bare, "traces", tuple(TRACE_COLUMNS[at] for at in known), [tuple(row[at] for at in known) for row in rows]
