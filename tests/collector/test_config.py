@@ -67,6 +67,7 @@ def test_paths_of_a_file_are_relative_to_it(tmp_path: Path, monkeypatch: pytest.
         judges: {criteria: mine, judge_files: [a.yaml, /b.yaml], tasks: [cards]}
         export: {otlp: [{name: x, endpoint: "https://h:1", ca_file: ca.pem}]}
         webhooks: [{name: h, url: "https://h/hook", secret: "${HOOK}", ca_file: hook.pem}]
+        channels: [{name: c, kind: slack, url: "${HOOK}", ca_file: chat.pem}]
         """
     )
     monkeypatch.chdir(tmp_path)
@@ -85,6 +86,7 @@ def test_paths_of_a_file_are_relative_to_it(tmp_path: Path, monkeypatch: pytest.
     )
     assert (judges.examples, config.export.otlp[0].ca_file) == ("few.yaml", f"{folder}/ca.pem")
     assert config.webhooks[0].ca_file == f"{folder}/hook.pem"
+    assert config.channels[0].ca_file == f"{folder}/chat.pem"
     file.write_text("judges: {criteria: paper}\nstore: {dsn: 'clickhouse://h:8123/a'}")
     named = load_config(file)
     assert (named.judges.criteria, named.store.dsn) == ("paper", "clickhouse://h:8123/a")

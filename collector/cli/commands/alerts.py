@@ -6,10 +6,15 @@ import click
 
 from tracejury.collector.cli.options import api_options, limit_option, show_rows
 
+from .alerts_test import test_command
+
 
 @click.group("alerts")
 def alerts_command() -> None:
     """Alert rules, what they told, and whether channels work."""
+
+
+alerts_command.add_command(test_command)
 
 
 @alerts_command.command("list")

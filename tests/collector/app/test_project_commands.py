@@ -37,6 +37,7 @@ ALONE = {
     "fixes",  # reads a file
     "rubrics", "situations",  # read and write folders
     "regressions run",  # asks a model
+    "alerts test",  # speaks to channels
 }  # fmt: skip
 
 
