@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from alert_parts import SAMPLE, an_alert
+from browsing import Watched
 from click.testing import CliRunner
 from served_api import NOW, Api
 
@@ -59,3 +61,14 @@ def test_the_command_shows_the_same_as_text(api: Api) -> None:
     assert "\x1b[2J" not in told.output
     assert "firing" in told.output
     assert "chat: given up" in told.output
+
+
+def test_the_page_with_rules_is_accessible_and_fits(api: Api, open_site: Callable[[str], Watched]) -> None:
+    stored(api)
+    site = open_site(api.url)
+    for width in (1400, 390):
+        site.page.set_viewport_size({"width": width, "height": 900})
+        site.open("/alerts")
+        assert site.page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+        site.check_accessible()
+    site.check_quiet()
