@@ -15,7 +15,6 @@ from tracejury.schemas.text.naming import MOST
 from tracejury.schemas.trajectory import AgentRun, Trace, Turn
 
 from .cached_tokens import TokenKinds
-from .prompts import prompt_of
 from .tokens import LlmCall
 
 MOST_TOKENS: Final = 1 << 40
@@ -90,8 +89,13 @@ def _llm_call(
     if run is not None:
         sums[run.id].append(figures)
     agent = run.name[:MOST] if run is not None else ""
-    prompt = prompt_of(call.span.raw.attributes)[:MOST]
-    return Operation(_LLM, agent, call.model[:MOST], "", prompt, _nanos(call.span), call.span.is_error, *figures)
+    return Operation(
+        _LLM, agent, call.model[:MOST], "", _prompt(call.span), _nanos(call.span), call.span.is_error, *figures
+    )
+
+
+def _prompt(span: NormalizedSpan) -> str:
+    return span.prompt.label[:MOST] if span.prompt is not None else ""
 
 
 def _tool_calls(agent: str, turn: Turn) -> Iterator[Operation]:
@@ -99,7 +103,7 @@ def _tool_calls(agent: str, turn: Turn) -> Iterator[Operation]:
     if not turn.tool_calls:
         return
     model = turn.llm.model[:MOST] if turn.llm is not None else ""
-    prompt = prompt_of(turn.llm.raw.attributes)[:MOST] if turn.llm is not None else ""
+    prompt = _prompt(turn.llm) if turn.llm is not None else ""
     for call in turn.tool_calls:
         if (call.span is not None or call.executed) and not call.closing:
             failed, nanos = call.error is not None, _nanos(call.span)

@@ -16,7 +16,6 @@ from tracejury.collector.judging.prices import SpentBy
 from tracejury.collector.judging.prices.table import PriceTable
 from tracejury.processors.cached_tokens import token_kinds
 from tracejury.processors.operations import MOST_TOKENS
-from tracejury.processors.prompts import prompt_of
 from tracejury.processors.rebuild import rebuild
 from tracejury.processors.tokens import usage
 from tracejury.schemas.operations import UNKNOWN, USAGE, Operation
@@ -96,7 +95,7 @@ def test_a_tool_call_names_the_model_and_prompt_that_asked_for_it() -> None:
     }
     found = trace(AGENT, ("l", "a", "LLM", asked), ("t", "a", "TOOL", {"tool.name": "search"}), status="error")
     (call,) = ran(found, "tool_call")
-    assert (call.agent, call.tool, call.model, call.prompt) == ("a", "search", "m", "greeting:3")
+    assert (call.agent, call.tool, call.model, call.prompt) == ("a", "search", "m", "greeting@3")
     assert (call.failed, call.input_tokens) == (True, 0)
 
 
@@ -123,21 +122,6 @@ def test_durations_are_those_of_spans() -> None:
 def call_id(found: Trace) -> str:
     """The id of its LLM call."""
     return next(i for i, span in found.spans.items() if span.kind == "llm")
-
-
-@pytest.mark.parametrize(
-    ("attributes", "prompt"),
-    [
-        ({}, ""),
-        ({"gen_ai.prompt.name": "greet"}, "greet"),
-        ({"langfuse.observation.prompt.name": "greet", "langfuse.observation.prompt.version": "7"}, "greet:7"),
-        ({"traceloop.prompt.key": "k", "traceloop.prompt.version": "2"}, "k:2"),
-        ({"gen_ai.prompt.version": "2"}, ""),
-    ],
-)
-def test_prompts(attributes: dict[str, str], prompt: str) -> None:
-    """As each convention names them; a version alone names none."""
-    assert prompt_of(attributes) == prompt
 
 
 numbers = st.one_of(st.integers(0, 2000), st.just(10**30))
