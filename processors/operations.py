@@ -48,11 +48,11 @@ class CallSpend:
     def figures(self) -> Figures:
         """Those of its operation."""
         kinds, usd = self.kinds, self.usd
-        if usd is not None and usd > MOST_USD:
-            usd = None
-        sent = min(kinds.fresh + kinds.cache_read + kinds.cache_written, MOST_TOKENS)
-        unpriced = usd is None and (self.states_usage or self.call.lacks_usage)
-        return sent, min(kinds.output, MOST_TOKENS), min(kinds.cache_read, MOST_TOKENS), usd or 0.0, int(unpriced)
+        sent, written = kinds.fresh + kinds.cache_read + kinds.cache_written, kinds.output
+        tokens = min(sent, MOST_TOKENS), min(written, MOST_TOKENS), min(kinds.cache_read, MOST_TOKENS)
+        if usd is not None and usd <= MOST_USD:
+            return *tokens, usd, 0
+        return *tokens, 0.0, int(usd is not None or self.states_usage or self.call.lacks_usage)
 
 
 _NOTHING: Final = (0, 0, 0, 0.0, 0)
@@ -61,18 +61,19 @@ _NOTHING: Final = (0, 0, 0, 0.0, 0)
 def operations(trace: Trace, calls: Iterable[LlmCall], spends: Sequence[CallSpend]) -> tuple[Operation, ...]:
     """All of a trace, its runs first. `calls`: its LLM calls; `spends`: of the records that state their tokens.
 
-    As many as the trace has calls: an open trace is bounded by its bytes.
+    Calls in a run beside others, or in none, have no agent. As many as the trace has calls: an open trace is bounded by
+    its bytes.
     """
-    by_span = {turn.llm.span_id: run for run in trace.runs for turn in run.turns if turn.llm is not None}
+    by_span = {turn.llm.span_id: run for run in trace.agents for turn in run.turns if turn.llm is not None}
     sums: defaultdict[str, list[Figures]] = defaultdict(list)
     stated = {spend.call.span.span_id: spend for spend in spends}
     found = [_llm_call(call, _home(call, by_span), stated, sums) for call in calls]
     for run in trace.runs:
         for turn in run.turns:
-            found += _tool_calls(run.name, turn)
+            found += _tool_calls(run.name if not run.beside else "", turn)
     found += [_stray_tool(span) for span in trace.remainder if span.kind is Kind.TOOL]
     if stated:
-        found += _sums(trace.runs, stated, sums)
+        found += _sums(trace.agents, stated, sums)
     return (*(_run(run, sums[run.id]) for run in trace.agents), *found)
 
 
@@ -90,23 +91,23 @@ def _llm_call(
         sums[run.id].append(figures)
     agent = run.name[:MOST] if run is not None else ""
     prompt = prompt_of(call.span.raw.attributes)[:MOST]
-    return Operation(_LLM, agent, call.model[:MOST], "", prompt, _nanos((call.span,)), call.span.is_error, *figures)
+    return Operation(_LLM, agent, call.model[:MOST], "", prompt, _nanos(call.span), call.span.is_error, *figures)
 
 
 def _tool_calls(agent: str, turn: Turn) -> Iterator[Operation]:
     """Calls that a span or an observation shows; how a run hands over its answer is none."""
+    if not turn.tool_calls:
+        return
     model = turn.llm.model[:MOST] if turn.llm is not None else ""
     prompt = prompt_of(turn.llm.raw.attributes)[:MOST] if turn.llm is not None else ""
     for call in turn.tool_calls:
         if (call.span is not None or call.executed) and not call.closing:
-            nanos = _nanos((call.span,) if call.span is not None else ())
-            yield Operation(
-                _TOOL, agent[:MOST], model, call.name[:MOST], prompt, nanos, call.error is not None, *_NOTHING
-            )
+            failed, nanos = call.error is not None, _nanos(call.span)
+            yield Operation(_TOOL, agent[:MOST], model, call.name[:MOST], prompt, nanos, failed, *_NOTHING)
 
 
 def _stray_tool(span: NormalizedSpan) -> Operation:
-    return Operation(_TOOL, "", "", span.tool_name[:MOST], "", _nanos((span,)), span.is_error, *_NOTHING)
+    return Operation(_TOOL, "", "", span.tool_name[:MOST], "", _nanos(span), span.is_error, *_NOTHING)
 
 
 def _sums(
@@ -125,14 +126,21 @@ def _sums(
 def _run(run: AgentRun, figures: Sequence[Figures]) -> Operation:
     sent, written, cached, usd, unpriced = zip(*figures, strict=True) if figures else ((),) * 5
     whole = sum(sent), sum(written), sum(cached), math.fsum(usd), sum(unpriced)
-    spans = [run.span] if run.span is not None else [span for turn in run.turns for span in turn.spans]
-    return Operation(_RUN, run.name[:MOST], run.model[:MOST], "", "", _nanos(spans), run.status == "error", *whole)
+    nanos = _nanos(run.span) if run.span is not None else _together(run)
+    return Operation(_RUN, run.name[:MOST], run.model[:MOST], "", "", nanos, run.status == "error", *whole)
 
 
-def _nanos(spans: Sequence[NormalizedSpan]) -> int:
-    """How long these took together; `UNKNOWN` while one is pending, and where times say nothing."""
-    if not spans or any(span.raw.pending or not 0 < span.raw.start <= span.raw.end for span in spans):
+def _nanos(span: NormalizedSpan | None) -> int:
+    """How long it took; `UNKNOWN` while it is pending, and where its times say nothing."""
+    if span is None:
         return UNKNOWN
-    if len(spans) == 1:
-        return min(spans[0].raw.end - spans[0].raw.start, _LONGEST)
+    raw = span.raw
+    return min(raw.end - raw.start, _LONGEST) if 0 < raw.start <= raw.end and not raw.pending else UNKNOWN
+
+
+def _together(run: AgentRun) -> int:
+    """How long a run without a span of its own took: from its first span to its last."""
+    spans = [span for turn in run.turns for span in turn.spans]
+    if not spans or any(_nanos(span) == UNKNOWN for span in spans):
+        return UNKNOWN
     return min(max(span.raw.end for span in spans) - min(span.raw.start for span in spans), _LONGEST)

@@ -10,10 +10,13 @@ _KEYS: Final = (
     ("langfuse.observation.prompt.name", "langfuse.observation.prompt.version"),
     ("traceloop.prompt.key", "traceloop.prompt.version"),  # OpenLLMetry
 )
+_NAMES: Final = frozenset(name for name, _ in _KEYS)
 
 
 def prompt_of(attributes: Mapping[str, str]) -> str:
     """Its name, with its version where there is one ("greeting:3"); "" without a name."""
+    if attributes.keys().isdisjoint(_NAMES):  # as in most spans
+        return ""
     for name, version in _KEYS:
         if named := attributes.get(name):
             stated = attributes.get(version)

@@ -280,8 +280,7 @@ class ApiClient:
 
     def withdraw_annotation(self, annotation_id: str, trace: str = "") -> AnnotationJson:
         """Take an annotation back. Raises NotFoundError, ConfigError where several traces have one of that id."""
-        path = f"/api/annotations/{in_path(annotation_id)}"
-        return self._send(AnnotationJson, "DELETE", path, {}, {"trace": trace})
+        return self._send(AnnotationJson, "DELETE", f"/api/annotations/{in_path(annotation_id)}", {}, {"trace": trace})
 
     def delete_labels(self, named: Mapping[str, str]) -> int:
         """Delete labels for good, by id, trace, run and annotator; how many they were."""
