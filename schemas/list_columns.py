@@ -25,7 +25,7 @@ class ListColumn:
     on_terminal: bool = True
 
 
-TRACE_COLUMNS: Final = (
+COLUMNS_OF_TRACES: Final = (
     ListColumn("trace", "Trace", on_page=True),
     ListColumn("received", "Arrived", Sort.RECEIVED, on_page=True),
     ListColumn("service", "Service, agents", on_page=True),
@@ -45,7 +45,7 @@ TRACE_COLUMNS: Final = (
 )
 """Of lists of traces."""
 
-SESSION_COLUMNS: Final = (
+COLUMNS_OF_SESSIONS: Final = (
     ListColumn("session", "Session", on_page=True),
     ListColumn("received", "Last arrival", Sort.RECEIVED, on_page=True),
     ListColumn("service", "Service, agents", on_page=True),
@@ -60,7 +60,7 @@ SESSION_COLUMNS: Final = (
 )
 """Of lists of sessions."""
 
-ERROR_COLUMNS: Final = (
+COLUMNS_OF_ERRORS: Final = (
     ListColumn("error", "Error", on_page=True),
     ListColumn("service", "Service, agent", on_page=True),
     ListColumn("quote", "Quote", on_page=True),

@@ -22,7 +22,7 @@ from pydantic import ConfigDict, field_validator
 from tracejury.collector.api.params import Params, Profile, Text, with_filters
 from tracejury.schemas.errors import OverloadedError, RetryableError
 from tracejury.schemas.filters import ERROR_FILTERS, an_id, field_values
-from tracejury.schemas.list_columns import ERROR_COLUMNS, chosen_columns
+from tracejury.schemas.list_columns import COLUMNS_OF_ERRORS, chosen_columns
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedFinding, Position
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.jsontext import text_of
@@ -61,7 +61,7 @@ class TailParams(_TailFilters):
     @property
     def shown(self) -> list[str]:
         """The names of the columns that show. Raises ConfigError for a column that there is not."""
-        return [one.name for one in chosen_columns(ERROR_COLUMNS, self.columns, on_page=True)]
+        return [one.name for one in chosen_columns(COLUMNS_OF_ERRORS, self.columns, on_page=True)]
 
     @field_validator("severity", mode="before", check_fields=False)
     @classmethod
@@ -113,7 +113,7 @@ def add_live(app: FastAPI, site: Site) -> None:
             found=lines,
             after=after,
             more=len(found) == SHOWN,
-            columns=ERROR_COLUMNS[1:],
+            columns=COLUMNS_OF_ERRORS[1:],
             shown_columns=asked.shown,
             annotator=annotator(request),
         )

@@ -19,7 +19,7 @@ from tracejury.judges.measures.session_labels import agreed
 from tracejury.judges.packs.grades import mean_grades
 from tracejury.schemas.annotations import SessionLabel
 from tracejury.schemas.errors import NotFoundError
-from tracejury.schemas.list_columns import SESSION_COLUMNS
+from tracejury.schemas.list_columns import COLUMNS_OF_SESSIONS
 from tracejury.schemas.queries.conversation import SessionExchange
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.listing import SessionRow
@@ -52,7 +52,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
 
     @page(app, "/sessions", *PARAMS)
     def sessions(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
-        return list_page(site, request, asked, SESSION_COLUMNS, sessions_page, site.reader.sessions)
+        return list_page(site, request, asked, COLUMNS_OF_SESSIONS, sessions_page, site.reader.sessions)
 
     @page(app, f"/sessions/{{session_id:{SOME}}}", "profile")
     def session(request: Request, session_id: str, asked: Annotated[SessionPageParams, Query()]) -> Response:

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import FastAPI, Query, Request, Response
 
 from tracejury.collector.api.lists import traces_page
-from tracejury.schemas.list_columns import TRACE_COLUMNS
+from tracejury.schemas.list_columns import COLUMNS_OF_TRACES
 
 from .lists import PARAMS, PageParams, list_page
 from .site import Site, page
@@ -18,7 +18,7 @@ def add_traces(app: FastAPI, site: Site) -> None:
 
     @page(app, "/traces", *PARAMS)
     def traces(request: Request, asked: Annotated[PageParams, Query()]) -> Response:
-        return list_page(site, request, asked, TRACE_COLUMNS, traces_page, site.reader.traces)
+        return list_page(site, request, asked, COLUMNS_OF_TRACES, traces_page, site.reader.traces)
 
     @page(app, "/fragments/facets")
     def facets(request: Request) -> Response:

@@ -20,7 +20,7 @@ from tracejury.collector.cli.options import (
 )
 from tracejury.collector.cli.saved_view import view_option, with_view
 from tracejury.schemas.filters import ERROR_FILTERS, SPAN_FILTER
-from tracejury.schemas.list_columns import ERROR_COLUMNS
+from tracejury.schemas.list_columns import COLUMNS_OF_ERRORS
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.counting import counted
 
@@ -38,7 +38,7 @@ SEVERITIES = click.Choice([severity.value for severity in Severity], case_sensit
 @since_option
 @click.option("--decisive", is_flag=True, help="Only those that decided the wrong outcome of their trace.")
 @click.option("--follow", is_flag=True, help="Go on and show new errors as they come, each once, until Ctrl-C.")
-@columns_option(ERROR_COLUMNS)
+@columns_option(COLUMNS_OF_ERRORS)
 @limit_option
 @click.option(
     "--fail-on",

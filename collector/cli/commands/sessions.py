@@ -9,13 +9,13 @@ import click
 from tracejury.collector.cli.lists_options import asked, columns_option, list_options
 from tracejury.collector.cli.options import api_options, limit_option, show_rows
 from tracejury.collector.cli.saved_view import view_option, with_view
-from tracejury.schemas.list_columns import SESSION_COLUMNS
+from tracejury.schemas.list_columns import COLUMNS_OF_SESSIONS
 
 
 @click.command("sessions")
 @view_option
 @list_options
-@columns_option(SESSION_COLUMNS)
+@columns_option(COLUMNS_OF_SESSIONS)
 @limit_option
 @api_options
 def sessions_command(*, view: str, limit: int, style: str, url: str, **filters: Any) -> None:

@@ -9,14 +9,14 @@ import click
 from tracejury.collector.cli.lists_options import SESSION, asked, columns_option, list_options
 from tracejury.collector.cli.options import api_options, limit_option, show_rows
 from tracejury.collector.cli.saved_view import view_option, with_view
-from tracejury.schemas.list_columns import TRACE_COLUMNS
+from tracejury.schemas.list_columns import COLUMNS_OF_TRACES
 
 
 @click.command("traces")
 @SESSION
 @view_option
 @list_options
-@columns_option(TRACE_COLUMNS)
+@columns_option(COLUMNS_OF_TRACES)
 @limit_option
 @api_options
 def traces_command(*, view: str, limit: int, style: str, url: str, **filters: Any) -> None:

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tracejury.schemas.list_columns import ERROR_COLUMNS, SESSION_COLUMNS, TRACE_COLUMNS
+from tracejury.schemas.list_columns import COLUMNS_OF_ERRORS, COLUMNS_OF_SESSIONS, COLUMNS_OF_TRACES
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name, agent_names, error_place
@@ -35,7 +35,7 @@ def traces_table(rows: Sequence[TraceRowJson], columns: Iterable[str] = ()) -> R
     return chosen_rows(
         rows,
         "no traces",
-        TRACE_COLUMNS,
+        COLUMNS_OF_TRACES,
         columns,
         {
             "trace": lambda r: content(r.trace_id),
@@ -63,7 +63,7 @@ def sessions_table(rows: Sequence[SessionRowJson], columns: Iterable[str] = ()) 
     return chosen_rows(
         rows,
         "no sessions",
-        SESSION_COLUMNS,
+        COLUMNS_OF_SESSIONS,
         columns,
         {
             "session": lambda r: content(r.session_id, 80),
@@ -86,7 +86,7 @@ def chosen_errors(rows: Sequence[ErrorJson], columns: Iterable[str]) -> Renderab
     return chosen_rows(
         rows,
         "no errors",
-        ERROR_COLUMNS,
+        COLUMNS_OF_ERRORS,
         columns,
         {
             "error": lambda r: Text.assemble(f"{r.severity} ", content(r.title or r.category, 80), f" {r.id[:SHORT]}"),

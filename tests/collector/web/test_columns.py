@@ -18,14 +18,14 @@ from tracejury.collector.cli.root import root
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.list_columns import (
-    ERROR_COLUMNS,
-    SESSION_COLUMNS,
-    TRACE_COLUMNS,
+    COLUMNS_OF_ERRORS,
+    COLUMNS_OF_SESSIONS,
+    COLUMNS_OF_TRACES,
     ListColumn,
     chosen_columns,
 )
 
-LISTS = {"/traces": TRACE_COLUMNS, "/sessions": SESSION_COLUMNS, "/errors": ERROR_COLUMNS}
+LISTS = {"/traces": COLUMNS_OF_TRACES, "/sessions": COLUMNS_OF_SESSIONS, "/errors": COLUMNS_OF_ERRORS}
 HEAD = re.compile(r'<th scope="col"[^>]*>(?:<a[^>]*>)?([^<]+?)\s*<')
 
 
