@@ -135,7 +135,7 @@ def asked(request: Request, window: Window) -> PerformanceQuery:
     """The question of a URL. Raises ConfigError: it names what there is not."""
     given = request.query_params
     unit = choice(PerformanceUnit, "unit", given.get("unit") or PerformanceUnit.RUN)
-    narrowed = {name: given.get(name, "")[:MOST] for name in NARROWED}
+    narrowed: dict[str, Any] = {name: given.get(name, "")[:MOST] for name in NARROWED}
     return PerformanceQuery(
         window.since,
         window.until,

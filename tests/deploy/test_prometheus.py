@@ -84,7 +84,8 @@ async def test_every_metric_that_is_named_exists(served_dsn: str, monkeypatch: p
     wanted = set().union(*(metric_names(e) for e in [*(e for _, e in rules()), *promql()]))
     monkeypatch.setenv("SCRIPTED_KEY", "sk-not-to-be-told")
     monkeypatch.setenv("HOOK_SECRET", SECRET)
-    monkeypatch.setattr(build, "EVERY", 0.2)
+    for name, seconds in (("EVERY", 0.2), ("PERFORMANCE_EVERY", 0.2), ("SHARE", 0)):
+        monkeypatch.setattr(build, name, seconds)
     with llm_server() as model, hook_server() as receiver:
         hooks = [{"name": "ops", "url": receiver.url, "secret": "${HOOK_SECRET}", "profile": "0"}]
         export = {"otlp": [{"name": "nobody", "endpoint": "http://127.0.0.1:1"}]}
