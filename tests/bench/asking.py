@@ -24,7 +24,8 @@ import httpx
 import lists  # type: ignore[import-not-found]  # beside this file
 import rates  # type: ignore[import-not-found]
 from mcp import Client
-from mcp_clients import POSTED, over_http, over_stdio, request, told
+from mcp_clients import over_http, over_stdio, told
+from mcp_requests import POSTED, request
 from mcp_transcript import OLD, PROTOBUF
 from processes import Serving, serving
 from served import cpu_seconds
