@@ -1,4 +1,4 @@
-"""How fast MCP answers over a million spans: `PYTHONPATH=tests/support python tests/bench/asking.py [--traces 100000]`.
+"""How fast MCP answers over a million spans: `PYTHONPATH=tests/support python tests/bench/asking.py [--folder F]`.
 
 Makes a store of 100,000 traces (a million spans, 300,000 errors of 400 patterns, 30 days) by SQL, serves it, sends a
 run that fails and asks about it: over HTTP and through `tracejury mcp`. Then one client floods `/mcp` while another
@@ -24,7 +24,8 @@ import httpx
 import lists  # type: ignore[import-not-found]  # beside this file
 import rates  # type: ignore[import-not-found]
 from mcp import Client
-from mcp_clients import POSTED, over_http, over_stdio, request, told
+from mcp_clients import over_http, over_stdio, told
+from mcp_requests import POSTED, request
 from mcp_transcript import OLD, PROTOBUF
 from processes import Serving, serving
 from served import cpu_seconds
@@ -35,7 +36,7 @@ from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.derived.facts import HOUR
 
 DAYS: Final = 30
-ROUNDS: Final = 40
+ROUNDS: Final = 20
 FLOOD: Final = 64
 """Requests that one client has in flight."""
 
@@ -138,10 +139,13 @@ def main() -> None:
     """Fill and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--traces", type=int, default=100_000)
+    parser.add_argument("--folder", help="where the store is kept; one that is filled is only asked")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        fill(Path(temporary) / "db", args.traces)
-        asyncio.run(measure(Path(temporary)))
+        folder = Path(args.folder or temporary)
+        if not (folder / "db").exists():
+            fill(folder / "db", args.traces)
+        asyncio.run(measure(folder))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,6 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 from processes import COMMAND
 
-POSTED = {"accept": "application/json, text/event-stream"}
-
 
 @asynccontextmanager
 async def over_http(url: str, token: str = "") -> AsyncIterator[Client]:
@@ -55,8 +53,3 @@ def text_of(found: CallToolResult) -> str:
     (content,) = found.content
     assert isinstance(content, TextContent)
     return content.text
-
-
-def request(method: str, number: int = 1, **params: Any) -> dict[str, Any]:
-    """A request as it is posted."""
-    return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}

@@ -35,6 +35,7 @@ ALONE = {
     "replay",  # sends what stands in a file
     "backfill",  # sends what stands in a table of another collector
     "fixes",  # reads a file
+    "mcp", "hook",  # speak to a coding agent, in JSON: tests/collector/mcp and test_hook.py
     "rubrics", "situations",  # read and write folders
     "regressions run",  # asks a model
     "alerts test",  # speaks to channels

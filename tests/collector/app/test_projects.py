@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from mcp_requests import request
 from two_projects import AGENT, TOOL, Projects, Tenant, label, sent, sent_as, settled
 from walked import filled, routes
 
@@ -151,6 +152,7 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
             {"items": [{"annotator": "mallory", "opinion": "disagree", "finding_id": error}]},
         ],
         ("POST", "/api/clusters/names"): [{"name": "mallory", "error_ids": [error]}],
+        ("POST", "/mcp"): [request("tools/call", name="label", arguments={"opinion": "disagree", "id": error})],
         ("POST", "/api/scores"): [{"items": [own | score]}],
         ("POST", "/api/reviews"): [{"items": [own | review]}],
         ("POST", "/api/preferences"): [{"items": [{"annotator": "mallory", "service": tenant.service} | pair]}],
@@ -206,8 +208,9 @@ async def test_no_change_reaches_another_project(world: Projects) -> None:
         for (method, path), given in bodies.items():
             for body in given:
                 address = filled(path, other)
-                sending = {"json": body} if path.startswith("/api") else {"data": body | csrf}
-                headers = own.headers() | ({} if path.startswith("/api") else {"cookie": cookie})
+                programs = path.startswith(("/api", "/mcp"))
+                sending = {"json": body} if programs else {"data": body | csrf}
+                headers = own.headers() | ({} if programs else {"cookie": cookie})
                 answer = await world.http.request(method, address, headers=headers, **sending)
                 assert answer.status_code < 500, (address, answer.text)
                 assert answer.status_code not in (401, 403, 415), (address, answer.text)

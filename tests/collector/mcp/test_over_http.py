@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 from mcp import Client, MCPError
-from mcp_clients import POSTED, over_http, refusal, request, text_of, told
+from mcp_clients import over_http, refusal, text_of, told
+from mcp_requests import POSTED, request
 from two_projects import TOOL, Projects, Tenant, sent, settled
 
 from tracejury.collector.mcp import sdk

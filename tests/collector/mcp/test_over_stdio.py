@@ -12,7 +12,8 @@ from typing import Any
 
 import httpx
 import pytest
-from mcp_clients import over_http, over_stdio, refusal, request, told
+from mcp_clients import over_http, over_stdio, refusal, told
+from mcp_requests import request
 from mcp_transcript import OLD, PAGE, PROTOBUF, converse
 from processes import COMMAND, Serving, serving, tracejury
 from shop_clerk import clerk
