@@ -36,7 +36,11 @@ _WRAPPERS: Final = frozenset({"input_audio", "inlineData", "inline_data", "fileD
 _INNER: Final = frozenset({"file", "source", "document", "resource", "blob"})
 _PRODUCED: Final = frozenset({"image_generation_call"})
 _TEXTS: Final = ("text/", "application/json")
-_HINTS: Final = ("data:", "image", "audio", "video", "blob", "file", "mime", "media", "inline", "document")
+_HINTS: Final = (
+    "data:", '"image', 'image"', '"audio', 'audio"', '"video', 'video"', '"file', 'file"', '"document', '"blob', '"uri',
+    "mime", "media_type", "mediaType", "inline",
+)  # fmt: skip
+"""What a text has, as it stands in JSON, that holds or names a file: prose with such words is not parsed."""
 _DATA: Final = re.compile(
     r"data:([a-zA-Z0-9.+-]{1,40}/[a-zA-Z0-9.+-]{1,80})(?:;(?!base64,)[a-zA-Z0-9=_.-]{1,80}){0,4}(;base64)?,"
     r"([A-Za-z0-9+/_%=.-]+)"
