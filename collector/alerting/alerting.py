@@ -17,6 +17,7 @@ from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.outage_log import SECOND, OutageLog
 from tracejury.collector.worker.worker import Task, Worker
 from tracejury.schemas.alert_records import AlertDelivery, AlertRecord
+from tracejury.schemas.alerts import AlertState
 from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.taxonomy import Severity
@@ -129,15 +130,20 @@ class Alerting:
                 self._senders[channel].add(outgoing)
 
     def _recover(self) -> None:
-        """Queue what an earlier process told some channel not; raises RetryableError, StoreError."""
+        """Queue what an earlier process told some channel not; raises RetryableError, StoreError.
+
+        A channel that is new to a rule is told of what fires, not of what is over.
+        """
         for evaluation in self._evaluations:
             rule, stored = evaluation.rule, evaluation.stored
             told = stored.told(rule.name, self._clock() - LONGEST_HELD)
+            known = stored.channels(rule.name)
             latest = {record.told.key: record for record in told if record.told is not None}
             for outgoing in outgoings(rule, self._config.schedule, list(latest.values())):
                 settled = stored.settled(rule.name, outgoing.key, outgoing.number)
+                fires = outgoing.alert.state is AlertState.FIRING and self._clock() - outgoing.due <= MAX_AGE
                 for channel in rule.channels:
-                    if channel not in settled:
+                    if channel not in settled and (fires or channel in known):
                         self._senders[channel].add(outgoing)
 
     def _is_settled(self, outgoing: Outgoing, channel: str) -> bool:

@@ -98,6 +98,11 @@ class StoredAlerts(TenantRows):
         rows = self._scope.select(_DELIVERED, told=[(rule, key, number)])
         return {channel: AlertOutcome(outcome) for *_, channel, outcome in rows}
 
+    def channels(self, rule: str) -> set[str]:
+        """The channels that a message of the rule was ever settled on."""
+        sql = f"SELECT DISTINCT Channel FROM alerts FINAL WHERE {TENANT} AND Rule = {{rule:String}} AND Channel != ''"
+        return {row[0] for row in self._scope.select(sql, rule=rule)}
+
     def save_look(self, look: AlertLook) -> None:
         """Keep what a rule saw."""
         figures = json.dumps([dataclasses.astuple(figure) for figure in look.figures[:SHOWN]])

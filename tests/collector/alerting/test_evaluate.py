@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -44,7 +43,7 @@ class Rule:
     records: dict[str, AlertRecord]
     now: int = START
 
-    def look(self, found: Seen, minutes: int = 1) -> Sequence[Alert]:
+    def look(self, found: Seen, minutes: int = 1) -> list[Alert]:
         """What is told at the next look."""
         self.now += minutes * MINUTE
         self.records = evaluated("rule", self.records, found, self.now)

@@ -98,6 +98,22 @@ async def test_a_restart_neither_forgets_nor_repeats(bench: Bench) -> None:
     assert len(bench.channels["other"].alerts) == 1
 
 
+async def test_a_channel_that_is_added_is_told_of_what_fires_alone(bench: Bench) -> None:
+    """What is over by then concerns nobody there."""
+    over = {**RATE, "name": "over"}
+    await fired(bench, over)
+    await bench.look()
+    for _ in range(2):
+        await bench.look(65)
+    bench.keep(traces(100, 60, 40, bench.now))
+    fires = {"rate": {"above": 0.1, "over": "30d"}, "name": "fires"}
+    await bench.start({**over, "rate": {"above": 0.9}}, fires)
+    await bench.look()
+    await bench.start({**over, "rate": {"above": 0.9}, "channels": ["ops", "other"]}, {**fires, "channels": ["other"]})
+    await bench.look()
+    assert [(alert.rule, alert.state) for alert in bench.channels["other"].alerts] == [("fires", AlertState.FIRING)]
+
+
 async def test_a_process_that_took_over_is_not_repeated(bench: Bench) -> None:
     """Two that look at once: whoever comes later finds the alert settled."""
     await fired(bench)
