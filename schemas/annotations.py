@@ -150,7 +150,7 @@ class HumanScore(RunLabel):
     """A person's score of an agent run in one dimension."""
 
     kind = "score"
-    plural = "scores"
+    plural = "human-scores"
     table = "human_scores"
     key = (*RunLabel.key, "dimension")
     verb = "score"

@@ -25,7 +25,7 @@ from tracejury.schemas.errors import (
 from tracejury.schemas.text.jsontext import bytes_of
 from tracejury.schemas.wire.traces import ProblemJson
 
-NO_PAGES = ("/api", "/healthz", "/readyz", "/metrics", "/openapi.json")
+NO_PAGES = ("/api", "/v1", "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from .patterns import add_patterns
 from .prefixes import whole_trace_id
 from .rates import add_measures, add_rates
 from .received import add_received
+from .scores import add_scores
 from .services import Services
 from .watching import add_watching
 
@@ -74,6 +75,7 @@ def create_app(services: Services) -> FastAPI:
     add_patterns(app, reader, clock)
     add_divergence(app, reader, clock)
     add_received(app, reader)
+    add_scores(app, services)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)
     add_backups(app, services.backup)

@@ -23,6 +23,7 @@ from tracejury.collector.store.reading import StoredReading, places
 from tracejury.collector.store.receipts import StoredReceipts
 from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.scores import StoredScores
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.measures.error_labels import labels_on
 from tracejury.processors.assemble import AssemblerConfig
@@ -80,6 +81,7 @@ class StoredReader:
         self.architectures = StoredArchitectures(store, tenant, clock=clock)
         self.trace_queries = StoredTraceQueries(store, config, clock, tenant=tenant)
         self.labels, self.rates, self.calibrations, self.measures = labels, rates, calibrations, measures
+        self.scores = StoredScores(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
         self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures)

@@ -34,6 +34,7 @@ RETAINED: Final = (
     "outlines",
     "deletions",
     "cluster_names",
+    "scores",
 )
 """Tables whose rows expire by `ReceivedAt`."""
 

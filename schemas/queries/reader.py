@@ -56,9 +56,10 @@ class TraceQuery:
     [`since`, `until`) in unix nanos, of arrival. `severity` (at least), `category` (its name, or taxonomy/name),
     `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role`, `model` and `score` (as `filters.scores`
     reads it) of one agent run; where both are given the finding is of that run, and with `tool` at a call of that tool.
-    `min_duration`: nanos. `text`: stands in what was said, found or named, or begins an id. `attributes`, `task` (by
-    one of `task_keys`), `tag` and `user`: what spans of the trace state, each attribute as (key, value). `judged`: yes,
-    no, or why not. `before`: the place in the list that the answer follows.
+    `other_score`: as `score_filter.given_score` reads it. `min_duration`: nanos. `text`: stands in what was said, found
+    or named, or begins an id. `attributes`, `task` (by one of `task_keys`), `tag` and `user`: what spans of the trace
+    state, each attribute as (key, value). `judged`: yes, no, or why not. `before`: the place in
+    the list that the answer follows.
     Of sessions, `state`, `min_duration` and the order are the session's own.
     """
 
@@ -84,6 +85,7 @@ class TraceQuery:
     role: str = ""
     inferred: str = ""
     score: Sequence[str] = ()
+    other_score: Sequence[str] = ()
     min_duration: int = 0
     text: str = ""
     attributes: Sequence[tuple[str, str]] = ()

@@ -121,7 +121,7 @@ class PatternLabelJson(WireModel):
 
 LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "annotations": AnnotationJson,
-    "scores": HumanScoreJson,
+    "human-scores": HumanScoreJson,
     "reviews": ReviewJson,
     "preferences": PreferenceJson,
     "session-labels": SessionLabelJson,

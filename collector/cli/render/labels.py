@@ -43,7 +43,7 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
         "judge": lambda r: content(r.judge or "-", 40),
         "why": lambda r: content(r.explanation or r.evidence, WHY),
     },
-    "scores": {
+    "human-scores": {
         **_OF_RUN,
         "dimension": lambda r: Text(DIMENSION_NAMES.get(r.dimension, r.dimension)),
         "score": lambda r: _opinion("not applicable" if r.score is None else str(r.score), withdrawn=r.withdrawn),

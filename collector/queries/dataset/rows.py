@@ -80,7 +80,7 @@ class TraceRows:
             findings=[fill(LabelledFinding, f, label=label_of(said, f)) for f in found],
             verdicts=[v for v in self._view.verdicts if v.subject.id == run.id],
             labels=self._annotations(found, run.id),
-            scores=[s for s in labelled.scores if s.agent_run_id == run.id],
+            scores=[s for s in labelled.human_scores if s.agent_run_id == run.id],
             reviews=[r for r in labelled.reviews if r.agent_run_id == run.id],
         )
 

@@ -105,7 +105,7 @@ class Opinions:
         return cls(
             grouped((one for one in said if one.finding_id), lambda one: one.finding_id),
             grouped((one for one in said if not one.finding_id), lambda one: one.span_id),
-            grouped((one for labels in labelled.values() for one in labels.scores), lambda one: one.agent_run_id),
+            grouped((one for labels in labelled.values() for one in labels.human_scores), lambda one: one.agent_run_id),
             grouped((one for labels in labelled.values() for one in labels.reviews), lambda one: one.agent_run_id),
             labels_on(errors, said),
         )

@@ -147,7 +147,7 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
             {"items": [{"annotator": "mallory", "opinion": "disagree", "finding_id": error}]},
         ],
         ("POST", "/api/clusters/names"): [{"name": "mallory", "error_ids": [error]}],
-        ("POST", "/api/scores"): [{"items": [own | score]}],
+        ("POST", "/api/human-scores"): [{"items": [own | score]}],
         ("POST", "/api/reviews"): [{"items": [own | review]}],
         ("POST", "/api/preferences"): [{"items": [{"annotator": "mallory", "service": tenant.service} | pair]}],
         ("POST", "/api/session-labels"): [
@@ -179,7 +179,7 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
 async def everything(world: Projects, tenant: Tenant) -> list[str]:
     """What a project has, as far as somebody could change it."""
     paths = (
-        "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/scores?withdrawn=true",
+        "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/human-scores?withdrawn=true",
         "/api/reviews?withdrawn=true", "/api/preferences?withdrawn=true",
         "/api/session-labels?withdrawn=true", "/api/pattern-labels?withdrawn=true",
         f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0", f"/api/traces/{tenant.trace_id}",
