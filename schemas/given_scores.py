@@ -67,7 +67,7 @@ class GivenScore:
 
     def checked(self) -> GivenScore:
         """As it is stored, with an id that follows from what it says where it has none. Raises ConfigError."""
-        texts = {name: _text(name, getattr(self, name)) for name in MOST}
+        texts: dict[str, Any] = {name: _text(name, getattr(self, name)) for name in MOST}
         for name in ("trace_id", "span_id"):
             texts[name] = an_id(texts[name])
         said = replace(self, **texts)
@@ -191,4 +191,5 @@ def as_records(scores: Iterable[GivenScore]) -> list[LogRecord]:
 def with_texts_of(score: GivenScore, record: LogRecord) -> GivenScore:
     """The score with the texts of its record."""
     keys = {"name": NAME, "label": LABEL, "explanation": EXPLANATION}
-    return replace(score, **{name: record.attributes.get(key, "")[: MOST[name]] for name, key in keys.items()})
+    texts: dict[str, Any] = {name: record.attributes.get(key, "")[: MOST[name]] for name, key in keys.items()}
+    return replace(score, **texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final
 
-from pydantic import Field, model_validator
+from pydantic import Field, StrictBool, StrictFloat, StrictInt, model_validator
 
 from tracejury.schemas.filters import SCORE_FILTERS, field_values
 from tracejury.schemas.given_scores import GivenScore
@@ -14,8 +14,6 @@ from .params import Cursor, Limit, Params, Since, Text, late_moment, moment, rea
 
 MOST_SCORES: Final = 1_000
 """Scores of one request."""
-
-Value = Annotated[bool | int | float | None, Field(strict=True)]
 
 
 class ScoreItem(Params):
@@ -29,7 +27,10 @@ class ScoreItem(Params):
     span_id: Annotated[Text, Field(description="Of the trace; without one, of the one trace that has this span")] = ""
     session_id: Annotated[str, Field(max_length=10_000, description="Instead of a trace")] = ""
     name: Annotated[Text, Field(description="Free, such as thumbs or correctness")]
-    value: Annotated[Value, Field(description="A number; true and false are 1 and 0, with their name as label")] = None
+    value: Annotated[
+        StrictBool | StrictInt | StrictFloat | None,
+        Field(description="A number; true and false are 1 and 0, with their name as label"),
+    ] = None
     label: Text = ""
     explanation: Annotated[str, Field(max_length=20_000)] = ""
     source: Annotated[Text, Field(description="Who says so: end user, the name of an evaluator")] = ""

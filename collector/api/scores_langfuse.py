@@ -1,6 +1,7 @@
-"""Scores as Langfuse's clients send them: `POST /api/public/scores`, and `score-create` events of a batch.
+"""Scores as Langfuse's clients send them: `POST /api/public/scores` with one or a list, or events of a batch.
 
-Source: https://api.reference.langfuse.com (Score v1, Ingestion), and what version 3 and 4 of its Python client send.
+Source: https://api.reference.langfuse.com (Scores, Ingestion). Version 5 of its Python client sends lists, versions 3
+and 4 batches of `score-create` events.
 """
 
 from __future__ import annotations
@@ -15,7 +16,13 @@ from pydantic.alias_generators import to_camel
 from tracejury.judges.llm.problems import place_of, told
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.given_scores import GivenScore
-from tracejury.schemas.wire.scores import LangfuseBatchJson, LangfuseEventJson, ScoreIdJson
+from tracejury.schemas.wire.scores import (
+    LangfuseBatchJson,
+    LangfuseErrorJson,
+    LangfuseEventJson,
+    LangfuseScoresJson,
+    ScoreIdJson,
+)
 
 from .answers import documented, json_answer
 from .params import late_moment
@@ -24,8 +31,9 @@ from .paths import REST
 
 SOURCE: Final = "langfuse"
 TAKEN: Final = "score-create"
-_CREATED, _BAD, _SEVERAL = 201, 400, 207
+_CREATED, _ACCEPTED, _BAD, _SEVERAL = 201, 202, 400, 207
 
+_Scores = Annotated[list[dict[str, Any]], Field(max_length=MOST_SCORES)]
 Take = Callable[[Sequence[GivenScore]], int]
 """Stores scores; how many were left out, as their traces are deleted."""
 
@@ -47,8 +55,9 @@ class LangfuseScore(_Sent):
     value: bool | float | str
     data_type: str | None = None
     comment: str | None = None
+    timestamp: str | None = None
 
-    def score(self, at: str, now: int) -> GivenScore:
+    def score(self, now: int, at: str = "") -> GivenScore:
         """As it is stored. Raises ConfigError for what a score cannot say."""
         is_text = isinstance(self.value, str)
         given = {
@@ -64,39 +73,49 @@ class LangfuseScore(_Sent):
         }
         if is_text and not self.value:
             raise ConfigError("value: an empty text is no score")
-        return said(given, late_moment("timestamp", at, now), now)
+        return said(given, late_moment("timestamp", self.timestamp or at, now), now)
 
 
 class LangfuseBatch(_Sent):
     """Events; each is taken or not for itself."""
 
-    batch: Annotated[list[dict[str, Any]], Field(max_length=MOST_SCORES)]
+    batch: _Scores
 
 
 def add_langfuse(app: FastAPI, take: Take, clock: Callable[[], int]) -> None:
     """Both, and a clear refusal of anything else of its API."""
 
-    @app.post("/api/public/scores", responses=documented(ScoreIdJson))
-    def langfuse_score(body: LangfuseScore) -> Response:
-        """Take a score as Langfuse does. What is not named here is ignored."""
-        score = body.score("", clock())
-        take([score])
-        return json_answer(ScoreIdJson(id=score.id))
+    def taken(outcomes: Sequence[GivenScore | str]) -> Sequence[str]:
+        """Why each of several scores was not taken; "" where it was."""
+        if scores := [one for one in outcomes if isinstance(one, GivenScore)]:
+            take(scores)
+        return ["" if isinstance(one, GivenScore) else one for one in outcomes]
+
+    @app.post("/api/public/scores", responses=documented(ScoreIdJson | LangfuseScoresJson))
+    def langfuse_scores(body: LangfuseScore | _Scores) -> Response:
+        """Take a score, or each of a list for itself, as Langfuse does. What is not named here is ignored."""
+        now = clock()
+        if isinstance(body, LangfuseScore):
+            score = body.score(now)
+            take([score])
+            return json_answer(ScoreIdJson(id=score.id))
+        refused = taken([_score_of(sent, now) for sent in body])
+        if not any(refused):
+            return json_answer({"message": "Accepted"}, _ACCEPTED)
+        errors = [LangfuseErrorJson(message=why) for why in refused if why]
+        counts = {"accepted": len(refused) - len(errors), "rejected": len(errors)}
+        return json_answer(LangfuseScoresJson(**counts, errors=errors), _SEVERAL)
 
     @app.post("/api/public/ingestion", status_code=_SEVERAL, responses=documented(LangfuseBatchJson))
     def langfuse_batch(body: LangfuseBatch) -> Response:
         """Take the `score-create` events of a batch as Langfuse does; traces and spans come over OTLP."""
-        now, scores = clock(), list[GivenScore]()
-        successes, errors = list[LangfuseEventJson](), list[LangfuseEventJson]()
-        for event in body.batch:
-            event_id = str(event.get("id", ""))[:200]
-            try:
-                scores.append(_score_of(event, now))
-                successes.append(LangfuseEventJson(id=event_id, status=_CREATED))
-            except ConfigError as error:
-                errors.append(LangfuseEventJson(id=event_id, status=_BAD, message=str(error)))
-        if scores:
-            take(scores)
+        now = clock()
+        answers = [
+            LangfuseEventJson(id=str(event.get("id", ""))[:200], status=_BAD if why else _CREATED, message=why or None)
+            for event, why in zip(body.batch, taken([_of_event(one, now) for one in body.batch]), strict=True)
+        ]
+        successes = [one for one in answers if one.status == _CREATED]
+        errors = [one for one in answers if one.status == _BAD]
         return json_answer(LangfuseBatchJson(successes=successes, errors=errors), _SEVERAL)
 
     @app.api_route(f"/api/public/{{path:{REST}}}", methods=["GET", "POST"], include_in_schema=False)
@@ -108,13 +127,18 @@ def add_langfuse(app: FastAPI, take: Take, clock: Callable[[], int]) -> None:
         )
 
 
-def _score_of(event: dict[str, Any], now: int) -> GivenScore:
-    """The score of an event. Raises ConfigError with one line on what is wrong."""
+def _of_event(event: dict[str, Any], now: int) -> GivenScore | str:
     if event.get("type") != TAKEN:
-        raise ConfigError(f"only {TAKEN} events are taken here; traces and spans come over OTLP")
+        return f"only {TAKEN} events are taken here; traces and spans come over OTLP"
+    return _score_of(event.get("body"), now, str(event.get("timestamp") or ""))
+
+
+def _score_of(sent: Any, now: int, at: str = "") -> GivenScore | str:
+    """One of several scores, or why it is none; `at`: a time beside it."""
     try:
-        sent = LangfuseScore.model_validate(event.get("body"))
+        return LangfuseScore.model_validate(sent).score(now, at)
+    except ConfigError as error:
+        return str(error)
     except ValidationError as error:
         first = error.errors()[0]
-        raise ConfigError(f"{place_of(first)}: {told(first)}" if first["loc"] else told(first)) from None
-    return sent.score(str(event.get("timestamp") or ""), now)
+        return f"{place_of(first)}: {told(first)}" if first["loc"] else told(first)

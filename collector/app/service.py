@@ -125,8 +125,7 @@ class Collector:
         self._ready = False
         if self._working is not None:
             self._working.detecting.dismiss()
-        seconds = self.config.shutdown_seconds
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + (seconds := self.config.shutdown_seconds)
         self._stops.insert(0, lambda _: asyncio.to_thread(self.telemetry.shutdown))
         while self._stops:
             stop = self._stops.pop()
@@ -306,10 +305,10 @@ class Collector:
 
     async def _serve(self, context: ProcessContext, calibrations: RuleCalibrations, backups: Backups) -> int:
         """Serve the API with its pages, else the endpoints that watch the process; returns the port."""
-        sign_ins = SignIns(context.secret)
-        make = self._pages(context, calibrations, backups, sign_ins) if self.config.role.shows else self._watching_app
         from .api_server import serve_api
 
+        sign_ins = SignIns(context.secret)
+        make = self._pages(context, calibrations, backups, sign_ins) if self.config.role.shows else self._watching_app
         return await serve_api(self.config, self.keyring, make, sign_ins, context.stops)
 
     def _watching_app(self, tenant: str) -> FastAPI:

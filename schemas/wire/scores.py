@@ -43,6 +43,20 @@ class ScoreIdJson(WireModel):
     id: str
 
 
+class LangfuseErrorJson(WireModel):
+    """Why a score of a list was not taken."""
+
+    message: str
+
+
+class LangfuseScoresJson(WireModel):
+    """How many scores of a list were taken, and why the others were not."""
+
+    accepted: int
+    rejected: int
+    errors: list[LangfuseErrorJson]
+
+
 class LangfuseEventJson(WireModel):
     """One event of a batch, as Langfuse answers: 201 where it is taken."""
 

@@ -15,7 +15,7 @@ from .marks import FORWARDED_BY, as_it_came, bears
 class ReturnedSpans:
     """A `Sink` in front of another one. `installation`: our own id, as in the mark.
 
-    Our own evaluations are no scores of others. Our own `ot=th` says how few of the healthy traces we have passed on, and here all of them are: counted with it, a
+    Our own `ot=th` says how few of the healthy traces we have passed on, and here all of them are: counted with it, a
     trace that came back would stand for many that are counted themselves.
     """
 
