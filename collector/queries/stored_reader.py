@@ -55,6 +55,7 @@ from .patterns import Patterns
 from .preferences import preference_answer
 from .progress import progress_of
 from .reader import Labels, Rates
+from .score_outcomes import ScoreOutcomes
 from .task_trials import TrialsOfTask, task_trials
 from .trace.stored import StoredTraceQueries
 from .unproven import marked
@@ -84,7 +85,8 @@ class StoredReader:
         self.scores = StoredScores(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
-        self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures)
+        outcomes = ScoreOutcomes(self.scores, labels)
+        self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures, outcomes)
         self.clusters = ErrorClusters(self._scope, self.trace_queries.trace, clock)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
+from tracejury.collector.worker.outage_log import OutageLog
+from tracejury.collector.worker.worker import Task, Worker
 from tracejury.schemas.columns import columns_of
 from tracejury.schemas.filters import SCORE_FILTERS, conditions
 from tracejury.schemas.given_scores import GivenScore
@@ -20,6 +23,9 @@ from .shared_store import SharedStore
 TABLE: Final = "scores"
 SAYS: Final = "(Value IS NOT NULL OR Label != '' OR ErrorType != '')"
 """The condition that a score is not withdrawn."""
+SHOWN: Final = 50
+"""Scores that a page, or a row of an export, has of one trace or session."""
+PLACED_SECONDS: Final = 60.0
 MOST_COUNTED: Final = 10_000
 """Scores of one trace or session that are read; there are more where so many are found."""
 
@@ -36,6 +42,26 @@ _IS_KNOWN: Final = (
     f"(SELECT SessionId FROM traces WHERE {TENANT}) OR SessionId IN (SELECT TraceId FROM traces WHERE {TENANT})))"
 )
 _PAGE: Final = 1_000
+_SESSION: Final = "multiIf(SessionId != '', SessionId, JoinedTo != '', JoinedTo, TraceId)"
+_NAMED: Final = f"FROM scores FINAL WHERE {TENANT} AND {SAYS} AND Name IN {{names:Array(String)}}"
+_OWNERS: Final = (
+    f"SELECT TraceId, ServiceName, {_SESSION} AS Session FROM traces FINAL WHERE {TENANT} "
+    "AND ({service:String} = '' OR ServiceName = {service:String})"
+)
+_OUTCOMES: Final = f"""
+SELECT DISTINCT ServiceName, Session, Name, Value, Label FROM
+(
+    SELECT ServiceName, Session, Name, Value, Label
+    FROM (SELECT TraceId, Name, Value, Label {_NAMED} AND TraceId != '') AS said
+    INNER JOIN ({_OWNERS}) AS owners ON said.TraceId = owners.TraceId
+    UNION ALL
+    SELECT ServiceName, Session, Name, Value, Label
+    FROM (SELECT SessionId, Name, Value, Label {_NAMED} AND TraceId = '' AND SessionId != '') AS said
+    INNER JOIN (SELECT DISTINCT ServiceName, Session FROM ({_OWNERS})) AS owners ON said.SessionId = owners.Session
+)
+ORDER BY ALL LIMIT {{most:UInt64}}
+"""
+MOST_OUTCOMES: Final = 100_000
 
 
 def insert_scores(store: Store, scores: Iterable[GivenScore]) -> None:
@@ -97,6 +123,12 @@ class StoredScores:
         condition = "(TraceId IN {ids:Array(String)} OR TraceId = '' AND SessionId = {session_id:String})"
         return self._of(condition, ids, limit, session_id=session_id)
 
+    def of_sessions(self, names: Sequence[str], service: str = "") -> Sequence[Sequence[Any]]:
+        """Service, session, name, value and label of each score of these names on a session or a trace of it."""
+        if not names:
+            return []
+        return self._scope.select(_OUTCOMES, names=list(names), service=service, most=MOST_OUTCOMES)
+
     def _of(self, condition: str, ids: Collection[str], limit: int, **values: Any) -> ScoresOf:
         # In the order of the table, so that no more than so many are read.
         some = f"{_SAID} AND {SAYS} AND {condition} LIMIT {MOST_COUNTED + 1}"
@@ -145,13 +177,12 @@ def place_of(score: GivenScore) -> str:
     return f"{score.trace_id}/{score.session_id}/{score.id}"
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedScores:
-    """Places the scores of all projects that wait for their span."""
+def placing_worker(store: SharedStore, clock: Callable[[], int] = time.time_ns) -> Worker[None, None]:
+    """Gives scores of spans that came before them their trace; not started."""
 
-    store: SharedStore
+    def place() -> None:
+        for (tenant,) in store.rows(f"SELECT DISTINCT tenant FROM scores WHERE {_UNPLACED}"):
+            StoredScores(store, tenant).place_waiting()
 
-    def __call__(self) -> int:
-        """See `StoredScores.place_waiting`. Raises RetryableError, StoreError."""
-        tenants = self.store.rows(f"SELECT DISTINCT tenant FROM scores WHERE {_UNPLACED}")
-        return sum(StoredScores(self.store, tenant).place_waiting() for (tenant,) in tenants)
+    outage = OutageLog("scores of spans that had not arrived", "wait for the store", "get their traces again", clock)
+    return Worker("scores", Task(place), outage, every=PLACED_SECONDS, clock=clock)

@@ -119,6 +119,18 @@ class PatternLabelJson(WireModel):
     changed_at: Time
 
 
+class ScoreOutcomeJson(WireModel):
+    """That scores of a `name`, which others give, say whether a session was good: those that are as `good` asks."""
+
+    kind: str
+    annotator: str
+    name: str
+    good: str
+    explanation: str
+    withdrawn: bool
+    changed_at: Time
+
+
 LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "annotations": AnnotationJson,
     "human-scores": HumanScoreJson,
@@ -126,6 +138,7 @@ LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "preferences": PreferenceJson,
     "session-labels": SessionLabelJson,
     "pattern-labels": PatternLabelJson,
+    "score-outcomes": ScoreOutcomeJson,
 }
 """By the plural of their kind of label."""
 

@@ -20,6 +20,7 @@ from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.queries.scores import ScoresOf
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.naming import error_place
 from tracejury.schemas.verdicts import Verdict
@@ -30,6 +31,7 @@ from .shown_errors import ShownError, in_reading_order, worst
 from .tree import Branch, TreeOptions, TreeView
 
 MAX_OPENED: Final = 50
+NONE_GIVEN: Final = ScoresOf()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class TracePageView:
     outline does not have. `unproven`: detectors that lead errors here and that nobody has labelled on the service.
     `withdrawn`: why the error whose link led here holds no more; None where it holds, or no link of an error did.
     `not_judged`: why no judge looked, None where one did. `measures`: of a trace that is a session of its own.
+    `given`: scores that others gave.
     """
 
     outline: TraceOutline
@@ -146,6 +149,7 @@ class TracePageView:
     withdrawn: Sequence[str] | None = None
     not_judged: NotJudged | None = None
     measures: Sequence[ShownMeasure] = ()
+    given: ScoresOf = NONE_GIVEN
 
     @property
     def base(self) -> str:

@@ -1,6 +1,4 @@
-"""Scores as clients of Langfuse and Phoenix send them: requests recorded from `langfuse` 4 and 5 and
-`arize-phoenix-client` 3, and what is refused.
-"""
+"""Scores as `langfuse` 4 and 5 and `arize-phoenix-client` 3 send them, as recorded, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from served_api import KNOWN, SPAN, Api
 from tracejury.collector.auth.tokens_sent import token_sent
 
 THUMBS = {"id": "one", "traceId": KNOWN, "name": "thumbs", "value": 1.0, "dataType": "NUMERIC", "comment": "good",
-          "environment": "default", "metadata": {"user": "7"}, "timestamp": "2026-11-01T10:00:00.000001+00:00"}  # fmt: skip
+          "environment": "default", "metadata": {}, "timestamp": "2026-11-01T10:00:00.000001+00:00"}  # fmt: skip
 TONE = {"traceId": KNOWN, "observationId": SPAN, "name": "tone", "value": "rude", "dataType": "CATEGORICAL"}
 SOLVED = {"sessionId": "s1", "name": "solved", "value": 1, "dataType": "BOOLEAN", "configId": "c"}
 
@@ -41,7 +39,7 @@ def test_a_list_as_langfuse_5_sends_it(api: Api) -> None:
     (status, answer) = post(api, "/api/public/scores", [THUMBS, {"name": "x", "value": 1}, {"traceId": KNOWN}, 7][:3])
     assert (status, answer["accepted"], answer["rejected"]) == (207, 1, 2)
     assert [one["message"] for one in answer["errors"]] == [
-        "a score needs a trace_id, a span_id or a session_id", "name: is missing",
+        "a score needs a trace_id, a span_id or a session_id", "name: this key is missing",
     ]  # fmt: skip
     assert scores(api) == EXPECTED
 
