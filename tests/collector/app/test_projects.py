@@ -154,6 +154,20 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
             {"items": [{"annotator": "mallory", "service": tenant.service, "session_id": tenant.session, "good": True}]}
         ],
         ("POST", "/api/pattern-labels"): [{"items": [{"annotator": "mallory", "pattern": "x", "mark": "ignored"}]}],
+        ("POST", "/api/score-outcomes"): [{"items": [{"annotator": "mallory", "name": "thumbs", "good": ">=1"}]}],
+        ("POST", "/api/scores"): [{"trace_id": tenant.trace_id, "name": "mallory", "value": 1}],
+        ("POST", "/api/public/scores"): [{"traceId": tenant.trace_id, "name": "mallory", "value": 1}],
+        ("POST", "/api/public/{path:rest}"): [{}],
+        ("POST", "/api/public/ingestion"): [
+            {"batch": [{"type": "score-create", "body": {"traceId": tenant.trace_id, "name": "mallory", "value": 1}}]}
+        ],
+        ("POST", "/v1/span_annotations"): [{"data": [{"span_id": TOOL, "name": "mallory", "result": {"score": 1}}]}],
+        ("POST", "/v1/trace_annotations"): [
+            {"data": [{"trace_id": tenant.trace_id, "name": "mallory", "result": {"score": 1}}]}
+        ],
+        ("POST", "/v1/session_annotations"): [
+            {"data": [{"session_id": tenant.session, "name": "mallory", "result": {"score": 1}}]}
+        ],
         ("POST", "/api/labels/import"): [{"items": [{"kind": "score"} | own | score | review]}],
         ("POST", "/api/labels/delete"): [
             {"trace": tenant.trace_id},
@@ -182,6 +196,7 @@ async def everything(world: Projects, tenant: Tenant) -> list[str]:
         "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/human-scores?withdrawn=true",
         "/api/reviews?withdrawn=true", "/api/preferences?withdrawn=true",
         "/api/session-labels?withdrawn=true", "/api/pattern-labels?withdrawn=true",
+        "/api/score-outcomes?withdrawn=true", "/api/scores",
         f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0", f"/api/traces/{tenant.trace_id}",
     )  # fmt: skip
     return [(await world.get(path, tenant)).text for path in paths]
