@@ -69,7 +69,7 @@ _RECEIVERS = ("grpc", "http", "intake", "limits")
 _IGNORED = {
     Role.RECEIVE: frozenset({"judging", "detectors", "judges", "prices", "export", "webhooks"}),
     Role.WORK: frozenset(_RECEIVERS),
-    Role.WEB: frozenset({*_RECEIVERS, "kafka", "writer", "redaction", "prices", "export", "webhooks"}),
+    Role.WEB: frozenset({*_RECEIVERS, "kafka", "writer", "prices", "export", "webhooks"}),
 }
 
 

@@ -89,7 +89,7 @@ def test_hostile_texts_are_cut_to_what_may_be_stored(store: SharedStore) -> None
     assert (len(found.label), len(found.explanation)) == (1_000, 20_000)
 
 
-DERIVED = ("findings", "errors", "verdicts", "judgements", "traces", "run_facts", "texts", "outlines", "rate_cells")
+DERIVED = ("findings", "errors", "verdicts", "judgements", "traces", "run_facts", "texts", "outlines")
 
 
 def derived(store: SharedStore) -> dict[str, list[Any]]:
