@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,14 @@ from listed_traces import Listed, store_all
 from served_api import KNOWN, NOW, SPAN, Api
 from store_parts import a_span
 
+from tracejury.collector.api.access import needed_scope
+from tracejury.collector.api.paths import SCORES
+from tracejury.collector.auth.key import KeyScope
+from tracejury.collector.otlp.redaction.build import build_redactor
+from tracejury.collector.otlp.redaction.config import RedactionConfig
+from tracejury.collector.otlp.redaction.stage import record_redaction
 from tracejury.collector.store.trace_deleter import TraceDeleter
+from tracejury.schemas.given_scores import GivenScore, as_records, with_texts_of
 
 PATH = "/api/scores"
 HOSTILE = "<script>alert(1)</script>{{7*7}}';DROP TABLE scores--\x1b[2J"
@@ -132,3 +140,21 @@ def test_deleted_with_its_trace_or_session(api: Api) -> None:
     assert send(api, [UP | {"trace_id": gone}, UP | {"trace_id": "c" * 32}])["left_out"] == 1
     assert listed(api, trace=gone) == []
     api.store.tombstones.expire(NOW + 10)
+
+
+def test_who_may_send_may_score() -> None:
+    """A key of an agent that sends spans may send scores; lists of them need another scope."""
+    for path in SCORES:
+        assert needed_scope("POST", path) is KeyScope.INGEST
+    assert needed_scope("GET", PATH) is KeyScope.READ
+    assert needed_scope("POST", "/api/score-outcomes") is KeyScope.LABEL
+
+
+def test_texts_are_redacted_as_those_of_spans() -> None:
+    """Ids, places and values stay as they are."""
+    said = GivenScore(id="x", name="from a@b.org", explanation="ask a@b.org", label="a@b.org", value=1, trace_id=KNOWN)
+    redact = record_redaction(build_redactor(RedactionConfig(sets=("email",))))
+    (record,) = redact(as_records([said]))
+    found = with_texts_of(said, record)
+    assert "a@b.org" not in f"{found.name} {found.label} {found.explanation}"
+    assert replace(found, name=said.name, label=said.label, explanation=said.explanation) == said
