@@ -72,7 +72,7 @@ _SENDERS = ("prices", "export", "webhooks", "channels", "alerts")
 _IGNORED = {
     Role.RECEIVE: frozenset({*_SENDERS, "judging", "detectors", "judges"}),
     Role.WORK: frozenset(_RECEIVERS),
-    Role.WEB: frozenset({*_RECEIVERS, *_SENDERS, "kafka", "writer", "redaction"}),
+    Role.WEB: frozenset({*_RECEIVERS, *_SENDERS, "kafka", "writer"}),
 }
 
 

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated, ClassVar, Final, Self
 
+from .errors import ConfigError
 from .findings import digest
+from .score_filter import meets
 from .taxonomy import TRAIL, Dimension, Severity
 
 BEST_SCORE: Final = 3
@@ -150,7 +152,7 @@ class HumanScore(RunLabel):
     """A person's score of an agent run in one dimension."""
 
     kind = "score"
-    plural = "scores"
+    plural = "human-scores"
     table = "human_scores"
     key = (*RunLabel.key, "dimension")
     verb = "score"
@@ -319,9 +321,46 @@ class PatternLabel(Label):
         return "only what is ignored has an until" if self.until and self.mark is not PatternMark.IGNORED else ""
 
 
-LABELS: Final[tuple[type[Label], ...]] = (Annotation, HumanScore, Review, Preference, SessionLabel, PatternLabel)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOutcome(Label):
+    """That scores of a name, which others give, say whether a session was good; of several people the last is heard.
+
+    Without it no score of others counts anywhere.
+    """
+
+    kind = "score-outcome"
+    plural = "score-outcomes"
+    table = "score_outcomes"
+    key = ("name", "annotator")
+    verb = "take_scores_for_outcomes"
+    listing = "Which scores of others people take for the outcome of sessions, latest change first."
+    taking = "Say that scores of a name tell good sessions from bad ones; one replaces what its annotator said before."
+
+    name: Annotated[str, "The name of the scores, such as thumbs"]
+    good: Annotated[str, "The comparison that makes a session good, such as >=1 or =up; any other score makes it bad"]
+    explanation: str = ""
+
+    @property
+    def problem(self) -> str:
+        """No comparison."""
+        try:
+            meets(self.good, None, "")
+        except ConfigError as error:
+            return str(error)
+        return ""
+
+
+LABELS: Final[tuple[type[Label], ...]] = (
+    Annotation,
+    HumanScore,
+    Review,
+    Preference,
+    SessionLabel,
+    PatternLabel,
+    ScoreOutcome,
+)
 """All kinds of labels, as they are stored."""
-DRAFTS: Final[tuple[type[Label], ...]] = (AnnotationDraft, HumanScore, Review, Preference, SessionLabel, PatternLabel)
+DRAFTS: Final[tuple[type[Label], ...]] = (AnnotationDraft, *LABELS[1:])
 """The same, as people say them."""
 TRACE_LABELS: Final = tuple(kind for kind in LABELS if issubclass(kind, TraceLabel))
 SESSION_LABELS: Final = tuple(kind for kind in LABELS if issubclass(kind, LabelOfSessions))

@@ -11,7 +11,7 @@ from .annotations import Label, LabelOfSessions, Opinion, TraceLabel
 from .behaviours import Behaviour
 from .errors import ConfigError
 from .not_judged import NotJudged
-from .score_filter import scores
+from .score_filter import given_score, scores
 from .taxonomy import Dimension, Severity
 from .trace_status import TraceStatus
 from .trajectory import OK, TraceState
@@ -130,6 +130,16 @@ _OF_PATTERN: Final = f"ErrorId IN (SELECT Id FROM errors WHERE Pattern = {{patte
 _ROLES: Final = ("manager", "sub-agent")
 _SEVERITIES: Final = "LOW|MEDIUM|HIGH"
 
+COMPARED: Final = """Name = {score:Array(String)}[1] AND multiIf(
+    {score:Array(String)}[2] = '<=', Value <= toFloat64OrNull({score:Array(String)}[3]),
+    {score:Array(String)}[2] = '>=', Value >= toFloat64OrNull({score:Array(String)}[3]),
+    {score:Array(String)}[2] = '<', Value < toFloat64OrNull({score:Array(String)}[3]),
+    {score:Array(String)}[2] = '>', Value > toFloat64OrNull({score:Array(String)}[3]),
+    Label = {score:Array(String)}[3] OR Value = toFloat64OrNull({score:Array(String)}[3]))"""
+"""The condition that a score of others is as `given_score` asks."""
+_GIVEN: Final = f"""SELECT if(TraceId = '', SessionId, TraceId) FROM scores FINAL
+WHERE {COMPARED.replace("{score:", "{other_score:")} AND (TraceId != '' OR SessionId != '') AND {_TENANT}"""
+
 OF_TRACES: Final = (
     Filter("service", "Only of this service.", column="ServiceName"),
     Filter("version", "Only of this version of the service.", "The service's version", column="Version"),
@@ -145,6 +155,15 @@ OF_TRACES: Final = (
         "Only with a call made from this prompt: its name, or name@version.",
         "A managed prompt that a call was made from: its name, or name@version",
         condition="arrayExists(p -> p = {prompt:String} OR startsWith(p, concat({prompt:String}, '@')), Prompts)",
+    ),
+    Filter(
+        "other_score",
+        "Only with such a score by others, of the trace, a span or the session: thumbs>=1, or correctness=wrong.",
+        "With such a score by others, as `thumbs>=1` or `correctness=wrong`",
+        read=given_score,
+        metavar="NAME>=VALUE",
+        condition=f"""(TraceId IN ({_GIVEN}) OR SessionId IN ({_GIVEN}) OR TraceId IN (
+    SELECT JoinedTo FROM traces FINAL WHERE JoinedTo != '' AND TraceId IN ({_GIVEN}) AND {_TENANT}))""",
     ),
 )
 """Filters of a trace; of a session, those of its traces."""
@@ -273,7 +292,8 @@ TRACE_FILTERS: Final = named(
         ),
         *STATED,
     ),
-    "service", "version", "agent", "role", "model", "inferred", "score", "tool", "prompt", "session", "status", "state",
+    "service", "version", "agent", "role", "model", "inferred", "score", "other_score", "tool", "prompt", "session",
+    "status", "state",
     "judged", "severity", "category", "taxonomy", "judge", "dimension", "pattern", "attribute", "tag", "user",
 )  # fmt: skip
 """Of lists of traces and sessions."""
@@ -363,6 +383,22 @@ def label_filters(kind: type[Label]) -> tuple[Filter, ...]:
     return (*shared, *(one for one in ANNOTATION_FILTERS if one.target in names))
 
 
+SCORE_FILTERS: Final = (
+    replace(ERROR_FILTERS[0], help="Only of this trace, and of spans in it."),
+    SPAN_FILTER,
+    replace(OF_TRACES[2], help="Only of this session itself, not of its traces.", metavar="ID"),
+    Filter("name", "Only of this name.", column="Name"),
+    Filter("source", "Only said by this source.", "Who says so", column="Source"),
+    Filter(
+        "score",
+        "Only such a score: thumbs>=1, or correctness=wrong.",
+        "As `thumbs>=1` or `correctness=wrong`",
+        read=given_score,
+        metavar="NAME>=VALUE",
+        condition=COMPARED,
+    ),
+)
+"""Of lists of scores that others give."""
 RATE_FILTERS: Final = (
     Filter("service", "Only of this service."),
     Filter("version", "Only of this version of the service.", "The service's version"),

@@ -1,7 +1,8 @@
-"""Scores of judges as a filter names them: `plan-adherence<=1, GF>0`."""
+"""Scores as a filter names them: of judges `plan-adherence<=1, GF>0`, of others `thumbs>=1`, `correctness=wrong`."""
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -11,7 +12,8 @@ from .errors import ConfigError
 from .taxonomy import DIMENSION_NAMES
 
 _SCORE: Final = re.compile(r"\s*([\w.-]{1,60})\s*(<=|>=|<|>|=)\s*([0-3])\s*")
-_COMPARISONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+_GIVEN: Final = re.compile(r"\s*([^<>=]{1,200}?)\s*(<=|>=|<|>|=)\s*(.{1,1000}?)\s*", re.DOTALL)
+_COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq,
 }  # fmt: skip
 
@@ -35,3 +37,37 @@ def scores(name: str, given: str) -> tuple[str, ...]:
         if not allowed[judge]:
             raise ConfigError(f"{name}: no score from 0 to 3 is all that is asked of {judge}")
     return tuple(f"{judge} {score}" for judge, within in allowed.items() for score in sorted(within))
+
+
+def given_score(name: str, given: str) -> tuple[str, ...]:
+    """A comparison with a score of others, such as "thumbs>=1": its name, the comparison and the value; () for none.
+
+    Only `=` compares with a label.
+
+    Raises:
+        ConfigError: it is no such text.
+    """
+    if not given.strip():
+        return ()
+    if not (found := _GIVEN.fullmatch(given)):
+        raise ConfigError(f"{name}: {given[:60]!r} is no NAME>=VALUE: a name without < > =, then <= >= < > or =")
+    if found[2] != "=" and _number(found[3]) is None:
+        raise ConfigError(f"{name}: {found[3][:40]!r} is no number; a label is asked for by =")
+    return found.groups()
+
+
+def meets(comparison: str, value: float | None, label: str) -> bool:
+    """Whether a score of others is as a text such as ">=1" or "=up" asks. Raises ConfigError as `given_score`."""
+    _, operator_name, asked = given_score("good", f"score{comparison}")
+    if operator_name == "=" and label == asked:
+        return True
+    number = _number(asked)
+    return value is not None and number is not None and _COMPARISONS[operator_name](value, number)
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

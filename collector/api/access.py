@@ -22,6 +22,7 @@ from tracejury.schemas.errors import ForbiddenError, OverloadedError, TracejuryE
 
 from .answers import refusal_of, refuse, wants_page
 from .guard import MCP, OTLP_PATHS, READING
+from .paths import SCORES
 from .security import SecureHeaders
 
 KEY: Final = "tracejury.key"
@@ -155,6 +156,8 @@ def needed_scope(method: str, path: str) -> KeyScope:
     """What a key must allow for a request; a tool of MCP asks for what it needs itself."""
     if method in READING or path == MCP:
         return KeyScope.READ
+    if path in SCORES:
+        return KeyScope.INGEST
     if any(path == prefix or path.startswith(f"{prefix.rstrip('/')}/") for prefix in LABELLING):
         return KeyScope.LABEL
     return KeyScope.ADMIN

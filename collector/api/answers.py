@@ -26,7 +26,7 @@ from tracejury.schemas.errors import (
 from tracejury.schemas.text.jsontext import bytes_of
 from tracejury.schemas.wire.traces import ProblemJson
 
-NO_PAGES = ("/api", "/mcp", "/healthz", "/readyz", "/metrics", "/openapi.json")
+NO_PAGES = ("/api", "/v1", "/mcp", "/healthz", "/readyz", "/metrics", "/openapi.json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ from .prefixes import whole_trace_id
 from .rates import add_measures, add_rates
 from .received import add_received
 from .saved_views import add_saved_views
+from .scores import add_scores
 from .services import Services
 from .watching import add_watching
 
@@ -86,6 +87,7 @@ def create_app(services: Services) -> FastAPI:
     add_call_graphs(app, reader, clock)
     add_saved_views(app, reader, clock)
     add_received(app, reader)
+    add_scores(app, services)
     if services.delete is not None:
         add_deletion(app, services.delete, reader.receipts, clock)
     add_backups(app, services.backup)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-import httpx
-from pydantic import ValidationError
-
-from tracejury.schemas.errors import PermanentError, RetryableError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.text.naming import CUT
 from tracejury.schemas.wire.alerts import AlertsJson
 from tracejury.schemas.wire.backups import BackupJson
-from tracejury.schemas.wire.base import Model, WireModel
+from tracejury.schemas.wire.base import WireModel
 from tracejury.schemas.wire.call_graph import CallGraphJson
 from tracejury.schemas.wire.clusters import ClustersJson, NamedErrorsJson, UnnamedGroupJson, UnnamedGroupPage
 from tracejury.schemas.wire.divergence import ComparedRunsJson, ComparedTracesJson
@@ -39,6 +33,7 @@ from tracejury.schemas.wire.performance import PerformanceJson
 from tracejury.schemas.wire.rates import RatesComparisonJson, RatesJson
 from tracejury.schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPage
 from tracejury.schemas.wire.saved_views import SavedViewJson, SavedViewPage
+from tracejury.schemas.wire.scores import GivenScoreJson, TakenScoresJson
 from tracejury.schemas.wire.traces import (
     ArchitectureJson,
     ArchitecturePage,
@@ -51,34 +46,24 @@ from tracejury.schemas.wire.traces import (
     TraceRowJson,
 )
 
-from .client_connection import UnreachableError, content_of, no_api, opened, tls_problem
-from .client_requests import PAGE, Parameters, check_encodable, in_path, of_errors, of_page, refuse_unknown, sayable
+from .client_asking import ApiConnection
+from .client_requests import (
+    PAGE,
+    Parameters,
+    check_encodable,
+    in_path,
+    of_architecture,
+    of_errors,
+    of_page,
+    refuse_unknown,
+)
 from .joined_parts import add_part
 
 JUDGE_PAGE = 20  # small, so that the progress moves and no request runs into the time-out
-_NO_HTTP = "illegal"  # what h11 says of a first line that is none of HTTP/1's, such as gRPC's frames
-_NO_ANSWER = "without sending a response"  # httpcore's, of a connection that was closed at once
 
 
-class ApiClient:
+class ApiClient(ApiConnection):
     """Asks the API at `url`; a context manager. `timeout` in seconds, for each read; `http`: asked as it is."""
-
-    def __init__(
-        self,
-        url: str,
-        *,
-        timeout: float = 60.0,
-        transport: httpx.BaseTransport | None = None,
-        http: httpx.Client | None = None,
-    ) -> None:
-        self._http = http or opened(url, timeout, transport)
-        self.url = url
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._http.close()
 
     def trace(self, trace_id: str, *, profile: str = "") -> TraceJson:
         """One trace, rebuilt; a `PartedTraceJson` with all parts where it is large. NotFoundError for an unknown id."""
@@ -259,19 +244,19 @@ class ApiClient:
 
     def architecture(self, service: str) -> ArchitectureJson:
         """The description that holds of a service. Raises NotFoundError where there is none."""
-        return self._get(ArchitectureJson, _architecture(service))
+        return self._get(ArchitectureJson, of_architecture(service))
 
     def architecture_versions(self, service: str) -> list[ArchitectureJson]:
         """The versions that were derived, edited and cleared, latest first."""
-        return self._get(ArchitecturePage, _architecture(service), {"history": "true"}).items
+        return self._get(ArchitecturePage, of_architecture(service), {"history": "true"}).items
 
     def edit_architecture(self, service: str, text: str) -> ArchitectureJson:
         """Put a description in the place of the derived one. Raises ConfigError for one that is empty or too long."""
-        return self._send(ArchitectureJson, "PUT", _architecture(service), {"text": text})
+        return self._send(ArchitectureJson, "PUT", of_architecture(service), {"text": text})
 
     def clear_architecture(self, service: str) -> ClearedJson:
         """Let the derived description hold again."""
-        return self._send(ClearedJson, "DELETE", _architecture(service), {})
+        return self._send(ClearedJson, "DELETE", of_architecture(service), {})
 
     def judge(self, named: Mapping[str, str]) -> Iterator[JudgedJson]:
         """Judge again one `trace_id`, a `session` (of a `service`), or all `since` a time (ISO 8601)."""
@@ -307,9 +292,7 @@ class ApiClient:
         Raises:
             ConfigError: one cannot be said. NotFoundError: what one is about is not stored.
         """
-        for item in items:
-            for key, value in item.items():
-                check_encodable(key, value)
+        check_encodable(items)
         answer = self._ask("POST", f"/api/{kind}", json={"items": list(items)})
         return [self._parsed(LABEL_MODELS[kind], item) for item in answer["items"]]
 
@@ -341,82 +324,11 @@ class ApiClient:
         """How measures go with preferences."""
         return self._get(AgreementPage, "/api/labels/agreement", filters)
 
-    def stream(
-        self, path: str, params: Mapping[str, str], begun: Callable[[Mapping[str, str]], None] | None = None
-    ) -> Iterator[bytes]:
-        """A long answer in pieces, its headers given to `begun` first. Raises RetryableError where it breaks off."""
-        given = {key: value for key, value in params.items() if value}
-        with self._failing(), self._http.stream("GET", path, params=given) as answer:
-            if not answer.is_success:
-                answer.read()
-                content_of(answer, self.url)
-            if begun is not None:
-                begun(answer.headers)
-            yield from answer.iter_bytes()
+    def scores(self, filters: Parameters, limit: int) -> tuple[list[GivenScoreJson], bool]:
+        """Scores that others gave, latest arrival first, and whether there are more than `limit`."""
+        return self._list(GivenScoreJson, "/api/scores", filters, limit)
 
-    def _get(self, model: type[Model], path: str, params: Parameters | None = None) -> Model:
-        found = self._parsed(model, self._ask("GET", path, params))
-        refuse_unknown(params or {}, getattr(found, "unknown", {}))
-        return found
-
-    def _send(
-        self, model: type[Model], method: str, path: str, body: object, params: Parameters | None = None
-    ) -> Model:
-        return self._parsed(model, self._ask(method, path, params, body))
-
-    def _list(self, model: type[Model], path: str, filters: Parameters, limit: int) -> tuple[list[Model], bool]:
-        """The items of a paged list, and whether there are more than `limit`."""
-        items, cursor = self._page(model, path, filters, limit, "")
-        while cursor and len(items) < limit:
-            more, cursor = self._page(model, path, filters, limit - len(items), cursor)
-            items += more
-        return items[:limit], bool(cursor)
-
-    def _page(
-        self, model: type[Model], path: str, filters: Parameters, limit: int, cursor: str
-    ) -> tuple[list[Model], str]:
-        page = self._ask("GET", path, of_page(filters, limit, cursor))
-        refuse_unknown(filters, page.get("unknown", {}))
-        return [self._parsed(model, item) for item in page["items"]], page["next"] or ""
-
-    def _parsed(self, model: type[Model], answer: object) -> Model:
-        try:
-            return model.model_validate(answer)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            place = ".".join(map(str, first["loc"]))
-            raise PermanentError(
-                f"the collector at {self.url} is of another version: {place or 'its answer'}: {first['msg']}"
-            ) from None
-
-    def _ask(self, method: str, path: str, params: Parameters | None = None, json: object = None) -> Any:
-        """The JSON of one answer; parameters that are empty are left out."""
-        given = {key: value for key, value in (params or {}).items() if value}
-        with self._failing():
-            return content_of(self._http.request(method, path, params=given, json=json), self.url)
-
-    @contextmanager
-    def _failing(self) -> Iterator[None]:
-        try:
-            with sayable():
-                yield
-        except httpx.ConnectError as error:
-            if problem := tls_problem(error, self.url):
-                raise PermanentError(problem) from error
-            raise UnreachableError(
-                f"no collector answers at {self.url}: start one with `tracejury serve`, or name another with --url"
-            ) from error
-        except httpx.TimeoutException as error:
-            raise RetryableError(f"the collector at {self.url} did not answer in time") from error
-        except httpx.HTTPError as error:
-            if isinstance(error, httpx.RemoteProtocolError) and _NO_HTTP in str(error):
-                raise PermanentError(no_api(self.url, "", "gRPC")) from error
-            if problem := tls_problem(error, self.url):
-                raise PermanentError(problem) from error
-            is_closed = self.url.startswith("http:") and _NO_ANSWER in str(error)
-            hint = " Perhaps it takes https:// only." if is_closed else ""
-            raise RetryableError(f"the collector at {self.url} broke off: {error}{hint}") from error
-
-
-def _architecture(service: str) -> str:
-    return f"/api/architectures/{in_path(service)}"
+    def add_scores(self, items: Sequence[Mapping[str, Any]]) -> TakenScoresJson:
+        """Give up to 1,000 scores, all or none. Raises ConfigError: one cannot be said."""
+        check_encodable(items)
+        return self._send(TakenScoresJson, "POST", "/api/scores", {"items": list(items)})

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Final
 from urllib.parse import quote
 
@@ -65,10 +66,16 @@ def refuse_unknown(filters: Parameters, unknown: Mapping[str, Sequence[str]]) ->
         raise UnknownNameError(f"no {name} {value!r} is stored; {others}{_SOURCES.get(name, '')}")
 
 
-def check_encodable(key: str, value: object) -> None:
+def of_architecture(service: str) -> str:
+    """The address of a service's description."""
+    return f"/api/architectures/{in_path(service)}"
+
+
+def check_encodable(items: Iterable[Mapping[str, object]]) -> None:
     """Raises ConfigError: a value cannot be sent."""
     # Bytes of a command line that are no UTF-8 come as halves of surrogate pairs.
-    try:
-        str(value).encode()
-    except UnicodeEncodeError:
-        raise ConfigError(f"{key} is not text in UTF-8") from None
+    for key, value in chain.from_iterable(item.items() for item in items):
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            raise ConfigError(f"{key} is not text in UTF-8") from None

@@ -17,12 +17,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tracejury.collector.otlp.codec.signals import Signal
 from tracejury.collector.otlp.receiver.origins import is_foreign, is_local
 from tracejury.collector.otlp.receiver.ports import OTLP_HTTP, Endpoint
+from tracejury.schemas.config_base import MIB
 
 from .answers import Refusal, refuse
+from .paths import SCORES
 from .security import Tokens, is_form
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 MAX_BODY = 64 * 1024
+MAX_SCORES = 4 * MIB
+"""Of a request with up to a thousand scores; Langfuse's client sends 2.5 MB at most."""
 OTLP_PATHS = frozenset(f"/v1/{signal}" for signal in Signal)
 MCP = "/mcp"
 JSON_ONLY = "the body must be application/json"
@@ -72,7 +76,8 @@ class Guard:
         length = headers.get("content-length", "0")
         if "transfer-encoding" in headers or not length.isdecimal():
             return Refusal(411, "the request must say how long its body is")
-        return Refusal(413, f"the body is larger than {MAX_BODY} bytes") if int(length[:20]) > MAX_BODY else None
+        most = MAX_SCORES if path in SCORES else MAX_BODY
+        return Refusal(413, f"the body is larger than {most} bytes") if int(length[:20]) > most else None
 
     def _meant(self, path: str) -> str:
         if path not in OTLP_PATHS:
@@ -104,7 +109,7 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 
 def _is_api(path: str) -> bool:
-    return path.startswith("/api/") or path == MCP
+    return path.startswith("/api/") or path == MCP or path in SCORES
 
 
 def _is_json(headers: Headers) -> bool:

@@ -20,5 +20,15 @@ class _Some(PathConvertor):
     regex = r"[\s\S]+"
 
 
+SCORES: Final = frozenset(
+    {
+        "/api/scores",
+        "/api/public/scores",
+        "/api/public/ingestion",
+        *(f"/v1/{kind}_annotations" for kind in ("span", "trace", "session")),
+    }
+)
+"""Addresses that take scores of others, ours and those of other backends: JSON, with a key that may send spans."""
+
 register_url_convertor(REST, _Rest())
 register_url_convertor(SOME, _Some())

@@ -15,12 +15,15 @@ from tracejury.collector.worker.listeners import Listeners
 from tracejury.judges.rule_settings import RuleSettings
 from tracejury.judges.suite import NO_SETTINGS
 from tracejury.schemas.queries.ledger import JudgesStatus
+from tracejury.schemas.spans import LogRecord
 from tracejury.schemas.verdicts import Judgement
 
 from .backups import MakeBackup
 from .deletion import Delete
 from .security import Tokens
 
+Redact = Callable[[Sequence[LogRecord]], Sequence[LogRecord]]
+"""Log records as they may be stored, in their order."""
 JudgeAgain = Callable[[Sequence[str], bool], Sequence[Judgement]]
 """Judges stored traces again and returns the judgements; blocks; leaves out ids that are not stored.
 
@@ -55,6 +58,7 @@ class Services:
         settings: rules of detectors that are switched off or lowered.
         close_session: has a session (service, id) closed and judged at once; False where nobody judges sessions.
         keyring: tells who may ask.
+        redact: takes out of log records what may not be stored.
         sign_ins: makes the cookies of those who sign in to the pages.
     """
 
@@ -75,4 +79,5 @@ class Services:
     settings: RuleSettings = NO_SETTINGS
     close_session: Callable[[str, str], bool] = no_sessions
     keyring: Keyring = field(default_factory=lambda: Keyring(environment={}))
+    redact: Redact = list
     sign_ins: SignIns = field(default_factory=lambda: SignIns(token_bytes(32)))

@@ -22,6 +22,7 @@ from tracejury.collector.auth.sign_in import SignIns
 from tracejury.collector.config import CollectorConfig
 from tracejury.collector.otlp.receiver.ports import Endpoint
 from tracejury.collector.otlp.redaction.build import build_redactor
+from tracejury.collector.otlp.redaction.stage import record_redaction
 from tracejury.collector.store.backup import Backups
 from tracejury.collector.store.health import StoreHealth
 from tracejury.collector.store.install import mark_key
@@ -81,11 +82,11 @@ class Collector:
         cassette: Cassette | None = None,
     ) -> None:
         """`clock`: unix nanos, else a `SteadyClock`. `opening`: gives the store. `cassette`: as `open_model` has it."""
-        self.keyring = Keyring(
-            Path(config.keys.file) if config.keys.file else None, closed=bool(config.keys.proxy.header)
-        )
+        keys = Path(config.keys.file) if config.keys.file else None
+        self.keyring = Keyring(keys, closed=bool(config.keys.proxy.header))
         check_loopback(config, has_keys=self.keyring.asks)
         self.config, self._opening, self._cassette = config, opening, cassette
+        self._redactor = build_redactor(config.redaction)
         if self.keyring.asks and (names := unencrypted(config)):
             log.warning("%s without TLS: keys cross the network in clear text (docs/tls.md)", ", ".join(names))
         self.api_port = 0
@@ -124,16 +125,14 @@ class Collector:
         self._ready = False
         if self._working is not None:
             self._working.detecting.dismiss()
-        deadline = time.monotonic() + self.config.shutdown_seconds
+        deadline = time.monotonic() + (seconds := self.config.shutdown_seconds)
         self._stops.insert(0, lambda _: asyncio.to_thread(self.telemetry.shutdown))
         while self._stops:
             stop = self._stops.pop()
             try:
                 await stop(max(deadline - time.monotonic(), 0.1))
             except TimeoutError:
-                log.warning(
-                    "a part of the collector did not stop within %g s (shutdown_seconds)", self.config.shutdown_seconds
-                )
+                log.warning("a part of the collector did not stop within %g s (shutdown_seconds)", seconds)
             except Exception:  # what is upstream of it must be stopped all the same, the store above all
                 log.exception("a part of the collector did not stop as it should")
 
@@ -199,7 +198,7 @@ class Collector:
 
     async def _start(self) -> None:
         config, role = self.config, self.config.role
-        redactor = build_redactor(config.redaction) if role.receives or role.works else None
+        redactor = self._redactor
         if config.relays:
             await self._start_relaying(redactor)
             return
@@ -306,10 +305,10 @@ class Collector:
 
     async def _serve(self, context: ProcessContext, calibrations: RuleCalibrations, backups: Backups) -> int:
         """Serve the API with its pages, else the endpoints that watch the process; returns the port."""
-        sign_ins = SignIns(context.secret)
-        make = self._pages(context, calibrations, backups, sign_ins) if self.config.role.shows else self._watching_app
         from .api_server import serve_api
 
+        sign_ins = SignIns(context.secret)
+        make = self._pages(context, calibrations, backups, sign_ins) if self.config.role.shows else self._watching_app
         return await serve_api(self.config, self.keyring, make, sign_ins, context.stops)
 
     def _watching_app(self, tenant: str) -> FastAPI:
@@ -361,6 +360,7 @@ class Collector:
                 settings=self.config.detectors.settings(),
                 close_session=partial(judging.close_session, tenant=tenant),
                 keyring=self.keyring,
+                redact=record_redaction(self._redactor),
                 sign_ins=sign_ins,
             )
             return create_web_app(services)

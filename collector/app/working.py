@@ -23,6 +23,7 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.requests import StoredRequests
 from tracejury.collector.store.retention_sweep import RetentionSweep
 from tracejury.collector.store.rule_calibrations import RuleCalibrations
+from tracejury.collector.store.scores import placing_worker
 from tracejury.collector.store.usual_runs import StoredUsualRuns
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.judges.registry import default_suite
@@ -109,6 +110,9 @@ class Working:
     def start_background(self) -> None:
         """Begin to keep texts, rates and gauges."""
         self._background.start(self.judges, self.detecting.ask, lambda: self._context.keyring.projects)
+        placing = placing_worker(self._context.store, self._context.clock)
+        placing.start()
+        self._context.stops.append(on_a_thread(placing.stop))
 
     async def start_sending(self, url: str) -> None:
         """Start webhooks, forwarding, the retention sweep and what others ask for. `url`: of API and pages."""

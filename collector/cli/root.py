@@ -44,6 +44,7 @@ COMMANDS: Final = {
     "redact": "Try rules of redaction on stored traces.",
     "ledger": "Show what LLM judges did, or why not, and its cost.",
     "labels": "Label findings, runs and sessions; what to label next.",
+    "scores": "List scores that users and evaluators gave; add some.",
     "architecture": "Show or edit what LLM judges are told about a service.",
     "explain": "Say what a judge, detector, category or figure means.",
     "judges": "Show LLM judges and their criteria; compare versions.",

@@ -11,6 +11,7 @@ from tracejury.collector.queries.reader import LabelT
 from tracejury.judges.situations.situation_types import Situation, all_situations
 from tracejury.schemas.annotations import SessionLabel
 from tracejury.schemas.errors import ConfigError
+from tracejury.schemas.given_scores import MOST
 from tracejury.schemas.taxonomy import TRAIL, TRAIL_CATEGORIES
 
 MAX_TEXT: Final = 5_000
@@ -101,6 +102,7 @@ def _own_id(what: str, text: str) -> str:
 
 _TEXTS: Final[Mapping[str, Callable[[str, str], str]]] = {
     "annotator": name,
+    "name": partial(name, limit=MOST["name"]),
     "trace_id": an_id,
     "span_id": an_id,
     "finding_id": an_id,

@@ -26,6 +26,7 @@ from .measures import StoredMeasures
 from .patterns import MOST_LABELS
 from .present_divergence import present_failing, present_traces
 from .reader import Labels
+from .score_outcomes import ScoreOutcomes
 from .trace.stored import StoredTraceQueries
 
 MOST_LISTED: Final = 1_000
@@ -52,9 +53,10 @@ class Divergences:
         patterns: Callable[[PatternQuery], PatternAnswer],
         labels: Labels,
         measures: StoredMeasures,
+        outcomes: ScoreOutcomes,
     ) -> None:
         self._queries, self._traces, self._patterns = queries, traces, patterns
-        self._labels, self._measures = labels, measures
+        self._labels, self._measures, self._outcomes = labels, measures, outcomes
 
     def traces(self, first: str, second: str) -> ComparedTracesJson:
         """Two traces by their ids. Raises NotFoundError."""
@@ -129,17 +131,20 @@ class Divergences:
         for row in filter(_is_over, self._traces(every)):
             sessions[row.service, row.session_id or row.trace_id].append(row)
         said = agreed(self._labels.find(SessionLabel, LabelQuery(MOST_LABELS, service=query.service)))
+        scored = self._outcomes.of_sessions(query.service)
         measured = self._measured(query)
         failing, passing = list[_Run](), list[_Run]()
         for place, rows in sessions.items():
-            passes, decider = not any(row.errors.get(Severity.HIGH) for row in rows), "errors"
+            passes: bool | None = not any(row.errors.get(Severity.HIGH) for row in rows)
+            decider = "errors"
             if place in measured:
                 passes, decider = measured[place]
+            if place in scored:
+                passes, decider = scored[place], "scores"
             if place in said:
-                label = said[place]
-                if label is None:  # people contradict each other
-                    continue
-                passes, decider = label.good, "labels"
+                passes, decider = (label.good if (label := said[place]) else None), "labels"
+            if passes is None:  # people, or scores, contradict each other
+                continue
             (passing if passes else failing).append(([row.trace_id for row in rows], decider))
         return failing, passing
 

@@ -27,6 +27,7 @@ from tracejury.collector.store.receipts import StoredReceipts
 from tracejury.collector.store.rule_calibrations import TenantCalibrations
 from tracejury.collector.store.saved_views import SavedViews
 from tracejury.collector.store.scope import Scope
+from tracejury.collector.store.scores import StoredScores
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.measures.error_labels import labels_on
 from tracejury.processors.assemble import AssemblerConfig
@@ -58,6 +59,7 @@ from .patterns import Patterns
 from .preferences import preference_answer
 from .progress import progress_of
 from .reader import Labels, Rates
+from .score_outcomes import ScoreOutcomes
 from .task_trials import TrialsOfTask, task_trials
 from .trace.stored import StoredTraceQueries
 from .unproven import marked
@@ -88,9 +90,11 @@ class StoredReader:
         self.alerts = StoredAlerts(store, tenant)
         self.performance = StoredPerformance(store, tenant)
         self.call_graphs = StoredCallGraphs(store, tenant)
+        self.scores = StoredScores(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
-        self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures)
+        outcomes = ScoreOutcomes(self.scores, labels)
+        self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures, outcomes)
         self.clusters = ErrorClusters(self._scope, self.trace_queries.trace, clock)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Final, Protocol
 
@@ -13,6 +13,7 @@ from tracejury.collector.worker.log_throttle import LogThrottle
 from tracejury.collector.worker.spill_files import SpillEntry
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
+from tracejury.schemas.given_scores import scores_of, without_scores
 from tracejury.schemas.rows import (
     LOG_COLUMNS,
     SPAN_COLUMNS,
@@ -27,6 +28,7 @@ from .dead_letter import DeadLetterFolder
 from .deleted_elsewhere import delete_arrived
 from .failures import is_transient, is_worth_splitting, one_line
 from .native_reading import read_blocks
+from .scores import insert_scores
 from .shared_store import SharedStore
 
 log = logging.getLogger(__name__)
@@ -139,7 +141,7 @@ class Committer:
             return [self._alone(batch, None) for batch in batches]
 
     def _insert(self, batches: Sequence[Batch]) -> Sequence[Committed]:
-        """One insert a table, logs first: a trace is judged again when spans arrive, with the logs that are there.
+        """One insert a table, spans last: a trace is judged again when they arrive, with the logs that are there.
 
         A failure between the two acknowledges nothing, and what is sent again is stored once.
         """
@@ -152,7 +154,8 @@ class Committer:
                 copy.drop()
             raise
         self._counters.left_out += sum(map(len, batches)) - sum(map(len, kept))
-        self._tell(CommittedGroup([batch for batch in kept if batch], self._last, copy))
+        told = filter(None, map(without_scores, kept))
+        self._tell(CommittedGroup(list(told), self._last, copy))
         return [Committed(self._last, batch) for batch in kept]
 
     def _insert_copied(self, batches: Sequence[Batch], copy: SpillEntry | None) -> list[Batch]:
@@ -160,9 +163,11 @@ class Committer:
         add = copy.append if copy else None
         with self._store.deletions.writing():  # a deletion waits for it
             kept = [self._store.tombstones.left_of(batch, self._last) for batch in batches]
-            logs = [record for batch in kept for record in batch.logs]
+            logs = [record for batch in kept for record in without_scores(batch).logs]
             # In the order of the table's key the engine need not sort them, which would copy each row.
             spans = sorted((span for batch in kept for span in batch.spans), key=_KEY)
+            if scores := [replace(score, received_at=self._last) for batch in kept for score in scores_of(batch)]:
+                insert_scores(self._store, scores)
             self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last), merged=False, copy=add)
             self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last), merged=False, copy=add)
             if not self._store.embedded:

@@ -36,6 +36,7 @@ RETAINED: Final = (
     "cluster_names",
     "alerts",
     "alert_rules",
+    "scores",
 )
 """Tables whose rows expire by `ReceivedAt`."""
 

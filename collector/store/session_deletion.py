@@ -25,6 +25,11 @@ SELECT DISTINCT ServiceName, if(SessionId = '', TraceId, SessionId) FROM traces 
 """
 _OF_SESSIONS: Final = f"TraceId = '' AND SubjectKind = '{SubjectKind.SESSION}'"
 _IN_SUBJECTS: Final = "SubjectId IN {subjects:Array(String)}"
+SCORED: Final = (
+    f"{TENANT} AND TraceId = '' AND has(arrayMap(subject -> JSONExtractString(subject, 2), "
+    "{subjects:Array(String)}), SessionId)"
+)
+"""The condition that a score of others is of one of the sessions `subjects`, whichever service has it."""
 _CLOSED: Final = f"SELECT DISTINCT SubjectId FROM judgements WHERE {TENANT} AND {_OF_SESSIONS} AND {_IN_SUBJECTS}"
 # A trace that names another session than before is still quoted in the former one.
 _QUOTING: Final = (
@@ -77,6 +82,8 @@ def delete_sessions(
     values: dict[str, Any] = {"tenant": tenant, "subjects": subjects}
     for table, condition in label_conditions() if labels and subjects else ():
         store.command(f"DELETE FROM {table} WHERE {condition}", values, mutated=table)
+    if subjects:
+        store.command(f"DELETE FROM scores WHERE {SCORED}", values, mutated="scores")
     for table in ("judgements", "verdicts") if closed else ():  # a judgement without its verdict would stand for good
         these = f"{TENANT} AND {_OF_SESSIONS} AND {_IN_SUBJECTS}"
         store.command(f"DELETE FROM {table} WHERE {these}", values, mutated=table)

@@ -10,7 +10,7 @@ from typing import Final
 from tracejury.schemas.annotations import TRACE_LABELS
 
 from .scope import TENANT, Scope
-from .session_deletion import SessionName, delete_sessions, empty_answers, label_conditions, subjects_of
+from .session_deletion import SCORED, SessionName, delete_sessions, empty_answers, label_conditions, subjects_of
 from .shared_store import SharedStore
 
 PAGE: Final = 500
@@ -27,6 +27,7 @@ _MADE: Final = (
     "findings",
     "errors",
     "cluster_names",
+    "scores",
     "judgements",
     "deliveries",
     "exports",
@@ -40,7 +41,7 @@ _MADE: Final = (
 _LABELS: Final = tuple(kind.table for kind in TRACE_LABELS)
 """The tables of human labels of traces; `session_deletion` has those of sessions."""
 
-_ANYTHING: Final = ("spans", "logs", "traces")
+_ANYTHING: Final = ("spans", "logs", "traces", "scores")
 
 _IN_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
 _THESE: Final = f"{TENANT} AND {_IN_THESE}"
@@ -116,12 +117,16 @@ class TraceDeleter:
                 *((table, f"{_THESE} AND {_BEFORE}") for table in _ARRIVED),
                 *((table, _THESE) for table in (*(_LABELS if labels else ()), *_MADE)),
                 *(label_conditions() if labels else ()),
+                ("scores", SCORED),
                 ("answers", f"{_THESE} AND Text != ''"),
             )
         )
-        subjects, _ = subjects_of(self._scope, trace_ids) if labels else ((), ())
+        subjects, _ = subjects_of(self._scope, trace_ids)
         rows = self._scope.select(sql, trace_ids=sorted(trace_ids), through=through, subjects=subjects)
-        return +Counter({row[0]: row[1] for row in rows})
+        found = Counter[str]()
+        for table, count in rows:
+            found[table] += count
+        return +found
 
     def newest(self, trace_ids: Collection[str]) -> int:
         """When the newest row of these traces arrived (unix nanos); 0 where nothing is stored."""

@@ -48,6 +48,7 @@ NAMES: Final[Mapping[str, str]] = {
     "prompt": "prompt",
     "inferred": "inferred run",
     "score": "score",
+    "other_score": "score by others",
     "version": "version",
     "session": "session",
     "min_duration": "lasting at least",
@@ -241,6 +242,7 @@ def _drop(query: TraceQuery, chip: Chip) -> TraceQuery:
         "severity": None,
         "min_duration": 0,
         "score": (),
+        "other_score": (),
         "profile": Confidence.of(""),
     }
     return replace(query, **{fields.get(name, name): empty.get(name, "")}, limit=1, before=None)

@@ -15,6 +15,7 @@ from tracejury.collector.api.params import Text
 from tracejury.collector.api.params_lists import SessionParams
 from tracejury.collector.api.paths import SOME
 from tracejury.collector.api.prefixes import whole_session_id
+from tracejury.collector.store.scores import SHOWN
 from tracejury.judges.measures.session_labels import agreed
 from tracejury.judges.packs.grades import mean_grades
 from tracejury.schemas.annotations import SessionLabel
@@ -89,6 +90,7 @@ def add_sessions(app: FastAPI, site: Site) -> None:
             lowest_scores=lowest_scores,
             error_place=error_place,
             measures=session_measures(found.verdicts, site.reader.measures.packs),
+            given=site.reader.scores.of_session(session_id, [one.trace_id for one in found.exchanges], SHOWN),
             item_verdicts=partial(item_verdicts, {one.judge for one in found.progress}),
             grades=mean_grades(verdict for exchange in found.exchanges for verdict in exchange.verdicts),
         )

@@ -18,6 +18,7 @@ from .claude_code import ClaudeCode
 from .combine import combine, fill
 from .convention import Convention, Fields, MarkedConvention, exceptions, is_announcement, unread_log_text
 from .dialect import GENAI, Dialect
+from .evaluations import without_evaluations
 from .gemini_cli import GeminiCli
 from .haystack import Haystack
 from .langfuse import Langfuse
@@ -95,6 +96,7 @@ _make: Final = maker(NormalizedSpan)
 
 def normalize(span: Span, logs: Sequence[LogRecord] = ()) -> NormalizedSpan:
     """The span in the one vocabulary. Depends on the span and its joined log records only; never raises."""
+    span, logs = without_evaluations(span, logs)
     if span.pending and logs and STAND_IN in span.attributes:
         span = with_told(span, logs)
     recognised = () if is_announcement(span) else _recognised(span, logs)

@@ -110,10 +110,10 @@ class LabelQuery:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """All that stands of some traces, each kind of label under its plural."""
+    """All that stands of some traces, each kind of label under its table."""
 
     annotations: Sequence[Annotation] = ()
-    scores: Sequence[HumanScore] = ()
+    human_scores: Sequence[HumanScore] = ()
     reviews: Sequence[Review] = ()
 
     def __iter__(self) -> Iterator[TraceLabel]:
@@ -125,7 +125,7 @@ class Labelled:
         """These labels, in their order."""
         found = dict[str, Any]()
         for label in labels:
-            found[label.plural] = (*found.get(label.plural, ()), label)
+            found[label.table] = (*found.get(label.table, ()), label)
         return cls(**found)
 
 

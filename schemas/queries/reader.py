@@ -57,10 +57,10 @@ class TraceQuery:
     [`since`, `until`) in unix nanos, of arrival. `severity` (at least), `category` (its name, or taxonomy/name),
     `taxonomy`, `judge` and `dimension` are of one finding; `agent`, `role`, `model` and `score` (as `filters.scores`
     reads it) of one agent run; where both are given the finding is of that run, and with `tool` at a call of that tool.
-    `prompt`: the label of a prompt, or its name. `min_duration`: nanos. `text`: stands in what was said, found or
-    named, or begins an id. `attributes`, `task` (by one of `task_keys`), `tag` and `user`: what spans of the trace
-    state, each attribute as (key, value). `judged`: yes, no, or why not. `before`: the place in the list that the
-    answer follows.
+    `prompt`: the label of a prompt, or its name. `other_score`: as `score_filter.given_score` reads it.
+    `min_duration`: nanos. `text`: stands in what was said, found or named, or begins an id. `attributes`, `task` (by
+    one of `task_keys`), `tag` and `user`: what spans of the trace state, each attribute as (key, value). `judged`: yes,
+    no, or why not. `before`: the place in the list that the answer follows.
     Of sessions, `state`, `status`, `min_duration` and the order are the session's own.
     """
 
@@ -88,6 +88,7 @@ class TraceQuery:
     role: str = ""
     inferred: str = ""
     score: Sequence[str] = ()
+    other_score: Sequence[str] = ()
     min_duration: int = 0
     text: str = ""
     attributes: Sequence[tuple[str, str]] = ()

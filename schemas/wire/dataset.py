@@ -7,6 +7,7 @@ from typing import Final
 from .base import OptionalText, Time, WireModel
 from .errors import ErrorCounts, ErrorJson, FindingJson, ListedFindingJson, WorstErrorJson
 from .labels import AnnotationJson, HumanScoreJson, ReviewJson
+from .scores import GivenScoreJson
 from .traces import VerdictJson
 
 UNJUDGED: Final = "X-Tracejury-Unjudged-Traces"
@@ -98,6 +99,7 @@ class RunRow(WireModel):
     labels: list[AnnotationJson]
     scores: list[HumanScoreJson]
     reviews: list[ReviewJson]
+    given_scores: list[GivenScoreJson]
     inferred: bool = False
     beside: bool = False
 

@@ -119,13 +119,26 @@ class PatternLabelJson(WireModel):
     changed_at: Time
 
 
+class ScoreOutcomeJson(WireModel):
+    """That scores of a `name`, which others give, say whether a session was good: those that are as `good` asks."""
+
+    kind: str
+    annotator: str
+    name: str
+    good: str
+    explanation: str
+    withdrawn: bool
+    changed_at: Time
+
+
 LABEL_MODELS: Final[dict[str, type[WireModel]]] = {
     "annotations": AnnotationJson,
-    "scores": HumanScoreJson,
+    "human-scores": HumanScoreJson,
     "reviews": ReviewJson,
     "preferences": PreferenceJson,
     "session-labels": SessionLabelJson,
     "pattern-labels": PatternLabelJson,
+    "score-outcomes": ScoreOutcomeJson,
 }
 """By the plural of their kind of label."""
 

@@ -25,7 +25,17 @@ from tracejury.schemas.queries.labels import Purpose
 from tracejury.schemas.text.counting import counted
 
 from .labels_import import import_labels
-from .labels_say import add, compare, delete_labels, label_pattern, label_session, review, score, take_back
+from .labels_say import (
+    add,
+    compare,
+    delete_labels,
+    label_outcome,
+    label_pattern,
+    label_session,
+    review,
+    score,
+    take_back,
+)
 
 by_option: Decorator = click.option("--by", "annotator", default="", metavar="NAME", help="Only of this annotator.")
 until_option: Decorator = click.option("--until", type=Moment(), default="", help="Only before this point in time.")
@@ -169,5 +179,16 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
             output.note(f"{counted(written, 'labelled trace')} in {folder / 'traces'}{lost}")
 
 
-for _command in (add, take_back, score, review, compare, label_session, label_pattern, delete_labels, import_labels):
+for _command in (
+    add,
+    take_back,
+    score,
+    review,
+    compare,
+    label_session,
+    label_pattern,
+    label_outcome,
+    delete_labels,
+    import_labels,
+):
     labels_command.add_command(_command)

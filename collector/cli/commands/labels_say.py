@@ -1,4 +1,4 @@
-"""`tracejury labels add`, `withdraw`, `score`, `review`, `compare` and `session`: what people say; and `delete`."""
+"""`tracejury labels add`, `withdraw`, `score`, `review`, `compare`, `session` and others: what people say; `delete`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from tracejury.schemas.annotations import (
     PatternMark,
     Preference,
     Review,
+    ScoreOutcome,
     SessionLabel,
 )
 from tracejury.schemas.errors import ConfigError
@@ -201,6 +202,24 @@ def label_pattern(
     item = {**given, "pattern": pattern, "mark": mark or PatternMark.ACKNOWLEDGED.value, "explanation": why}
     nanos = parse_since(until, time.time_ns()) if until else 0
     _add(PatternLabel, [item | {"until": nanos, "withdrawn": withdrawn}], style, url)
+
+
+@click.command("outcome")
+@click.argument("name", metavar="SCORE")
+@click.option("--good", default="", metavar="COMPARISON", help="What makes a session good: '>=1', or '=up'.")
+@why_option
+@withdraw_option
+@as_option
+@api_options
+def label_outcome(*, name: str, good: str, why: str, withdrawn: bool, style: str, url: str, **given: str) -> None:
+    """Say that scores of the name SCORE, which others give, tell good sessions from bad ones; else none of them count.
+
+    Where people have labelled a session, their labels count instead.
+    """
+    if not good and not withdrawn:
+        raise click.UsageError("say --good, such as --good '>=1'")
+    item = {**given, "name": name, "good": good or "=withdrawn", "explanation": why, "withdrawn": withdrawn}
+    _add(ScoreOutcome, [item], style, url)
 
 
 def _add(kind: type[Label], items: Sequence[Mapping[str, Any]], style: str, url: str) -> None:

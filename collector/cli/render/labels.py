@@ -11,6 +11,7 @@ from rich.text import Text
 from tracejury.schemas.taxonomy import DIMENSION_NAMES
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name
+from tracejury.schemas.text.terminal import one_line
 from tracejury.schemas.wire.base import WireModel
 from tracejury.schemas.wire.labels import AgreementPage, QualityPage, QueueItemJson
 from tracejury.schemas.wire.rates import EstimateJson
@@ -43,7 +44,7 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
         "judge": lambda r: content(r.judge or "-", 40),
         "why": lambda r: content(r.explanation or r.evidence, WHY),
     },
-    "scores": {
+    "human-scores": {
         **_OF_RUN,
         "dimension": lambda r: Text(DIMENSION_NAMES.get(r.dimension, r.dimension)),
         "score": lambda r: _opinion("not applicable" if r.score is None else str(r.score), withdrawn=r.withdrawn),
@@ -73,6 +74,13 @@ LABEL_COLUMNS: Final[Mapping[str, Mapping[str, Callable[[Any], Text | str]]]] = 
     "pattern-labels": {
         "pattern": lambda r: content(r.pattern),
         "label": lambda r: _opinion(f"{r.mark} in {r.version}" if r.version else r.mark, withdrawn=r.withdrawn),
+        "why": lambda r: content(r.explanation, WHY),
+    },
+    "score-outcomes": {
+        "score": lambda r: content(r.name, 60),
+        "at": _OF_RUN["at"],
+        "annotator": _OF_RUN["annotator"],
+        "good": lambda r: _opinion(one_line(r.good, 60), withdrawn=r.withdrawn),
         "why": lambda r: content(r.explanation, WHY),
     },
 }

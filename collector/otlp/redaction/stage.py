@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from opentelemetry.metrics import CallbackOptions, Observation
@@ -13,6 +14,8 @@ from tracejury.collector.otlp.codec.decode import Decoded
 from tracejury.collector.otlp.codec.signals import Encoding, Signal
 from tracejury.collector.telemetry import Telemetry
 from tracejury.processors.redact.spans import Redacted, Redactor
+from tracejury.schemas.batch import Batch
+from tracejury.schemas.spans import LogRecord
 
 
 class RedactionStage:
@@ -42,6 +45,13 @@ class RedactionStage:
     def _observe(self, _options: CallbackOptions) -> list[Observation]:
         with self._lock:
             return [Observation(count, {"rule": rule}) for rule, count in self._counts.items()]
+
+
+def record_redaction(redactor: Redactor | None) -> Callable[[Sequence[LogRecord]], Sequence[LogRecord]]:
+    """What makes of log records that came by another way those that may be stored, in their order."""
+    if redactor is None:
+        return list
+    return lambda records: redactor.batch(Batch(logs=records), Redacted()).logs
 
 
 def note_of(signal: Signal, encoding: Encoding, body: bytes) -> bytes:

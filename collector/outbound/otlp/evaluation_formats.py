@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import orjson
 from opentelemetry.proto.logs.v1.logs_pb2 import LogRecord, SeverityNumber
@@ -12,11 +12,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tracejury.collector.otlp.codec.encode import Plain, pairs
 from tracejury.collector.otlp.mark import MARK, mark_of
+from tracejury.schemas.given_scores import ERROR_TYPE, EVALUATION, EXPLANATION, LABEL, NAME, VALUE
 
 from .evaluations import Evaluation
 from .marks import FORWARDED_BY, installation_id
-
-EVENT_NAME: Final = "gen_ai.evaluation.result"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +33,13 @@ class Installation:
 def event(evaluation: Evaluation, installation: Installation) -> LogRecord:
     """A log event on the evaluated span (semantic conventions for GenAI events, `gen_ai.evaluation.result`)."""
     e = evaluation
-    stated: dict[str, Plain] = {"gen_ai.evaluation.name": e.name}
+    stated: dict[str, Plain] = {NAME: e.name}
     if e.score is not None:
-        stated["gen_ai.evaluation.score.value"] = e.score
+        stated[VALUE] = e.score
     texts = (
-        ("gen_ai.evaluation.score.label", e.label),
-        ("gen_ai.evaluation.explanation", e.explanation),
-        ("error.type", e.error),
+        (LABEL, e.label),
+        (EXPLANATION, e.explanation),
+        (ERROR_TYPE, e.error),
     )
     stated |= {key: text for key, text in texts if text}
     stated |= {"tracejury.evaluation.id": e.id, FORWARDED_BY: installation.id}
@@ -50,7 +49,7 @@ def event(evaluation: Evaluation, installation: Installation) -> LogRecord:
         span_id=bytes.fromhex(e.span_id),
         time_unix_nano=e.at,
         observed_time_unix_nano=e.at,
-        event_name=EVENT_NAME,
+        event_name=EVALUATION,
         severity_number=SeverityNumber.SEVERITY_NUMBER_INFO,
         attributes=pairs(stated),
     )

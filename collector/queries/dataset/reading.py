@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tracejury.collector.queries.stored_reader import StoredReader
+from tracejury.collector.store.scores import SHOWN
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.reader import (
     Confidence,
@@ -56,7 +57,8 @@ class Exporter:
         """Agent runs, those of the latest traces first."""
         left = limit or -1
         for view, told in self._traces(query, trace_id):
-            for row in TraceRows(view, told, transcripts=self.transcripts).runs(query.agent):
+            given = self.reader.scores.of_traces(view.trace.trace_ids, SHOWN).shown
+            for row in TraceRows(view, told, given, transcripts=self.transcripts).runs(query.agent):
                 yield row
                 left -= 1
                 if left == 0:

@@ -11,6 +11,7 @@ from tracejury.processors.transcript import transcribe
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.annotations import Annotation
 from tracejury.schemas.findings import Finding
+from tracejury.schemas.given_scores import GivenScore
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.reader import LocatedError, LocatedFinding, TraceView
 from tracejury.schemas.taxonomy import TRAIL, Severity
@@ -20,13 +21,19 @@ from tracejury.schemas.wire.base import fill
 from tracejury.schemas.wire.dataset import ErrorRow, FindingRow, LabelledFinding, RunRow, TrailError, TrailRow
 from tracejury.schemas.wire.errors import WorstErrorJson
 from tracejury.schemas.wire.labels import AnnotationJson
+from tracejury.schemas.wire.scores import GivenScoreJson
 
 
 class TraceRows:
-    """The rows of one trace. `labelled`: what people say of it; `transcripts`: whether rows hold them."""
+    """The rows of one trace.
 
-    def __init__(self, view: TraceView, labelled: Labelled, *, transcripts: bool = True) -> None:
-        self._view, self._labelled, self._transcripts = view, labelled, transcripts
+    `labelled`: what people say of it; `given`: scores by others; `transcripts`: whether rows hold them.
+    """
+
+    def __init__(
+        self, view: TraceView, labelled: Labelled, given: Sequence[GivenScore] = (), *, transcripts: bool = True
+    ) -> None:
+        self._view, self._labelled, self._given, self._transcripts = view, labelled, given, transcripts
         self._runs = {run.id: run for run in view.trace.runs}
         self._last: tuple[str, Transcript] | None = None  # findings come by run: each is written once
 
@@ -80,8 +87,9 @@ class TraceRows:
             findings=[fill(LabelledFinding, f, label=label_of(said, f)) for f in found],
             verdicts=[v for v in self._view.verdicts if v.subject.id == run.id],
             labels=self._annotations(found, run.id),
-            scores=[s for s in labelled.scores if s.agent_run_id == run.id],
+            scores=[s for s in labelled.human_scores if s.agent_run_id == run.id],
             reviews=[r for r in labelled.reviews if r.agent_run_id == run.id],
+            given_scores=[fill(GivenScoreJson, score, waiting=False) for score in self._given],
         )
 
     def _around(self, one: Finding | ErrorSummary) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tracejury.collector.labels.checks import MAX_NAME
 from tracejury.collector.queries.trace.stored import StoredTraceQueries
 from tracejury.collector.queries.trace.trace_index import TraceIndex
 from tracejury.collector.queries.unproven import is_unproven
+from tracejury.collector.store.scores import SHOWN
 from tracejury.collector.web.shown_measures import session_measures
 from tracejury.collector.web.site import Site, page, rebuilding
 from tracejury.processors.trace_outline import TraceOutline
@@ -130,6 +131,7 @@ def open_view(site: Site, request: Request, trace_id: str, span_id: str = "") ->
     return replace(
         view,
         measures=session_measures(alone, site.reader.measures.packs),
+        given=site.reader.scores.of_traces(outline.trace_ids, SHOWN),
         lazy=not trace_queries.loads_at_once(outline),
         why=None if view.assessment.verdicts else _why(site, view, judged),
         not_judged=judged.not_judged if judged else NotJudged.WAITING,

@@ -22,6 +22,7 @@ from tracejury.schemas.errors import NotFoundError
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.labels import Labelled
 from tracejury.schemas.queries.reader import Confidence
+from tracejury.schemas.queries.scores import ScoresOf
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.naming import error_place
 from tracejury.schemas.trace_status import TraceStatus, status_of
@@ -33,6 +34,7 @@ from .shown_errors import ShownError, in_reading_order, worst
 from .tree import Branch, TreeOptions, TreeView
 
 MAX_OPENED: Final = 50
+NONE_GIVEN: Final = ScoresOf()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class Opinions:
         return cls(
             grouped((one for one in said if one.finding_id), lambda one: one.finding_id),
             grouped((one for one in said if not one.finding_id), lambda one: one.span_id),
-            grouped((one for labels in labelled.values() for one in labels.scores), lambda one: one.agent_run_id),
+            grouped((one for labels in labelled.values() for one in labels.human_scores), lambda one: one.agent_run_id),
             grouped((one for labels in labelled.values() for one in labels.reviews), lambda one: one.agent_run_id),
             labels_on(errors, said),
         )
@@ -127,6 +129,7 @@ class TracePageView:
     outline does not have. `unproven`: detectors that lead errors here and that nobody has labelled on the service.
     `withdrawn`: why the error whose link led here holds no more; None where it holds, or no link of an error did.
     `not_judged`: why no judge looked, None where one did. `measures`: of a trace that is a session of its own.
+    `given`: scores that others gave.
     """
 
     outline: TraceOutline
@@ -149,6 +152,7 @@ class TracePageView:
     withdrawn: Sequence[str] | None = None
     not_judged: NotJudged | None = None
     measures: Sequence[ShownMeasure] = ()
+    given: ScoresOf = NONE_GIVEN
 
     @property
     def status(self) -> TraceStatus:

@@ -161,3 +161,27 @@ def test_what_cannot_be_compared_is_refused_in_one_line(pages: Pages) -> None:
         assert len(refused.output.splitlines()) == 1, refused.output
     assert run(pages, "--task", "unheard of", "--since", "3650d").exit_code == 2
     assert run(pages, one, "f" * 32).exit_code == 4
+
+
+def test_scores_of_others_tell_runs_apart_only_where_a_person_says_so(pages: Pages) -> None:
+    """Then they come before errors and behind people's own labels; scores that contradict each other tell nothing."""
+    before = pages.get("/api/compare/runs", task=TASK, since="3650d").json()
+    up = [{"session_id": f"s{number}", "name": "thumbs", "value": 1} for number in FAILING]
+    torn = [{"trace_id": a_trace(FAILING[0]), "name": "thumbs", "value": 0}]
+    assert pages.client.post("/api/scores", json={"items": up + torn}).status_code == 200
+    assert pages.get("/api/compare/runs", task=TASK, since="3650d").json() == before
+    chosen = {"annotator": "ann", "name": "thumbs", "good": ">=1"}
+    refused = pages.client.post("/api/score-outcomes", json={"items": [chosen | {"good": "high"}]})
+    assert (refused.status_code, "is no NAME>=VALUE" in refused.json()["detail"]) == (422, True)
+    assert pages.client.post("/api/score-outcomes", json={"items": [chosen]}).status_code == 200
+    found = pages.get("/api/compare/runs", task=TASK, since="3650d").json()
+    assert found["decided_by"] == {"errors": 13, "scores": len(FAILING) - 1}
+    assert (found["failing"], found["passing"]) == (0, 20)
+    label = {"annotator": "bob", "session_id": f"s{FAILING[1]}", "good": False}
+    answer = pages.client.post("/api/session-labels", json={"items": [label]})
+    assert answer.status_code == 200, answer.text
+    mixed = pages.get("/api/compare/runs", task=TASK, since="3650d").json()
+    assert mixed["decided_by"] == {"errors": 13, "scores": len(FAILING) - 2, "labels": 1}
+    withdrawn = {"items": [chosen | {"withdrawn": True}]}
+    assert pages.client.post("/api/score-outcomes", json=withdrawn).status_code == 200
+    assert "scores" not in pages.get("/api/compare/runs", task=TASK, since="3650d").json()["decided_by"]

@@ -131,4 +131,4 @@ def test_a_kind_is_stored_and_shown_by_the_names_of_its_fields(labelled: Api, ki
     shown = {name.title().replace("_", "") for name in LABEL_MODELS[kind.plural].model_fields}
     assert shown == {"Kind", *columns} - {"tenant"}
     assert kind.plural in LABEL_COLUMNS
-    assert hasattr(Labelled(), kind.plural) == issubclass(kind, TraceLabel)
+    assert hasattr(Labelled(), kind.table) == issubclass(kind, TraceLabel)

@@ -1,4 +1,4 @@
-"""`/api/annotations`, `/api/scores`, `/api/reviews`, the queue and quality: what people say."""
+"""`/api/annotations`, `/api/human-scores`, `/api/reviews`, the queue and quality: what people say."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_an_id_belongs_to_its_annotator(labelled: Api) -> None:
     assert (status, detail) == (422, "'mine-1' is what 'ann' said; 'bob' cannot change it")
 
 
-GOOD = {"annotations": missed(), "scores": score(), "reviews": review()}
+GOOD = {"annotations": missed(), "human-scores": score(), "reviews": review()}
 BAD = [
     (agree(finding_id="f" * 32), 404, "no finding 'ffffffffffffffffffffffffffffffff' is stored"),
     (agree(finding_id=""), 422, "an opinion other than missed needs finding_id"),
@@ -128,7 +128,7 @@ BAD = [
 @pytest.mark.parametrize(("item", "status", "detail"), BAD)
 def test_what_a_label_cannot_say(labelled: Api, item: dict[str, Any], status: int, detail: str) -> None:
     """Each with one clear line, and nothing of the request is kept."""
-    kind = "annotations" if "opinion" in item else "scores" if "dimension" in item else "reviews"
+    kind = "annotations" if "opinion" in item else "human-scores" if "dimension" in item else "reviews"
     found = post(labelled, f"/api/{kind}", GOOD[kind], item)
     assert (found[0], found[1][: len(detail)]) == (status, detail)
     assert "\n" not in found[1]
@@ -170,13 +170,13 @@ def test_half_a_character_is_refused(labelled: Api) -> None:
 
 def test_scores(labelled: Api) -> None:
     """Of a run, by default of the trace's manager; another one replaces it."""
-    (item,) = post(labelled, "/api/scores", score())["items"]
+    (item,) = post(labelled, "/api/human-scores", score())["items"]
     assert item == {
         "kind": "score", "annotator": "ann", "trace_id": KNOWN, "agent_run_id": "run-1", "dimension": "GF", "score": 2,
         "explanation": "", "withdrawn": False, "changed_at": "2026-11-20T10:09:46.000000Z",
     }  # fmt: skip
-    post(labelled, "/api/scores", score(score=None), score(agent_run_id="run-2"))
-    found = {(i["agent_run_id"], i["score"]) for i in labelled.get("/api/scores")["items"]}
+    post(labelled, "/api/human-scores", score(score=None), score(agent_run_id="run-2"))
+    found = {(i["agent_run_id"], i["score"]) for i in labelled.get("/api/human-scores")["items"]}
     assert found == {("run-1", None), ("run-2", 2)}
 
 
@@ -257,7 +257,7 @@ def test_quality(labelled: Api) -> None:
     assert page["strata"] == [{"name": "found/-/svc", "size": 1, "reviewed": 0, "waiting": 0}]
 
 
-@pytest.mark.parametrize("path", ["annotations", "scores", "reviews", "labels/queue", "labels/quality"])
+@pytest.mark.parametrize("path", ["annotations", "human-scores", "reviews", "labels/queue", "labels/quality"])
 def test_an_unknown_service_comes_with_the_known_ones(labelled: Api, path: str) -> None:
     """Where nothing was found; the answer is none the less one."""
     labelled.reader.unknown = {"nope": ["shop", "svc"]}
@@ -268,7 +268,7 @@ def test_an_unknown_service_comes_with_the_known_ones(labelled: Api, path: str) 
 
 @pytest.mark.parametrize(
     "command",
-    [["queue"], ["list"], ["list", "--kind", "scores"], ["list", "--kind", "reviews"], ["quality"], ["export"]],
+    [["queue"], ["list"], ["list", "--kind", "human-scores"], ["list", "--kind", "reviews"], ["quality"], ["export"]],
 )
 def test_a_command_refuses_an_unknown_service(labelled: Api, command: list[str]) -> None:
     """As `errors --service` does."""
@@ -283,7 +283,7 @@ def test_a_command_refuses_an_unknown_service(labelled: Api, command: list[str])
     ("path", "item"),
     [
         ("/api/annotations", {"opinion": "agree", "finding_id": FINDING.id}),
-        ("/api/scores", {"trace_id": KNOWN, "dimension": "GF", "score": 1}),
+        ("/api/human-scores", {"trace_id": KNOWN, "dimension": "GF", "score": 1}),
         ("/api/reviews", {"trace_id": KNOWN}),
     ],
 )

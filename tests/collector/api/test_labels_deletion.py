@@ -15,7 +15,7 @@ from tracejury.schemas.errors import ConfigError
 def test_labels_are_deleted_for_good(labelled: Api) -> None:
     """One by its id, or all of a name; whoever names nothing deletes nothing."""
     (item,) = post(labelled, "/api/annotations", agree())["items"]
-    post(labelled, "/api/scores", {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": 1})
+    post(labelled, "/api/human-scores", {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": 1})
     with ApiClient(labelled.url) as client:
         assert client.delete_labels({"id": item["id"]}) == 1
         assert client.delete_labels({"annotator": "bob"}) == 0

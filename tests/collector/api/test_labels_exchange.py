@@ -20,7 +20,7 @@ def test_an_export_is_what_an_import_takes(labelled: Api) -> None:
     (item,) = post(labelled, "/api/annotations", agree())["items"]
     labelled.client.request("DELETE", f"/api/annotations/{item['id']}", json={})
     post(labelled, "/api/annotations", agree(annotator="bob", opinion="other-span", span_id=QUIET), missed())
-    post(labelled, "/api/scores", {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": None})
+    post(labelled, "/api/human-scores", {"annotator": "ann", "trace_id": KNOWN, "dimension": "GF", "score": None})
     post(labelled, "/api/reviews", {"annotator": "ann", "trace_id": KNOWN, "stratum": "s", "probability": 0.5})
     answer = labelled.client.get("/api/labels/export")
     assert answer.headers["content-type"] == "application/x-ndjson"

@@ -153,13 +153,27 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
         ],
         ("POST", "/api/clusters/names"): [{"name": "mallory", "error_ids": [error]}],
         ("POST", "/mcp"): [request("tools/call", name="label", arguments={"opinion": "disagree", "id": error})],
-        ("POST", "/api/scores"): [{"items": [own | score]}],
+        ("POST", "/api/human-scores"): [{"items": [own | score]}],
         ("POST", "/api/reviews"): [{"items": [own | review]}],
         ("POST", "/api/preferences"): [{"items": [{"annotator": "mallory", "service": tenant.service} | pair]}],
         ("POST", "/api/session-labels"): [
             {"items": [{"annotator": "mallory", "service": tenant.service, "session_id": tenant.session, "good": True}]}
         ],
         ("POST", "/api/pattern-labels"): [{"items": [{"annotator": "mallory", "pattern": "x", "mark": "ignored"}]}],
+        ("POST", "/api/score-outcomes"): [{"items": [{"annotator": "mallory", "name": "thumbs", "good": ">=1"}]}],
+        ("POST", "/api/scores"): [{"trace_id": tenant.trace_id, "name": "mallory", "value": 1}],
+        ("POST", "/api/public/scores"): [{"traceId": tenant.trace_id, "name": "mallory", "value": 1}],
+        ("POST", "/api/public/{path:rest}"): [{}],
+        ("POST", "/api/public/ingestion"): [
+            {"batch": [{"type": "score-create", "body": {"traceId": tenant.trace_id, "name": "mallory", "value": 1}}]}
+        ],
+        ("POST", "/v1/span_annotations"): [{"data": [{"span_id": TOOL, "name": "mallory", "result": {"score": 1}}]}],
+        ("POST", "/v1/trace_annotations"): [
+            {"data": [{"trace_id": tenant.trace_id, "name": "mallory", "result": {"score": 1}}]}
+        ],
+        ("POST", "/v1/session_annotations"): [
+            {"data": [{"session_id": tenant.session, "name": "mallory", "result": {"score": 1}}]}
+        ],
         ("POST", "/api/labels/import"): [{"items": [{"kind": "score"} | own | score | review]}],
         ("POST", "/api/labels/delete"): [
             {"trace": tenant.trace_id},
@@ -186,9 +200,10 @@ def changes(tenant: Tenant, error: str) -> dict[tuple[str, str], list[Any]]:
 async def everything(world: Projects, tenant: Tenant) -> list[str]:
     """What a project has, as far as somebody could change it."""
     paths = (
-        "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/scores?withdrawn=true",
+        "/api/export?profile=0", "/api/annotations?withdrawn=true", "/api/human-scores?withdrawn=true",
         "/api/reviews?withdrawn=true", "/api/preferences?withdrawn=true",
         "/api/session-labels?withdrawn=true", "/api/pattern-labels?withdrawn=true", "/api/views",
+        "/api/score-outcomes?withdrawn=true", "/api/scores",
         f"/api/architectures/{tenant.service}?history=true", "/api/traces?profile=0", f"/api/traces/{tenant.trace_id}",
     )  # fmt: skip
     return [(await world.get(path, tenant)).text for path in paths]
@@ -208,7 +223,7 @@ async def test_no_change_reaches_another_project(world: Projects) -> None:
         for (method, path), given in bodies.items():
             for body in given:
                 address = filled(path, other)
-                programs = path.startswith(("/api", "/mcp"))
+                programs = path.startswith(("/api", "/v1", "/mcp"))
                 sending = {"json": body} if programs else {"data": body | csrf}
                 headers = own.headers() | ({} if programs else {"cookie": cookie})
                 answer = await world.http.request(method, address, headers=headers, **sending)

@@ -87,7 +87,7 @@ async def test_label_what_the_queue_gives(labelled: Labelled) -> None:
     assert judge["errors"] == 2, "the agreed one and the missed one"
     assert judge["found"] == 1
     assert [s["reviewed"] for s in quality["strata"]] == [1]
-    for kind in ("annotations", "scores", "reviews"):
+    for kind in ("annotations", "human-scores", "reviews"):
         shown = (await labelled.run("list", "--kind", kind)).stdout
         assert "ann" in shown
 

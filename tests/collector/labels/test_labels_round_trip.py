@@ -76,7 +76,7 @@ reviews = st.fixed_dictionaries(
 operations = st.lists(
     st.one_of(
         st.tuples(st.just("/api/annotations"), opinions),
-        st.tuples(st.just("/api/scores"), scores),
+        st.tuples(st.just("/api/human-scores"), scores),
         st.tuples(st.just("/api/reviews"), reviews),
         st.tuples(st.just("withdraw"), st.fixed_dictionaries({"which": st.integers(0, 9)})),
         st.tuples(st.just("import"), st.fixed_dictionaries({"which": st.integers(0, 9), "only_new": st.booleans()})),

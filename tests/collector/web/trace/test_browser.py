@@ -185,7 +185,7 @@ def test_a_missed_error_a_score_and_a_review(trace: Watched, pages: Pages) -> No
     assert [(a.category, a.span_id, a.annotator, a.evidence) for a in labels.annotations] == [
         ("Goal Deviation", ANSWER, "Ada", "The mean is 42.")
     ]
-    assert [(s.dimension.value, s.score) for s in labels.scores] == [("GF", 0)]
+    assert [(s.dimension.value, s.score) for s in labels.human_scores] == [("GF", 0)]
     assert [(r.stratum, r.probability) for r in labels.reviews] == [("s1", 0.25)]
     trace.check_quiet()
 

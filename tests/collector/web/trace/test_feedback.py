@@ -82,10 +82,10 @@ def test_later_words_win_although_the_clock_steps_back(pages: Pages) -> None:
     taken(pages, "/feedback/review", RUN | {"reviewed": "no"})
     last = kept(pages)
     assert [one.opinion.value for one in last.annotations] == ["disagree"]
-    assert [one.score for one in last.scores] == [0]
+    assert [one.score for one in last.human_scores] == [0]
     assert last.reviews == ()
     assert last.annotations[0].changed_at > first.annotations[0].changed_at
-    assert last.scores[0].changed_at > first.scores[0].changed_at
+    assert last.human_scores[0].changed_at > first.human_scores[0].changed_at
 
 
 def test_the_same_again_changes_nothing(pages: Pages) -> None:

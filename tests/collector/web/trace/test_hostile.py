@@ -189,4 +189,4 @@ def test_a_form_from_elsewhere_changes_nothing(pages: Pages) -> None:
     kept = pages.post("/feedback/score", **form, base="//example.org/traces/x")
     assert kept.status_code == 303
     assert kept.headers["location"].startswith(f"/traces/{TRACE_ID}?")
-    assert len(pages.reader.labels.of_traces([TRACE_ID])[TRACE_ID].scores) == 1
+    assert len(pages.reader.labels.of_traces([TRACE_ID])[TRACE_ID].human_scores) == 1

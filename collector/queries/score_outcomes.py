@@ -1,0 +1,36 @@
+"""Which sessions were good by scores of others, as far as people have said that these tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tracejury.collector.store.scores import StoredScores
+from tracejury.schemas.annotations import ScoreOutcome
+from tracejury.schemas.queries.labels import LabelQuery
+from tracejury.schemas.score_filter import meets
+
+from .patterns import MOST_LABELS
+from .reader import Labels
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreOutcomes:
+    """Outcomes of one tenant's sessions. Blocks, and raises RetryableError, StoreError."""
+
+    scores: StoredScores
+    labels: Labels
+
+    def of_sessions(self, service: str) -> Mapping[tuple[str, str], bool | None]:
+        """Whether sessions were good, by service ("": of all) and session, a trace without one as its own.
+
+        None: its scores contradict each other; nobody is outvoted. Without a choice of a person it is empty.
+        """
+        chosen: dict[str, str] = {}
+        for label in self.labels.find(ScoreOutcome, LabelQuery(MOST_LABELS)):  # the latest first
+            chosen.setdefault(label.name, label.good)
+        found: dict[tuple[str, str], bool | None] = {}
+        for owner, session, name, value, label_said in self.scores.of_sessions(sorted(chosen), service):
+            good = meets(chosen[name], value, label_said)
+            found[owner, session] = good if found.get((owner, session), good) is good else None
+        return found
