@@ -10,7 +10,8 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 from listed_traces import SECOND, Listed, Mark
-from served_api import NOW, served
+from served_api import NOW as SERVED
+from served_api import served
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
@@ -20,9 +21,11 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.queries.patterns import HOUR
 from tracejury.schemas.verdicts import JudgedTrace
 
 DAY = 86_400 * SECOND
+NOW = SERVED // HOUR * HOUR
 HOSTILE = "<b>x</b>\x1b[2J\u202e'; DROP"
 
 
