@@ -94,6 +94,9 @@ acts = st.one_of(
     judge.map(lambda given: ("judge", given)),
     hear.map(lambda given: ("hear", given)),
     hear.map(lambda given: ("hear", given)),
+    st.builds(
+        lambda n, name: ("name", {"trace": n, "name": name}), st.integers(0, 3), st.sampled_from(["late", "rude"])
+    ),
     st.builds(lambda which: ("resend", {"which": which}), st.integers(0, 50)),
     st.builds(lambda trace: ("delete", {"trace": trace}), st.integers(0, 3)),
     st.builds(lambda table: ("die", {"table": table}), st.sampled_from(TABLES)),
