@@ -99,6 +99,11 @@ def test_any_text_has_a_bounded_template_that_is_its_own(text: str, values: list
     assert template == template_of(text, list(reversed(values)))
 
 
+def test_a_million_values_are_as_one() -> None:
+    values = [" ".join(f"{first + n}" for n in range(1_000_000)) for first in (0, 10**9)]
+    assert {template_of(f"no rows for {value}") for value in values} == {f"no rows for {VALUE}"}
+
+
 @pytest.mark.parametrize("piece", ["a", "'", '"("', "/a", "1:", "(\"'", "@.", "\\x", "x=1 "])
 def test_a_text_of_a_megabyte_takes_no_time(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
