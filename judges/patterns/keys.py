@@ -20,7 +20,7 @@ class PatternKey:
 
     `cause`: their class (`judges/causes.py`); `kind`: the title of the rule, or taxonomy and category of a judge whose
     wording varies; `about`: the tool, else the agent; `template`: of the rule's words, "" where they vary freely;
-    `name`: of the cluster that these are in. Those of a named cluster have its taxonomy for kind, no cause, and no agent.
+    `name`: of the cluster that these are in. Those of a named cluster have its taxonomy for kind, no cause, no agent.
     """
 
     cause: str

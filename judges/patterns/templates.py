@@ -47,6 +47,10 @@ _MONTH: Final = re.compile(
 )
 _PIECE: Final = re.compile(r"\b(?:near|token|char|character|symbol|value|input)[\s:=]{0,3}$", re.IGNORECASE)
 """Before a quote that is a piece of what a parser was given, whatever it looks like."""
+_MESSAGE: Final = re.compile(
+    r"(?:\b(?:error|message|detail|reason|msg)[\"']?\s?[:=]\s?|(?:Error|Exception|Failure|Timeout)\()$"
+)
+"""Before a quote that is the message of a failure, in an object or an exception's representation."""
 _QUOTED: Final = re.compile(r"\"([^\"\n]{0,400})(?:\"|$)|(?<!\w)'([^'\n]{0,400})(?:'(?!\w)|$)|`([^`\n]{0,400})(?:`|$)")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.-]{0,80}")
 _SEVERAL: Final = re.compile(rf"{VALUE}(?:[\s,;:/|x*+-]{{0,3}}(?:and |or )?{VALUE})+")
@@ -113,6 +117,7 @@ def _quoted(found: re.Match[str]) -> str:
     if _IDENTIFIER.fullmatch(inner) and not _PIECE.search(found.string, max(0, found.start() - 16), found.start()):
         return found[0]
     # In brackets our rules quote the message of a failure: its words are what the template is made of.
-    if found[0][0] == '"' and found.string[: found.start()].endswith("("):
+    ours = found[0][0] == '"' and found.string[: found.start()].endswith("(")
+    if ours or _MESSAGE.search(found.string, max(0, found.start() - 16), found.start()):
         return f'"{_QUOTED.sub(_quoted, inner)}"'
     return VALUE

@@ -73,6 +73,8 @@ def test_forty_faults_with_other_values_are_forty_templates() -> None:
         ("mail to ann@example.com", [], f"mail to {VALUE}"),
         ("categories of a cat", ["cat"], f"categories of a {VALUE}"),
         ("", ["x"], ""),
+        ("{'tool': 'search', 'error': 'no order 7'}", [], f"{{'tool': 'search', 'error': \"no order {VALUE}\"}}"),
+        ("OrderError('no order 7 of \"Ann\"')", [], f'ordererror("no order {VALUE} of "ann"")'),
         ("no order of 李雷 or Bo in no town", ["李雷", "Bo", "no"], f"no order of {VALUE} in no town"),
         ('syntax error at or near "GROUP"', [], f"syntax error at or near {VALUE}"),
         ("unexpected token 'x' of 'kind'", [], f"unexpected token {VALUE} of 'kind'"),
