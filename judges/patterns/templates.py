@@ -45,6 +45,9 @@ _MONTH: Final = re.compile(
     rf"|(?<={VALUE} )(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{{0,6}}\b",
     re.IGNORECASE,
 )
+_TWICE: Final = re.compile(r"\btwice\b", re.IGNORECASE)
+_SEVERAL_OF: Final = re.compile(rf"({VALUE} (?:\w{{1,40}} )?\w{{3,40}}?)s\b")
+"""What is counted: one turn, two turns."""
 _PIECE: Final = re.compile(r"\b(?:near|token|char|character|symbol|value|input)[\s:=]{0,3}$", re.IGNORECASE)
 """Before a quote that is a piece of what a parser was given, whatever it looks like."""
 _MESSAGE: Final = re.compile(
@@ -68,7 +71,8 @@ def template_of(text: str, values: Iterable[str] = ()) -> str:
         head = _without(head, value)
     head = _QUOTED.sub(_quoted, head)
     head = _OUTER.sub(lambda found: found["kept"] or VALUE, head)
-    head = _SEVERAL.sub(VALUE, _MONTH.sub(VALUE, head)).casefold()
+    head = _SEVERAL.sub(VALUE, _MONTH.sub(VALUE, _TWICE.sub(f"{VALUE} times", head)))
+    head = _SEVERAL_OF.sub(r"\1", head).casefold()
     return head if len(head) <= KEPT else head[:KEPT].rpartition(" ")[0] or head[:KEPT]
 
 
