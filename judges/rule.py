@@ -30,6 +30,7 @@ class Hit(OtherSpans):
     confidence: float | None = None
     turn: int | None = None
     title: str = ""
+    template: str = ""
 
 
 _OTHER_SPANS: Final = tuple(field.name for field in fields(OtherSpans))
@@ -90,6 +91,7 @@ class RunRule:
             agent_run_id=facts.run.id,
             turn=turn,
             title=hit.title or self.title,
+            template=hit.template,
             **{name: getattr(hit, name) for name in _OTHER_SPANS},
         )
 

@@ -155,14 +155,14 @@ _values: Final = attrgetter(*_CLAIM)
 
 def _finding(trace: Trace, own_id: str, draft: Draft, linked: tuple[str, ...], own: OwnText) -> Finding:
     claim = dict(zip(_CLAIM, _values(draft), strict=True))
-    claim |= {"confidence": float(draft.confidence), "linked": linked}
+    template = template_of(draft.template or draft.explanation, _call_values(draft, own))
+    claim |= {"confidence": float(draft.confidence), "linked": linked, "template": template}
     home = trace.home(draft.span_id)
     return Finding(
         id=own_id,
         fingerprint=fingerprint(trace.tenant, home, draft.span_id, draft.taxonomy, draft.category),
         tenant=trace.tenant,
         trace_id=home,
-        template=template_of(draft.explanation, _call_values(draft, own)),
         **claim,
     )
 

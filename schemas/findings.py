@@ -60,7 +60,9 @@ class Draft(OtherSpans):
 
     `span_id` where the error was made; `evidence` verbatim from that span's own text; `confidence` the rule's
     measured precision in [0, 1]; `dimensions` first = primary; `turn` the turn's index in its run, None outside.
-    `title`: the error in a few words.
+    `title`: the error in a few words. `template`: the words that its template is made of where the explanation cuts
+    them, "" for those of the explanation; of a `Finding` what stays of a rule's words with other values
+    (`judges/patterns/templates.py`), "" of a model's.
     """
 
     judge: str
@@ -75,6 +77,7 @@ class Draft(OtherSpans):
     turn: int | None = None
     taxonomy: str = TRAIL
     title: str = ""
+    template: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +86,6 @@ class Finding(Draft):
 
     `verification`: what a judge that did not make it says of it, by `verified_by` for `verification_reason`;
     `confidence` follows from it (`judges/verification.py`). `withdrawn`: why it holds no more, "" while it does.
-    `template`: of a rule's words, what stays with other values (`judges/patterns/templates.py`); "" of a model's.
     """
 
     id: str
@@ -96,7 +98,6 @@ class Finding(Draft):
     verified_by: str = ""
     verification_reason: str = ""
     withdrawn: str = ""
-    template: str = ""
 
     @property
     def dimension(self) -> Dimension | None:

@@ -73,12 +73,22 @@ class _Compared:
 
 
 class ErrorClusters:
-    """Clusters of one tenant. `trace`: rebuilds one; `clock` gives unix nanos. Every method blocks."""
+    """Clusters of one tenant. Every method blocks.
 
-    def __init__(self, scope: Scope, trace: Callable[[str], Trace | None], clock: Callable[[], int]) -> None:
+    `trace`: rebuilds one; `derive`: derives the errors of traces again, whose patterns follow from names; `clock` gives
+    unix nanos.
+    """
+
+    def __init__(
+        self,
+        scope: Scope,
+        trace: Callable[[str], Trace | None],
+        derive: Callable[[Sequence[str]], None],
+        clock: Callable[[], int],
+    ) -> None:
         self._errors = StoredErrors(scope.store, scope.tenant)
         self._stored = StoredClusters(scope.store, scope.tenant)
-        self._trace, self._clock = trace, clock
+        self._trace, self._derive, self._clock = trace, derive, clock
 
     def ask(self, query: ErrorQuery, until: int) -> ClusterAnswer:
         """The clusters of the errors in [`query.since`, `until`), beside the time of equal length before.
@@ -109,7 +119,9 @@ class ErrorClusters:
 
     def name(self, name: str, error_ids: Sequence[str]) -> int:
         """Give errors the name of their type; how many of them there are. Raises as `ask`."""
-        return self._stored.save_name(name, error_ids[:MOST_NAMED], self._clock())
+        traces = self._stored.save_name(name, error_ids[:MOST_NAMED], self._clock())
+        self._derive(sorted(set(traces)))
+        return len(traces)
 
     def parameters(self, clusters: Sequence[ErrorCluster]) -> dict[str, dict[str, Any]]:
         """The JSON schemas of the tools of clusters, as far as a trace with such an error records them."""

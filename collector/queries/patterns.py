@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
 from tracejury.collector.queries.reader import Labels
-from tracejury.collector.store.patterns import HitCell, StoredPatterns, UnitCell
+from tracejury.collector.store.patterns import StoredPatterns
 from tracejury.collector.store.scope import Scope
 from tracejury.judges.measures.wilson import wilson_of
 from tracejury.judges.patterns.change_points import ChangePoint, Counted, change_point
-from tracejury.judges.patterns.states import History, Judged, is_back, judge_states
+from tracejury.judges.patterns.states import Judged, is_back, judge_states
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.annotations import PatternLabel, PatternMark
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.patterns import (
     PERIODS,
-    WINDOW,
     PatternAnswer,
     PatternQuery,
     PatternRow,
@@ -27,7 +26,9 @@ from tracejury.schemas.queries.patterns import (
     Since,
 )
 from tracejury.schemas.rates import Estimate
-from tracejury.schemas.taxonomy import Severity
+
+from .pattern_cells import PatternCells
+from .pattern_counts import PatternCounts, count_patterns
 
 EXAMPLES: Final = 3
 MOST_LABELS: Final = 10_000
@@ -39,7 +40,6 @@ _TREND: Final = {
     PatternState.RARER: 0.5,
 }
 """How much the state adds to the harm, beside severity and share."""
-_NOTHING: Final = Counted(0.0, 0.0)
 _VERSION_AHEAD: Final = 4.0
 """A time explains a change better than a version only by so much more of the test statistic: with a new version come
 new days, too."""
@@ -49,28 +49,25 @@ class Patterns:
     """Patterns of one tenant. `clock` gives unix nanos. Every method blocks, and raises RetryableError, StoreError."""
 
     def __init__(self, scope: Scope, labels: Labels, clock: Callable[[], int]) -> None:
-        self._stored = StoredPatterns(scope.store, scope.tenant)
+        self._cells = PatternCells(StoredPatterns(scope.store, scope.tenant))
         self._labels, self._clock = labels, clock
 
     def ask(self, query: PatternQuery) -> PatternAnswer:
         """The patterns of a query, the most harmful first. Their tests account for all of them, shown or not."""
-        units = _Units.of(self._stored.units(query))
-        by_pattern: defaultdict[str, list[HitCell]] = defaultdict(list)
-        for cell in self._stored.hits(query):
-            by_pattern[cell.pattern].append(cell)
-        counts = [_count(cells, units) for _, cells in sorted(by_pattern.items())]
+        query = query.in_whole_hours()
+        counts = count_patterns(self._cells.read(query))
         states = judge_states([one.history for one in counts])
-        labels = self._labelled()
+        labels, now = self._labelled(), self._clock()
         rows = [
-            _row(one, judged, units, labels.get(one.id, ()), query, self._clock())
+            _row(one, judged, labels.get(one.id, ()), query, now)
             for one, judged in zip(counts, states, strict=True)
             if query.pattern in ("", one.id)
         ]
         shown = [row for row in rows if _asked(row, query.state)]
         shown.sort(key=lambda row: (-_harm(row), row.id))
         kept = shown[: query.limit]
-        errors = self._stored.errors([row.id for row in kept])
-        kept = [_with_examples(row, errors.get(row.id, ())) for row in kept]
+        errors = self._cells.examples(query, [row.id for row in kept])
+        kept = [_with_examples(row, errors[row.id]) for row in kept]
         hidden = sum(not _asked(row, "") for row in rows) if not query.state else 0
         return PatternAnswer(query.since, query.until, kept, len(shown) - len(kept), len(counts), hidden)
 
@@ -82,114 +79,24 @@ class Patterns:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """Runs of one version and period: those that count for detectors and for LLM judges, as effective numbers."""
-
-    detectors: float
-    judges: float
-    weights: tuple[float, float]
-    runs: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Units:
-    """All runs, by service, then version, then period; `versions`: by service, in the order of their first arrival."""
-
-    cells: Mapping[str, Mapping[str, Mapping[int, _Cell]]]
-    versions: Mapping[str, Sequence[str]]
-
-    @classmethod
-    def of(cls, cells: Iterable[UnitCell]) -> _Units:
-        found: defaultdict[str, defaultdict[str, dict[int, _Cell]]] = defaultdict(lambda: defaultdict(dict))
-        began: defaultdict[str, dict[str, int]] = defaultdict(dict)
-        for one in cells:
-            found[one.service][one.version][one.period] = _Cell(
-                _kish(one.detectors, one.detectors_squares),
-                _kish(one.judges, one.judges_squares),
-                (one.detectors, one.judges),
-                one.runs,
-            )
-            first = began[one.service]
-            first[one.version] = min(first.get(one.version, one.began), one.began)
-        return cls(found, {service: sorted(own, key=lambda v: (own[v], v)) for service, own in began.items()})
-
-
-@dataclass(slots=True)
-class _PatternCounts:
-    """A pattern's counts by version and period (effective numbers), and what its errors have in common."""
-
-    id: str
-    service: str
-    by_version: Mapping[str, Counted]
-    periods: Sequence[Counted]
-    history: History
-    runs: int
-    severity: Severity
-    agents: Sequence[str]
-    tools: Sequence[str]
-    versions: Sequence[str]
-    ended: int
-    series: Sequence[float] = field(default_factory=list)
-
-
-def _kish(weights: float, squares: float) -> float:
-    """Runs of equal weight that tell as much (Kish, "Survey sampling", 1965)."""
-    return weights * weights / squares if squares else 0.0
-
-
-def _count(cells: Sequence[HitCell], units: _Units) -> _PatternCounts:
-    service = cells[0].service
-    of_detectors = any(cell.detectors for cell in cells)
-    hits = {(cell.version, cell.period): cell.detectors if of_detectors else cell.judges for cell in cells}
-    periods, by_version = [_NOTHING] * PERIODS, dict[str, Counted]()
-    for version in units.versions.get(service, ()):
-        for period, cell in units.cells[service][version].items():
-            seen, weight = (cell.detectors, cell.weights[0]) if of_detectors else (cell.judges, cell.weights[1])
-            share = min(hits.get((version, period), 0.0) / weight, 1.0) if weight else 0.0
-            counted = Counted(seen, share * seen)
-            by_version[version] = by_version.get(version, _NOTHING) + counted
-            if period < PERIODS:
-                periods[period] += counted
-    return _PatternCounts(
-        cells[0].pattern,
-        service,
-        by_version,
-        periods,
-        History(periods, WINDOW),
-        sum(cell.runs for cell in cells if cell.period >= PERIODS - WINDOW),
-        list(Severity)[max(max(cell.severity for cell in cells) - 1, 0)],
-        sorted({agent for cell in cells for agent in cell.agents if agent}),
-        sorted({tool for cell in cells for tool in cell.tools}),
-        [v for v in units.versions.get(service, ()) if v and any(c.version == v for c in cells)],
-        max(cell.ended for cell in cells),
-        [period.hits / period.units if period.units else 0.0 for period in periods],
-    )
-
-
 def _row(
-    one: _PatternCounts,
-    judged: Judged,
-    units: _Units,
-    labels: Sequence[PatternLabel],
-    query: PatternQuery,
-    now: int,
+    one: PatternCounts, judged: Judged, labels: Sequence[PatternLabel], query: PatternQuery, now: int
 ) -> PatternRow:
-    label = labels[0] if labels else None
+    label, history = labels[0] if labels else None, one.history
     return PatternRow(
         id=one.id,
         service=one.service,
-        state=_state(one, judged, label, units, query, now),
+        state=_state(one, judged, label, query, now),
         severity=one.severity,
-        hits=one.runs,
-        units=round(one.history.now.units),
-        share=_share(one.history.now),
-        before=None if one.history.new else _share(one.history.before),
+        hits=one.hits,
+        units=one.units,
+        share=_share(history.now),
+        before=None if history.new else _share(history.before),
         p_value=judged.p_value,
         quiet=round(judged.quiet),
         needed=judged.needed,
-        since=_since(one, units, query),
-        series=one.series,
+        since=_since(one, query),
+        series=[period.hits / period.units if period.units else 0.0 for period in one.periods],
         versions=one.versions,
         agents=one.agents,
         tools=one.tools,
@@ -206,38 +113,34 @@ def _share(counted: Counted) -> Estimate | None:
     return Estimate(share, *wilson_of(share, counted.units))
 
 
-def _state(
-    one: _PatternCounts, judged: Judged, label: PatternLabel | None, units: _Units, query: PatternQuery, now: int
-) -> str:
+def _state(one: PatternCounts, judged: Judged, label: PatternLabel | None, query: PatternQuery, now: int) -> str:
     """What people say, unless the counts contradict it: what was resolved is back where it comes beyond chance."""
     if label is None or (label.mark is PatternMark.ACKNOWLEDGED and judged.state is not PatternState.ONGOING):
         return judged.state.value
     if label.mark is PatternMark.IGNORED:
         return label.mark.value if not label.until or now < label.until else judged.state.value
     if label.mark is PatternMark.RESOLVED:
-        old, fixed = _around(one, label, units, query)
-        return PatternState.BACK.value if is_back(old, fixed) else label.mark.value
+        return PatternState.BACK.value if is_back(*_around(one, label, query)) else label.mark.value
     return label.mark.value
 
 
-def _around(one: _PatternCounts, label: PatternLabel, units: _Units, query: PatternQuery) -> tuple[Counted, Counted]:
+def _around(one: PatternCounts, label: PatternLabel, query: PatternQuery) -> tuple[Counted, Counted]:
     """The counts before and since a pattern was resolved: by version in order of first arrival, else by period."""
-    versions = units.versions.get(one.service, ())
     if label.version:
+        versions, parts = list(one.by_version), list(one.by_version.values())
         first = versions.index(label.version) if label.version in versions else len(versions)
-        parts = [one.by_version[version] for version in versions]
-        return sum(parts[:first], _NOTHING), sum(parts[first:], _NOTHING)
-    first = min(max((label.changed_at - query.first) // query.step + 1, 0), PERIODS)
-    return sum(one.periods[:first], _NOTHING), sum(one.periods[first:], _NOTHING)
+    else:
+        parts = list(one.periods)
+        first = min(max((label.changed_at - query.first) // query.step + 1, 0), PERIODS)
+    return Counted.of(parts[:first]), Counted.of(parts[first:])
 
 
-def _since(one: _PatternCounts, units: _Units, query: PatternQuery) -> Since | None:
-    named = [version for version in units.versions.get(one.service, ()) if version]
+def _since(one: PatternCounts, query: PatternQuery) -> Since | None:
+    named = [version for version in one.by_version if version]
     by_version = change_point([one.by_version[version] for version in named])
     by_time = change_point(one.periods)
     if by_version and (by_time is None or by_time.statistic <= by_version.statistic + _VERSION_AHEAD):
-        at = by_version
-        return Since(named[at.at], 0, named[at.first], named[at.last])
+        return Since(named[by_version.at], 0, named[by_version.first], named[by_version.last])
     return _time(by_time, query) if by_time else None
 
 

@@ -17,6 +17,10 @@ _LEAST: Final = 0.1
 """Percent that are told with one decimal."""
 
 
+QUOTED: Final = 2_000
+"""Characters of an example's quote and explanation: a list has three examples of each of many patterns."""
+
+
 def present_patterns(answer: PatternAnswer, unknown: dict[str, list[str]]) -> PatternsJson:
     """The answer of a list."""
     return fill(PatternsJson, answer, items=[present_pattern(row) for row in answer.rows], unknown=unknown)
@@ -24,7 +28,16 @@ def present_patterns(answer: PatternAnswer, unknown: dict[str, list[str]]) -> Pa
 
 def present_pattern(row: PatternRow) -> PatternJson:
     """A pattern."""
-    examples = [fill(PatternErrorJson, error, error_id=error.id) for error in row.examples]
+    examples = [
+        fill(
+            PatternErrorJson,
+            error,
+            error_id=error.id,
+            evidence=error.evidence[:QUOTED],
+            explanation=error.explanation[:QUOTED],
+        )
+        for error in row.examples
+    ]
     since = _since(row.since) if row.since else None
     return fill(PatternJson, row, told=told(row), since=since, examples=examples)
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice
 
 from tracejury.collector.store.alerts import StoredAlerts
 from tracejury.collector.store.architectures import StoredArchitectures
 from tracejury.collector.store.call_graphs import StoredCallGraphs
+from tracejury.collector.store.derived.rederiving import derive_again
 from tracejury.collector.store.errors import StoredErrors
 from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
@@ -95,7 +97,8 @@ class StoredReader:
         self.patterns = Patterns(self._scope, labels, clock)
         outcomes = ScoreOutcomes(self.scores, labels)
         self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures, outcomes)
-        self.clusters = ErrorClusters(self._scope, self.trace_queries.trace, clock)
+        again = partial(derive_again, store, tenant)
+        self.clusters = ErrorClusters(self._scope, self.trace_queries.trace, again, clock)
 
     def traces(self, query: TraceQuery) -> Sequence[TraceRow]:
         """Up to `limit` traces."""

@@ -58,13 +58,13 @@ class StoredClusters(TenantRows):
             for error_id, name, at in self._scope.select(_NAMES, ids=page)
         }
 
-    def save_name(self, name: str, error_ids: Collection[str], at: int) -> int:
-        """Give these errors the name, as of `at` (unix nanos); how many of them there are."""
+    def save_name(self, name: str, error_ids: Collection[str], at: int) -> Sequence[str]:
+        """Give these errors the name, as of `at` (unix nanos); the trace of each of them that there is."""
         known = [row for page in _pages(error_ids) for row in self._scope.select(_KNOWN, ids=page)]
         rows = [(self._scope.tenant, trace_id, error_id, name, at) for error_id, trace_id in known]
         columns = ("tenant", "TraceId", "ErrorId", "Name", "ReceivedAt")
         store_rows(self._store, "names of clusters", "cluster_names", columns, rows)
-        return len(rows)
+        return [trace_id for _, trace_id in known]
 
 
 def _pages(ids: Collection[str]) -> Sequence[Sequence[str]]:

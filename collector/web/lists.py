@@ -41,6 +41,7 @@ NAMES: Final[Mapping[str, str]] = {
     "taxonomy": "taxonomy",
     "judge": "judge",
     "dimension": "dimension",
+    "pattern": "issue",
     "agent": "agent",
     "role": "role",
     "tool": "tool",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from typing import Final
+from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import RedirectResponse
 
+from tracejury.collector.api.prefixes import whole_error_id
 from tracejury.collector.queries.present_patterns import bounds, told
 from tracejury.schemas.annotations import PatternMark
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.filters import an_id
 from tracejury.schemas.queries.patterns import STATES, PatternQuery
+from tracejury.schemas.queries.reader import Confidence
 
 from .site import Site, page, simulated
 from .trace.pages import annotator
@@ -43,6 +47,15 @@ def add_patterns(app: FastAPI, site: Site) -> None:
     def worst(request: Request) -> Response:
         answer = site.reader.patterns.ask(asked(request, ON_OVERVIEW))
         return site.render(request, "worst_patterns.html", answer=answer, told=told)
+
+    @page(app, "/errors/{some_id}/pattern", "profile")
+    def of_error(request: Request, some_id: str) -> Response:
+        profile = request.query_params.get("profile", "")
+        found = site.reader.error(whole_error_id(site.reader, some_id), Confidence.of(profile))
+        if found is None or not found.located.error.pattern:
+            raise NotFoundError(f"no pattern of an error {some_id[:64]!r} is known")
+        target = f"/patterns/{found.located.error.pattern}"
+        return RedirectResponse(f"{target}?{urlencode({'profile': profile})}" if profile else target, status_code=303)
 
     @page(app, "/patterns/{pattern_id}", *NAMES)
     def pattern(request: Request, pattern_id: str) -> Response:

@@ -18,6 +18,7 @@ from tracejury.judges.facts import SURVEYS, CallFacts, RunFacts, TurnFacts, fail
 from tracejury.judges.failure_text import OUTAGES, StepFailure, told_at
 from tracejury.judges.failure_text import FailureKind as F
 from tracejury.judges.later_calls import done_otherwise, retries, start_of, worked_again
+from tracejury.judges.patterns.templates import LONGEST
 from tracejury.judges.quoting import quote, quote_call, quote_executed
 from tracejury.judges.rule import Hit, RunRule, rule
 from tracejury.schemas.normalized import NormalizedSpan
@@ -186,7 +187,7 @@ def _tool_span(turn: TurnFacts) -> str:
     return call.span.span_id if call and call.span else ""
 
 
-def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
+def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str, template: str = "") -> Hit:
     """A hit at the LLM call that made a failed step."""
     reader = facts.turns[turn.read.position].span_id if turn.read else ""
     call = turn.failed_call
@@ -195,6 +196,7 @@ def made_hit(facts: RunFacts, turn: TurnFacts, explanation: str) -> Hit:
         turn.span_id,
         evidence,
         explanation,
+        template=template,
         tool_span_id=_tool_span(turn),
         seen_by_span_id=reader,
         linked=(reader,) if reader else (),
@@ -255,11 +257,18 @@ def _why(failure: StepFailure | None, what: str) -> str:
 _TOLD: Final = 120
 
 
+def words_of(failure: StepFailure | None, what: str) -> str:
+    """A failure in the words of its class and its own, which go on beyond what is quoted: for its template."""
+    text = failure.text.strip() if failure is not None else ""
+    return f"{what}: {text[told_at(text) :][:LONGEST]}"
+
+
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:
     turns = list(failed(facts, ctx, name, kinds))
     unreadable, again_at = (dict(facts.once(_unreadable)), dict(facts.once(retries))) if turns else ({}, {})
     for turn in turns:
-        hit = made_hit(facts, turn, f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}.")
+        explanation = f"{_what(turn, 'The')} failed: {_why(turn.failure, what)}."
+        hit = made_hit(facts, turn, explanation, words_of(turn.failure, what))
         if turn.failed_call is None and _ends(turn, facts, ctx):
             hit = replace(hit, tool_span_id=turn.span_id)
         again = [ctx.missed_again.get(turn.span_id, ""), again_at.get(turn.span_id, "")]
@@ -290,7 +299,14 @@ def _at_tool(facts: RunFacts, ctx: Context, *, kinds: tuple[F, ...], what: str) 
         )
         text = f"This call of {call.call.name}{asked} failed: {_why(failure, what)}."
         evidence = tool_evidence(span, call.call, failure.text)
-        yield Hit(span.span_id, evidence, text, tool_span_id=span.span_id, severity=severity_of(ctx, facts, turn, call))
+        yield Hit(
+            span.span_id,
+            evidence,
+            text,
+            template=words_of(failure, what),
+            tool_span_id=span.span_id,
+            severity=severity_of(ctx, facts, turn, call),
+        )
 
 
 def _rules() -> Iterator[RunRule]:

@@ -24,7 +24,7 @@ from tracejury.judges.tool_schema import mistyped, parameters_of, reason_of_refu
 from tracejury.judges.wording import WORDINGS, holds_any
 from tracejury.schemas.normalized import Message
 
-from .failures import read_hit, severity_of
+from .failures import read_hit, severity_of, words_of
 
 
 def _refused(facts: RunFacts, kind: FailureKind) -> Iterator[tuple[TurnFacts, CallFacts]]:
@@ -54,6 +54,11 @@ def _why(call: CallFacts, kind: FailureKind) -> str:
 def _reason(call: CallFacts) -> str:
     """How the arguments of a call break the schema of its tool, "" where that is not known."""
     return reason_of_refusal(call.call.arguments, parameters_of(call.call, call.tools))
+
+
+def _words(call: CallFacts, kind: FailureKind) -> str:
+    """What tells faults apart where no schema says which argument is wrong: the error's own words."""
+    return "" if kind is not FailureKind.SCHEMA or _reason(call) else words_of(call.failure, "arguments refused")
 
 
 def _title(call: CallFacts, kind: FailureKind) -> str:
@@ -96,6 +101,7 @@ def _made(facts: RunFacts, ctx: Context, *, kind: FailureKind) -> Iterator[Hit]:
                 linked=linked,
                 severity=severity,
                 title=_title(call, kind),
+                template=_words(call, kind),
             )
 
 

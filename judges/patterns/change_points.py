@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import erfc, exp, log, sqrt
 from typing import Final
@@ -17,9 +17,14 @@ class Counted:
     units: float
     hits: float
 
-    def __add__(self, other: Counted) -> Counted:
-        """Both periods together."""
-        return Counted(self.units + other.units, self.hits + other.hits)
+    @classmethod
+    def of(cls, periods: Iterable[Counted]) -> Counted:
+        """All these periods together."""
+        units = hits = 0.0
+        for period in periods:
+            units += period.units
+            hits += period.hits
+        return cls(units, hits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +48,15 @@ def change_point(periods: Sequence[Counted]) -> ChangePoint | None:
     with Bonferroni's correction for the places where it may be. The interval spans the likeliest points that together
     have 95 % of the likelihood, which is the posterior where each is as likely before.
     """
-    total = sum(periods, Counted(0.0, 0.0))
+    total = Counted.of(periods)
     if not periods[1:] or not total.hits:
         return None
-    whole, before = _likelihood(total), Counted(0.0, 0.0)
+    whole, units, hits = _likelihood(total.units, total.hits), 0.0, 0.0
     gains: list[float] = []
     for period in periods[:-1]:
-        before += period
-        after = Counted(total.units - before.units, total.hits - before.hits)
-        gains.append(_likelihood(before) + _likelihood(after) - whole)
+        units += period.units
+        hits += period.hits
+        gains.append(_likelihood(units, hits) + _likelihood(total.units - units, total.hits - hits) - whole)
     best = max(range(len(gains)), key=lambda index: gains[index])
     if erfc(sqrt(max(gains[best], 0.0))) * len(gains) > 1 - LEVEL:
         return None
@@ -65,8 +70,9 @@ def change_point(periods: Sequence[Counted]) -> ChangePoint | None:
     return ChangePoint(best + 1, min(inside) + 1, max(inside) + 1, 2 * gains[best])
 
 
-def _likelihood(counted: Counted) -> float:
-    """The log-likelihood of the counts at their own share."""
-    hits, misses = max(counted.hits, 0.0), max(counted.units - counted.hits, 0.0)
-    units = hits + misses
-    return sum(part * log(part / units) for part in (hits, misses) if part > 0)
+def _likelihood(units: float, hits: float) -> float:
+    """The log-likelihood of `hits` of `units` at their own share."""
+    misses = units - hits
+    if hits <= 0 or misses <= 0:
+        return 0.0
+    return hits * log(hits / units) + misses * log(misses / units)

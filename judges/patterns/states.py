@@ -44,12 +44,12 @@ class History:
     @property
     def now(self) -> Counted:
         """The counts of the window."""
-        return sum(self.periods[-self.window :], Counted(0.0, 0.0))
+        return Counted.of(self.periods[-self.window :])
 
     @property
     def before(self) -> Counted:
         """The counts before the window."""
-        return sum(self.periods[: -self.window], Counted(0.0, 0.0))
+        return Counted.of(self.periods[: -self.window])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def is_back(old: Counted, fixed: Counted) -> bool:
 
 def _judged(one: History, p: float, count: int, *, changed: bool) -> Judged:
     last = max((index for index, period in enumerate(one.periods) if period.hits > 0), default=-1)
-    seen = sum(one.periods[: last + 1], Counted(0.0, 0.0))
+    seen = Counted.of(one.periods[: last + 1])
     needed = needed_units(seen, CERTAIN / count)
     state = PatternState.ONGOING
     if one.new and one.now.hits and one.before.units:
@@ -144,14 +144,14 @@ def _returned(one: History, count: int) -> bool:
     seen = gap = Counted(0.0, 0.0)
     for index, period in enumerate(periods):
         if not period.hits:
-            gap += period
+            gap = Counted.of((gap, period))
             continue
         if index >= first and gap.units:
-            since = sum(periods[index:], Counted(0.0, 0.0))
+            since = Counted.of(periods[index:])
             needed = [needed_units(seen, chance), needed_units(since, chance)]
             if all(units is not None and gap.units >= units for units in needed):
                 return True
-        seen, gap = seen + gap + period, Counted(0.0, 0.0)
+        seen, gap = Counted.of((seen, gap, period)), Counted(0.0, 0.0)
     return False
 
 

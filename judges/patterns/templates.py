@@ -14,8 +14,11 @@ from typing import Final
 
 from tracejury.schemas.normalized import Json
 
-LONGEST: Final = 400
+LONGEST: Final = 600
 """Characters of a text that are read."""
+
+KEPT: Final = 120
+"""Characters of a template, cut at a word: where a text breaks off depends on the length of its values."""
 
 VALUE: Final = "…"
 """Stands in a template for what varies."""
@@ -24,7 +27,7 @@ MOST_VALUES: Final = 64
 """Values of one call that are looked for, the longest first."""
 
 _LEAST: Final = 3
-"""Characters of a value that is looked for: shorter ones stand in other words by chance."""
+"""Bytes of a value that is looked for: of two letters it may be a word of any sentence, unless one is a capital."""
 
 _DEPTH: Final = 6
 
@@ -37,13 +40,27 @@ _OUTER: Final = re.compile(
     r"|[\w.+:/-]{0,80}\d[\w.+:/-]{0,80}",  # whatever has a digit
     re.IGNORECASE,
 )
+_MONTH: Final = re.compile(
+    rf"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{{0,6}}\b(?=[\s,.]{{1,3}}{VALUE})"
+    rf"|(?<={VALUE} )(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{{0,6}}\b",
+    re.IGNORECASE,
+)
+_TWICE: Final = re.compile(r"\btwice\b", re.IGNORECASE)
+_SEVERAL_OF: Final = re.compile(rf"({VALUE} (?:\w{{1,40}} )?\w{{3,40}}?)s\b")
+"""What is counted: one turn, two turns."""
+_PIECE: Final = re.compile(r"\b(?:near|token|char|character|symbol|value|input)[\s:=]{0,3}$", re.IGNORECASE)
+"""Before a quote that is a piece of what a parser was given, whatever it looks like."""
+_MESSAGE: Final = re.compile(
+    r"(?:\b(?:error|message|detail|reason|msg)[\"']?\s?[:=]\s?|(?:Error|Exception|Failure|Timeout)\()$"
+)
+"""Before a quote that is the message of a failure, in an object or an exception's representation."""
 _QUOTED: Final = re.compile(r"\"([^\"\n]{0,400})(?:\"|$)|(?<!\w)'([^'\n]{0,400})(?:'(?!\w)|$)|`([^`\n]{0,400})(?:`|$)")
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z_.-]{0,80}")
 _SEVERAL: Final = re.compile(rf"{VALUE}(?:[\s,;:/|x*+-]{{0,3}}(?:and |or )?{VALUE})+")
 
 
 def template_of(text: str, values: Iterable[str] = ()) -> str:
-    """The text in lower case with its values taken out, at most `LONGEST` characters.
+    """The text in lower case with its values taken out, at most `KEPT` characters, cut at a word.
 
     `values`: texts known to vary, such as a call's arguments; of one that the text breaks off its beginning is found,
     too. Of what else varies are taken out numbers, ids, dates, paths, addresses, and what is quoted unless it is a
@@ -54,7 +71,9 @@ def template_of(text: str, values: Iterable[str] = ()) -> str:
         head = _without(head, value)
     head = _QUOTED.sub(_quoted, head)
     head = _OUTER.sub(lambda found: found["kept"] or VALUE, head)
-    return _SEVERAL.sub(VALUE, head).casefold()
+    head = _SEVERAL.sub(VALUE, _MONTH.sub(VALUE, _TWICE.sub(f"{VALUE} times", head)))
+    head = _SEVERAL_OF.sub(r"\1", head).casefold()
+    return head if len(head) <= KEPT else head[:KEPT].rpartition(" ")[0] or head[:KEPT]
 
 
 def argument_values(arguments: Json) -> list[str]:
@@ -75,9 +94,9 @@ def argument_values(arguments: Json) -> list[str]:
 
 def _without(text: str, value: str) -> str:
     """The text without a value wherever it stands, and without its beginning where the text ends or is cut in it."""
-    if len(value) < _LEAST or value == VALUE:
+    if value == VALUE or len(value.encode("utf-8", "surrogatepass")) + (value != value.lower()) < _LEAST:
         return text
-    start, opening = 0, value[: max(_LEAST, min(len(value), _OPENING))]
+    start, opening = 0, value[:_OPENING]
     while (at := text.find(opening, start)) >= 0:
         length = len(opening)
         while length < len(value) and at + length < len(text) and text[at + length] == value[length]:
@@ -99,9 +118,10 @@ _OPENING: Final = 16
 
 def _quoted(found: re.Match[str]) -> str:
     inner = next((group for group in found.groups() if group is not None), "")
-    if _IDENTIFIER.fullmatch(inner):
+    if _IDENTIFIER.fullmatch(inner) and not _PIECE.search(found.string, max(0, found.start() - 16), found.start()):
         return found[0]
     # In brackets our rules quote the message of a failure: its words are what the template is made of.
-    if found[0][0] == '"' and found.string[: found.start()].endswith("("):
+    ours = found[0][0] == '"' and found.string[: found.start()].endswith("(")
+    if ours or _MESSAGE.search(found.string, max(0, found.start() - 16), found.start()):
         return f'"{_QUOTED.sub(_quoted, inner)}"'
     return VALUE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -15,6 +15,9 @@ from tracejury.schemas.taxonomy import Severity
 WINDOW: Final = 7
 """Periods of the time that is looked at; as long before and three times more is what it is compared with."""
 PERIODS: Final = 5 * WINDOW
+
+HOUR: Final = 3_600_000_000_000
+"""Nanoseconds."""
 
 
 class PatternState(StrEnum):
@@ -48,6 +51,15 @@ class PatternQuery:
     profile: str = ""
     simulated: bool = False
     limit: int = 100
+
+    def in_whole_hours(self) -> PatternQuery:
+        """With times from one full hour to another, where a period has an hour or more.
+
+        Within an hour the same periods are looked at whenever somebody asks, so what was counted of them serves again.
+        """
+        if self.step < HOUR:
+            return self
+        return replace(self, since=self.since // HOUR * HOUR, until=-(-self.until // HOUR) * HOUR)
 
     @property
     def step(self) -> int:

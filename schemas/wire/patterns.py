@@ -8,7 +8,7 @@ from .rates import EstimateJson
 
 
 class PatternErrorJson(WireModel):
-    """An error of a pattern, at its primary span."""
+    """An error of a pattern, at its primary span. `evidence`, `explanation`: their first 2,000 characters."""
 
     error_id: str
     trace_id: str

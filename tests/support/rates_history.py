@@ -14,7 +14,8 @@ from store_parts import a_finding, a_judged_trace, a_run, a_span
 from tracejury.collector.judging.detect.judge_traces import standing
 from tracejury.collector.judging.pipeline import compare
 from tracejury.collector.rates import StoredRates
-from tracejury.collector.store.derived.rederiving import rederive
+from tracejury.collector.store.clusters import StoredClusters
+from tracejury.collector.store.derived.rederiving import derive_again, rederive
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
@@ -297,6 +298,15 @@ class World:
             subject, "club-state", "v1", "content", self.tick(), BASE, Outcome.DONE, verdicts=(verdict,)
         )
         self._save(JudgedSubject(TraceState.SETTLED, (judgement,)))
+
+    def name(self, trace: int, name: str) -> None:
+        """All errors that a trace has are said to be of one type."""
+        of_it = "SELECT Id FROM errors FINAL WHERE TraceId = {trace:String}"
+        while True:
+            with self._mortal():
+                ids = [row[0] for row in self.store.rows(of_it, {"trace": TRACES[trace]})]
+                derive_again(self.store, "", StoredClusters(self.store).save_name(name, ids, self.tick()))
+                return
 
     def resend(self, which: int) -> None:
         """Something is stored once more, however old it is."""

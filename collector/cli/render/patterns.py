@@ -70,8 +70,12 @@ def _lines(row: PatternJson) -> Iterator[RenderableType]:
     if row.since:
         yield Text.assemble(
             "since ",
-            content(row.since.version or str(row.since.time)),
-            (f"  (95 %: {row.since.first} to {row.since.last})", "dim"),
+            content(row.since.version or str(row.since.time), _NAME),
+            ("  (95 %: ", "dim"),
+            content(row.since.first, _NAME, "dim"),
+            (" to ", "dim"),
+            content(row.since.last, _NAME, "dim"),
+            (")", "dim"),
         )
     else:
         yield Text("since when cannot be told", "dim")

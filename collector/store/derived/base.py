@@ -63,7 +63,7 @@ class BaseTrace:
     `scored`: (id of run, exchange or trace, judge) of the verdicts with a score or value. `behaviours`: of users, by
     exchange, as far as packs say; `began`: by sub-agent the exchange in which it began, where its manager
     has several; `behaviour`: of a `simulated` user, "" unknown. `not_judged`: why no judge could look (`NotJudged`), ""
-    where one could.
+    where one could. `names`: of the clusters that its errors are in, by the error's id.
     """
 
     tenant: str
@@ -88,3 +88,4 @@ class BaseTrace:
     simulated: bool = False
     behaviour: str = ""
     not_judged: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)

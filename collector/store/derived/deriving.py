@@ -125,8 +125,10 @@ def derive(
     stamp = store.derivation.stamp(store, max([began, *(one.version + 1 for step in steps for one in step.stood)]))
     for step in steps:
         found = [(trace, derived(trace)) for trace in step.traces if (step.tenant, trace.trace_id) not in gone]
-        errors += _changed((error for one in step.stood for error in one.errors), found, stamp)
-        stands = {key: row for one in step.stood for key, row in one.rows.items()}
+        own = list(_changed((error for one in step.stood for error in one.errors), found, stamp))
+        errors += own
+        # With an error its facts are written: whoever keeps what follows from both looks at facts alone.
+        stands = {} if own else {key: row for one in step.stood for key, row in one.rows.items()}
         facts += _new_facts((fact for _, one in found for fact in one.facts), stands, step.tenant, stamp)
         stand = {fact.key for _, one in found for fact in one.facts}
         left = (key for one in step.stood for key in one.facts if key not in stand)

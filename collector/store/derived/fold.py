@@ -45,7 +45,8 @@ def derived(trace: BaseTrace) -> Derived:
 
 def _pattern(error: AgentError, trace: BaseTrace) -> str:
     agent = next((run.name for run in trace.runs if run.id == error.lead.agent_run_id), "")
-    return pattern_key(error, _tool(error, trace), agent).id(trace.tenant, trace.service)
+    key = pattern_key(error, _tool(error, trace), agent, trace.names.get(error.id, ""))
+    return key.id(trace.tenant, trace.service)
 
 
 def _facts(trace: BaseTrace, standing: Iterable[tuple[AgentError, str]]) -> tuple[Fact, ...]:

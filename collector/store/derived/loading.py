@@ -72,6 +72,8 @@ SELECT TraceId, Runs, format('{{}}:{{}}-{{}}', Run, toString(First), toString(La
 ARRAY JOIN Exchanges.Run AS Run, Exchanges.First AS First, Exchanges.Last AS Last, Exchanges.Runs AS Runs
 """
 
+_NAMES: Final = f"SELECT ErrorId, Name FROM cluster_names FINAL WHERE {_THESE}"
+
 
 class Loading:
     """One tenant's traces as they are stored, each row of `traces` read once.
@@ -144,7 +146,14 @@ class Loading:
             )
             for trace_id, row in heads.items()
         ]
-        return labelled(self._scope, found)
+        return labelled(self._scope, [self._named(trace) for trace in found])
+
+    def _named(self, trace: BaseTrace) -> BaseTrace:
+        """The trace with the names of its errors' clusters; the store is asked only where words vary freely."""
+        if all(one.finding.template for one in trace.findings):
+            return trace
+        rows = self._scope.select(_NAMES, trace_ids=list(trace.parts))
+        return replace(trace, names=dict(rows)) if rows else trace  # type: ignore[arg-type]  # rows of two texts
 
     def _words(self, trace_ids: Sequence[str]) -> tuple[_Words, _Words, _Words, dict[str, TraceState]]:
         """The last words by trace: on its runs with the detectors', on its exchanges, and LLM judges' on it as a whole.

@@ -6,7 +6,7 @@ The table `underived` says how far that has come, so that the next process goes 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from tracejury.collector.store.client import Store
@@ -47,18 +47,19 @@ def rederive(store: SharedStore, clock: Callable[[], int] = time.time_ns) -> Ite
         if not after:
             gone = [row[0] for row in scope.select(_DELETED)]
             for first in range(0, len(gone), PAGE):
-                _derive(store, tenant, gone[first : first + PAGE])
+                derive_again(store, tenant, gone[first : first + PAGE])
                 yield PAGE
         page = [row[0] for row in scope.select(_NEXT, after=after, limit=PAGE)]
         while page:
-            _derive(store, tenant, page)
+            derive_again(store, tenant, page)
             _note(store, tenant, page[-1], since, 0, clock())
             yield len(page)
             page = [row[0] for row in scope.select(_NEXT, after=page[-1], limit=PAGE)]
         _note(store, tenant, after, since, 1, clock())
 
 
-def _derive(store: SharedStore, tenant: str, trace_ids: list[str]) -> None:
+def derive_again(store: SharedStore, tenant: str, trace_ids: Sequence[str]) -> None:
+    """Derive the errors and facts of these traces from what is stored of them. Raises RetryableError, StoreError."""
     with storing("errors"), store.deletions.writing(), store.derivation:
         keys = [(tenant, trace_id) for trace_id in trace_ids]
         derive(store, keys)

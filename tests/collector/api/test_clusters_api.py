@@ -241,3 +241,33 @@ def test_bad_input_is_one_line(
     for body in ({"name": " \u202e", "error_ids": ["a"]}, {"name": "n", "error_ids": []}, {"name": "n" * 401}):
         assert httpx.post(f"{url}/api/clusters/names", json=body).status_code == 422
     assert httpx.post(f"{url}/api/clusters/names", json={"name": "n", "error_ids": ["a"]}).json() == {"named": 0}
+
+
+def test_errors_of_a_named_cluster_are_one_pattern_in_any_order(store: SharedStore, url: str, clock: Clock) -> None:
+    def patterns() -> dict[str, str]:
+        return {one["id"]: one["pattern"] for one in httpx.get(f"{url}/api/errors?limit=1000").json()["items"]}
+
+    def name(ids: list[str], as_: str) -> None:
+        body = {"name": as_, "error_ids": ids}
+        assert httpx.post(f"{url}/api/clusters/names", json=body).json() == {"named": len(ids)}
+        clock.now += SECOND
+
+    tools = {1: "search", 2: "search", 3: "book", 4: "search"}
+    traces = [put(store, number, f"words {number}, others each time", tool=tool) for number, tool in tools.items()]
+    before = patterns()
+    assert len(set(before.values())) == 2  # by category and tool
+    ids = {trace["trace_id"]: trace["id"] for trace in httpx.get(f"{url}/api/errors").json()["items"]}
+    one, two, three, four = (ids[trace_id] for trace_id in traces)
+    name([one, two, three], "late")
+    named = patterns()
+    assert named[one] == named[two] not in (named[three], before[one])  # another tool is another thing to fix
+    assert named[four] == before[four]
+    listed = {row["id"]: row["hits"] for row in httpx.get(f"{url}/api/patterns?profile=0").json()["items"]}
+    assert listed == {named[one]: 2, named[three]: 1, named[four]: 1}
+    # Named otherwise and back again, and judged again: what holds follows from the errors and the last names.
+    name([two, four], "rude")
+    assert patterns()[two] == patterns()[four] != named[two]
+    name([two], "late")
+    put(store, 2, "words 2, others each time")
+    assert patterns() == named | {four: patterns()[four]}
+    assert patterns()[four] not in named.values()

@@ -10,7 +10,8 @@ import httpx
 import pytest
 from click.testing import CliRunner, Result
 from listed_traces import SECOND, Listed, Mark
-from served_api import NOW, served
+from served_api import NOW as SERVED
+from served_api import served
 from stored_readers import stored_reader
 
 from tracejury.collector.api.services import Services
@@ -20,9 +21,11 @@ from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.queries.patterns import HOUR
 from tracejury.schemas.verdicts import JudgedTrace
 
 DAY = 86_400 * SECOND
+NOW = SERVED // HOUR * HOUR
 HOSTILE = "<b>x</b>\x1b[2J\u202e'; DROP"
 
 
@@ -144,3 +147,64 @@ def test_words_of_spans_are_plain_text(store: SharedStore, url: str) -> None:
         assert "\x1b[2J" not in result.output
     assert run(url, "patterns", "--service", "nobody").exit_code == 2
     assert run(url, "pattern", "0" * 16).exit_code == 4
+
+
+def test_odd_input_has_a_defined_outcome(store: SharedStore, url: str) -> None:
+    """Errors without a quote, quotes of a megabyte, versions that are none, arrivals that are yet to come."""
+    no_version = "\x1b[2J<b>'; --" + "9" * 500
+    odd = [
+        with_quote(trace(1, 1.0, "silent"), ""),
+        with_quote(trace(2, 1.0, "long", version=no_version), "q" * 1_000_000),
+        with_quote(trace(3, 2.0, "long", version=""), "q" * 999_999),
+        trace(4, -3.0, "to come"),
+        trace(5, 20_000.0, "before all time"),
+    ]
+    StoredJudging(store).save([*planted()[300:500:4], *odd])
+    answer = httpx.get(f"{url}/api/patterns?profile=0", timeout=60)
+    assert len(answer.content) < 200_000
+    found = {one["examples"][0]["explanation"]: one for one in answer.json()["items"]}
+    assert "to come" not in found
+    assert "before all time" not in found
+    assert (found["silent"]["examples"][0]["evidence"], found["silent"]["hits"]) == ("", 1)
+    assert (found["long"]["hits"], len(found["long"]["examples"][0]["evidence"])) == (2, 2_000)
+    assert found["long"]["versions"] == [no_version[:256]]
+    for path in ("/patterns?profile=0", f"/patterns/{found['long']['id']}?profile=0"):
+        page = httpx.get(f"{url}{path}", timeout=60)
+        assert page.status_code == 200
+        assert len(page.content) < 200_000
+        assert "\x1b" not in page.text
+        assert "<b>'" not in page.text
+    shown = run(url, "pattern", found["long"]["id"], "--profile", "0")
+    assert shown.exit_code == 0, shown.output
+    assert "\x1b[2J" not in shown.output
+
+
+def with_quote(one: JudgedTrace, quote: str) -> JudgedTrace:
+    """The trace whose findings quote this."""
+    found = tuple(replace(finding, evidence=quote) for finding in one.judgement.findings)
+    return replace(one, changed=found, judgement=replace(one.judgement, findings=found))
+
+
+def test_an_error_leads_to_its_pattern_and_what_people_said_outlives_it(store: SharedStore, url: str) -> None:
+    StoredJudging(store).save(planted()[::5])
+    one = httpx.get(f"{url}/api/patterns").json()["items"][0]
+    for name, mark in (("ann", "--ignore"), ("bob", "--acknowledge")):
+        assert run(url, "labels", "pattern", one["id"], mark, "--as", name).exit_code == 0
+    said = httpx.get(f"{url}/api/patterns/{one['id']}").json()
+    assert {label["annotator"]: label["mark"] for label in said["labels"]} == {"ann": "ignored", "bob": "acknowledged"}
+    assert said["label"]["annotator"] == "bob"
+    error = one["examples"][0]
+    with httpx.Client(base_url=url, follow_redirects=True) as browser:
+        there = browser.get(f"/errors/{error['error_id']}/pattern")
+        assert (there.status_code, there.url.path) == (200, f"/patterns/{one['id']}")
+        assert browser.get(f"/errors/{'0' * 32}/pattern").status_code == 404
+        shown = browser.get(f"/patterns/{one['id']}").text
+        for path in ("/errors", "/traces", "/compare/traces"):
+            assert f'href="{path}?' in shown
+    errors = httpx.get(f"{url}/api/errors?pattern={one['id']}&limit=1000").json()["items"]
+    TraceDeleter(store).delete([e["trace_id"] for e in errors], NOW, labels=False, until=0)
+    assert httpx.get(f"{url}/patterns/{one['id']}").status_code == 404
+    assert httpx.get(f"{url}/errors/{error['error_id']}/pattern").status_code == 404
+    assert one["id"] not in {left["id"] for left in httpx.get(f"{url}/api/patterns?state=all").json()["items"]}
+    kept = json.loads(run(url, "labels", "list", "--kind", "pattern-labels", "--format", "json").stdout)
+    assert {label["pattern"] for label in kept} == {one["id"]}

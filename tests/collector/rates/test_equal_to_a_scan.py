@@ -10,17 +10,22 @@ import pytest
 from hypothesis import HealthCheck, Phase, example, given, note, settings
 from hypothesis import strategies as st
 from naive_errors import expected_errors, stored_errors
+from naive_patterns import expected_patterns, told_patterns
 from naive_performance import expected as expected_performance
 from naive_rates import expected
 from rates_history import BASE, CHECKS, CLAIMS, HOUR, JUDGES, LABELS, PACKS, RULES, MortalStore, World
 from sizes import sized
 
+from tracejury.collector.labels.stored_labels import StoredLabels
+from tracejury.collector.queries.patterns import Patterns
 from tracejury.collector.store.config import StoreConfig
 from tracejury.collector.store.derived.facts import FACT_COLUMNS
 from tracejury.collector.store.migrate import migrate
 from tracejury.collector.store.performance import StoredPerformance
+from tracejury.collector.store.scope import Scope
 from tracejury.judges.measures.rates import effective, mean, share
 from tracejury.schemas.judged_rows import ERROR_COLUMNS
+from tracejury.schemas.queries.patterns import PatternQuery
 from tracejury.schemas.queries.performance import Performance, PerformanceBy, PerformanceQuery, PerformanceUnit
 from tracejury.schemas.rates import By, Population, Rate, RateQuery, Sums, Unit
 from tracejury.schemas.trajectory import TraceState
@@ -92,6 +97,9 @@ acts = st.one_of(
     judge.map(lambda given: ("judge", given)),
     hear.map(lambda given: ("hear", given)),
     hear.map(lambda given: ("hear", given)),
+    st.builds(
+        lambda n, name: ("name", {"trace": n, "name": name}), st.integers(0, 3), st.sampled_from(["late", "rude"])
+    ),
     st.builds(lambda which: ("resend", {"which": which}), st.integers(0, 50)),
     st.builds(lambda trace: ("delete", {"trace": trace}), st.integers(0, 3)),
     st.builds(lambda table: ("die", {"table": table}), st.sampled_from(TABLES)),
@@ -193,6 +201,12 @@ BY_TURNS = [
     for by in (By.DIMENSION, By.JUDGE, By.CATEGORY)
 ]
 
+PATTERNS = [
+    PatternQuery(BASE - 10 * HOUR, BASE + 60 * HOUR + 5, state="all", profile="0.15"),
+    PatternQuery(BASE - 90 * HOUR, BASE + 250 * HOUR, "shop", state="all"),
+    PatternQuery(BASE, BASE + 2, state="all", simulated=True),
+]
+
 
 @pytest.mark.timeout(60 * HISTORIES)
 @settings(max_examples=HISTORIES, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck))
@@ -209,10 +223,13 @@ def test_after_any_history(
 
     What is derived step by step is what deriving all of it once more gives.
     """
-    world = fresh(dsn)
+    world, patterns = fresh(dsn), dict[MortalStore, Patterns]()
     try:
         for name, given_ in history:
             getattr(world, name)(**given_)
+            check_patterns(
+                world, patterns.setdefault(world.store, Patterns(Scope(world.store), StoredLabels(world.store), int))
+            )
         assert stored_errors(world.store) == expected_errors(world.store)
         for query in asked:
             check(world, query)
@@ -223,6 +240,19 @@ def test_after_any_history(
         assert derived(world) == stood
     finally:
         world.store.close()
+
+
+def check_patterns(world: World, patterns: Patterns) -> None:
+    """What is kept of earlier questions changes nothing: the patterns are those of a scan, their examples hold."""
+    for query in PATTERNS:
+        answer = patterns.ask(query)
+        assert told_patterns(list(answer.rows)) == expected_patterns(world.store, query.in_whole_hours())
+        assert [row.examples for row in answer.rows] == [row.examples for row in patterns_of(world).ask(query).rows]
+
+
+def patterns_of(world: World) -> Patterns:
+    """Patterns of which nothing was asked before."""
+    return Patterns(Scope(world.store), StoredLabels(world.store), int)
 
 
 def derived(world: World) -> list[list[Any]]:
