@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Any, Final
 
 from .annotations import Label, LabelOfSessions, Opinion, TraceLabel
-from .behaviours import Behaviour
 from .errors import ConfigError
 from .not_judged import NotJudged
 from .score_filter import given_score, scores
@@ -127,8 +126,8 @@ _IN_SCORED: Final = f"""(TraceId, AgentRunId) IN (
     SELECT arrayJoin(Parts), RunId FROM run_facts FINAL WHERE (TraceId, RunId) IN ({_SCORED}) AND {_TENANT})"""
 _OF_CATEGORY: Final = "(Category = {category:String} OR concat(Taxonomy, '/', Category) = {category:String})"
 _OF_PATTERN: Final = f"ErrorId IN (SELECT Id FROM errors WHERE Pattern = {{pattern:String}} AND {_TENANT})"
-_ROLES: Final = ("manager", "sub-agent")
-_SEVERITIES: Final = "LOW|MEDIUM|HIGH"
+ROLES: Final = ("manager", "sub-agent")
+SEVERITIES: Final = "LOW|MEDIUM|HIGH"
 
 COMPARED: Final = """Name = {score:Array(String)}[1] AND multiIf(
     {score:Array(String)}[2] = '<=', Value <= toFloat64OrNull({score:Array(String)}[3]),
@@ -191,7 +190,7 @@ SCORE: Final = Filter(
 )
 OF_RUNS: Final = (
     Filter("agent", "Only with a run of this agent.", "The name of an agent", column="name"),
-    Filter("role", "Only with a run of this role.", choices=_ROLES, metavar="manager|sub-agent", column="role"),
+    Filter("role", "Only with a run of this role.", choices=ROLES, metavar="manager|sub-agent", column="role"),
     Filter(
         "model",
         "Only with a run that this model answered.",
@@ -288,7 +287,7 @@ TRACE_FILTERS: Final = named(
             "With an error of this severity or above",
             choices=Severity,
             any_case=True,
-            metavar=_SEVERITIES,
+            metavar=SEVERITIES,
         ),
         *STATED,
     ),
@@ -311,7 +310,7 @@ ERROR_FILTERS: Final = (
         choices=Severity,
         default=Severity.LOW,
         any_case=True,
-        metavar=_SEVERITIES,
+        metavar=SEVERITIES,
     ),
     replace(SCORE, help="Only in runs that a judge scored so: plan-adherence<=1, or PA<=1.", condition=_IN_SCORED),
     *STATED,
@@ -399,56 +398,3 @@ SCORE_FILTERS: Final = (
     ),
 )
 """Of lists of scores that others give."""
-RATE_FILTERS: Final = (
-    Filter("service", "Only of this service."),
-    Filter("version", "Only of this version of the service.", "The service's version"),
-    Filter("agent", "Only runs of this agent."),
-    Filter("role", "Only runs in this role.", choices=_ROLES, option_choices=_ROLES),
-    Filter("model", "Only runs with this model."),
-    Filter("session", "Only of this session."),
-    Filter("behaviour", "Only of users who behave so (pack rut).", choices=Behaviour, metavar="NAME"),
-    Filter("judge", "Only errors found by this detector or judge, in what it looked at."),
-    Filter(
-        "dimension",
-        "Only errors in this dimension.",
-        choices=Dimension,
-        option_choices=(),
-        metavar=OF_ERRORS[3].metavar,
-    ),
-    Filter("taxonomy", "Only errors of this taxonomy."),
-    Filter(
-        "category",
-        'Only errors of this category, e.g. "Formatting Errors".',
-        "Of TRAIL, or with its taxonomy as in answers: own/My Category",
-    ),
-    Filter(
-        "severity",
-        "Only errors this severe or more.",
-        "This severe or more",
-        choices=Severity,
-        option_choices=(),
-        metavar=_SEVERITIES,
-    ),
-    Filter("tool", "Only errors at this tool."),
-    *STATED,
-)
-"""Of error rates: of runs and of errors."""
-
-PERFORMANCE_FILTERS: Final = (
-    *named(RATE_FILTERS, "service", "version"),
-    Filter("agent", "Only of this agent."),
-    Filter("model", "Only of this model.", "Of a tool call: the model that asked for it"),
-    Filter("tool", "Only calls of this tool."),
-    Filter("prompt", "Only with this prompt, e.g. greeting:3.", "The name of a managed prompt, with its version"),
-)
-"""Of latency, tokens, cost and failures."""
-
-MEASURE_FILTERS: Final = (
-    Filter("pack", "Only of this pack."),
-    Filter("service", "Only of this service."),
-    Filter("version", "Only of this version of the service.", "The service's version"),
-    Filter("agent", "Only sessions with this agent."),
-    Filter("model", "Only sessions with this model."),
-    Filter("task", "Only sessions of this task.", "The id of a task that sessions name"),
-)
-"""Of measures: of sessions, which have the names of their first trace that has one."""

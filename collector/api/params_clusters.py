@@ -8,7 +8,8 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, Field, StringConstraints
 
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.filters import ERROR_FILTERS, MEASURE_FILTERS, field_values, named
+from tracejury.schemas.figure_filters import MEASURE_FILTERS
+from tracejury.schemas.filters import ERROR_FILTERS, field_values, named
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery
 from tracejury.schemas.shown import shown
 

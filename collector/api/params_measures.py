@@ -7,7 +7,8 @@ from typing import Annotated, Final
 from pydantic import Field
 
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.filters import MEASURE_FILTERS, field_values
+from tracejury.schemas.figure_filters import MEASURE_FILTERS
+from tracejury.schemas.filters import field_values
 from tracejury.schemas.queries.measures import ANSWER, ATTRIBUTE, CARD_GROUPS, MeasureQuery
 
 from .params import MAX_LIMIT, Params, Simulated, Since, Text, late_moment, moment, with_filters

@@ -9,7 +9,8 @@ from fastapi import Request
 from pydantic import Field
 
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.filters import RATE_FILTERS, pairs
+from tracejury.schemas.figure_filters import RATE_FILTERS
+from tracejury.schemas.filters import pairs
 from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.rates import By, Population, RateQuery, Unit
 from tracejury.schemas.text.moments import parse_length

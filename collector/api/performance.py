@@ -10,7 +10,7 @@ from pydantic import Field
 
 from tracejury.collector.queries.present_performance import present_performance
 from tracejury.collector.queries.stored_reader import StoredReader
-from tracejury.schemas.filters import PERFORMANCE_FILTERS
+from tracejury.schemas.figure_filters import PERFORMANCE_FILTERS
 from tracejury.schemas.queries.performance import PerformanceBy, PerformanceQuery, PerformanceUnit
 from tracejury.schemas.wire.performance import PerformanceJson
 

@@ -10,7 +10,7 @@ from fastapi import Depends, FastAPI, Query, Response
 from tracejury.collector.queries.measures import ComparedMeasures, MeasureAnswer, MeasureGroup
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.judges.measures.trials import TaskMean
-from tracejury.schemas.filters import MEASURE_FILTERS, RATE_FILTERS
+from tracejury.schemas.figure_filters import MEASURE_FILTERS, RATE_FILTERS
 from tracejury.schemas.queries.measures import MeasureQuery
 from tracejury.schemas.rates import RateAnswer, RateComparison, RateQuery
 from tracejury.schemas.wire.base import fill

@@ -6,7 +6,8 @@ from typing import Final
 
 import click
 
-from tracejury.schemas.filters import MEASURE_FILTERS, named
+from tracejury.schemas.figure_filters import MEASURE_FILTERS
+from tracejury.schemas.filters import named
 
 from .options import Decorator, combined, filter_options, simulated_option
 

@@ -11,7 +11,8 @@ from tracejury.collector.api.params import Cursor, Params, Profile, Simulated, S
 from tracejury.judges.llm.problems import place_of, told
 from tracejury.schemas.annotations import Opinion
 from tracejury.schemas.errors import ConfigError
-from tracejury.schemas.filters import ERROR_FILTERS, RATE_FILTERS, TRACE_FILTERS, named
+from tracejury.schemas.figure_filters import RATE_FILTERS
+from tracejury.schemas.filters import ERROR_FILTERS, TRACE_FILTERS, named
 from tracejury.schemas.queries.patterns import STATES
 from tracejury.schemas.rates import By, Unit
 from tracejury.schemas.taxonomy import Severity

@@ -20,7 +20,8 @@ from tracejury.collector.cli.options import (
     simulated_option,
     since_option,
 )
-from tracejury.schemas.filters import ERROR_FILTERS, MEASURE_FILTERS, named
+from tracejury.schemas.figure_filters import MEASURE_FILTERS
+from tracejury.schemas.filters import ERROR_FILTERS, named
 
 if TYPE_CHECKING:
     from tracejury.collector.api.client import ApiClient

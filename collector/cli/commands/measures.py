@@ -6,7 +6,7 @@ import click
 
 from tracejury.collector.cli.measures_options import MEASURES, measure_filters, measures_options
 from tracejury.collector.cli.options import api_options, filter_options, show_rows, since_option
-from tracejury.schemas.filters import MEASURE_FILTERS
+from tracejury.schemas.figure_filters import MEASURE_FILTERS
 
 
 @click.command("measures")

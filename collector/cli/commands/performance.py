@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tracejury.collector.cli.options import api_options, filter_options, simulated_option, since_option
-from tracejury.schemas.filters import PERFORMANCE_FILTERS
+from tracejury.schemas.figure_filters import PERFORMANCE_FILTERS
 from tracejury.schemas.queries.performance import PerformanceBy, PerformanceUnit
 
 

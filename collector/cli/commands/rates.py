@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from tracejury.collector.cli.options import api_options, filter_options, profile_option, simulated_option, since_option
-from tracejury.schemas.filters import RATE_FILTERS
+from tracejury.schemas.figure_filters import RATE_FILTERS
 from tracejury.schemas.rates import By, Population, Unit
 
 
