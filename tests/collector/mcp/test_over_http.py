@@ -111,6 +111,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("list_errors", {"limit": 1000}, "limit: must be less than or equal to 50"),
     ("list_errors", {"service": "nope"}, "no service 'nope' is stored; known are: acme-service"),
     ("list_errors", {"cursor": "x"}, "cursor: 'x' is not the `next` of a page"),
+    ("trace", {"trace": "01" * 16, "span": "f" * 16}, "no span 'ffffffffffffffff' is in this trace"),
+    ("trace", {"trace": "01" * 16, "span": "f" * 16, "cursor": "x"}, "use either span or cursor, not both"),
     ("search", {"text": {"$ne": 1}}, "text: must be"),
     ("compare", {"first": "a"}, "name first and second, or task, or pattern, or version and to_version"),
     ("label", {"opinion": "delete"}, "opinion: must be 'agree'"),
