@@ -106,6 +106,7 @@ bench: setup
 	$(BIN)/python tests/bench/panel_cost.py
 	$(BIN)/python tests/bench/ledger.py
 	$(BIN)/python tests/bench/rates.py
+	$(BIN)/python tests/bench/performance.py
 	$(BIN)/python tests/bench/sdk.py
 
 # Beside the OpenTelemetry Collector, which Go builds from its module proxy into ~/.cache/tracejury-bench.

@@ -154,15 +154,16 @@ def test_what_is_hostile_is_text(open_overview: Watched) -> None:
 def test_the_chart_is_drawn_and_leads_to_the_traces(open_overview: Watched) -> None:
     """A canvas with the points; a click on one opens its step's failing traces; the figures are a table, too."""
     page = open_overview.page
-    assert page.locator(".plot canvas").count() == 1
-    page.click("text=The figures as a table")
-    assert page.locator(".chart figcaption tbody tr").count() == 4
-    over = page.locator(".plot .u-over")
+    figure = page.locator("figure").filter(has=page.get_by_role("img", name="Error rate over time"))
+    assert figure.locator(".plot canvas").count() == 1
+    figure.get_by_text("The figures as a table").click()
+    assert figure.locator("figcaption tbody tr").count() == 4
+    over = figure.locator(".plot .u-over")
     box = over.bounding_box()
     assert box is not None
     spot = page.evaluate(FIRST_POINT)
     over.hover(position={"x": spot, "y": box["height"] / 2})
-    assert "30 of 200 runs" in page.inner_text(".u-legend")
+    assert "30 of 200 runs" in figure.locator(".u-legend").inner_text()
     with page.expect_navigation():
         over.click(position={"x": spot, "y": box["height"] / 2})
     assert "/traces?from=" in page.url

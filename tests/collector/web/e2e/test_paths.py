@@ -97,7 +97,7 @@ def test_from_a_row_of_a_break_down(newcomer: Newcomer, title: str) -> None:
 def test_from_a_point_of_the_chart(newcomer: Newcomer) -> None:
     """The failing traces of that time."""
     page = newcomer.site.page
-    over = page.locator(".plot .u-over")
+    over = page.locator(".plot .u-over").first
     over.wait_for()
     newcomer.click(over, at=page.evaluate(LAST_POINT))
     newcomer.from_list_to_evidence()
