@@ -32,7 +32,7 @@ from tracejury.collector.otlp.codec.groups import rows
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = (
     "llm-judges", "pipa", "rut", "ted", "scope", "simulated-users", "clusters", "evaluate", "judge-agreement",
-    "measures", "backfill", "patterns", "charts", "mcp", "scores",
+    "measures", "backfill", "patterns", "charts", "scores",
 )  # fmt: skip
 TRACE, OTHER = "d" * 32, "e" * 32
 TABLE = "clickhouse://reader:secret@clickhouse:8123/otel.otel_traces"
