@@ -122,7 +122,7 @@ def dead_url() -> str:
     ("url", "kind", "told"),
     [
         (f"http://no-such-host.invalid/{TOKEN}", RetryableError, "its host is unknown"),
-        (dead_url(), RetryableError, "nobody listens there"),
+        pytest.param(dead_url(), RetryableError, "nobody listens there", id="dead"),
         (f"http://169.254.169.254/{TOKEN}", PermanentError, "set allow_link_local"),
         (f"http://[::ffff:169.254.169.254]/{TOKEN}", PermanentError, "set allow_link_local"),
     ],
