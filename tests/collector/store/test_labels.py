@@ -136,7 +136,7 @@ def test_filters(world: StoredWorld, filters: dict[str, Any]) -> None:
     other = replace(ONE, **about, **empty, category="Goal Deviation", opinion=Opinion.MISSED, changed_at=4)
     world.labels.save(Labelled([ONE, other]))
     assert world.labels.find(Annotation, LabelQuery(9, **filters)) == [ONE]
-    world.labels.save(Labelled(scores=[SCORE], reviews=[REVIEW]))
+    world.labels.save(Labelled(human_scores=[SCORE], reviews=[REVIEW]))
     assert world.labels.find(HumanScore, LabelQuery(9, **filters)) == [SCORE]
     assert world.labels.find(Review, LabelQuery(9, **filters)) == [REVIEW]
 

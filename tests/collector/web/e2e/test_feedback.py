@@ -53,7 +53,8 @@ def test_everything_one_can_say(visitor: Watched, house: House, client: httpx.Cl
     card.locator(".said li").wait_for(state="detached")
     assert precision(visitor, one["judge"]) == ""
     check_what_is_said_of_a_run(visitor, shown.trace_id, one["span_id"], one["agent_run_id"])
-    kept = client.get("/api/annotations", params={"trace": shown.trace_id, "withdrawn": "true"}).json()["items"]
+    told = {"trace": shown.trace_id, "annotator": "Ada", "withdrawn": "true"}
+    kept = client.get("/api/annotations", params=told).json()["items"]
     assert {(a["opinion"], a["withdrawn"]) for a in kept} == {("other-span", True), ("missed", False)}
     visitor.check_quiet()
 
