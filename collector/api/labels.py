@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Response
@@ -198,9 +199,12 @@ def _add_exchange(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) 
     @app.get("/api/labels/export", responses=answers, response_class=StreamingResponse)
     def export(params: Annotated[LabelExportParams, Query()]) -> Response:
         """Every label of any kind, withdrawn ones too, as JSON lines that the import takes."""
-        query = _with_whole_ids(reader, LABELS, params.query(clock(), EXPORT_PAGE))
+        now = clock()
+        query = _with_whole_ids(reader, LABELS, params.query(now, EXPORT_PAGE))
+        scored = reader.score_outcomes.as_labels(query, now) if params.scores else ()
         safe = {"X-Content-Type-Options": "nosniff"}
-        return StreamingResponse(_lines(reader.labels, query), headers=safe, media_type=JSON_LINES)
+        lines = chain(_lines(reader.labels, query), map(_line, scored))
+        return StreamingResponse(lines, headers=safe, media_type=JSON_LINES)
 
     @app.post("/api/labels/import", responses=documented(ImportedJson))
     def take(body: ImportBody) -> Response:
@@ -230,5 +234,9 @@ def _lines(labels: Labels, query: LabelQuery) -> Iterator[bytes]:
         at = query.after
         while at is not None:
             found = labels.find(kind, replace(query, after=at))
-            yield b"".join(bytes_of(fill(LABEL_MODELS[kind.plural], label)) + b"\n" for label in found)
+            yield b"".join(map(_line, found))
             at = Position(found[-1].changed_at, found[-1].place) if len(found) == query.limit else None
+
+
+def _line(label: Label) -> bytes:
+    return bytes_of(fill(LABEL_MODELS[label.plural], label)) + b"\n"

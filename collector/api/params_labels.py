@@ -142,6 +142,10 @@ class LabelExportParams(Params):
     """Of an export: of everything, withdrawn ones too, unless narrowed."""
 
     since: Since = ""
+    scores: Annotated[
+        bool,
+        Field(description="Also labels of sessions that nobody has labelled, by scores of others that tell outcomes"),
+    ] = False
 
     def query(self, now: int, limit: int) -> LabelQuery:
         """As the question for the earliest changes. Raises ConfigError on a value that means nothing."""

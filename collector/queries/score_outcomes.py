@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tracejury.collector.store.scores import StoredScores
-from tracejury.schemas.annotations import ScoreOutcome
+from tracejury.schemas.annotations import ScoreOutcome, SessionLabel
 from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.score_filter import meets
 
 from .patterns import MOST_LABELS
 from .reader import Labels
+
+SCORED: Final = "scores"
+"""The annotator of labels that repeat what scores say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +38,15 @@ class ScoreOutcomes:
             good = meets(chosen[name], value, label_said)
             found[owner, session] = good if found.get((owner, session), good) is good else None
         return found
+
+    def as_labels(self, asked: LabelQuery, now: int) -> Sequence[SessionLabel]:
+        """Labels of the sessions of the question that nobody has labelled, changed `now` (unix nanos)."""
+        if asked.trace_id or asked.annotator not in ("", SCORED):
+            return ()
+        people = self.labels.find(SessionLabel, LabelQuery(MOST_LABELS, service=asked.service))
+        labelled = {(label.service, label.session_id) for label in people}
+        return [
+            SessionLabel(annotator=SCORED, service=service, session_id=session, good=good, changed_at=now).identified()
+            for (service, session), good in sorted(self.of_sessions(asked.service).items())
+            if good is not None and asked.session_id in ("", session) and (service, session) not in labelled
+        ]

@@ -95,7 +95,7 @@ class StoredReader:
         self.scores = StoredScores(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
         self.patterns = Patterns(self._scope, labels, clock)
-        outcomes = ScoreOutcomes(self.scores, labels)
+        self.score_outcomes = outcomes = ScoreOutcomes(self.scores, labels)
         self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures, outcomes)
         again = partial(derive_again, store, tenant)
         self.clusters = ErrorClusters(self._scope, self.trace_queries.trace, again, clock)

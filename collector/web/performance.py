@@ -44,8 +44,6 @@ NARROWED: Final = ("version", "agent", "model")
 """Filters that every unit knows."""
 PARAMS: Final = ("unit", "simulated", *NARROWED)
 
-_LINKED: Final = (PerformanceBy.VERSION, PerformanceBy.AGENT, PerformanceBy.MODEL, PerformanceBy.TOOL)
-
 
 @dataclass(frozen=True, slots=True)
 class ShownFigures:
@@ -201,7 +199,7 @@ def _link(key: str, by: PerformanceBy, query: PerformanceQuery, window: Window) 
         return ""
     if by is PerformanceBy.SERVICE:
         return replace(window, service=key).link("/services", **_narrowed(query))
-    return window.link("/traces", **{**_narrowed(query), by.value: key}) if by in _LINKED else ""
+    return window.link("/traces", **{**_narrowed(query), by.value: key})
 
 
 def _step_link(at: int, window: Window, narrowed: Mapping[str, Any]) -> str:

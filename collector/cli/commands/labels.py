@@ -155,8 +155,13 @@ def show_agreement(*, style: str, url: str, **given: str) -> None:
     metavar="DIR",
     help="Also the reviewed traces and those of labelled sessions, to DIR/traces: what judges are compared on.",
 )
+@click.option(
+    "--scores",
+    is_flag=True,
+    help="Also what scores of others say of sessions that nobody has labelled (labels outcome).",
+)
 @url_option
-def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: str) -> None:
+def export_labels(*, file: IO[bytes], folder: Path | None, scores: bool, url: str, **given: str) -> None:
     """Write all labels to FILE (-: stdout) as JSON lines, withdrawn ones too; `labels import` takes them."""
     from tracejury.collector.api.client import ApiClient
     from tracejury.collector.cli import output
@@ -168,7 +173,7 @@ def export_labels(*, file: IO[bytes], folder: Path | None, url: str, **given: st
         if given["service"]:  # the list of the same service refuses an unknown one; a stream could only be empty
             client.labels(Annotation.plural, {"service": given["service"]}, 1)
         reviewed = Reviewed()
-        pieces = client.export_labels(given)
+        pieces = client.export_labels({**given, "scores": "true" if scores else ""})
         for piece in output.for_terminal(pieces) if file.isatty() else pieces:
             file.write(piece)
             reviewed.feed(piece)

@@ -163,6 +163,12 @@ def test_what_cannot_be_compared_is_refused_in_one_line(pages: Pages) -> None:
     assert run(pages, one, "f" * 32).exit_code == 4
 
 
+def told(pages: Pages, **params: str) -> set[tuple[str, str, bool]]:
+    """Annotator, session and verdict of the session labels of an export."""
+    lines = map(json.loads, pages.get("/api/labels/export", **params).text.splitlines())
+    return {(one["annotator"], one["session_id"], one["good"]) for one in lines if one["kind"] == "session"}
+
+
 def test_scores_of_others_tell_runs_apart_only_where_a_person_says_so(pages: Pages) -> None:
     """Then they come before errors and behind people's own labels; scores that contradict each other tell nothing."""
     before = pages.get("/api/compare/runs", task=TASK, since="3650d").json()
@@ -182,6 +188,11 @@ def test_scores_of_others_tell_runs_apart_only_where_a_person_says_so(pages: Pag
     assert answer.status_code == 200, answer.text
     mixed = pages.get("/api/compare/runs", task=TASK, since="3650d").json()
     assert mixed["decided_by"] == {"errors": 13, "scores": len(FAILING) - 2, "labels": 1}
+    assert told(pages, scores="true") == {("bob", f"s{FAILING[1]}", False)} | {
+        ("scores", f"s{number}", True) for number in FAILING[2:]
+    }
+    assert told(pages) == {("bob", f"s{FAILING[1]}", False)}
+    assert told(pages, scores="true", session=f"s{FAILING[2]}") == {("scores", f"s{FAILING[2]}", True)}
     withdrawn = {"items": [chosen | {"withdrawn": True}]}
     assert pages.client.post("/api/score-outcomes", json=withdrawn).status_code == 200
     assert "scores" not in pages.get("/api/compare/runs", task=TASK, since="3650d").json()["decided_by"]

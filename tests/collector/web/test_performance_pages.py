@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -92,6 +94,9 @@ def test_the_page_of_a_service(pages: Pages) -> None:
     tools = pages.get("/services/by/tool", service="shop", range="7d").text
     assert "/traces?range=7d&amp;service=shop&amp;tool=read_file" in tools
     assert "100\u202f%" in tools
+    assert "/fragments/graph?range=7d&amp;service=shop" in page
+    (traces,) = re.findall(r'href="(/traces\?[^"]*prompt=greeting)"', pages.get("/services/by/prompt", range="7d").text)
+    assert "Table of traces" in pages.get(html.unescape(traces)).text
     assert 'href="/services?range=7d&amp;service=shop"' in pages.get("/services/by/service", range="7d").text
     assert pages.get("/services/by/nothing").status_code == 404
     assert "data-chart=" in pages.get("/overview/performance", range="7d").text
