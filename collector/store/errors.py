@@ -103,11 +103,15 @@ class StoredErrors(TenantRows):
 
     def under(self, trace_ids: Sequence[str]) -> dict[str, list[ErrorSummary]]:
         """The errors that hold, by the trace that they show under; absent: it has none."""
-        these = f"{TENANT} AND {HOLDS} AND Whole IN {{trace_ids:Array(String)}}"
+        these = "Whole IN {trace_ids:Array(String)}"
+        theirs = f"TraceId IN (SELECT TraceId FROM errors WHERE {TENANT} AND {these})"
+        rows = self._scope.select(
+            f"SELECT {ERROR_SELECT}, Whole FROM {ERRORS.newest(theirs)} WHERE {ERRORS.holds} AND {HOLDS} AND {these} "
+            "ORDER BY TraceId, SpanId, Id",
+            trace_ids=list(trace_ids),
+        )
         found: dict[str, list[ErrorSummary]] = {}
-        for *row, whole in self._scope.select(
-            f"SELECT {ERROR_SELECT}, Whole FROM errors FINAL WHERE {these}", trace_ids=list(trace_ids)
-        ):
+        for *row, whole in rows:
             found.setdefault(whole, []).append(error_from_row(row))
         return found
 
