@@ -136,14 +136,6 @@ def _add_reading(app: FastAPI, reader: StoredReader) -> None:
             )
         )
 
-    def turns_around(trace_id: str, span_id: str) -> Response:
-        trace_queries = reader.trace_queries
-        trace_index = trace_queries.trace_index(trace_id) or trace_queries.trace_index(whole_trace_id(reader, trace_id))
-        if trace_index is None:
-            raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
-        part = part_around(trace_index, span_id)
-        return json_answer(SpanTurnsJson(agent_runs=list(map(present_run, trace_queries.runs(part.outline, part.runs)))))
-
     @app.get("/api/traces/{trace_id}", responses=documented(TraceJson | PartedTraceJson, 404))
     async def one_trace(trace_id: str, params: Annotated[TraceParams, Query()]) -> Response:
         """The tree of agent runs, turns and tool calls, its errors and their findings; by its id or its beginning.
@@ -153,9 +145,22 @@ def _add_reading(app: FastAPI, reader: StoredReader) -> None:
         confidence = Confidence.of(params.profile)
         return await to_thread.run_sync(presented, an_id(trace_id), confidence, params, limiter=few)
 
+    _add_turns(app, reader, few)
+
+
+def _add_turns(app: FastAPI, reader: StoredReader, few: CapacityLimiter) -> None:
+    def turns_around(trace_id: str, span_id: str) -> Response:
+        trace_queries = reader.trace_queries
+        trace_index = trace_queries.trace_index(trace_id) or trace_queries.trace_index(whole_trace_id(reader, trace_id))
+        if trace_index is None:
+            raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
+        part = part_around(trace_index, span_id)
+        runs = trace_queries.runs(part.outline, part.runs)
+        return json_answer(SpanTurnsJson(agent_runs=[present_run(run) for run in runs]))
+
     @app.get("/api/traces/{trace_id}/spans/{span_id}/turns", responses=documented(SpanTurnsJson, 404))
     async def turns_of_span(trace_id: str, span_id: str) -> Response:
-        """The agent run of a span, with the span's turn and those next to it alone, and nothing of what judges found."""
+        """The agent run of a span with the span's turn and those next to it, and nothing of what judges found."""
         return await to_thread.run_sync(turns_around, an_id(trace_id), an_id(span_id), limiter=few)
 
 
