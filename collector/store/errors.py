@@ -16,7 +16,7 @@ from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError
 
 from .client import Store
-from .lists.errors import AT_LEAST
+from .lists.errors import AT_LEAST, SHOWING
 from .lists.findings import HOLDS, least, sure, thresholds
 from .lists.latest import ERRORS, Asked, latest, narrowed
 from .lists.stated import stated
@@ -103,11 +103,9 @@ class StoredErrors(TenantRows):
 
     def under(self, trace_ids: Sequence[str]) -> dict[str, list[ErrorSummary]]:
         """The errors that hold, by the trace that they show under; absent: it has none."""
-        these = "Whole IN {trace_ids:Array(String)}"
-        theirs = f"TraceId IN (SELECT TraceId FROM errors WHERE {TENANT} AND {these})"
         rows = self._scope.select(
-            f"SELECT {ERROR_SELECT}, Whole FROM {ERRORS.newest(theirs)} WHERE {ERRORS.holds} AND {HOLDS} AND {these} "
-            "ORDER BY TraceId, SpanId, Id",
+            f"SELECT {ERROR_SELECT}, Whole FROM {ERRORS.newest(SHOWING)} WHERE {ERRORS.holds} AND {HOLDS} "
+            "AND Whole IN {trace_ids:Array(String)} ORDER BY TraceId, SpanId, Id",
             trace_ids=list(trace_ids),
         )
         found: dict[str, list[ErrorSummary]] = {}
