@@ -10,7 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from tracejury import __version__
-from tracejury.collector.queries.present import present_trace
+from tracejury.collector.queries.present import present_run, present_trace
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.queries.trace.parts import PARTED, part_around, part_of, present_part
 from tracejury.processors.trace_outline import TraceOutline
@@ -20,7 +20,7 @@ from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.queries.ledger import JudgedState
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.trajectory import TraceState
-from tracejury.schemas.wire.traces import PartedTraceJson, TraceJson
+from tracejury.schemas.wire.traces import PartedTraceJson, SpanTurnsJson, TraceJson
 
 from .addresses import Heads, Slashes
 from .alerts import add_alerts
@@ -144,6 +144,24 @@ def _add_reading(app: FastAPI, reader: StoredReader) -> None:
         """
         confidence = Confidence.of(params.profile)
         return await to_thread.run_sync(presented, an_id(trace_id), confidence, params, limiter=few)
+
+    _add_turns(app, reader, few)
+
+
+def _add_turns(app: FastAPI, reader: StoredReader, few: CapacityLimiter) -> None:
+    def turns_around(trace_id: str, span_id: str) -> Response:
+        trace_queries = reader.trace_queries
+        trace_index = trace_queries.trace_index(trace_id) or trace_queries.trace_index(whole_trace_id(reader, trace_id))
+        if trace_index is None:
+            raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
+        part = part_around(trace_index, span_id)
+        runs = trace_queries.runs(part.outline, part.runs)
+        return json_answer(SpanTurnsJson(agent_runs=[present_run(run) for run in runs]))
+
+    @app.get("/api/traces/{trace_id}/spans/{span_id}/turns", responses=documented(SpanTurnsJson, 404))
+    async def turns_of_span(trace_id: str, span_id: str) -> Response:
+        """The agent run of a span with the span's turn and those next to it, and nothing of what judges found."""
+        return await to_thread.run_sync(turns_around, an_id(trace_id), an_id(span_id), limiter=few)
 
 
 def _is_judged(judged: JudgedState | None, trace: TraceOutline) -> bool:

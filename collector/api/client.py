@@ -35,6 +35,7 @@ from tracejury.schemas.wire.receipts import DeletedJson, ReceiptJson, ReceiptPag
 from tracejury.schemas.wire.saved_views import SavedViewJson, SavedViewPage
 from tracejury.schemas.wire.scores import GivenScoreJson, TakenScoresJson
 from tracejury.schemas.wire.traces import (
+    AgentRunJson,
     ArchitectureJson,
     ArchitecturePage,
     ClearedJson,
@@ -42,6 +43,7 @@ from tracejury.schemas.wire.traces import (
     JudgedPage,
     LedgerPage,
     PartedTraceJson,
+    SpanTurnsJson,
     TraceJson,
     TraceRowJson,
 )
@@ -76,6 +78,14 @@ class ApiClient(ApiConnection):
     def part(self, trace_id: str, asked: Mapping[str, str]) -> PartedTraceJson:
         """A part of one trace; `asked`: parameters of /api/traces/{id}, one at least. Raises as `trace`."""
         return self._get(PartedTraceJson, f"/api/traces/{in_path(trace_id)}", asked)
+
+    def turns_around(self, trace_id: str, span_id: str) -> list[AgentRunJson]:
+        """The agent run of a span with the span's turn and those next to it; none: it is in no run.
+
+        Raises NotFoundError: no such trace, or it has no such span.
+        """
+        path = f"/api/traces/{in_path(trace_id)}/spans/{in_path(span_id)}/turns"
+        return self._get(SpanTurnsJson, path, {}).agent_runs
 
     def first_part(self, trace_id: str) -> PartedTraceJson:
         """One trace with its first agent run alone. Raises as `trace`."""

@@ -11,7 +11,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tracejury.judges.llm.record import data, fence
+from tracejury.judges.llm.fence import data, fence
 from tracejury.schemas.shown import shown
 
 SHORT: Final = 160

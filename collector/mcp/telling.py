@@ -41,8 +41,8 @@ def told_error(error: ErrorJson) -> ErrorBrief:
     return fill(ErrorBrief, error, label=error.human_label, quoted=texts)
 
 
-def told_reason(error: ErrorDetailJson, part: PartedTraceJson | None, also: Sequence[str], page: str) -> ErrorCause:
-    """An error with the turns around it; `part`: None where its trace is gone."""
+def told_reason(error: ErrorDetailJson, runs: Sequence[AgentRunJson], also: Sequence[str], page: str) -> ErrorCause:
+    """An error with the turns around it, which `runs` have."""
     texts = quoted(
         LONG,
         title=error.title,
@@ -64,9 +64,7 @@ def told_reason(error: ErrorDetailJson, part: PartedTraceJson | None, also: Sequ
         error,
         label=error.human_label,
         seen_at={role: found for role, found in spans.items() if found},
-        turns=[turn for run in part.agent_runs for turn in told_turns(run.turns, error.span_id, 4 * SHORT)]
-        if part
-        else [],
+        turns=[turn for run in runs for turn in told_turns(run.turns, error.span_id, 4 * SHORT)],
         also=list(also)[:MOST_NAMED],
         page=page,
         quoted=texts,

@@ -84,10 +84,10 @@ def _list_errors(caller: Caller, wanted: given.ListErrors) -> ErrorBriefs:
 
 def _why(caller: Caller, wanted: given.Why) -> ErrorCause:
     error, also = _named_error(caller.client, wanted)
-    part = None
+    runs: Sequence[AgentRunJson] = ()
     with suppress(NotFoundError):  # its trace has expired: labels and errors of it may stay
-        part = caller.client.part(error.trace_id, {"span": error.span_id})
-    return told_reason(error, part, also, caller.page(f"/errors/{in_path(error.id)}"))
+        runs = caller.client.turns_around(error.trace_id, error.span_id)
+    return told_reason(error, runs, also, caller.page(f"/errors/{in_path(error.id)}"))
 
 
 def _named_error(client: ApiClient, wanted: given.Why) -> tuple[ErrorDetailJson, Sequence[str]]:

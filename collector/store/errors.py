@@ -16,7 +16,7 @@ from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
 from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedError
 
 from .client import Store
-from .lists.errors import AT_LEAST
+from .lists.errors import AT_LEAST, SHOWING
 from .lists.findings import HOLDS, least, sure, thresholds
 from .lists.latest import ERRORS, Asked, latest, narrowed
 from .lists.stated import stated
@@ -103,11 +103,13 @@ class StoredErrors(TenantRows):
 
     def under(self, trace_ids: Sequence[str]) -> dict[str, list[ErrorSummary]]:
         """The errors that hold, by the trace that they show under; absent: it has none."""
-        these = f"{TENANT} AND {HOLDS} AND Whole IN {{trace_ids:Array(String)}}"
+        rows = self._scope.select(
+            f"SELECT {ERROR_SELECT}, Whole FROM {ERRORS.newest(SHOWING)} WHERE {ERRORS.holds} AND {HOLDS} "
+            "AND Whole IN {trace_ids:Array(String)} ORDER BY TraceId, SpanId, Id",
+            trace_ids=list(trace_ids),
+        )
         found: dict[str, list[ErrorSummary]] = {}
-        for *row, whole in self._scope.select(
-            f"SELECT {ERROR_SELECT}, Whole FROM errors FINAL WHERE {these}", trace_ids=list(trace_ids)
-        ):
+        for *row, whole in rows:
             found.setdefault(whole, []).append(error_from_row(row))
         return found
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tracejury.judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.fence import data
 from tracejury.judges.llm.prompt import cached
 from tracejury.judges.llm.prompt_rules import described
-from tracejury.judges.llm.record import Part, data, fenced, mark
+from tracejury.judges.llm.record import Part, fenced, mark
 from tracejury.schemas.transcript import Step
 
 from . import prompt_text as text

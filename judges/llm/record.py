@@ -13,6 +13,7 @@ from tracejury.schemas.transcript import Chapter, Transcript
 
 from . import prompt_text as text
 from .case import NO_DESCRIPTION, Case, ServiceDescription, Stage
+from .fence import data, fence
 
 BLOCK: Final = 16_000
 """Characters from which a block of the record is full: about 4,000 tokens, above providers' least cached prefix."""
@@ -78,12 +79,6 @@ def _header(transcript: Transcript, part: Part | None) -> tuple[str, str]:
     return (common, header[len(common) :]) if len(common) >= _SHARED and header.startswith(common) else ("", header)
 
 
-def fence(name: str, value: str, lines: str) -> str:
-    """The lines of `value`, all indented, between a fence that is named by it."""
-    known = blake2b(value.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-    return f"=== {name} {known} ===\n{lines}=== end of {name} {known} ===\n"
-
-
 def whole(transcript: Transcript) -> str:
     """All of a transcript as text, without a fence."""
     return "".join(map(lined, (transcript.header, *(step.text for step in transcript.steps), transcript.closing)))
@@ -137,11 +132,6 @@ def mark(transcript: Transcript) -> str:
     """Names the fence; the same for all prompts of a run or session, and not to be guessed by what it records."""
     known = f"{transcript.trace_id}\n{transcript.run_id}\n{transcript.header}"
     return blake2b(known.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
-
-
-def data(value: str) -> str:
-    """Any text as indented lines of the record."""
-    return "".join(f" {line}\n" for line in shown(value).rstrip().split("\n"))
 
 
 def lined(value: str) -> str:

@@ -15,8 +15,9 @@ from tracejury.judges.grouping import standing_errors
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.llm.conversation import Asking, ask
+from tracejury.judges.llm.fence import data
 from tracejury.judges.llm.placing import QuotePlacer, provisional_finding
-from tracejury.judges.llm.record import data, fenced, mark
+from tracejury.judges.llm.record import fenced, mark
 from tracejury.schemas.agent_errors import AgentError
 from tracejury.schemas.checks import CheckItem, ItemAnswer
 from tracejury.schemas.decisive import DECISIVE, told, why_and_instead

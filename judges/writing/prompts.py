@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from tracejury.judges.llm.client import Prompt, PromptMessage
 from tracejury.judges.llm.data_files import read_data
-from tracejury.judges.llm.record import data, fence
+from tracejury.judges.llm.fence import data, fence
 
 from .answers import WritingAnswer
 

@@ -178,6 +178,12 @@ class PartedTraceJson(TraceJson):
     part: TracePartJson
 
 
+class SpanTurnsJson(WireModel):
+    """The agent run of a span, with the span's turn and those next to it; none where the span is in no run."""
+
+    agent_runs: list[AgentRunJson]
+
+
 class TraceRowJson(WireModel):
     """A trace in a list; `errors` counts those that the profile shows, by severity ("HIGH": 2).
 

@@ -47,6 +47,8 @@ def fill(folder: Path, traces: int) -> None:
     store = Store.open(f"chdb://{folder}", StoreConfig(retention_days=None))
     rates.fill(store, 3 * traces, DAYS, time.time_ns() // HOUR * HOUR)
     store.command(rates.ERRORS)
+    # Whoever asks would else wait for, and pay for, a hundred thousand traces that are being judged.
+    store.command(lists.LOOK_UP_JUDGEMENTS, {"count": traces, "at": time.time_ns()})
     store.close()
 
 

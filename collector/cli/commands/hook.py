@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from tracejury.collector.cli.options import profile_option, url_option
 PATIENCE: Final = 1.8
 """Seconds from the start of the process on; the agent waits for less than 2."""
 MOST_INPUT: Final = 1_000_000
+STDIN: Final = 0
 MOST_TOLD: Final = 5
 
 BLOCKING: Final = {"Stop": "block", "SubagentStop": "block", "AfterAgent": "deny"}
@@ -34,20 +34,24 @@ def hook_command(*, block: bool, profile: str, url: str) -> None:
     For the stop hooks of Claude Code, Codex and Gemini CLI (docs/coding-agents.md): it reads their JSON and answers in
     theirs. Silent where all is well, where the collector knows no such session, is away or slow; the exit code is 0.
     """
+    answers: list[str] = []
+    asking = threading.Thread(target=_answer, args=(answers, url, profile), kwargs={"block": block}, daemon=True)
+    asking.start()
+    asking.join(max(0.0, PATIENCE - _since_start()))
+    if answers:
+        click.echo(answers[0])
+
+
+def _answer(answers: list[str], url: str, profile: str, *, block: bool) -> None:
+    """Put in `answers` what the agent is to read, if anything."""
     event = _event()
     session = event.get("session_id")
     if not isinstance(session, str) or not session or event.get("stop_hook_active"):
         return  # one round is enough: an agent that cannot mend it must be able to end
-    told: list[str] = []
-    asking = threading.Thread(target=_ask, args=(told, url, session, profile), daemon=True)
-    asking.start()
-    asking.join(max(0.0, PATIENCE - _since_start()))
-    if asking.is_alive() or not told:
-        return
-    text = told[0]
-    decision = BLOCKING.get(str(event.get("hook_event_name")))
-    answer = {"decision": decision, "reason": text} if block and decision else {"systemMessage": text}
-    click.echo(json.dumps(answer))
+    if text := _ask(url, session, profile):
+        decision = BLOCKING.get(str(event.get("hook_event_name")))
+        answer = {"decision": decision, "reason": text} if block and decision else {"systemMessage": text}
+        answers.append(json.dumps(answer))
 
 
 def _since_start() -> float:
@@ -60,15 +64,19 @@ def _since_start() -> float:
 
 
 def _event() -> Mapping[str, Any]:
+    said = bytearray()
     try:
-        event = json.loads(sys.stdin.read(MOST_INPUT))
-    except (ValueError, RecursionError):
+        # Not by `sys.stdin`: at its end the interpreter fails on a thread that still reads from it.
+        while len(said) < MOST_INPUT and (more := os.read(STDIN, MOST_INPUT)):
+            said += more
+        event = json.loads(said)
+    except (OSError, ValueError, RecursionError):
         return {}
     return event if isinstance(event, dict) else {}
 
 
-def _ask(told: list[str], url: str, session: str, profile: str) -> None:
-    """Put in `told` what is to be told, if anything: whatever goes wrong, a hook must not be in anybody's way."""
+def _ask(url: str, session: str, profile: str) -> str:
+    """What is to be told, "" for nothing: whatever goes wrong, a hook must not be in anybody's way."""
     import httpx
 
     from tracejury.collector.api.client_connection import content_of, opened
@@ -77,10 +85,10 @@ def _ask(told: list[str], url: str, session: str, profile: str) -> None:
     try:
         with opened(url, PATIENCE, None) as http:
             answer = http.get("/api/mendable", params={"session": session, "profile": profile})
-            if items := content_of(answer, url)["items"]:
-                told.append(_told(items))
+            items = content_of(answer, url)["items"]
+            return _told(items) if items else ""
     except (TracejuryError, httpx.HTTPError, KeyError, TypeError, ValueError):
-        return
+        return ""
 
 
 def _told(items: list[dict[str, Any]]) -> str:

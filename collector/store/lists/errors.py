@@ -28,6 +28,9 @@ AT_LEAST: Final = {
 }
 """The columns of the confidence with which an error is at least so severe."""
 
+SHOWING: Final = f"TraceId IN (SELECT TraceId FROM errors WHERE {TENANT} AND Whole IN {{trace_ids:Array(String)}})"
+"""The condition on traces whose errors show under those of `trace_ids`, or once did."""
+
 SEVERITIES: Final = (Severity.HIGH, Severity.MEDIUM, Severity.LOW)
 """As counts of them are ordered."""
 

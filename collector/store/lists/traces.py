@@ -15,8 +15,8 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.trajectory import TraceState
 
 from .conditions import ARRIVED, EVERY, beyond_row, conditions, of_row
-from .errors import SEVERITIES, counts, worst_error
-from .findings import HOLDS, JOINED, near, thresholds
+from .errors import SEVERITIES, SHOWING, counts, worst_error
+from .findings import HOLDS, near, thresholds
 from .latest import TRACES, Asked, latest_of_few
 from .names import is_whole, short, shorts
 from .order import BY_ERRORS, OF_TRACES, after, missing, order, order_id
@@ -32,7 +32,6 @@ _NAMES: Final = """arrayConcat([('services', CAST(ServiceName, 'String')), ('ver
 _MARKS: Final = "arrayConcat([('categories', CAST(Category, 'String'))], arrayMap(j -> ('judges', j), Judges))"
 
 _OF_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
-_PARTS: Final = f"({_OF_THESE} OR TraceId IN (SELECT Part FROM ({JOINED}) WHERE Whole IN {{trace_ids:Array(String)}}))"
 _MODELS: Final = "arrayDistinct(arrayFilter(m -> m != '', Runs.Model))"
 _SHOWN: Final = (
     f"TraceId, {short('SessionId')}, {short('ServiceName')}, State, Spans, {shorts('Runs.Name')}, StartNanos, "
@@ -139,7 +138,7 @@ class TraceLists(TenantRows):
     def errors(self, trace_ids: Sequence[str], confidence: Confidence) -> dict[str, FoundErrors]:
         """Errors that hold and are sure enough, by trace: by severity, and the worst; a joined run's at its trace."""
         rows = self._scope.select(
-            counts(confidence, _PARTS, few=True), trace_ids=list(trace_ids), **thresholds(confidence)
+            counts(confidence, SHOWING, few=True), trace_ids=list(trace_ids), **thresholds(confidence)
         )
         return {row[0]: _errors(row[1:]) for row in rows}
 
@@ -171,7 +170,7 @@ class TraceLists(TenantRows):
             return []
         rows = self._scope.select(
             f"SELECT shown.*, found.High, found.Medium, found.Low, found.Worst FROM (SELECT {_SHOWN} "
-            f"FROM {TRACES.newest(_OF_THESE)}) AS shown LEFT JOIN ({counts(confidence, _PARTS, few=True)}) AS found "
+            f"FROM {TRACES.newest(_OF_THESE)}) AS shown LEFT JOIN ({counts(confidence, SHOWING, few=True)}) AS found "
             "ON shown.TraceId = found.Id",
             trace_ids=ids,
             **thresholds(confidence),

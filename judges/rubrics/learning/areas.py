@@ -10,8 +10,9 @@ from pydantic import AfterValidator, BaseModel, StringConstraints
 
 from tracejury.judges.llm.answer import list_of, object_of
 from tracejury.judges.llm.conversation import Asking, ask
+from tracejury.judges.llm.fence import fence
 from tracejury.judges.llm.passages import shares, shortened
-from tracejury.judges.llm.record import fence, whole
+from tracejury.judges.llm.record import whole
 from tracejury.judges.rubrics.rubric_set import MOST_AREAS, Area
 from tracejury.judges.writing.answers import TEXT, WritingAnswer
 from tracejury.judges.writing.prompts import prompt_text

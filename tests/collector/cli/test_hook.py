@@ -39,13 +39,18 @@ def known(url: str, session: str) -> dict[str, Any]:
     raise AssertionError(answer.text)
 
 
-def hooked(url: str, event: object, *options: str, patience: str = "60") -> str:
-    """What the hook prints; it always ends well. Tests wait for a slow machine, agents do not."""
+def command_of(url: str, *options: str, patience: str) -> list[str]:
+    """The hook, with so many seconds."""
     code = COMMAND[2].replace(
         "main()", f"import tracejury.collector.cli.commands.hook as h; h.PATIENCE = {patience}; main()"
     )
+    return [COMMAND[0], "-c", code, "hook", "--url", url, *options]
+
+
+def hooked(url: str, event: object, *options: str, patience: str = "60") -> str:
+    """What the hook prints; it always ends well. Tests wait for a slow machine, agents do not."""
     said = event if isinstance(event, str) else json.dumps(event)
-    command = [COMMAND[0], "-c", code, "hook", "--url", url, *options]
+    command = command_of(url, *options, patience=patience)
     done = subprocess.run(command, input=said, capture_output=True, text=True, timeout=120, check=True)  # noqa: S603  ours
     assert done.stderr == ""
     return done.stdout
@@ -100,6 +105,19 @@ def test_it_is_silent_where_the_collector_is_away_or_slow() -> None:
     assert hooked("no address", STOPPED, "--block") == ""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         assert hooked(f"http://127.0.0.1:{silent.getsockname()[1]}", STOPPED, "--block", patience="0.5") == ""
+
+
+def test_it_does_not_wait_for_an_agent_that_leaves_its_input_open() -> None:
+    """It ends by itself, whether or not anything was written to it."""
+    for said in ("", json.dumps(STOPPED)):
+        command = command_of("http://127.0.0.1:9", patience="0.5")
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as hook:  # noqa: S603
+            assert hook.stdin is not None
+            hook.stdin.write(said)
+            hook.stdin.flush()
+            assert hook.wait(timeout=60) == 0
+            assert hook.stdout is not None
+            assert hook.stdout.read() == ""
 
 
 def test_it_gives_up_in_time() -> None:
