@@ -53,7 +53,7 @@ class Patterns:
     """Patterns of one tenant. `clock` gives unix nanos. Every method blocks, and raises RetryableError, StoreError."""
 
     def __init__(
-        self, scope: Scope, labels: Labels, calibrate: CalibratePattern, clock: Callable[[], int]
+        self, scope: Scope, labels: Labels, clock: Callable[[], int], calibrate: CalibratePattern | None = None
     ) -> None:
         self._calibrate = calibrate
         self._cells = PatternCells(StoredPatterns(scope.store, scope.tenant))
@@ -84,7 +84,10 @@ class Patterns:
         It takes a look at all runs of its time, so lists go without.
         """
         answer = self.ask(query)
-        return (self._calibrate(query.in_whole_hours(), answer.rows[0]), answer.looked_at) if answer.rows else None
+        if not answer.rows:
+            return None
+        row = answer.rows[0]
+        return self._calibrate(query.in_whole_hours(), row) if self._calibrate else row, answer.looked_at
 
     def _labelled(self) -> Mapping[str, Sequence[PatternLabel]]:
         """What people say of patterns, the latest first."""

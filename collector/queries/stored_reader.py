@@ -95,7 +95,7 @@ class StoredReader:
         self.call_graphs = StoredCallGraphs(store, tenant)
         self.scores = StoredScores(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
-        self.patterns = Patterns(self._scope, labels, calibrate_pattern, clock)
+        self.patterns = Patterns(self._scope, labels, clock, calibrate_pattern)
         outcomes = ScoreOutcomes(self.scores, labels)
         self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures, outcomes)
         again = partial(derive_again, store, tenant)

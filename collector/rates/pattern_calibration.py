@@ -13,12 +13,12 @@ from typing import Final
 
 from tracejury.judges.measures.ppi import Pair, confirmed_share
 from tracejury.schemas.queries.patterns import PatternQuery, PatternRow
-from tracejury.schemas.rates import By, RateQuery
+from tracejury.schemas.rates import RateQuery
 from tracejury.schemas.text.counting import counted
 
 from .calibration import ReviewedRun, found_errors, nobody_looked, truth_of
 from .label_calibration import LabelCalibration
-from .question import OF_RUNS, Question, exact
+from .question import Question, exact
 
 ENOUGH_WITH: Final = 10
 """Drawn and reviewed runs with the pattern without which its share is not calibrated."""
@@ -44,18 +44,18 @@ class PatternCalibration:
         runs, unseen = self._labels.sample(question)
         if unseen.strata:
             return replace(row, uncalibrated=nobody_looked(question, unseen.strata))
-        pairs = pattern_pairs(question, row.id, runs)
+        pairs = pattern_pairs(question, runs)
         if len(pairs) < ENOUGH_WITH:
             drawn = f"of runs with it that the label queue drew, people reviewed {len(pairs)} and agree about them"
             return replace(row, uncalibrated=f"{drawn}; {counted(ENOUGH_WITH, 'such run')} are needed")
         return replace(row, calibrated=confirmed_share(row.share, pairs))
 
 
-def pattern_pairs(question: Question, pattern: str, runs: Iterable[ReviewedRun]) -> list[Pair]:
+def pattern_pairs(question: Question, runs: Iterable[ReviewedRun]) -> list[Pair]:
     """What people say of the runs in which judges see the pattern; contested ones are left out."""
-    weigh = question.population
+    pattern, judges = question.pattern, question.population
     return [
-        Pair(truth, judge=True, weight=run.weight * run.fact.standings[weigh].weight)
+        Pair(truth, judge=True, weight=run.weight * run.fact.standings[judges].weight)
         for run in runs
         if any(error.pattern == pattern for error in found_errors(question, run.fact))
         and (truth := truth_of(e.label for e in run.errors if e.error and e.error.pattern == pattern)) is not None
@@ -63,6 +63,6 @@ def pattern_pairs(question: Question, pattern: str, runs: Iterable[ReviewedRun])
 
 
 def _question(query: PatternQuery, row: PatternRow, tenant: str) -> Question:
-    """That about all runs of the pattern's service in the time of its share."""
+    """That about the runs with the pattern in the time of its share."""
     asked = RateQuery(query.asked_from, query.until, profile=query.profile, simulated=query.simulated)
-    return replace(exact(asked, row.population, (), tenant=tenant), runs={OF_RUNS[By.SERVICE]: row.service})
+    return replace(exact(asked, row.population, (), tenant=tenant), pattern=row.id)

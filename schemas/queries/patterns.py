@@ -94,10 +94,10 @@ class Since:
 class PatternRow:
     """A pattern as lists show it.
 
-    `state`: by counting and by what people say; `hits` of
-    `units` runs in the time asked for; `share` of them, weighted, with `before` in the time that it is compared with.
+    `state`: by counting and by what people say; `hits` of `units` runs in the time asked for, as far as `population`
+    judged them; `share` of them, weighted, with `before` in the time that it is compared with.
     `quiet`: runs since it was last seen; `needed`: so many without it say that it is gone, None where nothing tells.
-    `population`: who judged those runs. `since`: None, it cannot be told. `series`: the share in each period. `label`: what a person said of it last.
+    `since`: None, it cannot be told. `series`: the share in each period. `label`: what a person said of it last.
     `p_value`: that the share has changed, not corrected for the number of patterns. `calibrated`: the share of runs
     with an error of it that people confirm; `uncalibrated`: why there is none, where it was asked for.
     """
