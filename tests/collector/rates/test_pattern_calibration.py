@@ -18,13 +18,21 @@ from stored_readers import stored_reader
 from tracejury.collector.api.services import Services
 from tracejury.collector.app.web_app import create_web_app
 from tracejury.collector.cli.root import root
-from tracejury.collector.rates.calibration import ENOUGH
-from tracejury.collector.rates.pattern_calibration import ENOUGH_WITH
+from tracejury.collector.rates.calibration import ENOUGH, ReviewedRun
+from tracejury.collector.rates.pattern_calibration import ENOUGH_WITH, pattern_pairs
+from tracejury.collector.rates.question import exact
+from tracejury.collector.store.derived.facts import ErrorScope, Fact, FactError, FactKey, Standing
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.judges.grouping import group
+from tracejury.judges.measures.people import seen_errors
+from tracejury.judges.measures.ppi import Pair
 from tracejury.processors.assemble import AssemblerConfig
+from tracejury.schemas.agent_errors import NEVER, summary
 from tracejury.schemas.annotations import Annotation, Opinion
 from tracejury.schemas.queries.labels import Labelled, Purpose, QueueItem, QueueQuery
 from tracejury.schemas.queries.patterns import PatternQuery, PatternRow
+from tracejury.schemas.rates import Population, RateQuery
+from tracejury.schemas.taxonomy import TRAIL
 
 WEEK = 7 * 86_400 * 10**9
 QUERY = PatternQuery(NOW - WEEK, NOW, limit=10)
@@ -184,3 +192,34 @@ def test_page_api_and_command_tell_it(store: SharedStore, url: str) -> None:
     assert "Confirmed by labels" in httpx.get(f"{url}{address}?range=7d").text
     shown = CliRunner().invoke(root, ["pattern", listed["id"], "--url", url], env={"COLUMNS": "200"})
     assert f"as far as people confirm it: {100 * calibrated['value']:.1f} %" in shown.output
+
+
+def test_a_run_counts_as_often_as_judges_and_the_queue_drew_it() -> None:
+    """Where its own errors of the pattern are shown in the profile; errors of other patterns say nothing."""
+    finding = a_finding(trace_id="t", confidence=0.9)
+    (error,) = group([finding], ["run-1"])
+    own = FactError(
+        "goal", llm=True, scopes=ErrorScope.JUDGES | ErrorScope.BOTH, dimensions=(), taxonomy=TRAIL,
+        category="Goal Deviation", confidences=(0.5, 0.5, NEVER), tool="", turn=0, pattern="mine",
+    )  # fmt: skip
+    fact = Fact(
+        FactKey("run", 0, "t", "run-1"), at=1, service="shop", version="1", session="", agent="a", role="manager",
+        model="m", recognised=True, turns=1, parts=("t",), errors=(own,),
+        standings={Population.DETECTORS: Standing(1.0), Population.JUDGES: Standing(10.0)},
+    )  # fmt: skip
+    mine, other = (replace(summary(error), pattern=name) for name in ("mine", "other"))
+    agreed = Annotation(
+        id="1", trace_id="t", span_id=finding.span_id, annotator="ann", category=finding.category,
+        severity=finding.severity, changed_at=1, opinion=Opinion.AGREE, finding_id=finding.id, judge=finding.judge,
+        agent_run_id="run-1",
+    )  # fmt: skip
+    run = ReviewedRun(fact, seen_errors([agreed], [mine]), 3.0)
+    question = replace(exact(RateQuery(0, 9), Population.JUDGES, ()), pattern="mine")
+    assert pattern_pairs(question, [run]) == [Pair(1.0, judge=True, weight=30.0)]
+    assert pattern_pairs(question, [replace(run, errors=seen_errors([agreed], [other]))]) == [
+        Pair(0.0, judge=True, weight=30.0)
+    ]
+    assert pattern_pairs(replace(question, pattern="other"), [run]) == []
+    assert pattern_pairs(replace(question, population=Population.DETECTORS), [run]) == []
+    strict = replace(exact(RateQuery(0, 9, profile="strict"), Population.JUDGES, ()), pattern="mine")
+    assert pattern_pairs(strict, [run]) == []
