@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from tracejury.schemas.json_types import JSON_TYPES
 from tracejury.schemas.normalized import Json, ToolDefinition
 from tracejury.schemas.trajectory import ToolCall
+
+_UNKNOWN: Final = "takes no argument"
+_MISSING: Final = "needs the argument"
+_MISTYPED: Final = "takes another type for"
+_CALLED: Final = {
+    _UNKNOWN: "is called with {}, which it does not take,",
+    _MISSING: "is called without {}",
+    _MISTYPED: "is called with another type for {}",
+}
+_REASON: Final = re.compile(rf"({'|'.join(_CALLED)}) ('[A-Za-z_][A-Za-z_.-]{{0,39}}'), so this call ")
 
 
 def parameters_of(call: ToolCall, tools: Iterable[ToolDefinition]) -> Mapping[str, Any] | None:
@@ -26,11 +37,11 @@ def violation(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
         return ""
     unknown = [str(k) for k in arguments if k not in properties]
     if unknown and not parameters.get("additionalProperties"):
-        return f"takes no argument {unknown[0][:40]!r}"
+        return f"{_UNKNOWN} {unknown[0][:40]!r}"
     required = parameters.get("required", ())
     listed = required if isinstance(required, list | tuple) else ()
     missing = [k for k in listed if isinstance(k, str) and k not in arguments]
-    return f"needs the argument {missing[0][:40]!r}" if missing else ""
+    return f"{_MISSING} {missing[0][:40]!r}" if missing else ""
 
 
 def mistyped(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
@@ -50,7 +61,17 @@ def mistyped(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
 def reason_of_refusal(arguments: Json, parameters: Mapping[str, Any] | None) -> str:
     """As `violation`, for a call that was turned down: then another type is a reason, too."""
     name = mistyped(arguments, parameters)
-    return violation(arguments, parameters) or (f"takes another type for {name[:40]!r}" if name else "")
+    return violation(arguments, parameters) or (f"{_MISTYPED} {name[:40]!r}" if name else "")
+
+
+def how_called(explanation: str) -> str:
+    """How calls of the tool break its schema, such as "is called without 'order_id'"; "" where it is not told.
+
+    `explanation`: of a rule that says so by `reason_of_refusal`. Only bare names are read: those that a pattern's
+    template keeps, so that they are of all its errors.
+    """
+    found = _REASON.search(explanation)
+    return _CALLED[found[1]].format(found[2]) if found else ""
 
 
 def breach(arguments: Json, parameters: Mapping[str, Any] | None) -> str:

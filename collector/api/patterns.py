@@ -69,7 +69,7 @@ def add_patterns(app: FastAPI, reader: StoredReader, clock: Callable[[], int]) -
     @app.get("/api/patterns/{pattern_id}", responses=documented(PatternJson, 404))
     def pattern(pattern_id: str, params: Annotated[PatternParams, Query()]) -> Response:
         """One pattern, by its id."""
-        answer = reader.patterns.ask(params.query(clock(), pattern_id))
-        if not answer.rows:
+        found = reader.patterns.one(params.query(clock(), pattern_id))
+        if found is None:
             raise NotFoundError(f"no pattern {pattern_id[:64]!r} is known in this time, or its errors are all gone")
-        return json_answer(present_pattern(answer.rows[0]))
+        return json_answer(present_pattern(found[0]))

@@ -10,6 +10,7 @@ from tracejury.collector.queries.measures import StoredMeasures
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.label_calibration import LabelCalibration
+from tracejury.collector.rates.pattern_calibration import PatternCalibration
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
 from tracejury.judges.packs.cards.task_cards import load_cards
 
@@ -36,6 +37,7 @@ class Readers:
             StoredRates(store, calibrate=calibrate, tenant=tenant),
             TenantCalibrations(store, self.calibrations, tenant),
             StoredMeasures(store, installed_packs, config.judges.task_key, tenant, self._cards),
+            PatternCalibration(calibrate, tenant),
             clock,
             tenant,
         )

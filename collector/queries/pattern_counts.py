@@ -11,6 +11,7 @@ from tracejury.collector.store.patterns import PatternCell
 from tracejury.judges.patterns.change_points import Counted
 from tracejury.judges.patterns.states import History
 from tracejury.schemas.queries.patterns import PERIODS, WINDOW
+from tracejury.schemas.rates import Population
 from tracejury.schemas.taxonomy import Severity
 
 _FIRST: Final = PERIODS - WINDOW
@@ -22,7 +23,7 @@ class PatternCounts:
     """A pattern's counts, and what its errors have in common.
 
     `by_version`, `periods`: effective numbers, the former in the order in which versions first arrived. `hits` of
-    `units` runs in the time asked for. `versions`: those with errors.
+    `units` runs in the time asked for, as far as `population` judged them. `versions`: those with errors.
     """
 
     id: str
@@ -31,6 +32,7 @@ class PatternCounts:
     periods: Sequence[Counted]
     hits: int
     units: int
+    population: Population
     severity: Severity
     agents: Sequence[str]
     tools: Sequence[str]
@@ -122,6 +124,7 @@ def _count(cells: Sequence[PatternCell], by_detectors: _Judged, by_judges: _Judg
         [Counted(units, hits) for units, hits in zip(judged.periods, periods, strict=True)],
         sum(cell.by_detectors if of_detectors else cell.by_judges for cell in asked),
         judged.units,
+        Population.DETECTORS if of_detectors else Population.JUDGES,
         list(Severity)[max(max(cell.severity for cell in cells) - 1, 0)],
         sorted(set().union(*(cell.agents for cell in cells))),
         sorted(set().union(*(cell.tools for cell in cells))),

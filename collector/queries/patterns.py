@@ -45,10 +45,17 @@ _VERSION_AHEAD: Final = 4.0
 new days, too."""
 
 
+CalibratePattern = Callable[[PatternQuery, PatternRow], PatternRow]
+"""The pattern with its share calibrated by labels, or why it is not."""
+
+
 class Patterns:
     """Patterns of one tenant. `clock` gives unix nanos. Every method blocks, and raises RetryableError, StoreError."""
 
-    def __init__(self, scope: Scope, labels: Labels, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, scope: Scope, labels: Labels, clock: Callable[[], int], calibrate: CalibratePattern | None = None
+    ) -> None:
+        self._calibrate = calibrate
         self._cells = PatternCells(StoredPatterns(scope.store, scope.tenant))
         self._labels, self._clock = labels, clock
 
@@ -71,6 +78,17 @@ class Patterns:
         hidden = sum(not _asked(row, "") for row in rows) if not query.state else 0
         return PatternAnswer(query.since, query.until, kept, len(shown) - len(kept), len(counts), hidden)
 
+    def one(self, query: PatternQuery) -> tuple[PatternRow, int] | None:
+        """The pattern of that id with its share calibrated by labels, and how many were looked at; None: there is none.
+
+        It takes a look at all runs of its time, so lists go without.
+        """
+        answer = self.ask(query)
+        if not answer.rows:
+            return None
+        row = answer.rows[0]
+        return self._calibrate(query.in_whole_hours(), row) if self._calibrate else row, answer.looked_at
+
     def _labelled(self) -> Mapping[str, Sequence[PatternLabel]]:
         """What people say of patterns, the latest first."""
         found: defaultdict[str, list[PatternLabel]] = defaultdict(list)
@@ -90,6 +108,7 @@ def _row(
         severity=one.severity,
         hits=one.hits,
         units=one.units,
+        population=one.population,
         share=_share(history.now),
         before=None if history.new else _share(history.before),
         p_value=judged.p_value,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tracejury.judges.detectors.schema import SCHEMA_RULES
+from tracejury.judges.tool_schema import how_called
 from tracejury.schemas.queries.patterns import PatternAnswer, PatternRow, Since
 from tracejury.schemas.rates import Estimate
 from tracejury.schemas.text.moments import iso_time
@@ -43,17 +45,24 @@ def present_pattern(row: PatternRow) -> PatternJson:
 
 
 def told(row: PatternRow) -> str:
-    """What it is, how frequent, of what and since when, such as "search: Argument missing in 4.1 % of runs of app".
+    """What it is, how frequent, of what and since when, such as "search: Timed out in 4.1 % of runs of app".
 
     Its parts are texts of spans: for a page or terminal they are to be made safe.
     """
-    what = f"{row.about}: {row.kind}" if row.about and row.kind else row.about or row.kind or "errors"
-    words = [what]
+    words = [_called(row) or ": ".join(filter(None, (row.about, row.kind))) or "errors"]
     if row.share:
         words.append(f"in {percent(row.share)} of runs of {row.service or 'an unnamed service'}")
     if row.since:
         words.append(f"since {row.since.version or (iso_time(row.since.time) or '')[:_DAY]}")
     return " ".join(words)
+
+
+def _called(row: PatternRow) -> str:
+    """The tool and the argument with which, or without which, it is called; "" unless a rule of schemas says so."""
+    rules = all(example.judge in SCHEMA_RULES for example in row.examples)
+    told = {how_called(example.explanation) for example in row.examples} if rules and row.tools else set()
+    how = told.pop() if len(told) == 1 else ""
+    return f"{row.about} {how}" if how else ""
 
 
 def percent(share: Estimate) -> str:

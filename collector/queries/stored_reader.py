@@ -57,7 +57,7 @@ from .divergence import Divergences
 from .errors import errors_of_trace, labelled, stored_error
 from .known_names import unknown_names
 from .measures import StoredMeasures
-from .patterns import Patterns
+from .patterns import CalibratePattern, Patterns
 from .preferences import preference_answer
 from .progress import progress_of
 from .reader import Labels, Rates
@@ -78,6 +78,7 @@ class StoredReader:
         rates: Rates,
         calibrations: TenantCalibrations,
         measures: StoredMeasures,
+        calibrate_pattern: CalibratePattern,
         clock: Callable[[], int],
         tenant: str = "",
     ) -> None:
@@ -94,7 +95,7 @@ class StoredReader:
         self.call_graphs = StoredCallGraphs(store, tenant)
         self.scores = StoredScores(store, tenant)
         self.pipeline_stats = StoredPipelineStats(store, tenant)
-        self.patterns = Patterns(self._scope, labels, clock)
+        self.patterns = Patterns(self._scope, labels, clock, calibrate_pattern)
         self.score_outcomes = outcomes = ScoreOutcomes(self.scores, labels)
         self.divergences = Divergences(self.trace_queries, self.traces, self.patterns.ask, labels, measures, outcomes)
         again = partial(derive_again, store, tenant)

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tracejury.collector.store.derived.facts import SCOPE, Fact
+from tracejury.collector.store.derived.facts import SCOPE, Fact, FactError
 from tracejury.judges.measures.dimension_labels import DEFAULT_DIMENSIONS
 from tracejury.judges.measures.people import SeenError
 from tracejury.judges.measures.ppi import Pair, calibrated_share
@@ -125,7 +125,7 @@ def calibration(q: Question, looked: Iterable[ReviewedRun], unseen: UnseenStrata
     groups = _groups(q, words)
     if unseen and unseen.strata:
         seen = {group: pairs for group, pairs in groups.items() if not _is_blind(q, group, unseen)}
-        return Calibration(groups=seen, refused=_nobody_looked(q, unseen.strata))
+        return Calibration(groups=seen, refused=nobody_looked(q, unseen.strata))
     return Calibration(total, groups)
 
 
@@ -134,7 +134,7 @@ def _is_blind(q: Question, group: Group, unseen: UnseenStrata) -> bool:
     return unseen.groups is None or (at, "" if q.of_findings else name) in unseen.groups
 
 
-def _nobody_looked(q: Question, unseen: Sequence[UnseenStratum]) -> str:
+def nobody_looked(q: Question, unseen: Sequence[UnseenStratum]) -> str:
     """Which strata are missing, and what to do about it, on one line."""
     named = ", ".join(f"{one.name} ({counted(one.runs, 'run')})" for one in unseen[:NAMED])
     more = f" and {len(unseen) - NAMED:,} more" if len(unseen) > NAMED else ""
@@ -191,11 +191,16 @@ class _Words:
 
     @property
     def truth(self) -> float | None:
-        """1 where people see an error, 0 where nobody does; None where those that anybody sees are contested."""
-        labels = {label for _, label in self.human}
-        if ErrorLabel.RIGHT in labels:
-            return 1.0
-        return None if labels else 0.0
+        """That of its errors, as of `truth_of`."""
+        return truth_of(label for _, label in self.human)
+
+
+def truth_of(labels: Iterable[ErrorLabel]) -> float | None:
+    """1 where people see an error, 0 where nobody does; None where those that anybody sees are contested."""
+    told = frozenset(labels)
+    if ErrorLabel.RIGHT in told:
+        return 1.0
+    return None if told else 0.0
 
 
 def _groups(q: Question, words: Sequence[tuple[ReviewedRun, _Words]]) -> dict[Group, Sequence[Pair]]:
@@ -222,11 +227,21 @@ def _pairs(q: Question, words: Iterable[tuple[ReviewedRun, _Words]]) -> list[Pai
     ]
 
 
+def found_errors(q: Question, fact: Fact) -> list[FactError]:
+    """The errors of a run that judges of the question's population see, in its profile."""
+    least = _least(q, fact)
+    return [e for e in fact.errors if e.confidences[0] >= least and SCOPE[q.population] in e.scopes]
+
+
+def _least(q: Question, fact: Fact) -> float:
+    return q.least.recognised if fact.recognised else q.least.unrecognised
+
+
 def _words(q: Question, run: ReviewedRun) -> _Words:
-    least = q.least.recognised if run.fact.recognised else q.least.unrecognised
-    found = [e for e in run.fact.errors if e.confidences[0] >= least and SCOPE[q.population] in e.scopes]
+    least = _least(q, run.fact)
     judge = [
-        _Trait(e.taxonomy, e.category, e.severity(least).rank, tuple(d.value for d in e.dimensions)) for e in found
+        _Trait(e.taxonomy, e.category, e.severity(least).rank, tuple(d.value for d in e.dimensions))
+        for e in found_errors(q, run.fact)
     ]
     human = [(_seen(run.fact, error, least), error.label) for error in run.errors]
     return _Words([t for t in judge if t.asked_for(q)], [(t, y) for t, y in human if t.asked_for(q)])

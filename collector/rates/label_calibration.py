@@ -16,7 +16,7 @@ from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.rates import Population
 from tracejury.schemas.taxonomy import Dimension
 
-from .calibration import ENOUGH, Calibration, ReviewedRun, calibration, refusal, too_few
+from .calibration import ENOUGH, Calibration, ReviewedRun, UnseenStrata, calibration, refusal, too_few
 from .question import Question
 from .sampling_frame import frame, unseen
 
@@ -25,7 +25,7 @@ _PAGE: Final = 500
 _FACTS: Final = f"""
 SELECT TraceId, RunId, Hour, At, Service, Version, Session, Agent, Role, Model, Known, Turns, Detectors, Judges, Both,
     Errors.Judge, Errors.Llm, Errors.Scopes, Errors.Dimensions, Errors.Taxonomy, Errors.Category, Errors.Low,
-    Errors.Medium, Errors.High, Errors.Tool, Errors.Turn, Parts
+    Errors.Medium, Errors.High, Errors.Tool, Errors.Turn, Errors.Pattern, Parts
 FROM run_facts FINAL
 WHERE {TENANT} AND Unit = 'run' AND At >= {{since:UInt64}} AND At < {{until:UInt64}}
     AND TraceId IN {{trace_ids:Array(String)}}
@@ -40,15 +40,23 @@ class LabelCalibration:
 
     def __call__(self, question: Question) -> Calibration:
         """The calibration of a question. Raises RetryableError, StoreError."""
+        if refused := self.refused(question):
+            return refused
+        return calibration(question, *self.sample(question))
+
+    def refused(self, question: Question) -> Calibration | None:
+        """That without a figure where nothing can be told, without a look at the runs; None where it may be."""
         if refusal(question):
             return calibration(question, ())
         # Strata are made of all runs of that time; where hardly anybody has reviewed anything, that is no use.
         reviewed = len(self._labels.find(Review, LabelQuery(ENOUGH)))
-        if reviewed < ENOUGH:
-            return too_few(reviewed)
+        return too_few(reviewed) if reviewed < ENOUGH else None
+
+    def sample(self, question: Question) -> tuple[Iterator[ReviewedRun], UnseenStrata]:
+        """The drawn and reviewed runs of the question's time, and the strata of what is asked that have none."""
         strata = frame(self._store, question)
         weights = {run: one.size / len(one.drawn) for one in strata for run in one.drawn}
-        return calibration(question, self._reviewed_runs(question, weights), unseen(self._store, question, strata))
+        return self._reviewed_runs(question, weights), unseen(self._store, question, strata)
 
     def _reviewed_runs(self, q: Question, weights: Mapping[tuple[str, str], float]) -> Iterator[ReviewedRun]:
         ids = sorted({trace_id for trace_id, _ in weights})
@@ -68,7 +76,7 @@ class LabelCalibration:
 def _fact(row: Sequence[Any]) -> Fact:
     """From a row of `_FACTS`."""
     trace_id, run_id, hour, at, service, version, session, agent, role, model, known, turns = row[:12]
-    weights, columns, parts = row[12:15], row[15:26], row[26]
+    weights, columns, parts = row[12:15], row[15:27], row[27]
     populations = (Population.DETECTORS, Population.JUDGES, Population.BOTH)
     return Fact(
         key=FactKey("run", hour, trace_id, run_id),
@@ -88,7 +96,7 @@ def _fact(row: Sequence[Any]) -> Fact:
 
 
 def _error(values: Sequence[Any]) -> FactError:
-    judge, llm, scopes, dimensions, taxonomy, category, low, medium, high, tool, turn = values
+    judge, llm, scopes, dimensions, taxonomy, category, low, medium, high, tool, turn, pattern = values
     return FactError(
         judge=judge,
         llm=bool(llm),
@@ -99,4 +107,5 @@ def _error(values: Sequence[Any]) -> FactError:
         confidences=(low, medium, high),
         tool=tool,
         turn=None if turn < 0 else turn,
+        pattern=pattern,
     )

@@ -40,6 +40,7 @@ class Question:
 
     `least`: confidence for traces of a recognised and an unrecognised convention. `pack`: whose checks the question is
     about, "" for none; `behaviour`: of users, "" for any. `stated`: conditions on trace ids, and their values.
+    `pattern`: the id of one whose runs alone labels are asked of, "" for all.
     """
 
     tenant: str
@@ -58,6 +59,7 @@ class Question:
     behaviour: str = ""
     simulated: bool = False
     stated: tuple[Sequence[str], Mapping[str, Any]] = ((), {})
+    pattern: str = ""
 
     @property
     def of_findings(self) -> bool:

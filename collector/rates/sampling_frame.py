@@ -66,7 +66,8 @@ def _largest(one: UnseenStratum) -> tuple[int, str]:
 
 def _judged(q: Question) -> str:
     """Runs of which the queue draws, that the population judged: whether the question is of them, and their group."""
-    asked = " AND ".join(["1", *(f"{column} = {{{column}:String}}" for column in q.runs)])
+    of_pattern = ["has(Errors.Pattern, {pattern:String})"] if q.pattern else []
+    asked = " AND ".join(["1", *(f"{column} = {{{column}:String}}" for column in q.runs), *of_pattern])
     point = "intDiv(At, {step:UInt64}) * {step:UInt64}" if q.step else "toUInt64({since:Int64})"
     key = "''" if q.by is None else OF_RUNS.get(q.by, "''")
     return (
@@ -79,4 +80,5 @@ def _judged(q: Question) -> str:
 
 def _values(q: Question) -> dict[str, Any]:
     step = {"step": q.step} if q.step else {}
-    return {**q.runs, **step, **bounds(q.since, q.until, ""), "annotator": ""}
+    pattern = {"pattern": q.pattern} if q.pattern else {}
+    return {**q.runs, **step, **pattern, **bounds(q.since, q.until, ""), "annotator": ""}

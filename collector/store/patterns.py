@@ -16,7 +16,7 @@ from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.rates import Unit
 
 from .derived.facts import HOUR, fact_unit
-from .lists.findings import HOLDS
+from .lists.findings import HOLDS, sure, thresholds
 from .lists.latest import ERRORS
 from .scope import TENANT, TenantRows
 
@@ -78,13 +78,15 @@ GROUP BY pattern, Service, period {_WHOLE}
 # The inner look without texts finds the few that may be meant; the outer one reads these alone.
 _LATEST: Final = f"""
 (TraceId, Id) IN (
-    SELECT TraceId, Id FROM errors WHERE {TENANT} AND Pattern IN {{patterns:Array(String)}} AND NOT Removed
+    SELECT TraceId, Id FROM errors WHERE {TENANT} AND Pattern IN {{patterns:Array(String)}} AND NOT Removed AND {{sure}}
     AND ReceivedAt >= fromUnixTimestamp64Nano({{first:Int64}}) AND ReceivedAt < fromUnixTimestamp64Nano({{until:Int64}})
     ORDER BY FirstSeen DESC, Id LIMIT {PER_PATTERN} BY Pattern)
 """
 _EXAMPLES: Final = f"""
-SELECT {ERROR_SELECT} FROM {ERRORS.newest(_LATEST)} WHERE {HOLDS} AND {ERRORS.holds} ORDER BY FirstSeen DESC, Id
+SELECT {ERROR_SELECT} FROM {ERRORS.newest(_LATEST)} WHERE {HOLDS} AND {ERRORS.holds} AND {{sure}}
+ORDER BY FirstSeen DESC, Id
 """
+_THEIRS: Final = f"TraceId IN (SELECT TraceId FROM errors WHERE {TENANT} AND Pattern IN {{patterns:Array(String)}})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +134,12 @@ class StoredPatterns(TenantRows):
         return [_cell(*row) for row in self._scope.select(sql, **values, periods=sorted(periods))]
 
     def errors(self, query: PatternQuery, patterns: Collection[str]) -> Mapping[str, Sequence[ErrorSummary]]:
-        """The latest errors of these patterns that arrived in the time of the query, by pattern."""
+        """The latest errors of these patterns that arrived in its time and are as sure as its profile, by pattern."""
         found: dict[str, list[ErrorSummary]] = {pattern: [] for pattern in patterns}
-        values = {"patterns": sorted(patterns), "first": query.first, "until": query.until}
-        for row in self._scope.select(_EXAMPLES, **values) if patterns else ():
+        confidence = Confidence.of(query.profile)
+        sql = _EXAMPLES.replace("{sure}", sure(confidence, _THEIRS))
+        values = {"patterns": sorted(patterns), "first": query.first, "until": query.until, **thresholds(confidence)}
+        for row in self._scope.select(sql, **values) if patterns else ():
             error = error_from_row(row)
             if error.pattern in found:  # an error that has become one of another pattern since is there, too
                 found[error.pattern].append(error)
@@ -149,8 +153,6 @@ def _cell(pattern: str, service: str, period: int, *more: Any) -> PatternCell:
 
 
 def _values(query: PatternQuery) -> dict[str, Any]:
-    least = Confidence.of(query.profile)
     values = {"unit": fact_unit(Unit.RUN, simulated=query.simulated), "first": query.first, "until": query.until}
     values |= {"hour": query.first // HOUR, "until_hour": (query.until - 1) // HOUR, "step": query.step}
-    values |= {"recognised": least.recognised, "unrecognised": least.unrecognised}
-    return values | {"service": query.service}
+    return values | thresholds(Confidence.of(query.profile)) | {"service": query.service}

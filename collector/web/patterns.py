@@ -10,9 +10,10 @@ from fastapi.responses import RedirectResponse
 
 from tracejury.collector.api.prefixes import whole_error_id
 from tracejury.collector.queries.present_patterns import bounds, told
-from tracejury.schemas.annotations import PatternMark
+from tracejury.schemas.annotations import PatternMark, Review
 from tracejury.schemas.errors import ConfigError, NotFoundError
 from tracejury.schemas.filters import an_id
+from tracejury.schemas.queries.labels import LabelQuery
 from tracejury.schemas.queries.patterns import STATES, PatternQuery
 from tracejury.schemas.queries.reader import Confidence
 
@@ -59,10 +60,13 @@ def add_patterns(app: FastAPI, site: Site) -> None:
 
     @page(app, "/patterns/{pattern_id}", *NAMES)
     def pattern(request: Request, pattern_id: str) -> Response:
-        answer = site.reader.patterns.ask(asked(request, 1, an_id(pattern_id), "all"))
-        if not answer.rows:
+        found = site.reader.patterns.one(asked(request, 1, an_id(pattern_id), "all"))
+        if found is None:
             raise NotFoundError(f"no pattern {pattern_id[:64]!r} is known in this time, or its errors are all gone")
+        row, looked_at = found
         return site.render(
-            request, "pattern.html", row=answer.rows[0], told=told, bounds=bounds, marks=list(PatternMark),
-            annotator=annotator(request), looked_at=answer.looked_at,
+            request, "pattern.html", row=row, told=told, bounds=bounds, marks=list(PatternMark),
+            annotator=annotator(request), looked_at=looked_at,
+            # Without reviews a missing calibration needs no explanation.
+            reviewed=site.reader.labels.find(Review, LabelQuery(1)),
         )  # fmt: skip

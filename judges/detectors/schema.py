@@ -226,3 +226,6 @@ RULES: Final = (
     ),
     rule("lost-result", "Tool-related", "TC EE", "MEDIUM", _lost, title="Result that never came", scope="run"),
 )
+
+SCHEMA_RULES: Final = frozenset(one.name for one in RULES if one.name.startswith("schema-violation"))
+"""Those that say how a call breaks the schema of its tool."""

@@ -53,6 +53,15 @@ def calibrated_share(population: Sums, pairs: Iterable[Pair]) -> Estimate | None
     return _combined(rate, with_error, without)
 
 
+def confirmed_share(rate: Estimate, pairs: Iterable[Pair]) -> Estimate | None:
+    """The share of units in which the judge sees an error and people do, too: p·m₁. `rate`: of what the judge sees.
+
+    None where nobody looked at units in which the judge sees one.
+    """
+    with_error = _human([pair for pair in pairs if pair.judge], needed=True)
+    return _combined(rate, with_error, Estimate(0.0, 0.0, 0.0)) if with_error else None
+
+
 def _combined(p: Estimate, with_error: Estimate, without: Estimate) -> Estimate:
     """p·m₁ + (1 - p)·m₀."""
     tuned = with_error.value - without.value

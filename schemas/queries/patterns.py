@@ -9,7 +9,7 @@ from typing import Final
 
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.annotations import PatternLabel, PatternMark
-from tracejury.schemas.rates import Estimate
+from tracejury.schemas.rates import Estimate, Population
 from tracejury.schemas.taxonomy import Severity
 
 WINDOW: Final = 7
@@ -71,6 +71,11 @@ class PatternQuery:
         """The beginning of what is looked at (unix nanos)."""
         return max(self.until - PERIODS * self.step, 0)
 
+    @property
+    def asked_from(self) -> int:
+        """The beginning of the periods of which the shares are (unix nanos)."""
+        return self.first + (PERIODS - WINDOW) * self.step
+
 
 @dataclass(frozen=True, slots=True)
 class Since:
@@ -89,11 +94,12 @@ class Since:
 class PatternRow:
     """A pattern as lists show it.
 
-    `state`: by counting and by what people say; `hits` of
-    `units` runs in the time asked for; `share` of them, weighted, with `before` in the time that it is compared with.
+    `state`: by counting and by what people say; `hits` of `units` runs in the time asked for, as far as `population`
+    judged them; `share` of them, weighted, with `before` in the time that it is compared with.
     `quiet`: runs since it was last seen; `needed`: so many without it say that it is gone, None where nothing tells.
     `since`: None, it cannot be told. `series`: the share in each period. `label`: what a person said of it last.
-    `p_value`: that the share has changed, not corrected for the number of patterns.
+    `p_value`: that the share has changed, not corrected for the number of patterns. `calibrated`: the share of runs
+    with an error of it that people confirm; `uncalibrated`: why there is none, where it was asked for.
     """
 
     id: str
@@ -102,6 +108,7 @@ class PatternRow:
     severity: Severity
     hits: int
     units: int
+    population: Population
     share: Estimate | None
     before: Estimate | None
     p_value: float
@@ -116,6 +123,8 @@ class PatternRow:
     examples: Sequence[ErrorSummary] = ()
     label: PatternLabel | None = None
     labels: Sequence[PatternLabel] = ()
+    calibrated: Estimate | None = None
+    uncalibrated: str = ""
 
     @property
     def kind(self) -> str:

@@ -34,7 +34,8 @@ class PatternJson(WireModel):
     ignored. `hits`: runs with it of `units` that were judged in the time asked for; `share`: weighted; `before`: in the
     time four times as long before, null where it was not seen. `quiet`: runs without it since it was last seen;
     `needed`: with so many it is gone. `since`: null, it cannot be told. `series`: shares of 35 periods, of which the
-    last 7 are the time asked for. `told`: all of it in a sentence.
+    last 7 are the time asked for. `told`: all of it in a sentence. Of one pattern, not in lists:
+    `calibrated`, the share of runs with an error of it that people confirm, or in `uncalibrated` why there is none.
     """
 
     id: str
@@ -60,6 +61,8 @@ class PatternJson(WireModel):
     examples: list[PatternErrorJson]
     label: PatternLabelJson | None
     labels: list[PatternLabelJson]
+    calibrated: EstimateJson | None
+    uncalibrated: OptionalText
 
 
 class PatternsJson(WireModel):

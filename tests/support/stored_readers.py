@@ -12,6 +12,7 @@ from tracejury.collector.queries.measures import StoredMeasures
 from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.rates.label_calibration import LabelCalibration
+from tracejury.collector.rates.pattern_calibration import PatternCalibration
 from tracejury.collector.store.rule_calibrations import RuleCalibrations, TenantCalibrations
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.judges.packs.grades import grades_pack
@@ -21,14 +22,16 @@ from tracejury.schemas.queries.measures import MeasuredPack
 
 def parts_of_a_reader(
     store: SharedStore, clock: Callable[[], int], packs: Callable[[], Sequence[MeasuredPack]], tenant: str = ""
-) -> tuple[StoredLabels, StoredRates, TenantCalibrations, StoredMeasures]:
-    """Labels, rates, calibrations and measures of a tenant."""
+) -> tuple[StoredLabels, StoredRates, TenantCalibrations, StoredMeasures, PatternCalibration]:
+    """Labels, rates, calibrations, measures and calibrations of patterns of a tenant."""
     labels = StoredLabels(store, tenant)
-    rates = StoredRates(store, calibrate=LabelCalibration(store, labels), tenant=tenant)
+    calibrate = LabelCalibration(store, labels)
+    rates = StoredRates(store, calibrate=calibrate, tenant=tenant)
     calibrations = RuleCalibrations(store, clock)
     calibrations.load()
     own = TenantCalibrations(store, calibrations, tenant)
-    return labels, rates, own, StoredMeasures(store, packs, TASK_KEYS, tenant)
+    measures = StoredMeasures(store, packs, TASK_KEYS, tenant)
+    return labels, rates, own, measures, PatternCalibration(calibrate, tenant)
 
 
 def stored_reader(

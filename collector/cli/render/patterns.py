@@ -65,6 +65,10 @@ def _lines(row: PatternJson) -> Iterator[RenderableType]:
         share(row.share),
         before,
     )
+    if row.calibrated:
+        yield Text.assemble("as far as people confirm it: ", share(row.calibrated))
+    elif row.uncalibrated:
+        yield content(f"not corrected by labels: {row.uncalibrated}", 600, "dim")
     if row.needed is not None and row.quiet:
         yield Text(f"none in the last {row.quiet} runs; gone after {row.needed}", "dim")
     if row.since:

@@ -7,7 +7,7 @@ purpose: `ppi_mean_pointestimate(y, yhat, yhat_unlabeled, lam=m1 - m0)` and, its
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, count, islice
 from math import sqrt
 from random import Random
 
@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rate_sums import Cluster, sums
 
-from tracejury.judges.measures.ppi import Pair, calibrated_share
+from tracejury.judges.measures.ppi import Pair, calibrated_share, confirmed_share
 from tracejury.judges.measures.rates import share
 from tracejury.schemas.rates import Estimate, Sums
 
@@ -201,3 +201,52 @@ def test_calibrated_intervals_are_narrower_than_labels_alone() -> None:
         widths[0] += both.high - both.low
         widths[1] += alone.high - alone.low
     assert widths[0] < 0.8 * widths[1]
+
+
+LEAST_WITH = 10
+"""Labelled runs with the pattern of which a share is told."""
+
+
+def one_pattern(random: Random) -> tuple[bool, bool, float] | None:
+    """Whether the confirmed share, and the judges' own, of a pattern in a random world cover the truth; their ratio.
+
+    Three strata: clean runs, and runs with findings, some of which are of the pattern, rightly so more often in one of
+    the two. None where too few runs with it were drawn.
+    """
+    sizes = [random.uniform(0.3, 0.8), random.uniform(0.05, 0.4), random.uniform(0.05, 0.4)]
+    of_pattern = [0.0, random.uniform(0.1, 0.9), random.uniform(0.1, 0.9)]
+    right = [0.0, random.uniform(0.05, 0.95), random.uniform(0.05, 0.95)]
+    runs = []
+    for stratum in random.choices(range(3), weights=sizes, k=RUNS):
+        seen = random.random() < of_pattern[stratum]
+        runs.append((stratum, seen, seen and random.random() < right[stratum]))
+    counts = [sum(s == stratum for s, _, _ in runs) for stratum in range(3)]
+    chosen = sorted(runs, key=lambda run: random.random() * sqrt(counts[run[0]]))[: random.choice([30, 60, 150])]
+    drawn_of = [sum(s == stratum for s, _, _ in chosen) for stratum in range(3)]
+    labels = [Pair(float(true), judge=True, weight=counts[s] / drawn_of[s]) for s, seen, true in chosen if seen]
+    rate = share(counted(sum(seen for _, seen, _ in runs)))
+    found = confirmed_share(rate, labels) if rate else None
+    if len(labels) < LEAST_WITH or rate is None or found is None:
+        return None
+    parts = list(zip(sizes, of_pattern, right, strict=True))
+    truth = sum(size * seen * true for size, seen, true in parts) / sum(sizes)
+    return covers(found, truth), covers(rate, truth), found.value / rate.value
+
+
+def test_confirmed_shares_cover_the_truth_where_the_judges_own_do_not() -> None:
+    """In 300 worlds with other strata, shares and precisions."""
+    random = Random("patterns")  # noqa: S311 - a simulation
+    told = list(islice(filter(None, (one_pattern(random) for _ in count())), 300))
+    assert sum(one for one, _, _ in told) >= 0.93 * len(told)
+    assert sum(own for _, own, _ in told) <= 0.2 * len(told)
+    assert all(0 <= ratio <= 1 for *_, ratio in told)
+
+
+def test_nothing_is_confirmed_where_nobody_looked() -> None:
+    """Runs without it tell nothing of it."""
+    rate = Estimate(0.1, 0.08, 0.12)
+    assert confirmed_share(rate, pairs(0, 5, 0, 20)) is None
+    found = confirmed_share(rate, pairs(10, 5, 10, 20))
+    assert found is not None
+    assert found.value == pytest.approx(0.05)
+    assert found.low < 0.05 < found.high < rate.high
