@@ -69,7 +69,7 @@ class JudgingSteps:
 
         try:
             said = await ask_shortened(
-                request, ask, lambda r: r.longest(count), lambda room: request.fitted(room, count)
+                request, ask, lambda r: r.longest(count), lambda room: request.without_pictures().fitted(room, count)
             )
         except PromptTooLongError as error:
             return Deliberation(failures=dict.fromkeys(request.case.judges, str(error)))
