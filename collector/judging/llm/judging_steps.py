@@ -65,7 +65,12 @@ class JudgingSteps:
 
         async def ask(fitted: JudgeRequest) -> Deliberation:
             deliberating = deliberate(fitted.case, self.how.panel, fitted.chapters, self.how.look)
-            return await run_prompts(deliberating, self.client, bypass_cache=bypass_cache)
+            try:
+                return await run_prompts(deliberating, self.client, bypass_cache=bypass_cache)
+            except PromptTooLongError:
+                if not fitted.case.pictures:
+                    raise
+                return await ask(fitted.without_pictures())
 
         try:
             said = await ask_shortened(
