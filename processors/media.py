@@ -82,6 +82,11 @@ def media_of(span: Span, logs: Iterable[LogRecord] = ()) -> list[SpanMedia]:
     return list(found.values())
 
 
+def first_media(part: Mapping[str, Any]) -> SpanMedia | None:
+    """The first picture, sound or file that a part of a message holds or names."""
+    return next(_in_json(part, 0), None)
+
+
 def _texts(span: Span, logs: Iterable[LogRecord]) -> Iterator[tuple[str, str]]:
     yield from span.attributes.items()
     for event in span.events:

@@ -15,6 +15,7 @@ from tracejury.collector.judging.llm.decisive.decisive_answer import decisive_an
 from tracejury.collector.judging.llm.decisive.version import decisive_versions
 from tracejury.collector.judging.llm.prompt_budget import PromptBudget, prompt_budget
 from tracejury.collector.judging.llm.run_prompts import run_jobs
+from tracejury.collector.judging.model.build import shows_pictures
 from tracejury.judges.llm.case import Deliberation
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.members import LlmJudges
@@ -86,7 +87,8 @@ async def judge_folder(options: JudgesOptions, rebuilt: RebuiltFolder, progress:
         model = models.judges.llm
         llm = options.llm.model_copy(update={"model": model.model})
         panel, troubles = panel_from(llm)
-        room = prompt_budget(panel, model.max_input_tokens, model.count_tokens, hints=llm.hints)
+        images = shows_pictures(llm, sees=model.sees and models.verifier.llm.sees)
+        room = prompt_budget(panel, model.max_input_tokens, model.count_tokens, hints=llm.hints, images=images)
         how = Judging(room, windows_from(llm) if llm.streaming else None, llm.verify)
         run = _JudgingRun(options, rebuilt, models, progress)
         results = await run.decide(how, await run.judge(how, architecture))

@@ -14,6 +14,7 @@ from tracejury.schemas.transcript import PlanView, Transcript
 from tracejury.schemas.verdicts import Verdict
 
 from .client import Prompt, Reply
+from .picture import Picture
 
 
 class Stage(StrEnum):
@@ -46,7 +47,7 @@ class Case:
     label `first` on, a CLOSING case has first = "". `plans`: the views of the plans to judge (all of the run's at
     CLOSING, the newly closed at PLAN). `provisional`: findings of earlier windows to confirm or retract at
     CLOSING. `detected`: the detectors' findings in the run, shown in no prompt of the case. `description`: of the
-    service.
+    service. `pictures`: those of the run that a prompt carries where it shows their marks, for a model that can see.
     """
 
     trace: Trace
@@ -61,6 +62,7 @@ class Case:
     description: ServiceDescription = NO_DESCRIPTION
     probability: float = 1.0
     uncut: Callable[[], Transcript] | None = field(default=None, compare=False)
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol
 
 from tracejury.schemas.errors import LlmError
 
+from .picture import Picture
+
 
 @dataclass(frozen=True, slots=True)
 class PromptMessage:
-    """One message. `cache`: a prefix that later calls repeat ends here (providers that must be told are told)."""
+    """One message, its pictures after its text.
+
+    `cache`: a prefix that later calls repeat ends with its text (providers that must be told are told).
+    """
 
     role: Literal["system", "user", "assistant"]
     text: str
     cache: bool = False
+    pictures: tuple[Picture, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,17 @@ class Prompt:
     request: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """All that are sent, in order."""
+        return tuple(picture for message in self.messages for picture in message.pictures)
+
+    def without_pictures(self) -> Prompt:
+        """The same in words alone."""
+        return replace(self, messages=tuple(replace(message, pictures=()) for message in self.messages))
+
+    @property
     def characters(self) -> int:
-        """Length of all that is sent."""
+        """Length of all text that is sent."""
         return sum(len(m.text) for m in self.messages) + (len(json.dumps(self.request)) if self.request else 0)
 
 

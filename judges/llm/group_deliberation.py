@@ -23,7 +23,8 @@ from .conversation import Asking, AskResult, ask, together
 from .criteria import Criteria
 from .deliberation import Deliberator, vocabulary
 from .members import LlmJudges
-from .prompt import cached
+from .picture import chosen
+from .prompt import cached, ending
 from .prompt_rules import described, system_text
 from .record import fenced, listed_for
 from .ruling import may_stay_unscored
@@ -167,15 +168,21 @@ def group_prompt(
     listed = tuple(f for case in cases for f in case.provisional)
     together = replace(first, transcript=record.transcript, provisional=listed)
     full, rest = fenced(record.transcript, first.description, None, listed_for(together, None))
+    pictures = chosen((p for case in cases for p in case.pictures), "".join((*full, rest)))
     rules = system_text(
-        panel.criteria.rules, run_judges(panel), Stage.CLOSING, lookup=panel.rounds(first) > 0, group=True
+        panel.criteria.rules,
+        run_judges(panel),
+        Stage.CLOSING,
+        lookup=panel.rounds(first) > 0,
+        group=True,
+        pictures=bool(pictures),
     )
     question = _question(cases, record, asked, decide=bool(listed))
     return Prompt(
         (
             PromptMessage("system", described(rules, first.description), cache=True),
             *cached(full),
-            PromptMessage("user", f"{rest}\n{question}"),
+            *ending(rest, f"\n{question}", pictures),
         ),
         schema,
         "answer",

@@ -18,10 +18,11 @@ from .case import Case, Stage
 from .client import Prompt, PromptMessage
 from .criteria import Criteria
 from .members import LlmJudges
+from .picture import Picture, chosen
 from .prompt_rules import criteria_text, described, rules_text, system_text
 from .record import AGENT, Part, fenced, listed_for
 
-__all__ = ["MOST_REPLY", "Part", "cached", "prompts", "repair"]
+__all__ = ["MOST_REPLY", "Part", "cached", "ending", "prompts", "repair"]
 
 MOST_REPLY: Final = 20_000
 """Characters of an unusable reply that are shown to its author again."""
@@ -81,16 +82,17 @@ def _of(
 ) -> Iterator[tuple[PromptMessage, ...]]:
     lookup = panel.rounds(case) > 0
     full, rest = fenced(case.transcript, case.description, part, listed_for(case, part))
+    pictures = chosen(case.pictures, "".join((*full, rest)))
     if panel.mode == "panel":
         seated = judges if case.stage is Stage.PLAN else _run_judges(case, panel)
-        rules = system_text(panel.criteria.rules, seated, case.stage, lookup=lookup)
+        rules = system_text(panel.criteria.rules, seated, case.stage, lookup=lookup, pictures=bool(pictures))
         system = PromptMessage("system", described(rules, case.description), cache=True)
         question = _question(case, judges, view, part)
-        yield system, *cached(full), PromptMessage("user", f"{rest}\n{question}")
+        yield system, *cached(full), *ending(rest, f"\n{question}", pictures)
         return
-    rules = rules_text(panel.criteria.rules, case.stage, lookup=lookup)
+    rules = rules_text(panel.criteria.rules, case.stage, lookup=lookup, pictures=bool(pictures))
     system = PromptMessage("system", described(rules, case.description), cache=True)
-    shared = (*cached(full), PromptMessage("user", rest, cache=True))
+    shared = (*cached(full), PromptMessage("user", rest, cache=True, pictures=pictures))
     for judge in judges:
         question = _question(case, (judge,), view, part)
         yield system, *shared, PromptMessage("user", f"{criteria_text(judge)}\n\n{question}")
@@ -104,6 +106,13 @@ def _run_judges(case: Case, panel: LlmJudges) -> tuple[Criteria, ...]:
 def cached(blocks: Sequence[str]) -> list[PromptMessage]:
     """The full blocks of a record as messages; the last of them and what runs of the agent share have the mark."""
     return [PromptMessage("user", b, cache=i == len(blocks) or b.startswith(AGENT)) for i, b in enumerate(blocks, 1)]
+
+
+def ending(rest: str, question: str, pictures: tuple[Picture, ...]) -> tuple[PromptMessage, ...]:
+    """The end of a record and the question about it, with the pictures between them."""
+    if not pictures:
+        return (PromptMessage("user", f"{rest}{question}"),)
+    return PromptMessage("user", rest, pictures=pictures), PromptMessage("user", question)
 
 
 def _question(case: Case, judges: Sequence[Criteria], view: PlanView | None, part: Part | None) -> str:

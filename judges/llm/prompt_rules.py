@@ -14,17 +14,25 @@ from .criteria import Criteria, Rules
 
 
 def system_text(
-    rules: Rules, judges: Iterable[Criteria], stage: Stage, *, lookup: bool = False, group: bool = False
+    rules: Rules,
+    judges: Iterable[Criteria],
+    stage: Stage,
+    *,
+    lookup: bool = False,
+    group: bool = False,
+    pictures: bool = False,
 ) -> str:
     """Rules and the criteria of all judges of one call.
 
-    `lookup`: whether they may ask to see more; `group`: whether the record shows several runs.
+    `lookup`: whether they may ask to see more; `group`: whether the record shows several runs; `pictures`: whether some
+    stand behind it.
     """
     told = (f"# Several runs\n{text.GROUP}",) if group else ()
-    return "\n\n".join((rules_text(rules, stage, lookup=lookup), *told, "# Judges", *map(criteria_text, judges)))
+    shared = rules_text(rules, stage, lookup=lookup, pictures=pictures)
+    return "\n\n".join((shared, *told, "# Judges", *map(criteria_text, judges)))
 
 
-def rules_text(rules: Rules, stage: Stage, *, lookup: bool = False) -> str:
+def rules_text(rules: Rules, stage: Stage, *, lookup: bool = False, pictures: bool = False) -> str:
     """The part that all judges share. A window's is the closing's, so that the one prompt begins as the other."""
     stages = {Stage.PLAN} if stage is Stage.PLAN else {Stage.WINDOW, Stage.CLOSING}
     principles = [f"- {p.text}" for p in rules.principles if stages & set(p.stages)]
@@ -38,7 +46,10 @@ def rules_text(rules: Rules, stage: Stage, *, lookup: bool = False) -> str:
         answer.insert(answer.index(text.FIELDS) + 1, text.CUT)
     if lookup:
         answer.append(text.LOOK)
-    return "\n\n".join((text.ROLE, text.RECORD, rule, "\n".join(answer)))
+    if pictures:
+        answer.insert(answer.index(text.FIELDS) + 1, text.OF_PICTURE)
+    seen = (text.PICTURES,) if pictures else ()
+    return "\n\n".join((text.ROLE, text.RECORD, *seen, rule, "\n".join(answer)))
 
 
 def described(system: str, description: ServiceDescription) -> str:

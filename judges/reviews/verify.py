@@ -17,6 +17,9 @@ from tracejury.judges.checks.item_source import FINDINGS
 from tracejury.judges.checks.questions import CheckQuestion
 from tracejury.judges.checks.reply import SCHEMA
 from tracejury.judges.llm.client import Prompt, PromptMessage
+from tracejury.judges.llm.picture import Picture, chosen
+from tracejury.judges.llm.prompt import ending
+from tracejury.judges.llm.prompt_text import PICTURES
 from tracejury.judges.llm.record import mark
 from tracejury.schemas.checks import CheckItem
 from tracejury.schemas.findings import Finding, Verification
@@ -99,17 +102,25 @@ class VerifyCall:
 
 
 def verify_calls(
-    findings: Iterable[Finding], record: Transcript, header: str, *, service: str, max_tokens: int, run_id: str = ""
+    findings: Iterable[Finding],
+    record: Transcript,
+    header: str,
+    *,
+    service: str,
+    max_tokens: int,
+    run_id: str = "",
+    pictures: Sequence[Picture] = (),
 ) -> list[VerifyCall]:
     """The calls about these findings, in the order of their steps; a finding whose step is gone is in none.
 
-    `record`: with every text in full; `header`: what stands before its steps, as the judges were shown it.
+    `record`: with every text in full; `header`: what stands before its steps, as the judges were shown it; `pictures`:
+    those that they were shown, of which each call has what its steps mark.
     """
     placed = [one for finding in findings if (one := surroundings(finding, record)) is not None]
     order = {step.label: number for number, step in enumerate(record.steps)}
     placed.sort(key=lambda one: (order[one.step.label], one.places, one.finding.id))
     return [
-        _call(claims, record, header, service=service, max_tokens=max_tokens, run_id=run_id or record.run_id)
+        _call(claims, record, header, pictures, service=service, max_tokens=max_tokens, run_id=run_id or record.run_id)
         for claims in _dealt(placed)
     ]
 
@@ -127,18 +138,26 @@ def _dealt(placed: Sequence[ClaimSurroundings]) -> list[list[ClaimSurroundings]]
 
 
 def _call(
-    claims: Sequence[ClaimSurroundings], record: Transcript, header: str, *, service: str, max_tokens: int, run_id: str
+    claims: Sequence[ClaimSurroundings],
+    record: Transcript,
+    header: str,
+    pictures: Sequence[Picture],
+    *,
+    service: str,
+    max_tokens: int,
+    run_id: str,
 ) -> VerifyCall:
     nonce = mark(record)
     question = question_of(VERIFICATION, [_item(claim) for claim in claims])
     steps = shown_steps(record, claims)
     closing = _bounded(record.closing, CLOSING)
     first = f"=== record {nonce} ===\n{_bounded(header, HEADER)}"
-    rest = f"{steps}{closing}=== end of record {nonce} ===\n{review_text(question, nonce)}"
+    rest = f"{steps}{closing}=== end of record {nonce} ===\n"
+    shown = chosen(pictures, first + rest)
     messages = (
-        PromptMessage("system", SYSTEM, cache=True),
+        PromptMessage("system", f"{SYSTEM}\n\n{PICTURES}" if shown else SYSTEM, cache=True),
         PromptMessage("user", first, cache=True),
-        PromptMessage("user", rest),
+        *ending(rest, review_text(question, nonce), shown),
     )
     prompt = Prompt(
         messages,

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tracejury.processors.media import first_media
+from tracejury.schemas.text.media_marks import size_and_hash
+
 from .values import text_of
 
 _MEDIA: Final = {
@@ -37,7 +40,10 @@ NOT_RECORDED: Final = "[result not recorded]"
 
 
 def placeholder(part: Mapping[str, Any]) -> str:
-    """What stands for a part that is not read, such as "[image: image/png]"; "" for a part that says nothing."""
+    """What stands for a part that is not read, such as "[image: image/png]"; "" for a part that says nothing.
+
+    One that holds a file has its size and hash: "[image: image/png, 12.3 kB, sha256 0a1b2c3d4e5f]".
+    """
     kind = text_of(part.get("type"))
     key = kind if kind in _MEDIA else next((k for k in _MEDIA if isinstance(part.get(k), dict)), "")
     if not key:
@@ -51,7 +57,9 @@ def placeholder(part: Mapping[str, Any]) -> str:
     detail = " ".join((detail or place)[:_LONGEST].split())
     modality = text_of(part.get("modality")) or detail.partition("/")[0]
     name = modality if modality in _MODALITIES else _MEDIA[key]
-    return f"[{name}: {detail}]" if detail else f"[{name}]"
+    sent = first_media(part)
+    held = f", {size_and_hash(sent.size, sent.digest)}" if sent and sent.kind else ""
+    return f"[{name}: {detail or (sent.kind if sent else '')}{held}]" if detail or held else f"[{name}]"
 
 
 def provider_call(part: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -8,6 +8,10 @@ from typing import Final
 
 from tracejury.schemas.media import from_base64, media_type
 
+HASH_LENGTH: Final = 12
+"""Hexadecimal digits of a SHA-256 in a mark."""
+
+_HASH: Final = re.compile(rf", sha256 ([0-9a-f]{{{HASH_LENGTH}}})\]")
 _LEAST_URL: Final = 64  # characters of base64 in a `data:` URL
 _LEAST_RUN: Final = 1000  # of base64 that nothing announces
 _VARIED: Final = 20  # different characters that a run of it has at its beginning: hexadecimal digits are 16
@@ -49,5 +53,15 @@ def _told(encoded: str, stated: str) -> str:
     data = from_base64(encoded)
     if data is None:  # cut within
         data = from_base64(encoded[: len(encoded) // 4 * 4].rstrip("=")) or encoded.encode()
-    size = f"{len(data) / 1000:.1f} kB" if len(data) < _MEGABYTE else f"{len(data) / _MEGABYTE:.1f} MB"
-    return f"[{media_type(data) or stated}, {size}, sha256 {hashlib.sha256(data).hexdigest()[:12]}]"
+    return f"[{media_type(data) or stated}, {size_and_hash(len(data), hashlib.sha256(data).hexdigest())}]"
+
+
+def size_and_hash(size: int, digest: str) -> str:
+    """The end of a mark: a file's bytes and the beginning of its SHA-256, such as "12.3 kB, sha256 0a1b2c3d4e5f"."""
+    told = f"{size / 1000:.1f} kB" if size < _MEGABYTE else f"{size / _MEGABYTE:.1f} MB"
+    return f"{told}, sha256 {digest[:HASH_LENGTH]}"
+
+
+def marked_hashes(text: str) -> list[str]:
+    """The beginnings of SHA-256 that the marks in a text have, each once, in order of the first."""
+    return list(dict.fromkeys(_HASH.findall(text)))

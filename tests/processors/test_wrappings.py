@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pictures import blob, mark_of, picture, png
 from trajectories import normalise_all, span
 
 from tracejury.processors.normalize.messages import parse_messages
@@ -132,6 +133,11 @@ def test_no_structure_raises(value: Any) -> None:
         ({"type": "image", "source": {"type": "base64", "media_type": "image/jpeg"}}, "[image: image/jpeg]"),
         ({"inlineData": {"mimeType": "application/pdf", "data": "JVBERi0"}}, "[file: application/pdf]"),
         ({"image": {"format": "png", "source": {}}}, "[image: png]"),
+        (blob(png()), f"[image: image/png{mark_of(png())}"),
+        ({"type": "image_url", "image_url": {"url": picture().url}}, f"[image: image/png{mark_of(png())}"),
+        ({"image": {"format": "png", "source": {"bytes": blob(png())["content"]}}}, f"[image: png{mark_of(png())}"),
+        ({"type": "image", "data": blob(png())["content"]}, f"[image: image/png{mark_of(png())}"),
+        (blob(b"<svg xmlns='http://www.w3.org/2000/svg'/>"), "[image: image/png]"),
         ({"type": "my_part", "value": 1}, "[my_part]"),
     ],
 )

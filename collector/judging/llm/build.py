@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from tracejury.collector.judging.model.budgeted import budget_of
-from tracejury.collector.judging.model.build import open_model, parameters
+from tracejury.collector.judging.model.build import open_model, parameters, shows_pictures
 from tracejury.collector.judging.model.cassette import Cassette
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.judging.model.ready import check_ready
@@ -139,7 +139,9 @@ def build_llm_judging(
         shared["cassette"] = cassette
         async with open_model(config, **shared) as model, open_verifier(config, model, **shared) as verifier:
             worker.health.started(model.llm.missing_keys)
-            how = prompt_budget(panel, model.llm.max_input_tokens, model.llm.count_tokens, hints=config.hints)
+            images = shows_pictures(config, sees=model.llm.sees and verifier.sees)
+            limits = model.llm.max_input_tokens, model.llm.count_tokens
+            how = prompt_budget(panel, *limits, hints=config.hints, images=images)
             steps = JudgingSteps(model.client, how, verifier)
             judges: dict[SubjectKind, Judge[Sequence[JudgeTask], JudgedSubject]] = {
                 SubjectKind.AGENT_RUN: RunJudge(steps, runner, cases, describe, versions, metrics, clock),
@@ -257,7 +259,7 @@ def panel_from(config: LlmConfig) -> tuple[LlmJudges, tuple[str, ...]]:
         criteria,
         config.model,
         config.judges,
-        parameters=parameters(config),
+        parameters=parameters(config) | ({"images": True} if config.images else {}),
         mode=config.mode,
         max_answer_tokens=config.max_answer_tokens,
         lookup=config.looks,

@@ -9,6 +9,7 @@ from functools import partial
 from tracejury.judges.llm.case import Case, ServiceDescription, Stage
 from tracejury.judges.llm.groups import Group, groups
 from tracejury.judges.llm.members import LlmJudges
+from tracejury.judges.llm.picture import Picture, chosen
 from tracejury.judges.llm.schedule import closed_turns
 from tracejury.processors.transcript import (
     UNCUT,
@@ -25,6 +26,7 @@ from tracejury.schemas.transcript import Chapter, GroupRecord, PlanView, Transcr
 
 from .judge_queue import JudgeTask
 from .prompt_budget import PromptBudget
+from .run_pictures import pictures_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,14 @@ class JudgeRequest:
         chapters = split(case.transcript, room, count)
         # What came before a window's last chapter is in its index of steps.
         return replace(self, case=case, chapters=chapters if case.stage is Stage.CLOSING else chapters[-1:])
+
+    def with_pictures(self, most_tokens: int) -> JudgeRequest:
+        """The same with the pictures of what is judged."""
+        return replace(self, case=replace(self.case, pictures=pictures_of(self.case, most_tokens)))
+
+    def without_pictures(self) -> JudgeRequest:
+        """The same in words alone."""
+        return replace(self, case=replace(self.case, pictures=()))
 
     def longest(self, count: Callable[[str], int]) -> int:
         """Tokens of the record that its longest prompt shows."""
@@ -85,7 +95,8 @@ def judge_requests(
         made = [JudgeRequest(case, (0, len(run.turns) - 1))]
     else:
         made = [*_plans(case, task, how.panel), *(_window(case, task) if task.stage is Stage.WINDOW else ())]
-    return [request.fitted(how.room(description.text), how.count) for request in made]
+    pictured = [request.with_pictures(how.pictures) for request in made] if how.pictures else made
+    return [each.fitted(how.room(description.text, each.case.pictures), how.count) for each in pictured]
 
 
 def _plans(case: Case, task: JudgeTask, panel: LlmJudges) -> list[JudgeRequest]:
@@ -111,27 +122,32 @@ def _window(case: Case, task: JudgeTask) -> list[JudgeRequest]:
 
 @dataclass(frozen=True, slots=True)
 class GroupRequest:
-    """Closing passes by themselves, and the record that shows their runs together; `full` makes it uncut."""
+    """Closing passes by themselves, and the record that shows their runs together, with its pictures.
+
+    `full` makes the record uncut.
+    """
 
     requests: tuple[JudgeRequest, ...]
     record: GroupRecord
     full: Callable[[], Transcript]
+    pictures: tuple[Picture, ...] = ()
 
     def shown(self, request: JudgeRequest) -> JudgeRequest:
         """One of the passes with what its judges were shown."""
-        return replace(request, case=replace(request.case, transcript=self.record.transcript, uncut=self.full))
+        shown = replace(request.case, transcript=self.record.transcript, uncut=self.full, pictures=self.pictures)
+        return replace(request, case=shown)
 
 
 def group_request(requests: Sequence[JudgeRequest], group: Group, how: PromptBudget) -> GroupRequest | None:
     """The passes of runs of `group` as one request; None where the model could not read the record at once."""
-    trace = requests[0].case.trace
-    record = group_record(trace, group)
+    first = requests[0].case
+    record = group_record(first.trace, group)
     shown = record.transcript
-    if how.count(shown.header + "".join(step.text for step in shown.steps)) > how.room(
-        requests[0].case.description.text
-    ):
+    text = shown.header + "".join(step.text for step in shown.steps)
+    pictures = chosen((picture for request in requests for picture in request.case.pictures), text)
+    if how.count(text) > how.room(first.description.text, pictures):
         return None
-    return GroupRequest(tuple(requests), record, lambda: group_record(trace, group, UNCUT).transcript)
+    return GroupRequest(tuple(requests), record, lambda: group_record(first.trace, group, UNCUT).transcript, pictures)
 
 
 def by_group(trace: Trace, tasks: Iterable[JudgeTask], panel: LlmJudges) -> list[tuple[list[JudgeTask], Group]]:

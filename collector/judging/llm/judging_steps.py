@@ -65,11 +65,16 @@ class JudgingSteps:
 
         async def ask(fitted: JudgeRequest) -> Deliberation:
             deliberating = deliberate(fitted.case, self.how.panel, fitted.chapters, self.how.look)
-            return await run_prompts(deliberating, self.client, bypass_cache=bypass_cache)
+            try:
+                return await run_prompts(deliberating, self.client, bypass_cache=bypass_cache)
+            except PromptTooLongError:
+                if not fitted.case.pictures:
+                    raise
+                return await ask(fitted.without_pictures())
 
         try:
             said = await ask_shortened(
-                request, ask, lambda r: r.longest(count), lambda room: request.fitted(room, count)
+                request, ask, lambda r: r.longest(count), lambda room: request.without_pictures().fitted(room, count)
             )
         except PromptTooLongError as error:
             return Deliberation(failures=dict.fromkeys(request.case.judges, str(error)))

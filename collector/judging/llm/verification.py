@@ -17,6 +17,7 @@ from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.judges.llm.case import Case, Deliberation
 from tracejury.judges.llm.client import Client
 from tracejury.judges.llm.conversation import together
+from tracejury.judges.llm.picture import Picture
 from tracejury.judges.reviews.review import ReviewAnswers, ask_review
 from tracejury.judges.reviews.verify import SCALE, VerifyCall, verify_calls
 from tracejury.judges.verification import kept, verified
@@ -45,30 +46,39 @@ SETTLED: Final = frozenset({Verification.VERIFIED, Verification.REFUTED})
 class Evidence:
     """The record in which findings are looked at. `record`: makes it, with every text in full; takes a while.
 
-    `header`: what stands before its steps, as the judges were shown it.
+    `header`, `pictures`: what stands before its steps, and the pictures, as the judges were shown them.
     """
 
     record: Callable[[], Transcript]
     header: str
     service: str
     run_id: str
+    pictures: tuple[Picture, ...] = ()
 
     @classmethod
     def of(cls, case: Case) -> Evidence:
         """That of a run's case."""
-        return cls(case.uncut or (lambda: case.transcript), case.transcript.header, case.trace.service, case.run.id)
+        record, header = case.uncut or (lambda: case.transcript), case.transcript.header
+        return cls(record, header, case.trace.service, case.run.id, case.pictures)
 
 
 class Verifier:
     """Asks `client` about findings. In one event loop; `aclose` it at the end.
 
     `patience`: seconds that findings wait, None for as long as it takes. A call that takes longer goes on, as it is
-    paid for: its answer is kept for the next time.
+    paid for: its answer is kept for the next time. `sees`: whether its model takes pictures.
     """
 
     def __init__(
-        self, client: Client, verify: Verify = "high", *, max_tokens: int = 4096, patience: float | None = PATIENCE
+        self,
+        client: Client,
+        verify: Verify = "high",
+        *,
+        max_tokens: int = 4096,
+        patience: float | None = PATIENCE,
+        sees: bool = False,
     ) -> None:
+        self.sees = sees
         self._client, self._verify, self._max_tokens, self._patience = client, verify, max_tokens, patience
         self._late: set[asyncio.Task[ReviewAnswers]] = set()
         self._preparing = asyncio.Lock()  # threads that compute slow down the receivers: one at a time
@@ -150,6 +160,7 @@ class Verifier:
             service=evidence.service,
             max_tokens=self._max_tokens,
             run_id=evidence.run_id,
+            pictures=evidence.pictures,
         )
 
     async def _in_time(self, calls: Sequence[VerifyCall], *, bypass_cache: bool) -> list[ReviewAnswers]:
@@ -205,6 +216,8 @@ async def open_verifier(config: LlmConfig, judges: Model, **shared: Any) -> Asyn
     own = config.of_verifier
     async with (
         open_model(own, **shared) if own else nullcontext(judges) as model,
-        aclosing(Verifier(model.client, config.verify, max_tokens=config.max_answer_tokens)) as verifier,
+        aclosing(
+            Verifier(model.client, config.verify, max_tokens=config.max_answer_tokens, sees=model.llm.sees)
+        ) as verifier,
     ):
         yield verifier

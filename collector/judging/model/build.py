@@ -6,6 +6,7 @@ What is over budget is not sent and has no span either. The span is next to lite
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -26,6 +27,8 @@ from .config import LlmConfig
 from .library import LIBRARY, Library
 from .litellm_client import UNKNOWN_LIMIT, LiteLlmClient
 from .traced import TracedClient, close_provider, open_provider
+
+log = logging.getLogger(__name__)
 
 
 class NoModel(About):
@@ -50,6 +53,20 @@ class Model:
 
     client: Client
     llm: LiteLlmClient | About
+
+
+def shows_pictures(config: LlmConfig, *, sees: bool) -> bool:
+    """Whether judges are sent pictures: if they are to be, and all models take them; the log says where one does not.
+
+    `sees`: whether the models of judges and verifier do.
+    """
+    if config.images and not sees:
+        log.warning(
+            "judges.images: litellm does not know that %s and each of judges.fallbacks and judges.verifier takes "
+            "pictures, so that judges are shown marks only",
+            config.model,
+        )
+    return config.images and sees
 
 
 def parameters(config: LlmConfig) -> dict[str, Any]:
@@ -116,7 +133,7 @@ async def open_model(
         if cassette is None:
             yield Model(client, llm)
         else:
-            cassette.describe(about := About(llm.model, llm.max_input_tokens))
+            cassette.describe(about := About(llm.model, llm.max_input_tokens, llm.sees))
             yield Model(CassetteClient(cassette, client, llm.model), about)
     finally:
         if isinstance(client, CachedClient):

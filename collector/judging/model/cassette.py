@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Literal
 
-from tracejury.judges.llm.client import Client, Prompt, Reply
+from tracejury.judges.llm.client import Client, Prompt, PromptMessage, Reply
 from tracejury.schemas.errors import ConfigError, LlmError
 
 from .config import LlmConfig
@@ -41,10 +41,14 @@ class CassetteOptions:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A model whose calls are on a cassette; with another limit, or other counts, its prompts would be other ones."""
+    """A model whose calls are on a cassette; with another limit, or other counts, its prompts would be other ones.
+
+    `sees`: whether it took pictures.
+    """
 
     model: str
     max_input_tokens: int
+    sees: bool = False
     missing_keys: ClassVar[str] = ""
 
     def count_tokens(self, text: str) -> int:
@@ -97,7 +101,7 @@ class Cassette(AbstractContextManager["Cassette"]):
             "trace_id": prompt.trace_id,
             "run_id": prompt.run_id,
             "schema_name": prompt.schema_name,
-            "messages": [{"role": message.role, "text": message.text} for message in prompt.messages],
+            "messages": [_recorded(message) for message in prompt.messages],
             "reply": asdict(reply),
         } | ({"request": prompt.request} if prompt.request else {})
         self._write(entry)
@@ -177,6 +181,12 @@ class CassetteClient:
             reply = await self.inner.complete(prompt)
             self.cassette.add(key, self.model, prompt, reply)
             return reply
+
+
+def _recorded(message: PromptMessage) -> dict[str, Any]:
+    """The message with the hashes of its pictures: a cassette is read by people, and holds no content but text."""
+    hashes = [picture.digest for picture in message.pictures]
+    return {"role": message.role, "text": message.text} | ({"pictures": hashes} if hashes else {})
 
 
 def _reply(kept: Mapping[str, Any]) -> Reply:

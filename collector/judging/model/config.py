@@ -176,6 +176,9 @@ class LlmConfig(Section):
     transcript: Literal["compact", "paper"] = "compact"
     """How a run is put before the judges: `compact`, each text once and long ones cut, or `paper`, the preprocessing of
     "What is your agent's GPA?": system instructions, tools and new messages, uncut."""
+    images: bool = False
+    """Send the judges of agent runs the pictures of what they judge, where litellm knows that the model, its fallbacks
+    and the verifier take pictures; else they read type, size and hash. Nothing that a picture shows is redacted."""
     structured: Literal["auto", "schema", "json", "none"] = "auto"
     """How the model is held to JSON: by the schema, as any JSON, by the prompt alone, or as it turns out to support."""
     temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0

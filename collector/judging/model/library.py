@@ -77,6 +77,10 @@ class Library:
                 self._known[model] = _facts(module, model)
             return self._known[model]
 
+    def sees(self, model: str) -> bool:
+        """Whether litellm knows that the model takes pictures."""
+        return bool(self.module.supports_vision(model))
+
     def enter(self) -> None:
         """One more client uses it."""
         with self._lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
@@ -27,6 +28,8 @@ LONGEST_REASON: Final = 40
 
 MINUTE: Final = 60.0
 
+log = logging.getLogger(__name__)
+
 
 class LiteLlmClient:
     """Asks `config.model`, then its fallbacks. Belongs to one event loop; `close` it there.
@@ -34,7 +37,7 @@ class LiteLlmClient:
     Tokens of a reply that the provider did not count are estimated. `missing_keys`: as of `routing.missing_keys`, once
     it is prepared.
 
-    `price`, `max_input_tokens` and `count_tokens` block until litellm is imported: await `prepare` first.
+    `price`, `max_input_tokens`, `sees` and `count_tokens` block until litellm is imported: await `prepare` first.
     """
 
     def __init__(self, config: LlmConfig, library: Library = LIBRARY) -> None:
@@ -62,6 +65,12 @@ class LiteLlmClient:
     def max_input_tokens(self) -> int:
         """Tokens that a prompt may have."""
         return self._config.max_input_tokens or self._facts(0)[1] or UNKNOWN_LIMIT
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model and all its fallbacks take pictures, as far as litellm knows."""
+        module = self._library.module
+        return all(self._library.sees(full_name(module, asked)) for asked in self._chain)
 
     def count_tokens(self, text: str) -> int:
         """Tokens of `text`, by the tokenizer that litellm has for the model."""
@@ -108,6 +117,7 @@ class LiteLlmClient:
         # While that is not known, the model is asked alone: a fallback would hide that it takes a laxer form only.
         alone = len(forms) > 1 and len(self._chain) > 1 and not self._proven
         failed: TracejuryError | None = None
+        refused = False
         for form in forms:
             outcome = await self._sent(prompt, form, alone=alone)
             if not isinstance(outcome, Exception):
@@ -124,6 +134,9 @@ class LiteLlmClient:
             outcome = await self._sent(prompt, forms[0])
             if not isinstance(outcome, Exception):
                 return self._reply(prompt, outcome)
+        if refused and prompt.pictures:  # a provider may object to what no header tells
+            log.warning("%s refused a prompt with pictures: it is asked without them", self.model)
+            return await self._asked(prompt.without_pictures())
         # Raised here, outside any handler: no exception with the provider's own words hangs on it.
         raise failed or LlmError(f"{self.model} was not asked")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tracejury.judges.llm.client import Prompt
+from tracejury.judges.llm.picture import tokens_of
 
 from .config import LlmConfig
 
@@ -51,5 +52,5 @@ def set_price(config: LlmConfig) -> Price | None:
 
 
 def tokens_in(prompt: Prompt) -> int:
-    """About how many tokens a prompt has."""
-    return round(prompt.characters / CHARACTERS_PER_TOKEN) + len(prompt.messages)
+    """About how many tokens a prompt has, with its pictures."""
+    return round(prompt.characters / CHARACTERS_PER_TOKEN) + len(prompt.messages) + tokens_of(prompt.pictures)

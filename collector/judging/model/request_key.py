@@ -28,6 +28,8 @@ def request_key(prompt: Prompt, model: str, parameters: Mapping[str, Any] | None
     if prompt.repeat:
         asked.append(prompt.repeat)
     own = {"project": prompt.tenant or None, "temperature": prompt.temperature, "top_p": prompt.top_p}
+    if prompt.pictures:
+        asked.append([[picture.digest for picture in message.pictures] for message in prompt.messages])
     if prompt.request:
         asked.append(_digest(json.dumps(prompt.request, sort_keys=True).encode()))
     if given := {name: value for name, value in own.items() if value is not None}:
@@ -37,7 +39,7 @@ def request_key(prompt: Prompt, model: str, parameters: Mapping[str, Any] | None
 
 def earlier_key(prompt: Prompt, model: str) -> str:
     """The key that cassettes and folders of prompts had before `request_key`; "" for a prompt that had none then."""
-    if prompt.temperature is not None or prompt.top_p is not None or prompt.request:
+    if prompt.temperature is not None or prompt.top_p is not None or prompt.request or prompt.pictures:
         return ""
     sent = [prompt.repeat, model, prompt.max_tokens, dict(prompt.schema), [(m.role, m.text) for m in prompt.messages]]
     return _digest(json.dumps(sent, sort_keys=True, separators=(",", ":")).encode())

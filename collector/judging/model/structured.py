@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final, Literal
@@ -65,14 +65,38 @@ def messages(prompt: Prompt, form: Form, *, marked: bool) -> list[dict[str, Any]
     if marked:
         return [_message(message) for message in said]
     groups = groupby(said, key=lambda message: message.role)
-    return [{"role": role, "content": "\n".join(message.text for message in group)} for role, group in groups]
+    return [{"role": role, "content": _joined(list(group))} for role, group in groups]
+
+
+def _joined(said: Sequence[PromptMessage]) -> str | list[dict[str, Any]]:
+    """The content of neighbours of one role: one text, or what stands between pictures in parts."""
+    parts: list[dict[str, Any]] = []
+    texts: list[str] = []
+    for message in said:
+        texts.append(message.text)
+        if message.pictures:
+            parts += [_text("\n".join(texts)), *_pictures(message)]
+            texts = []
+    rest = "\n".join(texts)
+    return [*parts, *([_text(rest)] if texts else [])] if parts else rest
 
 
 def _message(message: PromptMessage) -> dict[str, Any]:
-    if not message.cache:
+    if not message.cache and not message.pictures:
         return {"role": message.role, "content": message.text}
-    part = {"type": "text", "text": message.text, "cache_control": {"type": "ephemeral"}}
-    return {"role": message.role, "content": [part]}
+    marked = {"cache_control": {"type": "ephemeral"}} if message.cache else {}
+    return {"role": message.role, "content": [_text(message.text) | marked, *_pictures(message)]}
+
+
+def _pictures(message: PromptMessage) -> Iterator[dict[str, Any]]:
+    """Each picture after its name, as OpenAI's chat API has it; litellm translates it for other providers."""
+    for picture in message.pictures:
+        yield _text(picture.label)
+        yield {"type": "image_url", "image_url": {"url": picture.url}}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
 def answer_text(message: Any, key: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from pictures import picture
 
 from tracejury.collector.judging.model.budgeted import BudgetedClient, budget_of
 from tracejury.collector.judging.model.config import BudgetConfig, ServiceCaps
@@ -30,6 +31,17 @@ async def test_nothing_is_sent_at_a_cap() -> None:
         await client.complete(ASKED)
     assert caught.value.until == NOW + DAY
     assert len(inner.prompts) == 1
+
+
+async def test_pictures_are_held_back_for() -> None:
+    """A prompt that fits a cap without its picture does not fit with it."""
+    inner = ScriptedClient(lambda _: "{}")
+    client = BudgetedClient(inner, Budget(Caps(tokens_per_day=1_000)), lambda: PRICE, lambda: NOW)
+    pictured = replace(ASKED, messages=(replace(ASKED.messages[0], pictures=(picture(1_000, 1_000),)),))
+    with pytest.raises(OverBudgetError, match="tokens_per_day"):
+        await client.complete(pictured)
+    await client.complete(pictured.without_pictures())
+    assert inner.prompts == [ASKED]
 
 
 async def test_a_failed_call_costs_nothing() -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from canned_client import CannedClient
+from pictures import picture
 
 from tracejury.collector.judging.model.cassette import About, Cassette, CassetteClient
 from tracejury.judges.llm.client import Prompt, PromptMessage, Reply
+from tracejury.judges.llm.picture import Picture
 from tracejury.schemas.errors import ConfigError, LlmError
 
 
@@ -202,3 +204,21 @@ def test_any_text_survives(path: Path) -> None:
     record(path, text)
     with Cassette(path, record=False) as cassette:
         assert ask(CassetteClient(cassette, None, "canned"), text).text == f"to {text}"
+
+
+def test_a_picture_is_part_of_what_is_asked_and_only_its_hash_is_recorded(path: Path) -> None:
+    """Replayed for the same picture alone; a cassette holds no content but text."""
+    seen, other = picture(), picture(9, 9)
+
+    async def run(shown: Picture, *, replay: bool) -> Reply:
+        asked = Prompt((PromptMessage("user", "record", pictures=(shown,)),))
+        with Cassette(path, record=not replay, replay=replay) as cassette:
+            inner = None if replay else CannedClient(echo)
+            return await CassetteClient(cassette, inner, "m").complete(asked)
+
+    recorded_reply = asyncio.run(run(seen, replay=False))
+    assert asyncio.run(run(seen, replay=True)).text == recorded_reply.text
+    with pytest.raises(LlmError, match="not on the cassette"):
+        asyncio.run(run(other, replay=True))
+    assert seen.digest in path.read_text()
+    assert "base64" not in path.read_text()

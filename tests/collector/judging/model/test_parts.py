@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pictures import picture
 from pydantic import ValidationError
 
 from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.judging.model.litellm_client import Pace
-from tracejury.collector.judging.model.price import Price, price_of, set_price
+from tracejury.collector.judging.model.price import Price, price_of, set_price, tokens_in
 from tracejury.collector.judging.model.structured import at_most, messages, response_format, strict
 from tracejury.collector.otlp.secrets import secret_values, without
 from tracejury.judges.llm.client import Prompt, PromptMessage
@@ -64,6 +66,32 @@ def test_prefixes_are_marked_where_the_provider_must_be_told() -> None:
     part = {"type": "text", "text": "rules", "cache_control": {"type": "ephemeral"}}
     assert first["content"] == [part]
     assert last["content"] == "question"
+
+
+@pytest.mark.parametrize("marked", [False, True])
+def test_pictures_stand_after_their_text_each_under_its_name(*, marked: bool) -> None:
+    """Between record and question; the prefix ends before them."""
+    seen = picture()
+    record = PromptMessage("user", "record", cache=True, pictures=(seen,))
+    asked = Prompt((PromptMessage("system", "rules"), record, PromptMessage("user", "question")))
+    _, *said = messages(asked, "schema", marked=marked)
+    parts = [p for m in said for p in (m["content"] if isinstance(m["content"], list) else [text(m["content"])])]
+    prefix = text("record") | ({"cache_control": {"type": "ephemeral"}} if marked else {})
+    shown = {"type": "image_url", "image_url": {"url": seen.url}}
+    assert parts == [prefix, text(f"picture [image/png, sha256 {seen.digest[:12]}]:"), shown, text("question")]
+    assert seen.url == f"data:image/png;base64,{base64.b64encode(seen.data).decode()}"
+
+
+def text(said: str) -> dict[str, str]:
+    return {"type": "text", "text": said}
+
+
+def test_pictures_count_as_tokens() -> None:
+    """Of the budget's estimate, and of the pace."""
+    plain = Prompt((PromptMessage("user", "record"),))
+    seen = (picture(1_000, 1_500), picture(10, 10))
+    pictured = Prompt((PromptMessage("user", "record", pictures=seen),))
+    assert tokens_in(pictured) - tokens_in(plain) == 2_000 + 258
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pictures import picture
 
 from tracejury.collector.judging.model.request_key import request_key
 from tracejury.judges.llm.client import Prompt, PromptMessage
@@ -13,8 +14,15 @@ from tracejury.judges.llm.client import Prompt, PromptMessage
 ASKED = Prompt(
     (PromptMessage("system", "rules"), PromptMessage("user", "question")), {"type": "object"}, max_tokens=100
 )
+PICTURES = (picture(1, 1), picture(1, 2))
 MESSAGES = st.lists(
-    st.builds(PromptMessage, st.sampled_from(["system", "user"]), st.text(st.characters(), max_size=3)), max_size=3
+    st.builds(
+        PromptMessage,
+        st.sampled_from(["system", "user"]),
+        st.text(st.characters(), max_size=3),
+        pictures=st.lists(st.sampled_from(PICTURES), max_size=2).map(tuple),
+    ),
+    max_size=3,
 )
 PROMPTS = st.builds(
     Prompt,
