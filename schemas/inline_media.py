@@ -30,7 +30,7 @@ _REFERENCE: Final = re.compile(rf"{_MARK}([0-9a-f]{{64}})")
 _BASE64: Final = string.ascii_letters + string.digits + "+/_-"
 _RUN: Final = re.compile(f"[{_BASE64}]+")
 _PADDING: Final = re.compile("={0,2}")
-_STEP: Final = 61  # a prime: texts in lines of one length do not look like a run
+_STEP: Final = 59  # a prime: lines of hardly any length look like a run
 _SAMPLED: Final = re.compile(f"[{_BASE64}]{{{LEAST_RUN // _STEP},}}")
 _HEAD: Final = 16  # characters of base64 whose bytes show the type
 
