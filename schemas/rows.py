@@ -12,6 +12,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from .columns import ColumnTable, StoredColumn, plain_columns
+from .inline_media import MEDIA
 from .spans import LogRecord, Span, SpanEvent, SpanLink
 
 
@@ -63,8 +64,9 @@ _LOGS: Final = ColumnTable(
 
 SPAN_COLUMNS: Final = _SPANS.names
 LOG_COLUMNS: Final = _LOGS.names
-SPAN_SELECT: Final = _SPANS.select
-LOG_SELECT: Final = _LOGS.select
+SPAN_SELECT: Final = f"{_SPANS.select}, {MEDIA}"
+LOG_SELECT: Final = f"{_LOGS.select}, {MEDIA}"
+"""The columns of a table, and last what was taken out of the row (`inline_media`)."""
 
 _FIELDS: Final = tuple(field.name for field in fields(Span))
 _BEFORE_EVENTS: Final = _SPANS.values_of(*_FIELDS[: _FIELDS.index("events")])

@@ -23,6 +23,7 @@ _RULE: Final = "cityHash64(tenant, Rule)"
 
 SHARDING: Final[Mapping[str, str]] = {
     "spans": _TRACE,
+    "media": _TRACE,
     "logs": "cityHash64(tenant, if(TraceId = '', toString(Nanos), TraceId))",
     "traces": _TRACE,
     "findings": _TRACE,

@@ -14,6 +14,7 @@ from tracejury.collector.worker.spill_files import SpillEntry
 from tracejury.schemas.batch import Batch
 from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
 from tracejury.schemas.given_scores import scores_of, without_scores
+from tracejury.schemas.inline_media import MEDIA, MEDIA_COLUMNS, TakenMedia, put_back
 from tracejury.schemas.rows import (
     LOG_COLUMNS,
     SPAN_COLUMNS,
@@ -79,12 +80,14 @@ def batch_of_copy(entry: SpillEntry) -> Batch:
 
     Raises OSError, EOFError, LookupError, ValueError: it cannot be read.
     """
-    spans, logs = list[Span](), list[LogRecord]()
+    spans, logs, media = list[Span](), list[LogRecord](), dict[str, str]()
     for columns in read_blocks(entry.read()):
-        if "SpanName" in columns:
-            spans += spans_from_columns(columns)
+        if "Hash" in columns:
+            media = dict(zip(columns["Hash"], columns["Data"], strict=True))
+        elif "SpanName" in columns:
+            spans += put_back(spans_from_columns(columns), columns[MEDIA], media)
         else:
-            logs += logs_from_columns(columns)
+            logs += put_back(logs_from_columns(columns), columns[MEDIA], media)
     return Batch(spans, logs)
 
 
@@ -141,7 +144,7 @@ class Committer:
             return [self._alone(batch, None) for batch in batches]
 
     def _insert(self, batches: Sequence[Batch]) -> Sequence[Committed]:
-        """One insert a table, spans last: a trace is judged again when they arrive, with the logs that are there.
+        """One insert a table: first what others refer to, and spans last: a trace is judged again when they arrive.
 
         A failure between the two acknowledges nothing, and what is sent again is stored once.
         """
@@ -160,7 +163,6 @@ class Committer:
 
     def _insert_copied(self, batches: Sequence[Batch], copy: SpillEntry | None) -> list[Batch]:
         """The batches without deleted traces, once they are stored."""
-        add = copy.append if copy else None
         with self._store.deletions.writing():  # a deletion waits for it
             kept = [self._store.tombstones.left_of(batch, self._last) for batch in batches]
             logs = [record for batch in kept for record in without_scores(batch).logs]
@@ -168,12 +170,24 @@ class Committer:
             spans = sorted((span for batch in kept for span in batch.spans), key=_KEY)
             if scores := [replace(score, received_at=self._last) for batch in kept for score in scores_of(batch)]:
                 insert_scores(self._store, scores)
-            self._store.insert("logs", LOG_COLUMNS, log_columns(logs, self._last), merged=False, copy=add)
-            self._store.insert("spans", SPAN_COLUMNS, span_columns(spans, self._last), merged=False, copy=add)
+            self._insert_rows(spans, logs, copy.append if copy else None)
             if not self._store.embedded:
                 kept = self._without_deleted(kept)
             self._store.pending.arrived({(s.tenant, s.trace_id) for batch in kept for s in batch.spans}, self._last)
         return kept
+
+    def _insert_rows(
+        self, spans: Sequence[Span], logs: Sequence[LogRecord], copy: Callable[[bytes], None] | None
+    ) -> None:
+        taken = TakenMedia()
+        spans, of_spans = taken.take(spans)
+        logs, of_logs = taken.take(logs)
+        for table, names, columns in (
+            ("media", MEDIA_COLUMNS, taken.columns(self._last)),
+            ("logs", (*LOG_COLUMNS, MEDIA), [*log_columns(logs, self._last), of_logs]),
+            ("spans", (*SPAN_COLUMNS, MEDIA), [*span_columns(spans, self._last), of_spans]),
+        ):
+            self._store.insert(table, names, columns, merged=False, copy=copy)
 
     def _without_deleted(self, stored: Sequence[Batch]) -> list[Batch]:
         """What stays of these batches, which are stored, where other processes delete traces meanwhile."""

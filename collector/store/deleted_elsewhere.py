@@ -58,7 +58,7 @@ def delete_arrived(store: SharedStore, keys: Collection[TraceKey], now: int) -> 
     for tenant in {tenant for tenant, _ in found}:
         own = [key for key in found if key[0] == tenant]
         values = {"tenant": tenant, "trace_ids": sorted(trace_id for _, trace_id in own)}
-        for table in ("spans", "logs", "scores"):
+        for table in ("spans", "logs", "media", "scores"):
             store.command(f"DELETE FROM {table} WHERE {_ARRIVED}", values, mutated=table)
     for key, until in found.items():
         store.tombstones.add([key], until)

@@ -14,7 +14,7 @@ from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.export_rows import EXPORT_COLUMNS, ExportProgress, export_row
 from tracejury.schemas.judged_rows import FINDING_SELECT, STANDS, VERDICT_SELECT, verdict_from_row
 from tracejury.schemas.queries.export_record import JudgedOpinion, TraceRecord
-from tracejury.schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
+from tracejury.schemas.rows import LOG_SELECT, SPAN_SELECT
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.verdicts import Outcome, SubjectKind, Verdict
 
@@ -26,6 +26,7 @@ from .inserting import store_rows
 from .install import install_once
 from .joins import StoredJoins
 from .scope import TENANT, Scope
+from .stored_rows import select_logs, select_spans
 
 PAGE_ROWS: Final = 1000
 """Spans that are read at once."""
@@ -188,8 +189,8 @@ class StoredExports:
         """All spans of these traces, trace by trace in the order of their ids, `PAGE_ROWS` at a time."""
         after = last = ""
         while True:
-            rows = self._scope.select(_SPANS, trace_ids=list(trace_ids), after=after, last=last, limit=PAGE_ROWS)
-            spans = [span_from_row(row) for row in rows]
+            values = {"trace_ids": list(trace_ids), "after": after, "last": last, "limit": PAGE_ROWS}
+            spans = select_spans(self._scope, _SPANS, **values)
             if spans:
                 yield spans
             if len(spans) < PAGE_ROWS:
@@ -199,8 +200,7 @@ class StoredExports:
     def logs(self, trace_ids: Sequence[str]) -> dict[str, list[LogRecord]]:
         """All log records of each trace, in order of time; absent: none."""
         found: dict[str, list[LogRecord]] = defaultdict(list)
-        for row in self._scope.select(_LOGS, trace_ids=list(trace_ids)):
-            record = log_from_row(row)
+        for record in select_logs(self._scope, _LOGS, trace_ids=list(trace_ids)):
             found[record.trace_id].append(record)
         return found
 

@@ -17,7 +17,7 @@ from .unjudged import forget_sweeps
 _JUDGED: Final = f"""
 DELETE FROM judgements WHERE SubjectKind = 'trace' AND Judge = '{DETECTORS}'
 """
-_RECEIVED: Final = frozenset({"spans", "logs", "judgements"})
+_RECEIVED: Final = frozenset({"spans", "logs", "media", "judgements"})
 """Losses of these concern the traces that lost spans, or make a trace unjudged by themselves."""
 
 

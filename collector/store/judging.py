@@ -23,7 +23,7 @@ from tracejury.schemas.judged_rows import (
     trace_row,
     verdict_row,
 )
-from tracejury.schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
+from tracejury.schemas.rows import LOG_SELECT, SPAN_SELECT
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import TraceState
 from tracejury.schemas.verdicts import DETECTORS, JudgedTrace, LedgerEntries, Outcome
@@ -41,6 +41,7 @@ from .pending_traces import JUDGED
 from .scope import TENANT, Scope
 from .session_traces import StoredSessionTraces
 from .shared_store import SharedStore
+from .stored_rows import select_logs, select_spans
 from .unjudged import OthersTime, UnjudgedSweep
 
 _IN_TRACES = f"{TENANT} AND TraceId IN {{trace_ids:Array(String)}}"
@@ -106,12 +107,10 @@ class StoredJudging:
         """All spans and log records of each trace, de-duplicated, in order of time; absent: no such trace."""
         found: dict[str, tuple[list[Span], list[LogRecord]]] = {}
         spans = f"SELECT {SPAN_SELECT} FROM spans FINAL WHERE {_IN_TRACES} ORDER BY StartNanos, SpanId"
-        for row in self._scope.select(spans, trace_ids=trace_ids):
-            span = span_from_row(row)
+        for span in select_spans(self._scope, spans, trace_ids=trace_ids):
             found.setdefault(span.trace_id, ([], []))[0].append(span)
         logs = f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_IN_TRACES} ORDER BY Nanos, ObservedNanos, SpanId"
-        for row in self._scope.select(logs, trace_ids=trace_ids):
-            record = log_from_row(row)
+        for record in select_logs(self._scope, logs, trace_ids=trace_ids):
             found.setdefault(record.trace_id, ([], []))[1].append(record)
         return found
 
@@ -136,9 +135,9 @@ class StoredJudging:
         for first in range(0, len(span_ids), SPAN_IDS):
             ids = span_ids[first : first + SPAN_IDS]
             sql = f"SELECT {SPAN_SELECT} FROM spans WHERE {_SOME} ORDER BY StartNanos, SpanId, ReceivedAt"
-            spans += map(span_from_row, self._scope.select(sql, span_ids=ids, **values))
+            spans += select_spans(self._scope, sql, span_ids=ids, **values)
             sql = f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_SOME} ORDER BY Nanos, ObservedNanos, SpanId"
-            logs += map(log_from_row, self._scope.select(sql, span_ids=ids, **values))
+            logs += select_logs(self._scope, sql, span_ids=ids, **values)
         return spans, logs
 
     def load_findings(self, trace_ids: Sequence[str]) -> dict[str, list[Finding]]:

@@ -20,6 +20,7 @@ from .shared_store import SharedStore
 RETAINED: Final = (
     "spans",
     "logs",
+    "media",
     "traces",
     "judgements",
     "findings",

@@ -16,8 +16,8 @@ from .shared_store import SharedStore
 PAGE: Final = 500
 """Traces that are deleted together."""
 
-_ARRIVED: Final = ("spans", "logs")
-"""Received rows; those that arrive later than what is deleted stay."""
+_ARRIVED: Final = ("spans", "logs", "media")
+"""Received rows; those that arrive later than what is deleted stay. `media` after what refers to it."""
 
 _MADE: Final = (
     "texts",
@@ -41,7 +41,7 @@ _MADE: Final = (
 _LABELS: Final = tuple(kind.table for kind in TRACE_LABELS)
 """The tables of human labels of traces; `session_deletion` has those of sessions."""
 
-_ANYTHING: Final = ("spans", "logs", "traces", "scores")
+_ANYTHING: Final = (*_ARRIVED, "traces", "scores")
 
 _IN_THESE: Final = "TraceId IN {trace_ids:Array(String)}"
 _THESE: Final = f"{TENANT} AND {_IN_THESE}"

@@ -15,6 +15,7 @@ from tracejury.collector.store.outlines import StoredOutlines
 from tracejury.collector.store.reading import StoredReading
 from tracejury.collector.store.scope import TENANT, Scope
 from tracejury.collector.store.shared_store import SharedStore
+from tracejury.collector.store.stored_rows import select_logs, select_spans
 from tracejury.collector.store.stored_trace import stored_trace, stored_traces
 from tracejury.processors.assemble import AssemblerConfig
 from tracejury.processors.trace_outline import RunOutline, TraceOutline, is_large, outline_of
@@ -22,7 +23,7 @@ from tracejury.schemas.agent_errors import in_place, whole_error
 from tracejury.schemas.findings import LIVE
 from tracejury.schemas.llm_rows import LedgerRow
 from tracejury.schemas.queries.reader import Confidence
-from tracejury.schemas.rows import LOG_SELECT, SPAN_SELECT, log_from_row, span_from_row
+from tracejury.schemas.rows import LOG_SELECT, SPAN_SELECT
 from tracejury.schemas.spans import LogRecord, Span
 from tracejury.schemas.trajectory import AgentRun, Trace, TraceState
 from tracejury.schemas.verdicts import DETECTORS
@@ -133,17 +134,12 @@ class StoredTraceQueries:
 
     def raw_span(self, trace_id: str, span_id: str) -> tuple[Span, Sequence[LogRecord]] | None:
         """Two look-ups by id."""
-        spans = self._scope.select(
-            f"SELECT {SPAN_SELECT} FROM spans FINAL WHERE {_ONE}", trace_id=trace_id, span_id=span_id
-        )
+        one = {"trace_id": trace_id, "span_id": span_id}
+        spans = select_spans(self._scope, f"SELECT {SPAN_SELECT} FROM spans FINAL WHERE {_ONE}", **one)
         if not spans:
             return None
-        logs = self._scope.select(
-            f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_ONE} ORDER BY Nanos, ObservedNanos",
-            trace_id=trace_id,
-            span_id=span_id,
-        )
-        return span_from_row(spans[0]), [log_from_row(row) for row in logs]
+        sql = f"SELECT {LOG_SELECT} FROM logs FINAL WHERE {_ONE} ORDER BY Nanos, ObservedNanos"
+        return spans[0], select_logs(self._scope, sql, **one)
 
     def trace_ids_of_span(self, span_id: str) -> Sequence[str]:
         """One look-up by id."""

@@ -55,6 +55,7 @@ def test_all_migrations_make_all_tables(bare: Store) -> None:
         "exports", "deliveries", "outlines", "human_scores", "reviews", "preferences", "cluster_names",
         "session_labels", "pattern_labels", "alerts", "alert_rules", "saved_views", "scores", "score_outcomes",
         "run_facts", "underived", "deletions", "errors", "rule_calibrations", "receipts", "sweeps", "requests",
+        "media",
     }  # fmt: skip
     assert migrate(bare) == ()
     assert status(bare).applied == tuple(m.name for m in migrations())
@@ -127,7 +128,7 @@ def test_every_table_has_the_tenant_first(bare: Store) -> None:
     migrate(bare)
     keys = bare.rows("SELECT name, sorting_key FROM system.tables WHERE database = currentDatabase() "
                      "AND engine LIKE '%MergeTree' AND name != 'migrations'")  # fmt: skip
-    assert len(keys) == 34
+    assert len(keys) == 35
     assert all(key.startswith("tenant, ") for _, key in keys)
 
 

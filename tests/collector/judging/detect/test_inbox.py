@@ -14,6 +14,7 @@ from tracejury.collector.store.committer import CommittedGroup
 from tracejury.collector.store.native import NativeBlock
 from tracejury.collector.worker.spill_files import SpillFiles
 from tracejury.schemas.batch import Batch
+from tracejury.schemas.inline_media import MEDIA
 from tracejury.schemas.rows import SPAN_COLUMNS, span_columns
 from tracejury.schemas.spans import LogRecord, Span
 
@@ -106,7 +107,8 @@ class Filled:
         copy = self.inbox.copy_for(sum(batch.size for batch in batches))
         if copy:
             spans = [span for batch in batches for span in batch.spans]
-            for piece in NativeBlock(SPAN_COLUMNS, SPAN_TYPES).pieces(span_columns(spans, self.at)):
+            block = NativeBlock((*SPAN_COLUMNS, MEDIA), [*SPAN_TYPES, _TEXTS])
+            for piece in block.pieces([*span_columns(spans, self.at), [[]] * len(spans)]):
                 copy.append(piece)
         self.inbox.committed(CommittedGroup(batches, self.at, copy))
         return self.at
