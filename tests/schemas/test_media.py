@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from typing import Any
 import struct
 
 import pytest
@@ -39,7 +40,7 @@ def test_the_size_is_the_encoder_s(form: str, size: tuple[int, int]) -> None:
         ("JPEG", {"comment": b"x" * 60_000}), ("GIF", {"comment": b"y" * 700}),
     ],
 )  # fmt: skip
-def test_other_forms_of_a_kind_say_it_elsewhere(form: str, how: dict[str, object]) -> None:
+def test_other_forms_of_a_kind_say_it_elsewhere(form: str, how: dict[str, Any]) -> None:
     """Lossless, with metadata, progressive, behind a long comment."""
     assert picture_size(picture(form, **how)) == (37, 19)
 

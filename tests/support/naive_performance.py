@@ -27,11 +27,18 @@ def percentile(durations: Sequence[int], level: float) -> float | None:
 def figures(found: Sequence[Operation], unit: PerformanceUnit) -> Performance:
     """All figures of some operations."""
     known = [one.nanos for one in found if one.nanos >= 0]
+    p50, p95, p99 = (percentile(known, level) for level in (0.5, 0.95, 0.99))
     return Performance(
         sum(one.kind == unit for one in found),
         sum(one.failed for one in found),
-        *(percentile(known, level) for level in (0.5, 0.95, 0.99)),
-        *(sum(one[at] for one in found) for at in range(7, 12)),
+        p50,
+        p95,
+        p99,
+        sum(one.input_tokens for one in found),
+        sum(one.output_tokens for one in found),
+        sum(one.cached_tokens for one in found),
+        sum(one.usd for one in found),
+        sum(one.unpriced for one in found),
     )
 
 

@@ -234,8 +234,8 @@ class World:
             probability=about["p"],
             failures=tuple((rule, "raised") for rule in about["failed"]),
         )
-        changed = {"changed": change.written, "retracted": change.retracted}
-        self._save(replace(judged, judgement=judgement, spent=spent, **changed))
+        judged = replace(judged, changed=change.written, retracted=change.retracted)
+        self._save(replace(judged, judgement=judgement, spent=spent))
 
     def hear(self, trace: int, run: int, judge: str, outcome: Outcome, claims: Sequence[int], **about: Any) -> None:
         """An LLM judge says something of a run; `about`: p, score, version."""

@@ -133,7 +133,8 @@ def test_a_copied_mark_brings_no_picture_from_elsewhere() -> None:
 
 def test_a_redacted_span_gives_no_picture() -> None:
     """No rule looks into a picture."""
-    redacted = call(1, said("user", "Mail [redacted:email]", blob(FIRST)), **{"tracejury.redacted": ["email"]})
+    marked: dict[str, Any] = {"tracejury.redacted": ["email"]}
+    redacted = call(1, said("user", "Mail [redacted:email]", blob(FIRST)), **marked)
     case = judged(rebuilt(redacted))
     assert mark_of(FIRST) in text_of(case.transcript)
     assert shown(case) == []

@@ -318,6 +318,6 @@ def test_a_trace_that_expires_meanwhile_is_left_out(store: SharedStore) -> None:
 
     whole = stored_reader(store, AssemblerConfig())
     parts = (whole.labels, whole.rates, whole.calibrations, whole.measures)
-    forgetful = Forgetful(store, AssemblerConfig(), *parts, clock=lambda: 10**18)
+    forgetful = Forgetful(store, AssemblerConfig(), *parts, lambda _query, row: row, clock=lambda: 10**18)
     rows = Exporter(forgetful).findings(ErrorQuery(Confidence.of("0"), 0), 0)
     assert [row.trace_id for row in rows] == ["2" * 32]
