@@ -14,7 +14,6 @@ import pytest
 from llm_scripts import Call, Play, Script, always, in_turn, refuses
 from llm_server import LlmServer, llm_server
 from open_sockets import DESCRIPTORS, connections_to
-from pictures import picture
 
 from tracejury.collector.judging.model.config import LlmConfig, ModelConfig
 from tracejury.collector.judging.model.litellm_client import UNKNOWN_LIMIT, LiteLlmClient
@@ -398,38 +397,3 @@ async def test_nothing_is_left_running(server: LlmServer) -> None:
     async with asking(server, lambda call: plays[call.number % len(plays)]) as client:
         await asyncio.gather(*(client.complete(ASKED) for _ in range(20)), return_exceptions=True)
     assert asyncio.all_tasks() == before
-
-
-@pytest.mark.parametrize(
-    ("model", "fallbacks", "sees"),
-    [
-        ("openai/gpt-4o", (), True),
-        ("openai/gpt-4o", ("anthropic/claude-sonnet-4-5",), True),
-        ("openai/gpt-4o", ("openai/gpt-3.5-turbo",), False),
-        ("openai/gpt-3.5-turbo", (), False),
-        ("my-model", (), False),
-    ],
-)
-async def test_a_model_sees_if_all_that_may_answer_do(
-    server: LlmServer, model: str, fallbacks: tuple[str, ...], *, sees: bool
-) -> None:
-    """By litellm; a model that it does not know sees nothing."""
-    async with asking(server, model=model, fallbacks=fallbacks) as client:
-        await client.prepare()
-        assert client.sees is sees
-
-
-async def test_a_refused_picture_costs_no_answer(server: LlmServer, caplog: pytest.LogCaptureFixture) -> None:
-    """A provider that cannot read what a header promised is asked in words alone."""
-
-    def refusing(call: Call) -> Play:
-        seen = "data:image/png" in str(call.body["messages"])
-        return Play(status=400, message="could not process image") if seen else Play()
-
-    seen = PromptMessage("user", "S1 tool\n it failed", pictures=(picture(),))
-    async with asking(server, refusing, model="openai/gpt-4o") as client:
-        reply = await client.complete(replace(ASKED, messages=(RULES, seen)))
-    assert orjson.loads(reply.text) == {"score": 2}
-    assert "image_url" not in str(server.bodies[-1])
-    assert server.bodies[0]["messages"][-1]["content"][-1] == {"type": "image_url", "image_url": {"url": picture().url}}
-    assert "is asked without them" in caplog.text
