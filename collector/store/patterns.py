@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from tracejury.schemas.agent_errors import ErrorSummary
+from tracejury.schemas.filters import SIMULATED_TRACES
 from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
 from tracejury.schemas.queries.patterns import PatternQuery
 from tracejury.schemas.queries.reader import Confidence
@@ -78,12 +79,13 @@ GROUP BY pattern, Service, period {_WHOLE}
 # The inner look without texts finds the few that may be meant; the outer one reads these alone.
 _LATEST: Final = f"""
 (TraceId, Id) IN (
-    SELECT TraceId, Id FROM errors WHERE {TENANT} AND Pattern IN {{patterns:Array(String)}} AND NOT Removed AND {{sure}}
+    SELECT TraceId, Id FROM errors WHERE {TENANT} AND Pattern IN {{patterns:Array(String)}} AND NOT Removed
+    AND {{counted}}
     AND ReceivedAt >= fromUnixTimestamp64Nano({{first:Int64}}) AND ReceivedAt < fromUnixTimestamp64Nano({{until:Int64}})
     ORDER BY FirstSeen DESC, Id LIMIT {PER_PATTERN} BY Pattern)
 """
 _EXAMPLES: Final = f"""
-SELECT {ERROR_SELECT} FROM {ERRORS.newest(_LATEST)} WHERE {HOLDS} AND {ERRORS.holds} AND {{sure}}
+SELECT {ERROR_SELECT} FROM {ERRORS.newest(_LATEST)} WHERE {HOLDS} AND {ERRORS.holds} AND {{counted}}
 ORDER BY FirstSeen DESC, Id
 """
 _THEIRS: Final = f"TraceId IN (SELECT TraceId FROM errors WHERE {TENANT} AND Pattern IN {{patterns:Array(String)}})"
@@ -134,10 +136,11 @@ class StoredPatterns(TenantRows):
         return [_cell(*row) for row in self._scope.select(sql, **values, periods=sorted(periods))]
 
     def errors(self, query: PatternQuery, patterns: Collection[str]) -> Mapping[str, Sequence[ErrorSummary]]:
-        """The latest errors of these patterns that arrived in its time and are as sure as its profile, by pattern."""
+        """The latest errors of these patterns that arrived in its time and that it counts, by pattern."""
         found: dict[str, list[ErrorSummary]] = {pattern: [] for pattern in patterns}
         confidence = Confidence.of(query.profile)
-        sql = _EXAMPLES.replace("{sure}", sure(confidence, _THEIRS))
+        counted = f"{sure(confidence, _THEIRS)} AND Whole {'IN' if query.simulated else 'NOT IN'} ({SIMULATED_TRACES})"
+        sql = _EXAMPLES.replace("{counted}", counted)
         values = {"patterns": sorted(patterns), "first": query.first, "until": query.until, **thresholds(confidence)}
         for row in self._scope.select(sql, **values) if patterns else ():
             error = error_from_row(row)

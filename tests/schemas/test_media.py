@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import io
-from typing import Any
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
