@@ -64,9 +64,9 @@ def test_base64_for_urls_is_taken_too() -> None:
     "text",
     [
         encoded(size=LONG * 3 // 4 - 40), "x " * LONG + encoded(size=LEAST_RUN * 3 // 4 - 20), encoded("unknown"),
-        "0123456789abcdef" * 1000, "A" * 20_000, ("A" * 58 + ".") * 300, f"{MARK} {encoded()}",
+        "0123456789abcdef" * 1000, "A" * 20_000, ("A" * 4095 + ".") * 5, f"{MARK} {encoded()}",
     ],
-    ids=["a short text", "a short run", "no known type", "digits", "one letter", "lines of 59", "with our mark"],
+    ids=["a short text", "a short run", "no known type", "digits", "one letter", "lines of 4096", "with our mark"],
 )  # fmt: skip
 def test_what_stays(text: str) -> None:
     """The row itself, which then refers to nothing."""

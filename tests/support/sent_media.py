@@ -28,7 +28,7 @@ PIECES = st.one_of(
     st.builds(
         encoded,
         st.sampled_from([*HEADS, "unknown"]),
-        st.sampled_from([3000, 3064, 3065, 3070, 6200, 7001, 7002]),
+        st.sampled_from([3000, 3062, 3063, 3064, 3065, 3070, 6200, 7001, 7002]),
         st.integers(0, 2),
     ),
     st.integers(0, 2).map(lambda number: digest(encoded("png", 7001, number))),
