@@ -39,7 +39,8 @@ async def test_a_model_sees_if_all_that_may_answer_do(
     server: LlmServer, model: str, fallbacks: tuple[str, ...], *, sees: bool
 ) -> None:
     """By litellm; a model that it does not know sees nothing."""
-    client = LiteLlmClient(LlmConfig(model=model, api_base=server.base, fallbacks=fallbacks))
+    config = {"model": model, "api_base": server.base, "fallbacks": fallbacks}
+    client = LiteLlmClient(LlmConfig.model_validate(config))
     await client.prepare()
     assert client.sees is sees
     await client.close()
