@@ -25,7 +25,7 @@ MOST_CELLS: Final = 100_000
 class _Kept:
     """By period: its mark and cells; and examples by pattern."""
 
-    marks: dict[int, tuple[int, int]] = field(default_factory=dict)
+    marks: dict[int, list[tuple[int, int, int]]] = field(default_factory=dict)
     cells: dict[int, list[PatternCell]] = field(default_factory=dict)
     examples: dict[str, Sequence[ErrorSummary]] = field(default_factory=dict)
 

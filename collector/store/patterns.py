@@ -5,6 +5,7 @@ Like rates, they are read from the facts that stand, so they equal a scan whatev
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +13,7 @@ from typing import Any, Final
 from tracejury.schemas.agent_errors import ErrorSummary
 from tracejury.schemas.filters import SIMULATED_TRACES
 from tracejury.schemas.judged_rows import ERROR_SELECT, error_from_row
-from tracejury.schemas.queries.patterns import PatternQuery
+from tracejury.schemas.queries.patterns import PERIODS, PatternQuery
 from tracejury.schemas.queries.reader import Confidence
 from tracejury.schemas.rates import Unit
 
@@ -29,13 +30,12 @@ PER_PATTERN: Final = 12
 
 _WHOLE: Final = "SETTINGS do_not_merge_across_partitions_select_final = 1"
 _PERIOD: Final = "toUInt32(intDiv(At - {first:UInt64}, {step:UInt64}))"
-_FACTS: Final = (
-    f"{TENANT} AND Unit = {{unit:String}} AND Hour >= {{hour:UInt32}} AND Hour <= {{until_hour:UInt32}} "
-    "AND At >= {first:UInt64} AND At < {until:UInt64}"
-)
-# A fact that is written again has another version, and one that is deleted leaves the sum: equal marks, equal facts.
+_OF_HOURS: Final = f"{TENANT} AND Unit = {{unit:String}} AND Hour >= {{hour:UInt32}} AND Hour <= {{until_hour:UInt32}}"
+_FACTS: Final = f"{_OF_HOURS} AND At >= {{first:UInt64}} AND At < {{until:UInt64}}"
+# A fact that is written again has another version, and one that is deleted leaves the sum: equal marks, equal facts. By
+# hour, as that is what the row has that takes a fact away.
 _MARKS: Final = f"""
-SELECT {_PERIOD} AS period, count(), sum(sipHash64(FoldedAt)) FROM run_facts WHERE {_FACTS} GROUP BY period
+SELECT Hour, count(), sum(sipHash64(FoldedAt)) FROM run_facts WHERE {_OF_HOURS} GROUP BY Hour ORDER BY Hour
 """
 # The pattern '' is that of all runs. A run counts once in a pattern, whichever of its errors are of it, and as each
 # population sees them: `nth` counts its errors of the same pattern that the population has, or has not.
@@ -122,9 +122,14 @@ class PatternCell:
 class StoredPatterns(TenantRows):
     """The rows of one tenant. Methods raise RetryableError for what may pass, StoreError for the rest."""
 
-    def marks(self, query: PatternQuery) -> dict[int, tuple[int, int]]:
-        """By period that has facts: what is another once any of them was written or deleted."""
-        return {period: mark for period, *mark in self._scope.select(_MARKS, **_values(query))}  # type: ignore[misc]
+    def marks(self, query: PatternQuery) -> dict[int, list[tuple[int, int, int]]]:
+        """By period whose hours have facts: what is another once any of them was written or deleted."""
+        found = defaultdict[int, list[tuple[int, int, int]]](list)
+        for hour, rows, versions in self._scope.select(_MARKS, **_values(query)):
+            first, last = ((at - query.first) // query.step for at in (hour * HOUR, (hour + 1) * HOUR - 1))
+            for period in range(max(first, 0), min(last, PERIODS) + 1):
+                found[period].append((hour, rows, versions))
+        return dict(found)
 
     def cells(self, query: PatternQuery, periods: Collection[int]) -> list[PatternCell]:
         """All runs of these periods, and those with errors by pattern."""

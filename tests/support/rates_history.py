@@ -16,6 +16,7 @@ from tracejury.collector.judging.pipeline import compare
 from tracejury.collector.rates import StoredRates
 from tracejury.collector.store.clusters import StoredClusters
 from tracejury.collector.store.derived.rederiving import derive_again, rederive
+from tracejury.collector.store.joins import StoredJoins
 from tracejury.collector.store.judging import StoredJudging
 from tracejury.collector.store.llm_judging import StoredLlmJudging
 from tracejury.collector.store.shared_store import SharedStore
@@ -211,6 +212,9 @@ class World:
         found = [claim(trace_id, n, RULES[n % 2]) for n in claims]
         change = compare(found, {f.id: f for f in known}, standing(state), now)
         at = BASE + hour * HOUR + trace
+        joined_to = TRACES[about["joined"]] if about["joined"] not in (None, trace) else ""
+        if joined_to:
+            StoredJoins(self.store).keep({trace_id: [f"trace:{joined_to}"]}, at)
         judged = a_judged_trace(
             judged_at=now,
             received=at,
@@ -221,7 +225,7 @@ class World:
             state=state,
             runs=runs_of(trace_id, about["runs"]),
             conventions=("openinference",) if about["known"] else (),
-            joined_to=TRACES[about["joined"]] if about["joined"] not in (None, trace) else "",
+            joined_to=joined_to,
             spans=simulated_by(trace_id, about["simulated"]),
             exchanges=EXCHANGES if about["runs"] == len(EXCHANGES) + 1 else (),
         )
