@@ -148,7 +148,7 @@ async def told(world: Projects) -> dict[str, str]:
     for trace in (8, 9, 11):
         new = Tenant(own.name, own.token, bytes([trace]) * 16)
         assert (await sent(world, new, new.headers())).status_code == 200
-    await settled(world, new)
+        await settled(world, new)  # one after the other: lists go by when an error was first seen
     error = (await world.get("/api/errors", own, params=ALL_OF_IT)).json()["items"][0]["id"]
     found = {}
     for when in ("before", "after"):
