@@ -67,7 +67,7 @@ class ToolDefinition:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
+class ManagedPrompt:
     """The managed prompt or template that an LLM call was made from; "" and () for what was not recorded.
 
     `variables`: names and values that were put into `template`, in the order in which they were recorded.
@@ -156,7 +156,7 @@ class NormalizedSpan:
     oldest_missing: bool = False
     continues_input: bool = False
     paused: bool = False
-    prompt: Prompt | None = None
+    prompt: ManagedPrompt | None = None
 
     @property
     def span_id(self) -> str:

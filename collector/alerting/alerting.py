@@ -23,11 +23,11 @@ from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.taxonomy import Severity
 
 from .config import AlertRule, AlertsConfig
-from .figures.look import Look
+from .figures.look import RuleLook
 from .metrics import AlertMetrics
 from .rule_evaluation import RuleEvaluation
 from .schedule import Schedule
-from .sender import MAX_AGE, ChannelSender, Outgoing
+from .sender import MAX_AGE, ChannelSender, OutgoingAlert
 
 EVERY: Final = 60.0
 """Seconds between two looks of a rule."""
@@ -119,8 +119,8 @@ class Alerting:
     def _evaluation(self, rule: AlertRule, base: str) -> RuleEvaluation:
         reader = self._reader_of(rule.project)
 
-        def looking(now: int) -> Look:
-            return Look(reader, now, base, lambda: self._judges(rule.project), Severity(rule.urgency))
+        def looking(now: int) -> RuleLook:
+            return RuleLook(reader, now, base, lambda: self._judges(rule.project), Severity(rule.urgency))
 
         return RuleEvaluation(rule, reader.alerts, looking)
 
@@ -146,7 +146,7 @@ class Alerting:
                     if channel not in settled and (fires or channel in known):
                         self._senders[channel].add(outgoing)
 
-    def _is_settled(self, outgoing: Outgoing, channel: str) -> bool:
+    def _is_settled(self, outgoing: OutgoingAlert, channel: str) -> bool:
         alert = outgoing.alert
         return channel in self._reader_of(alert.project).alerts.settled(alert.rule, outgoing.key, outgoing.number)
 
@@ -158,7 +158,7 @@ class Alerting:
         return next((one.firing for one in self._evaluations if one.rule is rule), 0)
 
 
-def outgoings(rule: AlertRule, schedule: Schedule, records: Sequence[AlertRecord]) -> Sequence[Outgoing]:
+def outgoings(rule: AlertRule, schedule: Schedule, records: Sequence[AlertRecord]) -> Sequence[OutgoingAlert]:
     """The messages of records as channels get them: held back for the digest, and what changed at once in one."""
     together = Counter(record.told_at for record in records)
     found = []
@@ -166,7 +166,7 @@ def outgoings(rule: AlertRule, schedule: Schedule, records: Sequence[AlertRecord
         if (alert := record.told) is not None:
             due = schedule.due(alert.at, waits=rule.only_digest, wakes=rule.in_quiet_hours)
             group = _DIGEST if due > alert.at else f"{rule.name} {alert.at}" if together[record.told_at] > 1 else ""
-            found.append(Outgoing(alert, record.key, record.number, due, group))
+            found.append(OutgoingAlert(alert, record.key, record.number, due, group))
     return found
 
 

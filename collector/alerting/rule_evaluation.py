@@ -25,12 +25,12 @@ from .config import (
 from .evaluate import RuleName, Seen, baseline, evaluated, message, telling, told
 from .figures.errors import STORED_BY_THEN, new_errors
 from .figures.judging import see_judging_lag, see_spend
-from .figures.look import Look
+from .figures.look import RuleLook
 from .figures.patterns import see_patterns
 from .figures.performance import see_cost, see_latency
 from .figures.rate import see_rate
 
-SEE: Final[Mapping[type[RuleKind], Callable[[Any, Look], Seen]]] = {
+SEE: Final[Mapping[type[RuleKind], Callable[[Any, RuleLook], Seen]]] = {
     PatternRule: see_patterns,
     RateRule: see_rate,
     LatencyRule: see_latency,
@@ -47,7 +47,7 @@ CURSOR: Final = ""
 class RuleEvaluation:
     """A rule over the store. `looking` makes the reader's part of a look at a time (unix nanos)."""
 
-    def __init__(self, rule: AlertRule, stored: StoredAlerts, looking: Callable[[int], Look]) -> None:
+    def __init__(self, rule: AlertRule, stored: StoredAlerts, looking: Callable[[int], RuleLook]) -> None:
         self.rule, self.stored = rule, stored
         self.firing = 0
         self._looking, self._name = looking, RuleName(rule.project, rule.name)

@@ -34,7 +34,7 @@ Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class OutgoingAlert:
     """An alert, the `number`-th of its key, to be told at `due` (unix nanos).
 
     `group`: those of one are told in one message; "" is alone.
@@ -56,7 +56,7 @@ Settle = Callable[[str, AlertDelivery], None]
 """Stores what became of an alert of a project. Raises RetryableError, StoreError."""
 
 
-class ChannelSender(QueueWork[Key, Outgoing, Sequence[tuple[str, AlertDelivery]]]):
+class ChannelSender(QueueWork[Key, OutgoingAlert, Sequence[tuple[str, AlertDelivery]]]):
     """Made in the running event loop, where the channel sends. `is_pager`: the channel takes no digests.
 
     `settled`: whether another process has told it, or an earlier one; `clock`: unix nanos.
@@ -67,7 +67,7 @@ class ChannelSender(QueueWork[Key, Outgoing, Sequence[tuple[str, AlertDelivery]]
         name: str,
         channel: Channel,
         settle: Settle,
-        settled: Callable[[Outgoing, str], bool],
+        settled: Callable[[OutgoingAlert, str], bool],
         *,
         is_pager: bool = False,
         clock: Callable[[], int] = time.time_ns,
@@ -88,7 +88,7 @@ class ChannelSender(QueueWork[Key, Outgoing, Sequence[tuple[str, AlertDelivery]]
         self._loop.cancel()
         return self.worker.stop(deadline)
 
-    def add(self, outgoing: Outgoing) -> None:
+    def add(self, outgoing: OutgoingAlert) -> None:
         """Queue an alert; without room it is given up."""
         if not self.queue.put(outgoing.place, outgoing, outgoing.due):
             log.warning(
@@ -96,14 +96,14 @@ class ChannelSender(QueueWork[Key, Outgoing, Sequence[tuple[str, AlertDelivery]]
             )
             self._settle(outgoing.alert.project, self._delivery(outgoing, AlertOutcome.GIVEN_UP))
 
-    def due(self, now: int) -> Sequence[Item[Key, Outgoing]]:
+    def due(self, now: int) -> Sequence[Item[Key, OutgoingAlert]]:
         """See `Work`: one alert, or all that are due of a group."""
         first = self.queue.take(now, 1)
         if not first or not (group := first[0].value.group) or self._is_pager:
             return first
         return [*first, *self.queue.take(now, only=lambda item: item.value.group == group)]
 
-    def process(self, batch: Sequence[Item[Key, Outgoing]]) -> Sequence[tuple[str, AlertDelivery]]:
+    def process(self, batch: Sequence[Item[Key, OutgoingAlert]]) -> Sequence[tuple[str, AlertDelivery]]:
         """Send what is neither settled nor too old."""
         batch = [item for item in batch if not self._is_settled(item.value)]
         fresh = [item.value for item in batch if item.value.alert.id not in self._unsaved]
@@ -119,12 +119,12 @@ class ChannelSender(QueueWork[Key, Outgoing, Sequence[tuple[str, AlertDelivery]]
             self._settle(project, delivery)
         self._unsaved.clear()
 
-    def set_aside(self, item: Item[Key, Outgoing], error: Exception) -> None:
+    def set_aside(self, item: Item[Key, OutgoingAlert], error: Exception) -> None:
         """See `Work`."""
         log.error("channel %s: an alert of rule %s cannot be sent", self.name, item.value.alert.rule, exc_info=error)
         self._settle(item.value.alert.project, self._delivery(item.value, AlertOutcome.GIVEN_UP))
 
-    def _send(self, wanted: Sequence[Outgoing]) -> None:
+    def _send(self, wanted: Sequence[OutgoingAlert]) -> None:
         alerts = [one.alert for one in wanted]
         call: Any = self._channel.send(alerts[0]) if len(alerts) == 1 else self._channel.send_digest(alerts)
         try:
@@ -134,14 +134,14 @@ class ChannelSender(QueueWork[Key, Outgoing, Sequence[tuple[str, AlertDelivery]]
         else:
             self._note(wanted, AlertOutcome.SENT)
 
-    def _is_settled(self, outgoing: Outgoing) -> bool:
+    def _is_settled(self, outgoing: OutgoingAlert) -> bool:
         return outgoing.alert.id not in self._unsaved and self._settled(outgoing, self.name)
 
-    def _note(self, outgoing: Sequence[Outgoing], outcome: AlertOutcome, why: str = "") -> None:
+    def _note(self, outgoing: Sequence[OutgoingAlert], outcome: AlertOutcome, why: str = "") -> None:
         self._unsaved |= {one.alert.id: self._delivery(one, outcome) for one in outgoing}
         if why:
             for one in outgoing:
                 log.warning("channel %s: an alert of rule %s is given up: %s", self.name, one.alert.rule, why)
 
-    def _delivery(self, outgoing: Outgoing, outcome: AlertOutcome) -> AlertDelivery:
+    def _delivery(self, outgoing: OutgoingAlert, outcome: AlertOutcome) -> AlertDelivery:
         return AlertDelivery(outgoing.alert.rule, outgoing.key, outgoing.number, self.name, outcome, self._clock())

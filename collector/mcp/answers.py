@@ -222,7 +222,7 @@ class Compared(WireModel):
     rates: ToldChange | None = None
 
 
-class Labelled(WireModel):
+class ToldLabel(WireModel):
     """The label that holds now."""
 
     id: str

@@ -101,7 +101,7 @@ class _RateFilters(Skipped):
     pass
 
 
-class Rates(_RateFilters):
+class ReadRates(_RateFilters):
     """Which rates."""
 
     by: Annotated[By | Literal[""], Field(description="Told apart by this")] = ""
@@ -112,7 +112,7 @@ class Rates(_RateFilters):
     simulated: Simulated = False
 
 
-class Patterns(Skipped):
+class ReadPatterns(Skipped):
     """Which patterns."""
 
     pattern: Annotated[Text, Field(description="Only the one of this id")] = ""

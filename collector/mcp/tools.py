@@ -23,8 +23,8 @@ from .answers import (
     ErrorBriefs,
     ErrorCause,
     FoundTraces,
-    Labelled,
     ToldChange,
+    ToldLabel,
     ToldPatterns,
     ToldRates,
     ToldRun,
@@ -142,7 +142,7 @@ def _search(caller: Caller, wanted: given.Search) -> FoundTraces:
     return FoundTraces(items=[found_trace(row) for row in found], next=following or None)
 
 
-def _rates(caller: Caller, wanted: given.Rates) -> ToldRates:
+def _rates(caller: Caller, wanted: given.ReadRates) -> ToldRates:
     end = wanted.skipped + wanted.limit
     found = caller.client.rates({**asked(wanted), "limit": str(end)})
     return ToldRates(
@@ -157,7 +157,7 @@ def _rates(caller: Caller, wanted: given.Rates) -> ToldRates:
     )
 
 
-def _patterns(caller: Caller, wanted: given.Patterns) -> ToldPatterns:
+def _patterns(caller: Caller, wanted: given.ReadPatterns) -> ToldPatterns:
     if wanted.pattern:
         one = caller.client.pattern(wanted.pattern, asked(wanted, "pattern", "service", "state"))
         return ToldPatterns(items=[told_pattern(one)], hidden=0, next=None)
@@ -185,7 +185,7 @@ def _compare(caller: Caller, wanted: given.Compare) -> Compared:
     )
 
 
-def _label(caller: Caller, wanted: given.SayLabel) -> Labelled:
+def _label(caller: Caller, wanted: given.SayLabel) -> ToldLabel:
     said = {
         "annotator": f"{ANNOTATOR}:{caller.name}" if caller.name else ANNOTATOR,
         "opinion": wanted.opinion.value,
@@ -198,7 +198,7 @@ def _label(caller: Caller, wanted: given.SayLabel) -> Labelled:
         "explanation": wanted.why,
     }
     (label,) = caller.client.add_labels("annotations", [said])
-    return Labelled.model_validate(AnnotationJson.model_validate(label))
+    return ToldLabel.model_validate(AnnotationJson.model_validate(label))
 
 
 TOOLS: Final[Mapping[str, McpTool]] = {
@@ -238,7 +238,7 @@ TOOLS: Final[Mapping[str, McpTool]] = {
         McpTool(
             "rates",
             "Error rates with 95 % intervals, by service, version, agent, category and more.",
-            given.Rates,
+            given.ReadRates,
             ToldRates,
             _rates,
         ),
@@ -246,7 +246,7 @@ TOOLS: Final[Mapping[str, McpTool]] = {
             "patterns",
             "What keeps going wrong: errors that are one thing to fix, the most harmful first, how often and since "
             "when.",
-            given.Patterns,
+            given.ReadPatterns,
             ToldPatterns,
             _patterns,
         ),
@@ -262,7 +262,7 @@ TOOLS: Final[Mapping[str, McpTool]] = {
             "label",
             "Say whether an error is right, or that one was missed; another opinion of yours on the same replaces it.",
             given.SayLabel,
-            Labelled,
+            ToldLabel,
             _label,
             writes=True,
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tracejury.schemas.normalized import Prompt
+from tracejury.schemas.normalized import ManagedPrompt
 
 from .convention import Fields
 from .values import as_text, first, parse_object
@@ -32,7 +32,7 @@ def add_prompt(found: Fields, attributes: Mapping[str, str]) -> None:
         return
     name, version, template = (first(attributes, *keys).strip() for keys in (_NAMES, _VERSIONS, _TEMPLATES))
     if name or version or template:
-        found["prompt"] = Prompt(name, version, template, _variables(attributes))
+        found["prompt"] = ManagedPrompt(name, version, template, _variables(attributes))
 
 
 def _variables(attributes: Mapping[str, str]) -> tuple[tuple[str, str], ...]:

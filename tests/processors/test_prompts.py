@@ -9,7 +9,7 @@ from trajectories import span
 
 from tracejury.processors.normalize import normalize
 from tracejury.processors.normalize.prompts import MOST_VARIABLES
-from tracejury.schemas.normalized import Prompt
+from tracejury.schemas.normalized import ManagedPrompt
 
 TEMPLATE = "Describe {city} in {words} words."
 VARIABLES = (("city", "Ulm"), ("words", "12"))
@@ -25,7 +25,7 @@ VARIABLES = (("city", "Ulm"), ("words", "12"))
                 "llm.prompt_template.variables": json.dumps({"city": "Ulm", "words": 12}),
                 "llm.prompt_template.version": "v1.0",
             },
-            Prompt("", "v1.0", TEMPLATE, VARIABLES),
+            ManagedPrompt("", "v1.0", TEMPLATE, VARIABLES),
             "@v1.0",
         ),
         (
@@ -34,7 +34,7 @@ VARIABLES = (("city", "Ulm"), ("words", "12"))
                 "langfuse.observation.prompt.name": "describe-city",
                 "langfuse.observation.prompt.version": "3",
             },
-            Prompt("describe-city", "3"),
+            ManagedPrompt("describe-city", "3"),
             "describe-city@3",
         ),
         (
@@ -48,17 +48,19 @@ VARIABLES = (("city", "Ulm"), ("words", "12"))
                 "traceloop.prompt.template_variables.city": "Ulm",
                 "traceloop.prompt.template_variables.words": "12",
             },
-            Prompt("describe-city", "5", TEMPLATE, VARIABLES),
+            ManagedPrompt("describe-city", "5", TEMPLATE, VARIABLES),
             "describe-city@5",
         ),
         (
             {"gen_ai.operation.name": "chat", "gen_ai.prompt.name": "describe-city"},
-            Prompt("describe-city"),
+            ManagedPrompt("describe-city"),
             "describe-city",
         ),
     ],
 )
-def test_each_family_of_attributes_names_the_prompt(attributes: dict[str, str], prompt: Prompt, label: str) -> None:
+def test_each_family_of_attributes_names_the_prompt(
+    attributes: dict[str, str], prompt: ManagedPrompt, label: str
+) -> None:
     """What one family does not have stays empty; the label is what lists group by."""
     found = normalize(span("s", attributes=attributes)).prompt
     assert found == prompt

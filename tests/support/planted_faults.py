@@ -115,7 +115,7 @@ class Draw:
 
 def _traceback(d: Draw, error: str) -> str:
     lines = "".join(
-        f'  File "{d.one(("/app/tools.py", "<string>", "/work/run.py"))}", line {d.number}, in {d.one(("main", "<module>"))}\n'
+        f'  File "{d.one(("/app/tools.py", "<string>", "/srv/run.py"))}", line {d.number}, in {d.one(("main", "<module>"))}\n'
         f"    {d.one(('return f(x)', 'run()', 'value = parse(text)'))}\n"
         for _ in range(d.random.randrange(1, 4))
     )

@@ -16,7 +16,7 @@ from alert_parts import an_alert
 from forwarding_store import OPTIONS, Kept
 from store_parts import a_finding, a_judged_trace, a_run
 
-from tracejury.collector.alerting.sender import ChannelSender, Outgoing
+from tracejury.collector.alerting.sender import ChannelSender, OutgoingAlert
 from tracejury.collector.judging.detect.texts import TextWriter
 from tracejury.collector.otlp.codec.rejections import PartialSuccess
 from tracejury.collector.outbound.otlp.counts import ExportCounts
@@ -291,7 +291,7 @@ def alerts() -> Rig:
         faults.meet("settle", [delivery.key])
         stored.append(delivery.key)
 
-    def settled(outgoing: Outgoing, _channel: str) -> bool:
+    def settled(outgoing: OutgoingAlert, _channel: str) -> bool:
         faults.meet("settled", [outgoing.key])
         return outgoing.key in stored
 
@@ -300,7 +300,7 @@ def alerts() -> Rig:
     def feed(names: Sequence[str]) -> None:
         now = time.time_ns()
         for one in names:
-            made.add(Outgoing(an_alert(id=one, key=one), one, 1, now))
+            made.add(OutgoingAlert(an_alert(id=one, key=one), one, 1, now))
 
     return Rig(
         start=made.worker.start,

@@ -11,7 +11,7 @@ from tracejury.schemas.queries.reader import Confidence, ErrorQuery, LocatedErro
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.counting import counted
 
-from .look import Look
+from .look import RuleLook
 
 LISTED: Final = 5
 """Errors of a message that are named."""
@@ -22,7 +22,7 @@ STORED_BY_THEN: Final = 60 * _SECOND
 """An error is dated when it is judged, and stored later: so long a rule waits for it."""
 
 
-def new_errors(rule: ErrorsRule, look: Look, since: int, until: int) -> Reading | None:
+def new_errors(rule: ErrorsRule, look: RuleLook, since: int, until: int) -> Reading | None:
     """The errors first seen in [`since`, `until`) (unix nanos); None: there are none."""
     query = ErrorQuery(
         Confidence.of(rule.profile),

@@ -8,11 +8,11 @@ from tracejury.collector.alerting.words import duration, percent
 from tracejury.collector.queries.present_llm import day_start, present_spend
 from tracejury.schemas.text.counting import counted
 
-from .look import Look
+from .look import RuleLook
 from .performance import SECOND, exact_side
 
 
-def see_judging_lag(rule: JudgingLagRule, look: Look) -> Seen:
+def see_judging_lag(rule: JudgingLagRule, look: RuleLook) -> Seen:
     """For how long the oldest trace waits that lists show as not judged yet."""
     waiting, oldest = look.reader.waiting()
     waited, allowed = max(look.now - oldest, 0) if waiting else 0, rule.above_seconds * SECOND
@@ -32,7 +32,7 @@ def see_judging_lag(rule: JudgingLagRule, look: Look) -> Seen:
     return Seen([reading], Side.BELOW, None)
 
 
-def see_spend(rule: SpendRule, look: Look) -> Seen:
+def see_spend(rule: SpendRule, look: RuleLook) -> Seen:
     """The part of a cap that is spent; nothing is seen where there is no such cap."""
     status = look.judges()
     cap = status.caps.get(rule.cap)

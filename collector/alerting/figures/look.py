@@ -15,7 +15,7 @@ _TO_SECONDS = len("2026-01-31T23:59:59")
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RuleLook:
     """One look of a rule. `reader`: of its project; `now`: unix nanos; `base`: the address of pages, for links.
 
     `judges`: the state of LLM judges; `urgency`: the severity of what has none.

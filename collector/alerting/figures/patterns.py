@@ -15,7 +15,7 @@ from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.moments import parse_length
 from tracejury.schemas.text.terminal import one_line
 
-from .look import Look
+from .look import RuleLook
 
 MOST: Final = 1000
 """Patterns of a look, the most harmful first."""
@@ -24,7 +24,7 @@ _SENTENCE: Final = 400
 _OVER: Final = frozenset({PatternState.GONE, PatternState.RARER, PatternMark.RESOLVED, PatternMark.IGNORED})
 
 
-def see_patterns(rule: PatternRule, look: Look) -> Seen:
+def see_patterns(rule: PatternRule, look: RuleLook) -> Seen:
     """All patterns of the last week, compared with the four before, as the page Issues has them."""
     since = look.now - parse_length(WINDOW)
     query = PatternQuery(since, look.now, rule.service, state="all", profile=rule.profile, limit=MOST)
@@ -40,7 +40,7 @@ def side_of(rule: PatternRule, row: PatternRow) -> Side:
     return Side.BELOW if row.state in _OVER else Side.BETWEEN
 
 
-def _reading(rule: PatternRule, look: Look, row: PatternRow) -> Reading:
+def _reading(rule: PatternRule, look: RuleLook, row: PatternRow) -> Reading:
     sentence = one_line(told(row), _SENTENCE)
     facts = [("State", row.state), ("Runs", f"{row.hits:,} of {row.units:,}")]
     if row.share:

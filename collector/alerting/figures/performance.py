@@ -11,7 +11,7 @@ from tracejury.schemas.queries.performance import PerformanceQuery, PerformanceU
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.moments import parse_length
 
-from .look import Look
+from .look import RuleLook
 
 CLEARLY: Final = 0.9
 """A figure without an interval is clearly below what is allowed at this part of it."""
@@ -28,7 +28,7 @@ def exact_side(value: float, allowed: float) -> Side:
     return Side.ABOVE if value > allowed else Side.BELOW if value <= CLEARLY * allowed else Side.BETWEEN
 
 
-def see_latency(rule: LatencyRule, look: Look) -> Seen:
+def see_latency(rule: LatencyRule, look: RuleLook) -> Seen:
     """The percentile of durations; with fewer than the rule's least it lies nowhere."""
     length, allowed = parse_length(rule.over), rule.above_seconds * SECOND
     query = PerformanceQuery(
@@ -63,7 +63,7 @@ def see_latency(rule: LatencyRule, look: Look) -> Seen:
     return Seen([reading], Side.BETWEEN, length)
 
 
-def see_cost(rule: CostRule, look: Look) -> Seen:
+def see_cost(rule: CostRule, look: RuleLook) -> Seen:
     """The cost of agents' LLM calls."""
     length = parse_length(rule.over)
     query = PerformanceQuery(look.now - length, look.now, service=rule.service, agent=rule.agent, model=rule.model)

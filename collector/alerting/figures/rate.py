@@ -13,12 +13,12 @@ from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.moments import parse_length
 
-from .look import Look
+from .look import RuleLook
 
 SERVICES: Final = 100
 
 
-def see_rate(rule: RateRule, look: Look) -> Seen:
+def see_rate(rule: RateRule, look: RuleLook) -> Seen:
     """The share, of each service where the rule says so. Raises as `Rates.ask`."""
     length = parse_length(rule.over)
     query = RateQuery(
@@ -50,7 +50,7 @@ def side_of(rule: RateRule, rate: Rate) -> Side:
     return Side.ABOVE if low > rule.above else Side.BELOW if high < rule.above else Side.BETWEEN
 
 
-def _reading(rule: RateRule, look: Look, service: str, rate: Rate) -> Reading:
+def _reading(rule: RateRule, look: RuleLook, service: str, rate: Rate) -> Reading:
     what, allowed = errors_of(Severity(rule.severity)), percent(rule.above)
     more = [f"of agent {name(rule.agent)}"] if rule.agent else []
     more += [f"by {name(rule.judge)}"] if rule.judge else []

@@ -79,7 +79,7 @@ class MailChannel:
                 finally:
                     client.close()
         except Exception:
-            if refused is None:
+            if refused is None:  # else the server has taken it, and only the end of the exchange failed
                 raise
         return refused or {}
 

@@ -15,7 +15,7 @@ import orjson
 
 from tracejury.judges.evidence import json_strings
 from tracejury.judges.quoting import json_text, raw_texts
-from tracejury.schemas.normalized import Json, Kind, Message, NormalizedSpan, Prompt
+from tracejury.schemas.normalized import Json, Kind, ManagedPrompt, Message, NormalizedSpan
 from tracejury.schemas.text.jsontext import text_of
 from tracejury.schemas.text.terminal import one_line
 from tracejury.schemas.trajectory import ToolCall, Turn
@@ -69,7 +69,7 @@ def llm_blocks(span: NormalizedSpan, new: Sequence[Message], *, folded_roles: Se
     return [*blocks, *happened(span)]
 
 
-def _made_from(prompt: Prompt | None) -> Iterator[Block]:
+def _made_from(prompt: ManagedPrompt | None) -> Iterator[Block]:
     """The template of a call and what was put into it; what came of both is among the messages."""
     if prompt is not None and prompt.template:
         yield Block("input", "Prompt template", prompt.template, Rank.RECORDED, folded=True)
