@@ -17,12 +17,13 @@ def token_sent(headers: Iterable[tuple[str, str | bytes]]) -> str:
     Of `authorization: Basic …` it is the password, where Langfuse's clients have their secret key.
     """
     found = {name: value for name, value in headers if name in ("authorization", "x-api-key")}
-    bearer = _text(found.get("authorization", ""))
-    if bearer.lower().startswith(_BEARER):
-        return bearer[len(_BEARER) :].strip()
-    if bearer.lower().startswith(_BASIC):
-        return _password(bearer[len(_BASIC) :])
-    return _text(found.get("x-api-key", "")).strip()
+    authorization = _text(found.get("authorization", ""))
+    token = ""
+    if authorization.lower().startswith(_BEARER):
+        token = authorization[len(_BEARER) :].strip()
+    elif authorization.lower().startswith(_BASIC):
+        token = _password(authorization[len(_BASIC) :])
+    return token or _text(found.get("x-api-key", "")).strip()
 
 
 def _password(encoded: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -9,19 +11,22 @@ from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name
 from tracejury.schemas.wire.performance import PerformanceFiguresJson, PerformanceJson
 
-from .tables import content, moment, plain_table
+from .rows_list import RowsList
+from .tables import content, moment
 
 
 def performance_table(page: PerformanceJson) -> RenderableType:
-    """A line a group and point in time, and what has no figures."""
+    """A line a group and point in time (a block where lines are too short), and what has no figures."""
     stepped, named = page.step_seconds is not None, page.by is not None
     columns = ("p50", "p95", "p99", "failed", "95 %", "tokens in", "cached", "out", "cost", "of")
-    table = plain_table(*[page.by or ""] * named, *["from"] * stepped, *columns)
+    rows = list[list[Text]]()
     for row in page.items if named or stepped else ():
         name = [content(row.key or (agent_name("") if page.by == "agent" else "-"), 60)] * named
-        table.add_row(*name, *[moment(row.at)] * stepped, *_cells(row, page.unit))
+        rows.append([*name, *[moment(row.at)] * stepped, *_cells(row, page.unit)])
     total = [Text("all", "bold"), Text("")] if named and stepped else [Text("all", "bold")] if named or stepped else []
-    table.add_row(*total, *_cells(page.total, page.unit))
+    rows.append([*total, *_cells(page.total, page.unit)])
+    names = (*[page.by or ""] * named, *["from"] * stepped, *columns)
+    table = RowsList(rows, "", {name: itemgetter(place) for place, name in enumerate(names)})
     lines = list[Text]()
     if page.simulated:
         lines.append(Text("of simulated sessions", "dim"))

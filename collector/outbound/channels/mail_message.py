@@ -88,7 +88,8 @@ def digest_mail(alerts: Sequence[Alert], mail: MailConfig) -> EmailMessage:
 
 def _mail(mail: MailConfig, title: str, name: str, at: int, parts: Sequence[MailPart]) -> EmailMessage:
     message = EmailMessage(_POLICY)
-    message["Subject"] = fitted_line(f"[tracejury] {title}", SUBJECT)
+    # Python's email decodes encoded words (RFC 2047) of a subject that it folds, and writes the line feed of one as is.
+    message["Subject"] = fitted_line(f"[tracejury] {title}", SUBJECT).replace("=?", "= ?")
     message["From"] = mail.sender
     message["To"] = ", ".join(mail.to)
     message["Date"] = format_datetime(datetime.fromtimestamp(at // _NANOS, UTC))

@@ -28,9 +28,7 @@ def test_no_text_closes_its_fence(value: object) -> None:
     assert (warning, after) == (WARNING, "")
     assert closed == opened.replace("=== data", "=== end of data")
     assert all(line.startswith(" ") for line in between)
-    assert not re.search(
-        r"[\x00-\x09\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\ufeff\U000e0000-\U000e007f]", "".join(between)
-    )
+    assert not UNSEEN.search("".join(between))
 
 
 @given(TEXTS)

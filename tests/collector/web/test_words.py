@@ -39,6 +39,8 @@ def test_criteria_show_no_backticks(api: Api) -> None:
 @pytest.mark.parametrize("path", ["/", "/errors", "/labels", "/explain"])
 def test_who_skips_to_the_content_sees_its_title(api: Api, site: Watched, path: str) -> None:
     """The bar at the top, which stays in sight, does not hide it."""
+    from playwright.sync_api import expect
+
     api.put_rows(row(0))
     api.put(*(finding(-n) for n in range(1, 90)))
     site.open(path)
@@ -46,7 +48,7 @@ def test_who_skips_to_the_content_sees_its_title(api: Api, site: Watched, path: 
     page.mouse.wheel(0, 3_000)
     page.locator("a.skip").focus()
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.id === 'main'")
+    expect(page.locator("#main")).to_be_focused()
     title, bar = page.locator("h1").bounding_box(), page.locator("header.top").bounding_box()
     assert title is not None
     assert bar is not None

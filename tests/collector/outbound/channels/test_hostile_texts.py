@@ -160,6 +160,7 @@ class Seen(HTMLParser):
 
 @given(ALERTS)
 @example(an_alert(title="x\r\nBcc: evil@example.com", text="\r\n.\r\nMAIL FROM:<e@e>", key="\r\n"))
+@example(an_alert(title="<!channel>" * 8 + "=?utf-8?q?=0aBcc:e=40e?="))
 def test_mail(alert: Alert) -> None:
     """Headers, receivers and parts are ours; HTML has our tags, and links to our page alone."""
     for made in (alert_mail(alert, MAIL), digest_mail([alert, SAMPLE], MAIL)):

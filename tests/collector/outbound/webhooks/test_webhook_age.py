@@ -66,7 +66,6 @@ async def test_what_got_too_old_while_no_collector_ran_is_given_up(
         async with at_work(server.url, retry=HOUR) as bench:
             bench.judge(a_finding(), a_finding(category="Timeout Issues"))
             await until(lambda: bench.metric("tracejury_webhook_attempts_total") >= 1)
-        server.received.clear()
         server.behave = answer(204)
         now = NOW + 30 * DAY
         async with at_work(server.url, clock=lambda: now) as bench:
@@ -75,7 +74,7 @@ async def test_what_got_too_old_while_no_collector_ran_is_given_up(
             marked = await bench.deliveries.wait(3)
             assert [m.state for m in marked] == [GIVEN_UP, GIVEN_UP, SENT]
             assert bench.metric("tracejury_webhook_given_up_total") == 2
-        assert len(server.received) == 1
+        assert [each.said["data"]["finding"]["category"] for each in server.received].count("Goal Deviation") == 1
     (line,) = [r.getMessage() for r in caplog.records if "gives up" in r.getMessage()]
     assert line.startswith("webhook ops gives up 2 events, too old by now (they waited in the store), from msg_")
 

@@ -29,6 +29,7 @@ PAGES = (
     "/spans/{span}", "/traces/{trace}/spans/{span}/raw", "/nowhere",
 )  # fmt: skip
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+TWO_FRAMES = "() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
 BORDERLESS = "getComputedStyle(document.documentElement).backgroundColor"
 
 
@@ -63,7 +64,8 @@ def test_a_page_is_sound(visitor: Watched, places: dict[str, str], path: str) ->
     assert answer.headers["cross-origin-resource-policy"] == "same-origin"
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
-        page.wait_for_function(f"{WIDER} <= 0")  # charts are drawn again once they know their room
+        page.evaluate(TWO_FRAMES)  # charts are drawn again once they know their room
+        assert page.evaluate(WIDER) <= 0, width
     visitor.check_accessible()
     visitor.check_quiet()
 
