@@ -20,7 +20,8 @@ class CallEdge:
     """`calls` of a callee by an agent (`caller`: its name, "" of an ENTRY), `failed` of them.
 
     `given`: runs of the caller that could call it, `used`: those of them that did. An edge without calls is of a tool
-    or agent that was available and never called. A call fails by an error, or is refused; an agent's, by its run's end.
+    or agent that was available and never called, or that was used: then it is a tool that begins agents' runs, which
+    are counted as calls of these agents. A call fails by an error, or is refused; an agent's, by its run's end.
     """
 
     kind: CalleeKind
@@ -30,6 +31,11 @@ class CallEdge:
     failed: int = 0
     given: int = 0
     used: int = 0
+
+    @property
+    def shown(self) -> bool:
+        """False of a tool whose calls are all told as calls of agents."""
+        return bool(self.calls) or not self.used
 
 
 @dataclass(frozen=True, slots=True)

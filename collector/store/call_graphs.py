@@ -25,7 +25,8 @@ FROM
         `Edges.Given`, `Edges.Used`)) AS edge
     FROM {_TRACES}
 )
-GROUP BY kind, caller, callee ORDER BY calls DESC, given DESC, kind, caller, callee LIMIT {{limit:UInt64}}
+GROUP BY kind, caller, callee HAVING calls > 0 OR sum(edge.7) = 0 -- CallEdge.shown
+ORDER BY calls DESC, given DESC, kind, caller, callee LIMIT {{limit:UInt64}}
 """
 
 

@@ -58,6 +58,7 @@ def test_calls_failures_and_what_was_available_are_counted() -> None:
         CallEdge(ENTRY, "", "planner", 1, 0, 1, 1),
         CallEdge(TOOL, "planner", "search", 2, 1, 1, 1),
         CallEdge(TOOL, "planner", "erase", 1, 1, 1, 1),
+        CallEdge(TOOL, "planner", "ask_writer", 0, 0, 1, 1),
         CallEdge(AGENT, "planner", "writer", 1, 1, 1, 1),
         CallEdge(TOOL, "writer", "search", 1, 0, 1, 1),
         CallEdge(TOOL, "planner", "mail", 0, 0, 1, 0),

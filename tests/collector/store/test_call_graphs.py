@@ -105,3 +105,19 @@ def test_what_an_earlier_version_judged_is_said(store: SharedStore) -> None:
     insert_rows(store, "traces", TRACE_COLUMNS, [trace_row(old.trace, old.judgement, old.spent)])
     StoredJudging(store).save([new])
     assert StoredCallGraphs(store).ask(ALL) == CallGraph(summed([new]), 2, 0, 1)
+
+
+def test_a_tool_that_begins_agents_was_called_also_by_the_runs_that_had_no_use_for_it(store: SharedStore) -> None:
+    """Of a run that did not call it nobody knows that the tool is a way to an agent; another run tells."""
+
+    def asked(number: int, *made: ToolCall) -> JudgedTrace:
+        given_tools = (ToolDefinition("ask_writer"), ToolDefinition("idle"))
+        manager = a_run(id="m", name="desk", tools=given_tools, turns=(Turn(0, TurnKind.ACT, None, made),))
+        writer = a_run(id="w", name="writer", parent_id="m")
+        return a_judged_trace(trace_id=f"{number:032x}", runs=(manager, writer) if made else (manager,))
+
+    call = ToolCall("ask_writer", {}, "ok", requested=True, executed=True, error=None, sub_run_id="w")
+    StoredJudging(store).save([asked(1), asked(2, call)])
+    graph = StoredCallGraphs(store).ask(ALL)
+    assert [edge.callee for edge in graph.never_called] == ["idle"]
+    assert {node.name: node.calls for node in graph.nodes} == {"desk": 2, "writer": 1, "idle": 0}
