@@ -196,7 +196,7 @@ def plain_table(*columns: str) -> Table:
 class FittingTable(Table):
     """A table that is a line a row where that fits, else a block a row.
 
-    A block has the first cell on a line of its own, and the others below it with their names, the long ones apart.
+    A block has the first cell on a line of its own, and below it with their names those that say something, the long ones apart.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
@@ -209,6 +209,7 @@ class FittingTable(Table):
             named = [
                 Text.assemble((f"{column.header} " if column.header else "", "dim"), _as_text(cell))
                 for column, cell in zip(self.columns[1:], others, strict=True)
+                if cell
             ]
             short = Text("  ").join(text for text in named if len(text) <= _SHORT)
             for line in (short, *(text for text in named if len(text) > _SHORT)):

@@ -14,9 +14,9 @@ CELLS = st.text(st.sampled_from("abc [/]b1"), min_size=1, max_size=60).map(lambd
 
 def shown(rows: list[list[str]], width: int) -> str:
     """The table as a terminal of that width shows it."""
-    table = plain_table("id", "severity", "what")
+    table = plain_table("id", "severity", "what", "remarks")
     for name, severity, what in rows:
-        table.add_row(name, Text(severity), what)
+        table.add_row(name, Text(severity), what, "")
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     with console.capture() as captured:
         console.print(table)
@@ -26,7 +26,7 @@ def shown(rows: list[list[str]], width: int) -> str:
 def test_a_narrow_terminal_has_a_block_a_row() -> None:
     """The first cell alone, short ones with their names, long ones on lines of their own."""
     row = ["5d5ebfd5ea216f10", "HIGH", "Answer invented after a failed look-up"]
-    assert shown([row], 80).splitlines()[0].split() == ["id", "severity", "what"]
+    assert shown([row], 80).splitlines()[0].split() == ["id", "severity", "what", "remarks"]
     assert [line.rstrip() for line in shown([row], 60).splitlines()] == [
         "5d5ebfd5ea216f10",
         "  severity HIGH",
