@@ -20,7 +20,9 @@ class CallEdge:
     """`calls` of a callee by an agent (`caller`: its name, "" of an ENTRY), `failed` of them.
 
     `given`: runs of the caller that could call it, `used`: those of them that did. An edge without calls is of a tool
-    or agent that was available and never called. A call fails by an error, or is refused; an agent's, by its run's end.
+    or agent that was available and never called; if runs used it nonetheless, another edge tells its calls: that of the
+    agent whose run it begins, or of another form of its name. A call fails by an error, or is refused; an agent's, by its
+    run's end.
     """
 
     kind: CalleeKind
@@ -53,6 +55,11 @@ class CallGraph:
     traces: int = 1
     left: int = 0
     unknown: int = 0
+
+    @classmethod
+    def of_trace(cls, edges: Sequence[CallEdge]) -> CallGraph:
+        """Of the edges of one trace, without those that another one tells."""
+        return cls([edge for edge in edges if edge.calls or not edge.used])
 
     @property
     def nodes(self) -> list[CallNode]:

@@ -60,6 +60,7 @@ def test_calls_failures_and_what_was_available_are_counted() -> None:
         CallEdge(TOOL, "planner", "erase", 1, 1, 1, 1),
         CallEdge(AGENT, "planner", "writer", 1, 1, 1, 1),
         CallEdge(TOOL, "writer", "search", 1, 0, 1, 1),
+        CallEdge(TOOL, "planner", "ask_writer", 0, 0, 1, 1),
         CallEdge(TOOL, "planner", "mail", 0, 0, 1, 0),
         CallEdge(AGENT, "planner", "critic", 0, 0, 1, 0),
     }
@@ -90,7 +91,7 @@ def test_a_tool_that_is_called_by_another_form_of_its_name_was_called(
 ) -> None:
     """Instrumentations write names differently; of two tools that are both there each is its own."""
     run = a_run(tools=tools(*given_tools), turns=(a_turn(call(called)),))
-    graph = CallGraph(edges_of(traced(run)))
+    graph = CallGraph.of_trace(edges_of(traced(run)))
     assert [edge.callee for edge in graph.never_called] == never
 
 
@@ -99,7 +100,7 @@ def test_tools_that_only_the_agent_span_names_are_available() -> None:
     own = normalize(span("s", attributes={"gen_ai.operation.name": "invoke_agent"}))
     assert not own.tool_names
     named = a_run(span=type(own)(raw=own.raw, kind=own.kind, convention="x", tool_names=("mail",)), turns=())
-    assert [edge.callee for edge in CallGraph(edges_of(traced(named))).never_called] == ["mail"]
+    assert [edge.callee for edge in CallGraph.of_trace(edges_of(traced(named))).never_called] == ["mail"]
 
 
 def test_a_trace_without_agents_has_no_edge() -> None:
