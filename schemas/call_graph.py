@@ -21,8 +21,8 @@ class CallEdge:
 
     `given`: runs of the caller that could call it, `used`: those of them that did. An edge without calls is of a tool
     or agent that was available and never called; if runs used it nonetheless, another edge tells its calls: that of the
-    agent whose run it begins, or of another form of its name. A call fails by an error, or is refused; an agent's, by its
-    run's end.
+    agent whose run it begins, or of another form of its name. A call fails by an error, or is refused; that of an agent
+    by its run's end.
     """
 
     kind: CalleeKind
