@@ -42,7 +42,9 @@ def _of_run(run: AgentRun, begun: Sequence[AgentRun]) -> _Counts:
         _add(found, (CalleeKind.AGENT, caller, child.name[:MOST]), [1, _failed(child), 0, 0])
     calls = [call for turn in run.turns for call in turn.tool_calls]
     for call in calls:
-        if not call.sub_run_id and call.name:
+        if call.sub_run_id and call.name:
+            found.setdefault((CalleeKind.TOOL, caller, call.name[:MOST]), [0, 0, 1, 1])
+        elif call.name:
             _add(found, (CalleeKind.TOOL, caller, call.name[:MOST]), [1, _is_failed(call), 0, 0])
     for counts in found.values():
         counts[2:] = [1, 1]

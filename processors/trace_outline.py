@@ -158,7 +158,7 @@ def outline_of(trace: Trace) -> TraceOutline:
         runs=tuple(outline_of_run(run, below.get(run.id, ())) for run in trace.runs),
         remainder=tuple(map(_loose, (*trace.remainder, *below.get("", ())))),
         homes={i: s.raw.trace_id for i, s in trace.spans.items() if s.raw.trace_id != trace.trace_id},
-        edges=edges_of(trace),
+        edges=tuple(edge for edge in edges_of(trace) if edge.shown),
         large=is_large(trace),
     )
 

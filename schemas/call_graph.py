@@ -20,9 +20,9 @@ class CallEdge:
     """`calls` of a callee by an agent (`caller`: its name, "" of an ENTRY), `failed` of them.
 
     `given`: runs of the caller that could call it, `used`: those of them that did. An edge without calls is of a tool
-    or agent that was available and never called; if runs used it nonetheless, another edge tells its calls: that of the
-    agent whose run it begins, or of another form of its name. A call fails by an error, or is refused; that of an agent
-    by its run's end.
+    or agent that was available and never called, or that was used: then other edges tell its calls, those of the agents
+    whose runs it begins, or of another form of its name. A call fails by an error, or is refused; that of an agent by
+    its run's end.
     """
 
     kind: CalleeKind
@@ -32,6 +32,11 @@ class CallEdge:
     failed: int = 0
     given: int = 0
     used: int = 0
+
+    @property
+    def shown(self) -> bool:
+        """Whether no other edge tells its calls."""
+        return bool(self.calls) or not self.used
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +61,6 @@ class CallGraph:
     left: int = 0
     unknown: int = 0
 
-    @classmethod
-    def of_trace(cls, edges: Sequence[CallEdge]) -> CallGraph:
-        """Of the edges of one trace, without those that another one tells."""
-        return cls([edge for edge in edges if edge.calls or not edge.used])
-
     @property
     def nodes(self) -> list[CallNode]:
         """Agents, then tools, those with most calls first; what is only available is one, too."""
@@ -78,7 +78,7 @@ class CallGraph:
     @property
     def never_called(self) -> list[CallEdge]:
         """The edges to what was available and never called, by caller."""
-        return sorted((e for e in self.edges if not e.calls), key=lambda e: (e.caller, e.kind, e.callee))
+        return sorted((e for e in self.edges if not e.calls and not e.used), key=lambda e: (e.caller, e.kind, e.callee))
 
 
 def by_calls(edge: CallEdge) -> tuple[int, int, CalleeKind, str, str]:

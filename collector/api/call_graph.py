@@ -48,7 +48,7 @@ def add_call_graphs(app: FastAPI, reader: StoredReader, clock: Callable[[], int]
         found = reader.trace_queries.trace_index(whole_trace_id(reader, trace_id))
         if found is None:
             raise NotFoundError(f"no trace {trace_id[:64]!r} is stored")
-        return json_answer(present_call_graph(CallGraph.of_trace(found.outline.edges), {}))
+        return json_answer(present_call_graph(CallGraph(found.outline.edges), {}))
 
     @app.get("/api/graph", responses=documented(CallGraphJson))
     def graph(params: Annotated[CallGraphParams, Query()]) -> Response:

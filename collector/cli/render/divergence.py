@@ -51,7 +51,8 @@ def _of_runs(found: ComparedRunsJson) -> Iterator[RenderableType]:
     decided = ", ".join(f"{name}: {count}" for name, count in sorted(found.decided_by.items()))
     yield Text.assemble(
         f"{counted(found.failing, 'failing run')}, {found.passing} passing",
-        content(f"  (decided by {decided})" if decided else "", 200, "dim"),
+        "  " if decided else "",
+        content(f"(decided by {decided})" if decided else "", 200, "dim"),
     )
     if found.left:
         yield Text(f"{counted(found.left, 'earlier run')} not read", "dim")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tracejury.schemas.list_columns import COLUMNS_OF_ERRORS, COLUMNS_OF_SESSIONS, COLUMNS_OF_TRACES
+from tracejury.schemas.list_columns import (
+    COLUMNS_OF_ERRORS,
+    COLUMNS_OF_SESSIONS,
+    COLUMNS_OF_TRACES,
+    ListColumn,
+    chosen_columns,
+)
 from tracejury.schemas.not_judged import NotJudged
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name, agent_names, error_place
@@ -19,8 +25,7 @@ from tracejury.schemas.wire.errors import ErrorJson
 from tracejury.schemas.wire.lists import CheckProgressJson, ExchangeJson, SessionJson, SessionRowJson
 from tracejury.schemas.wire.traces import TraceRowJson, VerdictJson
 
-from .rows_list import chosen_rows
-from .tables import SHORT, content, counts, error_details, headline, moment, status_text, worst
+from .tables import SHORT, content, counts, error_details, headline, moment, rows_table, status_text, worst
 
 SAID: Final = 2_000
 """Characters of a message that a terminal shows; the JSON has the whole."""
@@ -32,7 +37,7 @@ _HOUR: Final = 3600
 
 def traces_table(rows: Sequence[TraceRowJson], columns: Iterable[str] = ()) -> RenderableType:
     """A line a trace. Raises ConfigError for a column that there is not."""
-    return chosen_rows(
+    return _chosen_rows(
         rows,
         "no traces",
         COLUMNS_OF_TRACES,
@@ -60,7 +65,7 @@ def traces_table(rows: Sequence[TraceRowJson], columns: Iterable[str] = ()) -> R
 
 def sessions_table(rows: Sequence[SessionRowJson], columns: Iterable[str] = ()) -> RenderableType:
     """A line a session. Raises ConfigError for a column that there is not."""
-    return chosen_rows(
+    return _chosen_rows(
         rows,
         "no sessions",
         COLUMNS_OF_SESSIONS,
@@ -83,7 +88,7 @@ def sessions_table(rows: Sequence[SessionRowJson], columns: Iterable[str] = ()) 
 
 def chosen_errors(rows: Sequence[ErrorJson], columns: Iterable[str]) -> RenderableType:
     """A line an error, with the named columns. Raises ConfigError for a column that there is not."""
-    return chosen_rows(
+    return _chosen_rows(
         rows,
         "no errors",
         COLUMNS_OF_ERRORS,
@@ -235,3 +240,19 @@ def _scores(verdicts: Sequence[VerdictJson], agents: Mapping[str, str]) -> Itera
     for run_id, words in scored.items():
         who = content(agent_name(agents[run_id]), 60).append(": ") if run_id in agents else Text()
         yield Text.assemble(who, content(", ".join(words)), style="dim")
+
+
+def _chosen_rows(
+    rows: Sequence[Any],
+    nothing: str,
+    columns: Sequence[ListColumn],
+    names: Iterable[str],
+    cells: Mapping[str, Callable[[Any], Text | str]],
+) -> RenderableType:
+    """A list with the named columns, or without names the usual ones; `cells`: of each column, in the order here.
+
+    Raises:
+        ConfigError: there is no such column.
+    """
+    shown = {one.name for one in chosen_columns(columns, names, on_page=False)}
+    return rows_table(rows, nothing, {name.replace("-", " "): cell for name, cell in cells.items() if name in shown})

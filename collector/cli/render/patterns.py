@@ -41,6 +41,7 @@ def patterns_table(page: PatternsJson) -> RenderableType:
             "state": lambda row: Text(row.state, STATE_STYLE.get(row.state, "")),
             "since": _since,
             "last weeks": lambda row: Text(spark(row.series), "dim"),
+            "such as": lambda row: content(row.examples[0].evidence if row.examples else "", _NAME, "dim"),
         },
     )
     lines = [Text(f"{counted(page.looked_at, 'pattern')} looked at", "dim")] if page.looked_at else []
@@ -94,8 +95,8 @@ def _lines(row: PatternJson) -> Iterator[RenderableType]:
         yield Text.assemble(
             "error ", content(one.error_id[:8]), "  trace ", content(one.trace_id), "  span ", content(one.span_id)
         )
-        yield Padding(content(one.evidence, 160), (0, 0, 0, 4))
-        yield Padding(content(one.explanation, 240, "dim"), (0, 0, 0, 4))
+        yield Padding(content(one.evidence, 160), (0, 0, 0, 4), expand=False)
+        yield Padding(content(one.explanation, 240, "dim"), (0, 0, 0, 4), expand=False)
 
 
 def share(estimate: EstimateJson | None) -> Text:

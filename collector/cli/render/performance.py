@@ -11,8 +11,7 @@ from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.naming import agent_name
 from tracejury.schemas.wire.performance import PerformanceFiguresJson, PerformanceJson
 
-from .rows_list import RowsList
-from .tables import content, moment
+from .tables import content, moment, rows_table
 
 
 def performance_table(page: PerformanceJson) -> RenderableType:
@@ -26,7 +25,7 @@ def performance_table(page: PerformanceJson) -> RenderableType:
     total = [Text("all", "bold"), Text("")] if named and stepped else [Text("all", "bold")] if named or stepped else []
     rows.append([*total, *_cells(page.total, page.unit)])
     names = (*[page.by or ""] * named, *["from"] * stepped, *columns)
-    table = RowsList(rows, "", {name: itemgetter(place) for place, name in enumerate(names)})
+    table = rows_table(rows, "", {name: itemgetter(place) for place, name in enumerate(names)})
     lines = list[Text]()
     if page.simulated:
         lines.append(Text("of simulated sessions", "dim"))

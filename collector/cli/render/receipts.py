@@ -9,8 +9,7 @@ from rich.console import RenderableType
 from tracejury.schemas.text.terminal import one_line
 from tracejury.schemas.wire.receipts import ReceiptJson
 
-from .rows_list import RowsList
-from .tables import content, moment
+from .tables import content, moment, rows_table
 
 
 def receipt_lines(receipt: ReceiptJson) -> Iterator[str]:
@@ -30,7 +29,7 @@ def receipt_lines(receipt: ReceiptJson) -> Iterator[str]:
 
 def receipts_table(receipts: Sequence[ReceiptJson]) -> RenderableType:
     """A line a receipt."""
-    return RowsList(
+    return rows_table(
         receipts,
         "no receipts",
         {

@@ -8,13 +8,12 @@ from rich.console import RenderableType
 
 from tracejury.schemas.wire.saved_views import SavedViewJson
 
-from .rows_list import RowsList
-from .tables import content, moment
+from .tables import content, moment, rows_table
 
 
 def views_table(rows: Sequence[SavedViewJson]) -> RenderableType:
     """A line a view."""
-    return RowsList(
+    return rows_table(
         rows,
         "no saved views",
         {

@@ -9,15 +9,14 @@ from rich.text import Text
 
 from tracejury.schemas.wire.scores import GivenScoreJson
 
-from .rows_list import RowsList
-from .tables import content, moment
+from .tables import content, moment, rows_table
 
 WHY = 120
 
 
 def scores_table(rows: Sequence[GivenScoreJson]) -> RenderableType:
     """A line a score."""
-    return RowsList(
+    return rows_table(
         rows,
         "no scores",
         {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeVar
 
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -185,8 +186,41 @@ def rows_table(
 
 
 def plain_table(*columns: str) -> Table:
-    """An empty table without lines; its first column is never folded."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for position, column in enumerate(columns):
-        table.add_column(column, no_wrap=position == 0, overflow="fold")
+    """An empty table without lines; where its cells would have to be folded, it is a block a row."""
+    table = FittingTable(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold")
     return table
+
+
+class FittingTable(Table):
+    """A table that is a line a row where that fits, else a block a row.
+
+    A block has the first cell on a line of its own, and the others below it with their names, the long ones apart.
+    """
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The table, or its blocks."""
+        if Measurement.get(console, options.update(max_width=_ANY), self).maximum <= options.max_width:
+            yield from super().__rich_console__(console, options)
+            return
+        for first, *others in zip(*(column.cells for column in self.columns), strict=True):
+            yield Text.assemble(_as_text(first), style="bold")
+            named = [
+                Text.assemble((f"{column.header} " if column.header else "", "dim"), _as_text(cell))
+                for column, cell in zip(self.columns[1:], others, strict=True)
+            ]
+            short = Text("  ").join(text for text in named if len(text) <= _SHORT)
+            for line in (short, *(text for text in named if len(text) > _SHORT)):
+                if line:
+                    yield _indented(line)
+
+
+def _as_text(cell: RenderableType) -> Text:
+    return cell if isinstance(cell, Text) else Text(str(cell))
+
+
+_SHORT: Final = 32
+"""Characters of a name and its value that share a line of a block with others."""
+_ANY: Final = 10_000
+"""Wider than any table."""

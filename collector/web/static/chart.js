@@ -7,14 +7,22 @@
   const shown = (value, percent) =>
     value == null ? "–" : percent ? `${(value * 100).toFixed(value < 0.1 ? 2 : 1)} %` : value.toLocaleString("en", { maximumFractionDigits: 3 });
 
+  const alone = (values, at) => values[at] != null && values[at - 1] == null && values[at + 1] == null;
+
+  // Where points are too close to be drawn, those that no line leads to are drawn all the same.
+  const points = (values) => (_, __, areShown) => {
+    const lonely = areShown ? [] : values.flatMap((_, at) => (alone(values, at) ? [at] : []));
+    return lonely.length ? lonely : null;
+  };
+
   // A band needs two neighbours: a point that stands alone shows its interval as a line.
   function whiskers(chart, one, colour) {
     const pen = chart.ctx;
     pen.save();
     pen.strokeStyle = `${colour}80`;
     pen.lineWidth = 3 * devicePixelRatio;
-    one.values.forEach((value, at) => {
-      if (value == null || one.values[at - 1] != null || one.values[at + 1] != null) return;
+    one.values.forEach((_, at) => {
+      if (!alone(one.values, at)) return;
       const x = chart.valToPos(chart.data[0][at], "x", true);
       pen.beginPath();
       pen.moveTo(x, chart.valToPos(one.low[at], "y", true));
@@ -35,7 +43,7 @@
         label: one.name,
         stroke: colour,
         width: 2,
-        points: { size: 5, fill: colour },
+        points: { size: 5, fill: colour, filter: points(one.values) },
         value: (_, value, __, at) =>
           shown(value, given.percent) +
           (one.low && at != null && one.low[at] != null ? ` (${shown(one.low[at], given.percent)} to ${shown(one.high[at], given.percent)})` : "") +

@@ -202,12 +202,12 @@ class TracePageView:
     def graph(self) -> CallGraph | None:
         """The graph of its agents and tools; None where an agent neither called nor could call anything."""
         edges = self.outline.edges
-        return CallGraph.of_trace(edges) if any(edge.kind is not CalleeKind.ENTRY for edge in edges) else None
+        return CallGraph(edges) if any(edge.kind is not CalleeKind.ENTRY for edge in edges) else None
 
     @property
     def drawn(self) -> GraphPicture:
         """The picture of it."""
-        return picture_of(CallGraph.of_trace(self.outline.edges))
+        return picture_of(CallGraph(self.outline.edges))
 
     @property
     def selected_query(self) -> str:

@@ -51,7 +51,7 @@ def test_columns_are_chosen_by_keyboard(visitor: Watched, path: str) -> None:
     """And hold when the filters change; the usual ones are a link away."""
     page = visitor.page
     visitor.open(f"{path}?range=7d")
-    page.locator(".columns summary").focus()
+    page.locator(".column-menu summary").focus()
     page.keyboard.press("Enter")
     check_fits(visitor)
     visitor.check_accessible()
@@ -68,7 +68,7 @@ def test_columns_are_chosen_by_keyboard(visitor: Watched, path: str) -> None:
     assert "columns=" in page.url
     if path != "/errors":
         assert page.locator("thead th").count() == 2
-    page.locator(".columns summary").click()
+    page.locator(".column-menu summary").click()
     page.get_by_role("link", name="Show the usual ones").click()
     page.wait_for_url(lambda url: "columns=" not in url)
     visitor.check_quiet()
