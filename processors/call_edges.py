@@ -51,8 +51,9 @@ def _of_run(run: AgentRun, begun: Sequence[AgentRun]) -> _Counts:
     agents = {*(child.name for child in begun), *run.managed_agents}
     delegating = agents | {call.name for call in calls if call.sub_run_id}
     tools = [*(tool.name for tool in run.tools), *(run.span.tool_names if run.span else ())]
-    for name in _uncalled(tools, {call.name for call in calls} | delegating):
-        found.setdefault((CalleeKind.TOOL, caller, name[:MOST]), [0, 0, 1, 0])
+    uncalled = _uncalled(tools, {call.name for call in calls} | delegating)
+    for name in filter(None, tools):
+        found.setdefault((CalleeKind.TOOL, caller, name[:MOST]), [0, 0, 1, int(name not in uncalled)])
     for name in agents:
         found.setdefault((CalleeKind.AGENT, caller, name[:MOST]), [0, 0, 1, 0])
     return found

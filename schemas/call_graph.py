@@ -20,8 +20,9 @@ class CallEdge:
     """`calls` of a callee by an agent (`caller`: its name, "" of an ENTRY), `failed` of them.
 
     `given`: runs of the caller that could call it, `used`: those of them that did. An edge without calls is of a tool
-    or agent that was available and never called, or that was used: then it is a tool that begins agents' runs, which
-    are counted as calls of these agents. A call fails by an error, or is refused; an agent's, by its run's end.
+    or agent that was available and never called, or that was used: then other edges tell its calls, those of the agents
+    whose runs it begins, or of another form of its name. A call fails by an error, or is refused; that of an agent by
+    its run's end.
     """
 
     kind: CalleeKind
@@ -34,7 +35,7 @@ class CallEdge:
 
     @property
     def shown(self) -> bool:
-        """False of a tool whose calls are all told as calls of agents."""
+        """Whether no other edge tells its calls."""
         return bool(self.calls) or not self.used
 
 
@@ -77,7 +78,7 @@ class CallGraph:
     @property
     def never_called(self) -> list[CallEdge]:
         """The edges to what was available and never called, by caller."""
-        return sorted((e for e in self.edges if not e.calls), key=lambda e: (e.caller, e.kind, e.callee))
+        return sorted((e for e in self.edges if not e.calls and not e.used), key=lambda e: (e.caller, e.kind, e.callee))
 
 
 def by_calls(edge: CallEdge) -> tuple[int, int, CalleeKind, str, str]:

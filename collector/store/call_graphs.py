@@ -18,14 +18,14 @@ _TRACES: Final = (
 _COUNTED: Final = f"SELECT count(), countIf(notEmpty(`Runs.Id`) AND empty(`Edges.Kind`)) FROM {_TRACES}"
 _EDGES: Final = f"""
 SELECT edge.1 AS kind, edge.2 AS caller, edge.3 AS callee, sum(edge.4) AS calls, sum(edge.5), sum(edge.6) AS given,
-    sum(edge.7), count() OVER ()
+    sum(edge.7) AS used, count() OVER ()
 FROM
 (
     SELECT arrayJoin(arrayZip(`Edges.Kind`, `Edges.Caller`, `Edges.Callee`, `Edges.Calls`, `Edges.Failed`,
         `Edges.Given`, `Edges.Used`)) AS edge
     FROM {_TRACES}
 )
-GROUP BY kind, caller, callee HAVING calls > 0 OR sum(edge.7) = 0 -- CallEdge.shown
+GROUP BY kind, caller, callee HAVING calls > 0 OR used = 0
 ORDER BY calls DESC, given DESC, kind, caller, callee LIMIT {{limit:UInt64}}
 """
 

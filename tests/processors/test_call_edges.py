@@ -58,9 +58,9 @@ def test_calls_failures_and_what_was_available_are_counted() -> None:
         CallEdge(ENTRY, "", "planner", 1, 0, 1, 1),
         CallEdge(TOOL, "planner", "search", 2, 1, 1, 1),
         CallEdge(TOOL, "planner", "erase", 1, 1, 1, 1),
-        CallEdge(TOOL, "planner", "ask_writer", 0, 0, 1, 1),
         CallEdge(AGENT, "planner", "writer", 1, 1, 1, 1),
         CallEdge(TOOL, "writer", "search", 1, 0, 1, 1),
+        CallEdge(TOOL, "planner", "ask_writer", 0, 0, 1, 1),
         CallEdge(TOOL, "planner", "mail", 0, 0, 1, 0),
         CallEdge(AGENT, "planner", "critic", 0, 0, 1, 0),
     }
@@ -157,4 +157,4 @@ def test_the_sums_are_those_of_the_runs(runs: list[AgentRun]) -> None:
     assert sum(node.calls for node in CallGraph(edges).nodes) == len(runs) + len(calls)
     kept = from_json(to_json(outline_of(trace)))
     assert kept is not None
-    assert kept.edges == edges
+    assert kept.edges == tuple(edge for edge in edges if edge.shown)

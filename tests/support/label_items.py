@@ -40,7 +40,11 @@ def put_labelled(api: Api, *findings: Finding) -> None:
     """A trace with these findings and two agent runs, of which one is the manager; and one without any."""
     api.put(*findings)
     kinds = (("run-1", "", "AGENT"), ("llm-1", "run-1", "LLM"), ("run-2", "run-1", "AGENT"), ("llm-2", "run-2", "LLM"))
-    for span_id, parent, kind in kinds:
-        said = {"openinference.span.kind": kind}
-        api.put_spans(a_span(trace_id=KNOWN, span_id=span_id, parent_span_id=parent, name=span_id, attributes=said))
-    api.put_spans(a_span(trace_id=PLAIN))
+    spans = (
+        a_span(
+            trace_id=KNOWN, span_id=span_id, parent_span_id=parent, name=span_id,
+            attributes={"openinference.span.kind": kind},
+        )
+        for span_id, parent, kind in kinds
+    )  # fmt: skip
+    api.put_spans(*spans, a_span(trace_id=PLAIN))

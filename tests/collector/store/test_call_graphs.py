@@ -49,7 +49,8 @@ def summed(traces: Sequence[JudgedTrace]) -> list[CallEdge]:
         for e in edges_of(one.trace):
             for at, count in enumerate((e.calls, e.failed, e.given, e.used)):
                 sums[e.kind, e.caller, e.callee][at] += count
-    return sorted((CallEdge(*place, *counts) for place, counts in sums.items()), key=by_calls)
+    edges = [CallEdge(*place, *counts) for place, counts in sums.items()]
+    return sorted((edge for edge in edges if edge.calls or not edge.used), key=by_calls)
 
 
 CALLS = st.lists(st.tuples(st.sampled_from(["search", "mail", "<b>", "'; --"]), st.booleans()), max_size=4)
@@ -107,17 +108,18 @@ def test_what_an_earlier_version_judged_is_said(store: SharedStore) -> None:
     assert StoredCallGraphs(store).ask(ALL) == CallGraph(summed([new]), 2, 0, 1)
 
 
-def test_a_tool_that_begins_agents_was_called_also_by_the_runs_that_had_no_use_for_it(store: SharedStore) -> None:
-    """Of a run that did not call it nobody knows that the tool is a way to an agent; another run tells."""
+def test_the_way_to_an_agent_was_called_where_any_run_took_it(store: SharedStore) -> None:
+    """A tool that begins an agent's run is told as that agent; a run without it does not make it one never called."""
 
-    def asked(number: int, *made: ToolCall) -> JudgedTrace:
-        given_tools = (ToolDefinition("ask_writer"), ToolDefinition("idle"))
-        manager = a_run(id="m", name="desk", tools=given_tools, turns=(Turn(0, TurnKind.ACT, None, made),))
-        writer = a_run(id="w", name="writer", parent_id="m")
-        return a_judged_trace(trace_id=f"{number:032x}", runs=(manager, writer) if made else (manager,))
+    def delegating(number: int, *turns: Turn) -> JudgedTrace:
+        tools = (ToolDefinition("ask_writer"), ToolDefinition("mail"))
+        runs = [a_run(id="m", name="planner", tools=tools, turns=turns)]
+        if turns:
+            runs.append(a_run(id="w", name="writer", parent_id="m", turns=()))
+        return a_judged_trace(trace_id=f"{number:032x}", judged_at=1, received=1, runs=tuple(runs))
 
-    call = ToolCall("ask_writer", {}, "ok", requested=True, executed=True, error=None, sub_run_id="w")
-    StoredJudging(store).save([asked(1), asked(2, call)])
-    graph = StoredCallGraphs(store).ask(ALL)
-    assert [edge.callee for edge in graph.never_called] == ["idle"]
-    assert {node.name: node.calls for node in graph.nodes} == {"desk": 2, "writer": 1, "idle": 0}
+    asked = ToolCall("ask_writer", {}, "ok", requested=True, executed=True, error=None, sub_run_id="w")
+    StoredJudging(store).save([delegating(1, Turn(0, TurnKind.ACT, None, (asked,))), delegating(2)])
+    found = StoredCallGraphs(store).ask(ALL)
+    assert [(edge.callee, edge.given) for edge in found.never_called] == [("mail", 2)]
+    assert [(node.name, node.calls) for node in found.nodes] == [("planner", 2), ("writer", 1), ("mail", 0)]
