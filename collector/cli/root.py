@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
+import sys
 import warnings
 from typing import Any, Final
 
@@ -138,4 +140,8 @@ def root(*, debug: bool, project: str) -> None:  # noqa: ARG001  Root reads it
 
 def main() -> None:
     """The entry point of the console script."""
+    if sys.stdout is None:  # closed by whoever started this
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115  as long as the process
+    elif isinstance(sys.stdout, io.TextIOWrapper):  # one of an encoding that lacks bars and quotes prints "?" for them
+        sys.stdout.reconfigure(errors="replace")
     root(prog_name="tracejury")

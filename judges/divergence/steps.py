@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from tracejury.judges.failure_text import FailureKind
 from tracejury.judges.loops import ids_of, without_ids_and_times
 from tracejury.judges.patterns.templates import argument_values, template_of
 from tracejury.judges.quoting import json_text
@@ -33,9 +34,10 @@ _TASK: Final = 16
 class TraceStep:
     """A call, or (without a `tool`) the answer of an agent run, of which the last one is that of the trace.
 
-    `outcome`: "" of success, `UNANSWERED`, or `FAILED` with the kind of failure. `arguments` and `result` are as
-    recorded; of an answer `result` is its text. `told`: the arguments by name, and `told_failure`, `told_result`:
-    what is compared of them, without ids and times. `trace_id`, `span_id`: "" where no span tells of it.
+    `outcome`: "" of success, `UNANSWERED`, or `FAILED`, with the kind of failure if it is known. `arguments` and
+    `result` are as recorded; of an answer `result` is its text. `told`: the arguments by name, and `told_failure`,
+    `told_result`: what is compared of them, without ids and times. `trace_id`, `span_id`: "" where no span tells of
+    it.
     """
 
     agent: str
@@ -149,7 +151,8 @@ def _outcome(call: ToolCall, turn: Turn, run: AgentRun) -> tuple[str, str]:
     """The outcome of a call, and the words of its failure."""
     facts = read_call(call, turn, run)
     if facts.failure is not None:
-        return f"{FAILED}: {facts.failure.kind}", facts.failure.text
+        kind = facts.failure.kind
+        return FAILED if kind is FailureKind.OTHER else f"{FAILED}: {kind}", facts.failure.text
     return ("" if facts.ran else UNANSWERED), ""
 
 

@@ -196,7 +196,8 @@ def plain_table(*columns: str) -> Table:
 class FittingTable(Table):
     """A table that is a line a row where that fits, else a block a row.
 
-    A block has the first cell on a line of its own, and below it with their names those that say something, the long ones apart.
+    A block has the first cell on a line of its own, and below it with their names those that say something, the long
+    ones apart.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -214,3 +215,27 @@ def test_evaluate_of_a_folder_without_traces(tmp_path: Path) -> None:
 def test_what_is_wrong_with_a_configuration_is_no_misuse(command: str, code: int) -> None:
     """A value of the command line that means nothing is; a port that is taken is a failure."""
     assert as_failure(ConfigError("no such thing"), command).exit_code == code
+
+
+def a_shell(script: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of a shell in which `$TJ` is the command."""
+    program = f"{sys.executable} -c 'from tracejury.collector.cli.root import main; main()'"
+    return subprocess.run(  # noqa: S603  ours
+        ["/bin/sh", "-c", f'tj() {{ {program} "$@"; }}; {script}'],
+        cwd=folder, env=os.environ | env, capture_output=True, text=True, check=False, encoding="utf-8",
+    )  # fmt: skip
+
+
+def test_a_terminal_without_a_character_shows_a_question_mark(tmp_path: Path) -> None:
+    """Names that people and spans gave stop no list, whatever the encoding of the terminal."""
+    done = a_shell(
+        "tj keys create --name 'Zo\u00eb \u2588' --scope read && tj keys list", tmp_path, PYTHONIOENCODING="ascii"
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Zo? ?" in done.stdout
+
+
+def test_a_closed_output_is_no_error(tmp_path: Path) -> None:
+    """As of any program: what is written there is lost."""
+    done = a_shell("tj keys list >&-", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
