@@ -105,7 +105,10 @@ def check_known(done: Mapping[str, str], shipped: Sequence[Migration] | None = N
         if name not in known:
             raise ConfigError(f"{what} has migration {name}, which this version does not know: use a newer tracejury")
         if known[name].checksum != checksum:
-            raise ConfigError(f"migration {name} was changed after it had been applied to {what}")
+            raise ConfigError(
+                f"migration {name} was changed after it had been applied to {what}: another build of this version "
+                "made it; start that build again, or begin a new store"
+            )
 
 
 def migrate(store: Store, shipped: Sequence[Migration] | None = None) -> tuple[str, ...]:

@@ -55,14 +55,14 @@ def test_columns_are_chosen_by_keyboard(visitor: Watched, path: str) -> None:
     page.keyboard.press("Enter")
     check_fits(visitor)
     visitor.check_accessible()
-    boxes = page.locator(".columns input[type=checkbox]")
+    boxes = page.locator(".column-menu input[type=checkbox]")
     for box in boxes.all()[1:]:
         if box.is_checked():
             box.focus()
             page.keyboard.press("Space")
     page.get_by_role("button", name="Show these").press("Enter")
     page.wait_for_url("**columns=*")
-    assert page.locator(".columns input:checked").count() == 1
+    assert page.locator(".column-menu input:checked").count() == 1
     page.locator("select[name=severity]").select_option("MEDIUM")
     page.wait_for_url("**severity=MEDIUM*")
     assert "columns=" in page.url
@@ -112,3 +112,14 @@ def test_an_error_says_how_it_becomes_a_regression_case(visitor: Watched, client
     card.get_by_text(f"tracejury regressions add {error['id']} --to cases").wait_for()
     check_fits(visitor)
     visitor.check_accessible()
+
+
+def test_the_panels_of_the_overview_keep_their_places(visitor: Watched) -> None:
+    """What comes below the two columns of panels is as wide as the page, and beside nothing."""
+    visitor.open("/?range=7d")
+    columns, grades = visitor.page.locator(".columns"), visitor.page.locator(".panel", has_text="Grades").last
+    above, below = columns.bounding_box(), grades.bounding_box()
+    assert above is not None
+    assert below is not None
+    assert below["y"] >= above["y"] + above["height"]
+    assert (below["x"], below["width"]) == (above["x"], above["width"])
