@@ -261,7 +261,7 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             "api.public_url: a process of role work serves no pages, and webhooks and alerts link to them: give the "
             "address of the web process"
         )
-    yield from config.alerts.misfits([channel.name for channel in config.channels])
+    yield from config.alerts.misfits([one.name for one in config.channels], config.judges.budget.caps)
     yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
     if not config.role.receives:
         return

@@ -32,4 +32,4 @@ def _state(record: AlertRecord) -> AlertStateJson:
 
 def _told(told: ToldAlert) -> ToldAlertJson:
     outcomes = [AlertOutcomeJson(channel=channel, outcome=outcome) for channel, outcome in told.outcomes]
-    return fill(ToldAlertJson, told.alert, outcomes=outcomes)
+    return fill(ToldAlertJson, told.alert, outcomes=outcomes, waits=told.waits)

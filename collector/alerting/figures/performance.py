@@ -56,7 +56,9 @@ def see_latency(rule: LatencyRule, look: RuleLook) -> Seen:
         if value is not None
         else f"None of {units}{of} in {last(rule.over)} was timed; the rule allows {duration(allowed)}.",
         facts=[(f"p{rule.percentile}", figure), ("Allowed", duration(allowed)), ("Of", units)],
-        link=look.page("/", look.now - length, service=rule.service),
+        link=look.page(
+            "/services", look.now - length, unit=rule.of, service=rule.service, agent=rule.agent, model=rule.model
+        ),
         figure=f"{figure} of {units}",
         allowed=duration(allowed),
     )
@@ -78,7 +80,7 @@ def see_cost(rule: CostRule, look: RuleLook) -> Seen:
         text=f"LLM calls of {counted(total.units, 'run')}{of} cost {usd(total.cost)} in {last(rule.over)}; the rule "
         f"allows {usd(rule.above_usd)}.{unpriced}",
         facts=[("Cost", usd(total.cost)), ("Allowed", usd(rule.above_usd)), ("Runs", f"{total.units:,}")],
-        link=look.page("/", look.now - length, service=rule.service),
+        link=look.page("/services", look.now - length, service=rule.service, agent=rule.agent, model=rule.model),
         figure=usd(total.cost),
         allowed=usd(rule.above_usd),
     )

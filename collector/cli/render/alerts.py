@@ -51,4 +51,6 @@ def _state(rule: AlertRuleJson) -> Text:
 
 
 def _outcomes(one: ToldAlertJson) -> Text:
-    return content(", ".join(f"{each.channel}: {each.outcome}" for each in one.outcomes) or "waits")
+    return content(
+        ", ".join(f"{each.channel}: {each.outcome}" for each in one.outcomes) or ("waits" if one.waits else "not sent")
+    )
