@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -28,13 +28,10 @@ _CLOCK: Final = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 Severity = Literal["LOW", "MEDIUM", "HIGH"]
 
 
-def _a_length(least: str, most: str) -> Callable[[str], str]:
-    def checked(value: str) -> str:
-        if not parse_length(least) <= parse_length(value) <= parse_length(most):
-            raise ValueError(f"a time from {least} to {most} can be looked at")
-        return value
-
-    return checked
+def _a_window(value: str) -> str:
+    if not parse_length("5m") <= parse_length(value) <= parse_length("30d"):
+        raise ValueError("a time from 5m to 30d can be looked at")
+    return value
 
 
 def _a_time_of_day(value: str) -> str:
@@ -72,7 +69,7 @@ def _a_category(value: str) -> str:
 
 Category = Annotated[str, AfterValidator(_a_category)]
 """Of TRAIL, or with its taxonomy."""
-Window = Annotated[str, AfterValidator(_a_length("5m", "30d"))]
+Window = Annotated[str, AfterValidator(_a_window)]
 """The length of the time that a figure is of."""
 
 

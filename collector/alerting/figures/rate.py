@@ -6,7 +6,7 @@ from typing import Final
 
 from tracejury.collector.alerting.config import RateRule
 from tracejury.collector.alerting.evaluate import Reading, Seen, Side
-from tracejury.collector.alerting.words import errors_of, interval, last, name, of_service, percent
+from tracejury.collector.alerting.words import errors_of, interval, last, name, of_service, percent, percent_exactly
 from tracejury.judges.measures.wilson import wilson_of
 from tracejury.schemas.rates import By, Population, Rate, RateQuery
 from tracejury.schemas.taxonomy import Severity
@@ -62,7 +62,7 @@ def _link(rule: RateRule, look: RuleLook, service: str, population: Population) 
 
 
 def _reading(rule: RateRule, look: RuleLook, service: str, rate: Rate, population: Population) -> Reading:
-    what, allowed = errors_of(Severity(rule.severity)), percent(rule.above)
+    what, allowed = errors_of(Severity(rule.severity)), percent_exactly(rule.above)
     more = [f"of agent {name(rule.agent)}"] if rule.agent else []
     more += [f"by {name(rule.judge)}"] if rule.judge else []
     more += [f"in {name(rule.category)}"] if rule.category else []
@@ -83,7 +83,7 @@ def _reading(rule: RateRule, look: RuleLook, service: str, rate: Rate, populatio
         severity=look.urgency,
         title=f"{words}: {allowed} allowed",
         text=text,
-        facts=[("Share", figure), ("Allowed", f"{allowed}, with {percent(rule.certainty)} certainty")],
+        facts=[("Share", figure), ("Allowed", f"{allowed}, with {percent_exactly(rule.certainty)} certainty")],
         link=_link(rule, look, service, population),
         figure=figure,
         allowed=allowed,

@@ -72,6 +72,7 @@ def test_a_cap_is_one_of_the_budget() -> None:
         ({"judging_lag": {"above_seconds": math.inf}}, "judging_lag.above_seconds: must be a finite number"),
         ({"cost": {"above_usd": math.inf}}, "cost.above_usd: must be a finite number"),
         ({"latency": {"above_seconds": 1e300}}, "latency.above_seconds: must be less than or equal to 2592000"),
+        ({"pattern": {"states": ["gone"]}}, "pattern.states.0: must be 'new', 'back' or 'more frequent'"),
         ({"spend": {"above": 90}}, "spend.above: must be less than or equal to 1"),
         ({"errors": {}, "every_minutes": 1e300}, "every_minutes: must be less than or equal to 10080"),
     ],

@@ -12,6 +12,7 @@ from served_api import NOW
 from tracejury.collector.alerting.config import RateRule
 from tracejury.collector.alerting.evaluate import Side
 from tracejury.collector.alerting.figures.rate import side_of
+from tracejury.collector.alerting.words import percent_exactly, usd
 from tracejury.judges.measures.wilson import wilson_of
 from tracejury.schemas.alerts import AlertState
 from tracejury.schemas.annotations import PatternLabel, PatternMark
@@ -72,6 +73,21 @@ def test_certainty_is_that_of_one_end_of_the_interval(hits: int, side: Side) -> 
     rule = RateRule(above=0.0245, certainty=0.95)
     assert side_of(rule, rate) is side, (low, high)
     assert side_of(RateRule(above=0.0245, certainty=0.95, least=201), rate) is Side.BETWEEN
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (percent_exactly(0.0125), "1.25 %"),
+        (percent_exactly(0.9999), "99.99 %"),
+        (percent_exactly(0.02), "2 %"),
+        (usd(12.3), "12.30 USD"),
+        (usd(0.0042), "0.0042 USD"),
+        (usd(0), "0.00 USD"),
+    ],
+)
+def test_what_is_allowed_is_told_as_it_was_written(words: str, told: str) -> None:
+    assert words == told
 
 
 async def test_patterns_are_told_once_for_each_change_and_old_ones_not_at_all(bench: Bench) -> None:
