@@ -53,7 +53,10 @@ class AlertRecord:
 
 @dataclass(frozen=True, slots=True)
 class AlertDelivery:
-    """A message, named by rule, key and number, was settled on a channel; `at`: unix nanos."""
+    """A message, named by rule, key and number, was settled on a channel; `at`: unix nanos.
+
+    `why`: what a channel that did not take it, or not for everybody, said.
+    """
 
     rule: str
     key: str
@@ -61,6 +64,7 @@ class AlertDelivery:
     channel: str
     outcome: AlertOutcome
     at: int
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +108,7 @@ class ToldAlert:
     """
 
     alert: Alert
-    outcomes: Sequence[tuple[str, AlertOutcome]]
+    outcomes: Sequence[AlertDelivery]
     waits: bool
 
 

@@ -153,17 +153,17 @@ class Alerting:
             fires = AlertState.FIRING is record.state is outgoing.alert.state
             again = replace(outgoing, due=now, group=f"{rule.name} {now}", again=True)
             for channel in rule.channels:
-                outcome = settled[record.name].get(channel)
-                if outcome is None and channel in known:
+                delivery = settled[record.name].get(channel)
+                if delivery is None and channel in known:
                     yield channel, outgoing
-                elif outcome is not AlertOutcome.SENT and fires:
+                elif fires and (delivery is None or delivery.outcome is AlertOutcome.GIVEN_UP):
                     yield channel, again
 
     def _is_settled(self, outgoing: OutgoingAlert, channel: str) -> bool:
         alert = outgoing.alert
         name = (alert.rule, outgoing.key, outgoing.number)
-        outcome = self._reader_of(alert.project).alerts.settled([name])[name].get(channel)
-        return outcome is AlertOutcome.SENT or (outcome is not None and not outgoing.again)
+        delivery = self._reader_of(alert.project).alerts.settled([name])[name].get(channel)
+        return delivery is not None and (delivery.outcome is AlertOutcome.SENT or not outgoing.again)
 
     def _settle(self, project: str, delivery: AlertDelivery) -> None:
         self._reader_of(project).alerts.settle([delivery])

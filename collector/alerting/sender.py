@@ -103,7 +103,9 @@ class ChannelSender(QueueWork[Key, OutgoingAlert, Sequence[tuple[str, AlertDeliv
             log.warning(
                 "channel %s: too many alerts wait, so one of rule %s is given up", self.name, outgoing.alert.rule
             )
-            self._settle(outgoing.alert.project, self._delivery(outgoing, AlertOutcome.GIVEN_UP))
+            self._settle(
+                outgoing.alert.project, self._delivery(outgoing, AlertOutcome.GIVEN_UP, "too many alerts wait for it")
+            )
 
     def due(self, now: int) -> Sequence[Item[Key, OutgoingAlert]]:
         """See `Work`: one alert, or all that are due of a group."""
@@ -131,7 +133,8 @@ class ChannelSender(QueueWork[Key, OutgoingAlert, Sequence[tuple[str, AlertDeliv
     def set_aside(self, item: Item[Key, OutgoingAlert], error: Exception) -> None:
         """See `Work`."""
         log.error("channel %s: an alert of rule %s cannot be sent", self.name, item.value.alert.rule, exc_info=error)
-        self._settle(item.value.alert.project, self._delivery(item.value, AlertOutcome.GIVEN_UP))
+        given_up = self._delivery(item.value, AlertOutcome.GIVEN_UP, "it cannot be sent; the log has the reason")
+        self._settle(item.value.alert.project, given_up)
 
     def _ready(self, batch: Sequence[Item[Key, OutgoingAlert]]) -> Sequence[Item[Key, OutgoingAlert]]:
         """Those of which it is time; the others wait for the digest.
@@ -164,10 +167,10 @@ class ChannelSender(QueueWork[Key, OutgoingAlert, Sequence[tuple[str, AlertDeliv
         return outgoing.alert.id not in self._unsaved and self._settled(outgoing, self.name)
 
     def _note(self, outgoing: Sequence[OutgoingAlert], outcome: AlertOutcome, why: str = "") -> None:
-        self._unsaved |= {one.alert.id: self._delivery(one, outcome) for one in outgoing}
+        self._unsaved |= {one.alert.id: self._delivery(one, outcome, why) for one in outgoing}
         if why:
             for one in outgoing:
                 log.warning("channel %s: an alert of rule %s is %s: %s", self.name, one.alert.rule, outcome, why)
 
-    def _delivery(self, outgoing: OutgoingAlert, outcome: AlertOutcome) -> AlertDelivery:
-        return AlertDelivery(outgoing.alert.rule, outgoing.key, outgoing.number, self.name, outcome, self._clock())
+    def _delivery(self, outgoing: OutgoingAlert, outcome: AlertOutcome, why: str = "") -> AlertDelivery:
+        return AlertDelivery(outgoing.alert.rule, outgoing.key, outgoing.number, self.name, outcome, self._clock(), why)

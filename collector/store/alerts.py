@@ -58,7 +58,7 @@ SELECT Rule, Key, Number, Message FROM alerts FINAL WHERE {TENANT} AND Channel =
 ORDER BY ToldAt DESC, Rule, Key LIMIT {{limit:UInt64}}
 """
 _DELIVERED: Final = f"""
-SELECT Rule, Key, Number, Channel, State FROM alerts FINAL WHERE {TENANT} AND Channel != ''
+SELECT Rule, Key, Number, Channel, State, ToldAt, Message FROM alerts FINAL WHERE {TENANT} AND Channel != ''
 AND (Rule, Key, Number) IN {{told:Array(Tuple(String, String, UInt32))}} ORDER BY Channel
 """
 
@@ -93,16 +93,17 @@ class StoredAlerts(TenantRows):
     def settle(self, deliveries: Sequence[AlertDelivery]) -> None:
         """Keep what became of messages."""
         rows: list[Row] = [
-            (self._scope.tenant, d.rule, d.key, d.number, d.channel, d.outcome.value, 0, 0, [], d.at, "")
+            (self._scope.tenant, d.rule, d.key, d.number, d.channel, d.outcome.value, 0, 0, [], d.at, d.why)
             for d in deliveries
         ]
         store_rows(self._store, "what became of alerts", "alerts", _COLUMNS, rows)
 
-    def settled(self, names: Sequence[MessageName]) -> Mapping[MessageName, Mapping[str, AlertOutcome]]:
+    def settled(self, names: Sequence[MessageName]) -> Mapping[MessageName, Mapping[str, AlertDelivery]]:
         """What became of messages, by channel."""
-        found: dict[MessageName, dict[str, AlertOutcome]] = {name: {} for name in names}
-        for rule, key, number, channel, outcome in self._scope.select(_DELIVERED, told=names) if names else ():
-            found[rule, key, number][channel] = AlertOutcome(outcome)
+        found: dict[MessageName, dict[str, AlertDelivery]] = {name: {} for name in names}
+        for rule, key, number, channel, outcome, at, why in self._scope.select(_DELIVERED, told=names) if names else ():
+            said = AlertDelivery(rule, key, number, channel, AlertOutcome(outcome), at, why)
+            found[rule, key, number][channel] = said
         return found
 
     def channels(self, rule: str) -> set[str]:
@@ -138,7 +139,7 @@ class StoredAlerts(TenantRows):
             alert, outcomes = _alert(message), settled[rule, key, number]
             waits = not outcomes and (rule, alert.key) not in newer and now - alert.at < LONGEST_HELD
             newer.add((rule, alert.key))
-            found.append(ToldAlert(alert, list(outcomes.items()), waits))
+            found.append(ToldAlert(alert, list(outcomes.values()), waits))
         return found
 
 

@@ -45,10 +45,11 @@ class AlertRuleJson(WireModel):
 
 
 class AlertOutcomeJson(WireModel):
-    """What became of a message on a channel: sent or given up."""
+    """What became of a message on a channel: sent or given up; `why`: what is to be fixed, "" where nothing is."""
 
     channel: str
     outcome: str
+    why: str
 
 
 class ToldAlertJson(WireModel):

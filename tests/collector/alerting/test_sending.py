@@ -83,6 +83,7 @@ async def test_what_a_channel_refuses_is_given_up_at_once(bench: Bench) -> None:
     bench.channels["ops"].fails = [PermanentError("HTTP 404: make a new one")]
     assert not await bench.look()
     assert await outcomes(bench) == [{"ops": "given up"}]
+    assert bench.answer().history[0].outcomes[0].why == "HTTP 404: make a new one"
     assert not await bench.look(20)
 
 

@@ -22,6 +22,7 @@ from tracejury.schemas.alerts import AlertState
 LOOK = AlertLook("error-rate", "rate", ["team"], [AlertFigure("checkout", "31 %", "2 %")], "", NOW, NOW + 5)
 NAME = ("error-rate", "checkout", 1)
 FIRED = AlertRecord("error-rate", "checkout", AlertState.FIRING, NOW, 0, ("",), 1, SAMPLE, NOW)
+SENT = AlertDelivery("error-rate", "checkout", 1, "team", AlertOutcome.SENT, NOW, "sent, but not to all")
 
 
 def test_what_is_stored_is_what_is_known(store: SharedStore) -> None:
@@ -32,16 +33,16 @@ def test_what_is_stored_is_what_is_known(store: SharedStore) -> None:
     alerts.save([FIRED])
     alerts.save([later])
     alerts.save_look(LOOK)
-    alerts.settle([AlertDelivery("error-rate", "checkout", 1, "team", AlertOutcome.SENT, NOW)])
+    alerts.settle([SENT])
     assert alerts.looked("error-rate")
     assert alerts.records("error-rate") == [later]
     assert alerts.told("error-rate", 0) == [FIRED, later]
     assert alerts.told("error-rate", NOW + 1) == [later]
-    assert alerts.settled([NAME]) == {NAME: {"team": AlertOutcome.SENT}}
+    assert alerts.settled([NAME]) == {NAME: {"team": SENT}}
     answer = alerts.answer(10, NOW)
     assert [(status.look, list(status.records)) for status in answer.rules] == [(LOOK, [later])]
     assert [(told.alert, list(told.outcomes)) for told in answer.history] == [
-        (RESOLVED, []), (SAMPLE, [("team", AlertOutcome.SENT)]),
+        (RESOLVED, []), (SAMPLE, [SENT]),
     ]  # fmt: skip
     assert len(alerts.answer(1, NOW).history) == 1
 
@@ -50,7 +51,7 @@ def test_another_project_knows_nothing_of_it(store: SharedStore) -> None:
     own, other = StoredAlerts(store, "acme"), StoredAlerts(store, "globex")
     own.save([FIRED])
     own.save_look(LOOK)
-    own.settle([AlertDelivery("error-rate", "checkout", 1, "team", AlertOutcome.SENT, NOW)])
+    own.settle([SENT])
     assert other.answer(10, NOW) == AlertsAnswer([], [])
     assert other.records("error-rate") == []
     assert not other.looked("error-rate")
