@@ -17,7 +17,7 @@ from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.outage_log import SECOND, OutageLog
 from tracejury.collector.worker.worker import Task, Worker
-from tracejury.schemas.alert_records import LONGEST_HELD, AlertDelivery, AlertOutcome, AlertRecord
+from tracejury.schemas.alert_records import LONGEST_HELD, LONGEST_TRIED, AlertDelivery, AlertOutcome, AlertRecord
 from tracejury.schemas.alerts import AlertState
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.taxonomy import Severity
@@ -100,9 +100,6 @@ class Alerting:
         Raises:
             Exception: some of them failed, such as by the store; the others have looked.
         """
-        if not self._has_recovered:
-            self._recover()
-            self._has_recovered = True
         failure: Exception | None = None
         for evaluation in self._evaluations:
             now, name = self._clock(), evaluation.rule.name
@@ -114,6 +111,9 @@ class Alerting:
                 failure = error
             took = self._clock() - now
             self._due[name] = now + max(round(EVERY * SECOND), SHARE * took)
+        if not self._has_recovered:  # once it is known what still fires
+            self._recover()
+            self._has_recovered = True
         if failure is not None:
             raise failure
 
@@ -144,20 +144,22 @@ class Alerting:
                 self._senders[channel].add(outgoing)
 
     def _untold(self, evaluation: RuleEvaluation) -> Iterator[tuple[str, OutgoingAlert]]:
-        rule, stored, now = evaluation.rule, evaluation.stored, self._clock()
+        rule, stored, schedule, now = evaluation.rule, evaluation.stored, self._config.schedule, self._clock()
+        due = _due(rule, schedule, now)
+        group = DIGEST if due > now else f"{rule.name} {now}"
         firing = [record for record in stored.records(rule.name) if record.state is AlertState.FIRING]
         told = [*stored.told(rule.name, now - LONGEST_HELD), *firing]
         latest = list({record.told.key: record for record in told if record.told is not None}.values())
         known, settled = stored.channels(rule.name), stored.settled([record.name for record in latest])
-        for record, outgoing in zip(latest, outgoings(rule, self._config.schedule, latest), strict=True):
+        for record, outgoing in zip(latest, outgoings(rule, schedule, latest), strict=True):
             fires = AlertState.FIRING is record.state is outgoing.alert.state
-            again = replace(outgoing, due=now, group=f"{rule.name} {now}", again=True)
+            is_old = now - outgoing.due > LONGEST_TRIED
             for channel in rule.channels:
                 delivery = settled[record.name].get(channel)
-                if delivery is None and channel in known:
+                if delivery is None and channel in known and not (fires and is_old):
                     yield channel, outgoing
                 elif fires and (delivery is None or delivery.outcome is AlertOutcome.GIVEN_UP):
-                    yield channel, again
+                    yield channel, replace(outgoing, due=due, group=group, again=True)
 
     def _is_settled(self, outgoing: OutgoingAlert, channel: str) -> bool:
         alert = outgoing.alert

@@ -202,6 +202,44 @@ async def test_what_fires_and_was_refused_is_told_after_a_start(bench: Bench) ->
     assert (await outcomes(bench))[-1] == {"ops": "sent"}
 
 
+async def test_what_a_start_tells_waits_for_the_digest_too(bench: Bench) -> None:
+    """Of a rule that tells nothing at once."""
+    bench.now = NOW - NOW % (24 * 60 * MINUTE) + 12 * 60 * MINUTE
+    rule = {"rate": {"above": 0.02, "over": "30d"}, "only_digest": True}
+    await fired(bench, rule, digest="12:30")
+    bench.channels["ops"].fails = [PermanentError("HTTP 404")]
+    for minutes in (1, 31):
+        assert not await bench.look(minutes)
+    assert await outcomes(bench) == [{"ops": "given up"}]
+    await bench.restart()
+    assert not await bench.look(60)
+    assert len(await bench.look(23 * 60)) == 1
+
+
+async def test_what_fires_is_told_after_a_stop_of_days(bench: Bench) -> None:
+    """Although the message is too old to be tried."""
+    await fired(bench, {"rate": {"above": 0.1, "over": "30d"}, "channels": ["ops", "other"]})
+    await bench.look(send=False)
+    assert bench.alerting is not None
+    await asyncio.to_thread(bench.alerting.senders()[0].worker.step)
+    bench.now += 3 * LONGEST_TRIED
+    await bench.restart()
+    await bench.look()
+    assert len(bench.channels["ops"].alerts) == len(bench.channels["other"].alerts) == 1
+
+
+async def test_what_is_over_when_a_process_starts_is_not_told_as_if_it_fired(bench: Bench) -> None:
+    """The rule looks first."""
+    await fired(bench)
+    bench.channels["ops"].fails = [PermanentError("HTTP 404")]
+    assert not await bench.look()
+    bench.now += 150 * MINUTE
+    bench.keep(traces(200, 900, 0, bench.now))
+    await bench.restart()
+    assert [alert.state for alert in await bench.look()] == [AlertState.RESOLVED]
+    assert not await bench.look(20)
+
+
 async def test_what_one_of_several_receivers_refused_is_not_told_the_others_again(bench: Bench) -> None:
     await fired(bench)
     bench.channels["ops"].fails = [PartlySentError("sent, but not to ann@example.com")]
