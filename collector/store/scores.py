@@ -26,6 +26,8 @@ SAYS: Final = "(Value IS NOT NULL OR Label != '' OR ErrorType != '')"
 SHOWN: Final = 50
 """Scores that a page, or a row of an export, has of one trace or session."""
 PLACED_SECONDS: Final = 60.0
+_LATE: Final = 3600 * 10**9
+"""Nanoseconds for which spans are looked at again: they, and their scores, are seen after their arrival."""
 MOST_COUNTED: Final = 10_000
 """Scores of one trace or session that are read; there are more where so many are found."""
 
@@ -35,6 +37,13 @@ _NANOS: Final = "toUnixTimestamp64Nano(ReceivedAt)"
 _SAID: Final = f"SELECT {_COLUMNS.select}, {_PLACE} AS Place FROM scores FINAL WHERE {TENANT}"
 _OF_SPANS: Final = f"SELECT DISTINCT SpanId, TraceId FROM spans WHERE {TENANT} AND SpanId IN {{span_ids:Array(String)}}"
 _UNPLACED: Final = "TraceId = '' AND SessionId = '' AND SpanId != ''"
+# Spans that wait may be very many: the engine looks for them, and in no parts but those with spans since then.
+_CAME: Final = f"""
+SELECT SpanId, any(TraceId) FROM spans
+WHERE {TENANT} AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}})
+    AND SpanId IN (SELECT SpanId FROM scores WHERE {TENANT} AND {_UNPLACED})
+GROUP BY SpanId HAVING uniqExact(TraceId) = 1 LIMIT {{most:UInt64}}
+"""
 _TRACES: Final = f"SELECT TraceId, SessionId FROM traces WHERE {TENANT} AND TraceId IN {{ids:Array(String)}}"
 _SESSIONS: Final = f"SELECT TraceId, SessionId FROM traces WHERE {TENANT} AND SessionId IN {{ids:Array(String)}}"
 _IS_KNOWN: Final = (
@@ -151,24 +160,27 @@ class StoredScores:
             homes.setdefault(span_id, []).append(trace_id)
         return {span_id: found[0] for span_id, found in homes.items() if len(found) == 1}
 
-    def place_waiting(self) -> int:
-        """Give scores of spans that came before them their trace; returns how many."""
+    def place_waiting(self, since: int = 0) -> int:
+        """Give scores of spans that came before them their trace, if it arrived `since` (unix nanos); returns how many.
+
+        A score of the same id that comes meanwhile waits for the next time.
+        """
         placed = 0
-        after = ""
-        while rows := self._scope.select(
-            f"{_SAID} AND {_UNPLACED} AND Id > {{after:String}} ORDER BY Id LIMIT {_PAGE}", after=after
-        ):
-            found = [_COLUMNS.read(row) for row in rows]
-            after = found[-1].id
-            homes = [one for one in self._placed(found) if one.trace_id]
-            if not homes:
-                continue
+        while homes := dict(self._scope.select(_CAME, since=since, most=_PAGE)):
+            sql = f"{_SAID} AND {_UNPLACED} AND SpanId IN {{span_ids:Array(String)}} LIMIT {_PAGE}"
+            found = [_COLUMNS.read(row) for row in self._scope.select(sql, span_ids=sorted(homes))]
+            if not found:
+                break
             with self._store.deletions.writing():
-                insert_scores(self._store, homes)
-                values = {"tenant": self._scope.tenant, "ids": [one.id for one in homes]}
-                gone = f"DELETE FROM scores WHERE {TENANT} AND {_UNPLACED} AND Id IN {{ids:Array(String)}}"
+                insert_scores(self._store, [replace(one, trace_id=homes[one.span_id]) for one in found])
+                values = {"tenant": self._scope.tenant, "ids": [one.id for one in found]}
+                values["latest"] = max(one.received_at for one in found)
+                gone = (
+                    f"DELETE FROM scores WHERE {TENANT} AND {_UNPLACED} AND Id IN {{ids:Array(String)}} "
+                    f"AND {_NANOS} <= {{latest:Int64}}"
+                )
                 self._store.command(gone, values, mutated=TABLE)
-            placed += len(homes)
+            placed += len(found)
         return placed
 
 
@@ -179,10 +191,14 @@ def place_of(score: GivenScore) -> str:
 
 def placing_worker(store: SharedStore, clock: Callable[[], int] = time.time_ns) -> Worker[None, None]:
     """Gives scores of spans that came before them their trace; not started."""
+    since = 0
 
     def place() -> None:
+        nonlocal since
+        begun = clock()
         for (tenant,) in store.rows(f"SELECT DISTINCT tenant FROM scores WHERE {_UNPLACED}"):
-            StoredScores(store, tenant).place_waiting()
+            StoredScores(store, tenant).place_waiting(since)
+        since = begun - _LATE
 
     outage = OutageLog("scores of spans that had not arrived", "wait for the store", "get their traces again", clock)
     return Worker("scores", Task(place), outage, every=PLACED_SECONDS, clock=clock)
