@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
+from itertools import chain
+from threading import Lock
 from typing import Any, Final
 
 from tracejury.collector.worker.outage_log import OutageLog
@@ -83,20 +86,46 @@ class StoredScores:
 
     def __init__(self, store: SharedStore, tenant: str = "") -> None:
         self._store, self._scope = store, Scope(store, tenant)
+        self._lock, self._saving = Lock(), Lock()
+        self._waiting: list[tuple[Sequence[GivenScore], Future[int]]] = []
 
     def save(self, scores: Sequence[GivenScore], now: int) -> int:
         """Store scores that came in now (unix nanos); how many were left out, as their traces are deleted.
 
-        Of those of one id the last counts.
+        Of those of one id the last counts. What comes while one insert runs shares the next one: a thumb a request
+        would else be an insert each.
         """
         placed = [replace(one, tenant=self._scope.tenant, received_at=now) for one in self._placed(scores)]
+        outcome = Future[int]()
+        with self._lock:
+            self._waiting.append((placed, outcome))
+        with self._saving:
+            if not outcome.done():
+                self._save_waiting()
+        return outcome.result()
+
+    def _save_waiting(self) -> None:
+        with self._lock:
+            group, self._waiting = self._waiting, []
+        try:
+            kept = self._save([scores for scores, _ in group])
+        except BaseException as error:
+            for _, outcome in group:
+                outcome.set_exception(error)
+            raise
+        for (scores, outcome), stored in zip(group, kept, strict=True):
+            outcome.set_result(len(scores) - len(stored))
+
+    def _save(self, group: Sequence[Sequence[GivenScore]]) -> Sequence[Sequence[GivenScore]]:
+        """Those of each request that were stored."""
+        until = self._store.tombstones.until
         with self._store.deletions.writing():
-            kept = [s for s in placed if self._store.tombstones.until([(s.tenant, s.trace_id)]) <= now]
+            kept = [[s for s in scores if until([(s.tenant, s.trace_id)]) <= s.received_at] for scores in group]
             # Rows of one key and one time: the engine keeps any of them.
-            last = {(s.trace_id, s.session_id, s.id): s for s in kept}
+            last = {(s.trace_id, s.session_id, s.id): s for s in chain.from_iterable(kept)}
             insert_scores(self._store, last.values())
-        delete_made(self._store, {(s.tenant, s.trace_id): now for s in kept if s.trace_id})
-        return len(placed) - len(kept)
+        delete_made(self._store, {(s.tenant, s.trace_id): s.received_at for s in last.values() if s.trace_id})
+        return kept
 
     def find(self, query: ScoreQuery) -> Sequence[GivenScore]:
         """Up to `limit` of them, latest arrival first; their place is (received_at, `place_of`)."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
+from time import sleep
 from typing import Any
 
 import httpx
@@ -23,8 +26,10 @@ from tracejury.collector.otlp.redaction.build import build_redactor
 from tracejury.collector.otlp.redaction.config import RedactionConfig
 from tracejury.collector.otlp.redaction.stage import record_redaction
 from tracejury.collector.store import scores
+from tracejury.collector.store.scores import StoredScores
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
+from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.given_scores import GivenScore, as_records, with_texts_of
 from tracejury.schemas.queries.scores import ScoreQuery
 
@@ -175,6 +180,48 @@ def test_a_score_that_comes_while_it_is_placed_waits(api: Api, monkeypatch: pyte
     monkeypatch.setattr(scores, "insert_scores", meanwhile)
     assert api.reader.scores.place_waiting() == 2
     assert [(one["trace_id"], one["value"]) for one in listed(api)] == [(KNOWN, 0.0)]
+
+
+def test_requests_that_come_together_share_an_insert(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is told of its own; a failure is told to all whose scores are not stored."""
+    place, sizes, began, go_on = scores.insert_scores, list[int](), Event(), Event()
+
+    def slowly(store: SharedStore, said: Iterable[GivenScore]) -> None:
+        rows = list(said)
+        sizes.append(len(rows))
+        began.set()
+        assert go_on.wait(60)
+        if any(one.name == "poison" for one in rows):
+            raise RetryableError("not now")
+        place(store, rows)
+
+    monkeypatch.setattr(scores, "insert_scores", slowly)
+    store = StoredScores(api.store)
+    gone = "9" * 32
+    api.store.tombstones.add([("", gone)], NOW + 10)
+
+    def save(number: int, name: str = "thumbs", trace: str = KNOWN) -> int:
+        return store.save([GivenScore(id=f"{number}", name=name, value=number, trace_id=trace)], NOW)
+
+    for name in ("thumbs", "poison"):
+        began.clear()
+        go_on.clear()
+        with ThreadPoolExecutor(8) as pool:
+            first = pool.submit(save, 0)
+            assert began.wait(60)
+            others = [pool.submit(save, number, name) for number in range(1, 5)]
+            left_out = pool.submit(save, 5, "thumbs", gone)
+            while len(store._waiting) < 5:
+                sleep(0.001)
+            go_on.set()
+            assert first.result() == 0
+            if name == "poison":
+                assert all(isinstance(one.exception(), RetryableError) for one in (*others, left_out))
+            else:
+                assert [one.result() for one in (*others, left_out)] == [0, 0, 0, 0, 1]
+        assert sizes[-2:] == [1, 4]
+    assert len(listed(api)) == 5
+    api.store.tombstones.expire(NOW + 10)
 
 
 def test_a_full_disk_takes_none(api: Api) -> None:
