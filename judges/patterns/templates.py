@@ -80,7 +80,7 @@ _MESSAGE: Final = re.compile(
 )
 """Before a quote that is the message of a failure, in an object or an exception's representation."""
 _QUOTED: Final = re.compile(
-    r"\"([^\"\n]{0,400})(?:\"|$)|(?<!\w)'([^'\n]{0,400})(?:'(?!\w)|$)|`([^`\n]{0,400})(?:`|$)"
+    r"\"([^\"\n]{0,400})(?:\"|$)|(?<!\w)'([^'\n]{0,400})(?:'(?!\w)|$)|`([^`'\n]{0,400})'(?!\w)|`([^`\n]{0,400})(?:`|$)"
     r"|[„“”]([^„“”\n]{0,400})[“”]|«([^«»\n]{0,400})»|(?<!\w)‘([^‘’\n]{0,400})’|[「『]([^「」『』\n]{0,400})[」』]"  # noqa: RUF001 - quotes
 )
 _OF_NAMES: Final = "\"'`"

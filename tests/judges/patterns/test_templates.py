@@ -142,6 +142,7 @@ def test_two_faults_have_two_templates(one: str, other: str) -> None:
         ("Error: 17 rows were lost", "Error: 4 rows were lost"),
         ('For input string: "lamp"', 'For input string: "red shoes"'),
         ("unknown variant `opened`, expected `open`", "unknown variant `new one`, expected `open`"),
+        ("syntax error near token `)' on line 1: `):ls'", "syntax error near token `}' on line 3: `};'"),
         ("cannot read 'a.csv'", "cannot read notes.txt"),
     ],
 )
