@@ -129,7 +129,7 @@ def test_two_faults_have_two_templates(one: str, other: str) -> None:
             'Traceback:\n  File "a.py", line 3, in f\n    g(x)\nfailed',
             'Traceback:\n  File "b.py", line 7, in h\nfailed',
         ),
-        ("Zugriff auf „Bericht“ verweigert", "Zugriff auf „Ann Lee“ verweigert"),  # noqa: RUF001 - the quotes of German
+        ("Zugriff auf „Bericht“ verweigert", "Zugriff auf „Ann Lee“ verweigert"),
         ("Заказ «Ann Lee» не найден", "Заказ «invoice» не найден"),
         ("注文「寿司」が見つかりません", "注文「red shoes」が見つかりません"),
         ("closed until Sun, 5 Oct 2025 10:00:00 GMT", "closed until 2025-10-05T10:00:00Z"),
