@@ -261,7 +261,7 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             "api.public_url: a process of role work serves no pages, and webhooks and alerts link to them: give the "
             "address of the web process"
         )
-    yield from config.alerts.misfits([channel.name for channel in config.channels])
+    yield from config.alerts.misfits([one.name for one in config.channels], config.judges.budget.caps)
     yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
     if not config.role.receives:
         return
@@ -309,8 +309,12 @@ def merge(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
 def problems(error: ValidationError, path: Path | None) -> list[str]:
     """One line a problem: where in the file, what is wrong, and which key was probably meant."""
     where = f"{path}: " if path else ""
-    found = []
-    for each in error.errors():
+    found, errors = [], error.errors()
+    for each in errors:
+        # pydantic counts the items of a list without those that are wrong.
+        is_within = (other["loc"][: len(each["loc"])] == each["loc"] for other in errors if other is not each)
+        if each["type"] == "too_short" and any(is_within):
+            continue
         meant = _meant(each["loc"]) if each["type"] == UNKNOWN_KEY else ""
         hint = f"; did you mean {meant}?" if meant else ""
         found.append(f"{where}{place_of(each) or 'top level'}: {told(each)}{hint}")

@@ -16,7 +16,7 @@ from urllib.parse import unquote_to_bytes
 
 import orjson
 
-from tracejury.schemas.media import PICTURES, from_base64, media_type, picture_size
+from tracejury.schemas.media import DATA_URL, PICTURES, from_base64, media_type, picture_size, url_base64
 from tracejury.schemas.spans import LogRecord, Span
 
 MOST: Final = 100
@@ -33,18 +33,15 @@ _KINDS: Final = frozenset({"image", "audio", "video", "document", "file", "blob"
 _WRAPPERS: Final = frozenset({"input_audio", "inlineData", "inline_data", "fileData", "file_data", "image_url", "image",
                               "audio", "video"})  # fmt: skip
 """Keys of objects that hold or name a file by themselves; `_INNER` do so within a part that is one."""
-_INNER: Final = frozenset({"file", "source", "document", "resource", "blob"})
+_INNER: Final = frozenset({"file", "source", "document", "resource", "blob", "s3Location"})
 _PRODUCED: Final = frozenset({"image_generation_call"})
 _TEXTS: Final = ("text/", "application/json")
+_SCHEMES: Final = ("data:", "DATA:")
 _HINTS: Final = (
-    "data:", '"image', 'image"', '"audio', 'audio"', '"video', 'video"', '"file', 'file"', '"document', '"blob', '"uri',
-    "mime", "media_type", "mediaType", "inline",
+    *_SCHEMES, '"image', 'image"', '"audio', 'audio"', '"video', 'video"', '"file', 'file"', '"document', '"blob',
+    '"uri', "mime", "media_type", "mediaType", "inline",
 )  # fmt: skip
 """What a text has, as it stands in JSON, that holds or names a file: prose with such words is not parsed."""
-_DATA: Final = re.compile(
-    r"data:([a-zA-Z0-9.+-]{1,40}/[a-zA-Z0-9.+-]{1,80})(?:;(?!base64,)[a-zA-Z0-9=_.-]{1,80}){0,4}(;base64)?,"
-    r"([A-Za-z0-9+/_%=.-]+)"
-)
 _REMOTE: Final = re.compile(r"(?:https?|gs|s3|file)://\S{1,2000}")
 _FLAT: Final = ("image.url", "image_url", "image_url.url", "audio.url", "audio_url", "file.url")
 _LEAST: Final = 16  # characters of base64 that may be a file
@@ -123,7 +120,7 @@ def _in_json(value: Any, depth: int, *, inside: bool = False) -> Iterator[SpanMe
     elif isinstance(value, Mapping):
         stated = _first(value, _TYPES) or _text(value.get("format"))
         about = inside or _is_media(value, stated)
-        one, read = _part(value, stated) if about and not stated.startswith(_TEXTS) else (None, "")
+        one, read = _part(value, stated) if about else (None, "")
         if one is not None:
             yield one
         for key, inner in value.items():
@@ -141,27 +138,29 @@ def _is_media(value: Mapping[str, Any], stated: str) -> bool:
 def _part(value: Mapping[str, Any], stated: str) -> tuple[SpanMedia | None, str]:
     """The file that a part holds or names itself, and the key that says so."""
     name = _first(value, _NAMES)
+    is_text = stated.lower().startswith(_TEXTS)
     for key in _CONTENTS:
-        text = value.get(key)
-        if isinstance(text, str) and len(text) >= _LEAST and not text.startswith(("data:", "http")):
-            data = from_base64(text)
-            if data and (media_type(data) or "/" in stated):
-                return _sent(data, stated, name), key
-    for key in _PLACES:
-        text = value.get(key)
-        if isinstance(text, str) and (_REMOTE.fullmatch(text) or (key == "file_id" and text)):
-            return _reference(text, stated or _text(value.get("type")), name), key
+        text = _text(value.get(key))
+        url = DATA_URL.fullmatch(text) if text.startswith(_SCHEMES) else None
+        data = from_base64(url_base64(url) if url else text) if len(text) >= _LEAST else None
+        if data and (media_type(data) or ("/" in stated and not is_text)):
+            return _sent(data, (url and url["type"]) or stated, name), key
+    for key in () if is_text else _PLACES:
+        text = _text(value.get(key))
+        if _REMOTE.fullmatch(text) or (key == "file_id" and text):
+            return _reference(text, stated or _text(value.get("modality")) or _text(value.get("type")), name), key
     return None, ""
 
 
 def _in_words(text: str) -> Iterator[SpanMedia]:
     """`data:` URLs: of base64, and pictures as plain text (SVG)."""
-    if "data:" not in text:
+    if not any(scheme in text for scheme in _SCHEMES):
         return
-    for match in _DATA.finditer(text):
-        data = from_base64(match[3]) if match[2] else unquote_to_bytes(match[3])
-        if data and (match[2] or match[1].startswith("image/")):
-            yield _sent(data, match[1], "")
+    for url in DATA_URL.finditer(text):
+        stated, plain = url["type"] or "", url["plain"]
+        data = from_base64(url_base64(url)) if plain is None else unquote_to_bytes(plain)
+        if data and (plain is None or stated.lower().startswith("image/")):
+            yield _sent(data, stated, "")
 
 
 def _sent(data: bytes, stated: str, name: str) -> SpanMedia:

@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from .alerts import Alert, AlertState
+
+_HOUR: Final = 3600 * 10**9
+LONGEST_TRIED: Final = 24 * _HOUR
+"""How long an alert is tried, from when it is due (nanos)."""
+LONGEST_HELD: Final = LONGEST_TRIED + 25 * _HOUR
+"""How old a message can be that is still to be sent: a digest is at most a day away, of 25 hours once a year."""
+
+MessageName = tuple[str, str, int]
+"""Rule, key and number of a message."""
 
 
 class AlertOutcome(StrEnum):
@@ -35,10 +45,18 @@ class AlertRecord:
     told: Alert | None = None
     told_at: int = 0
 
+    @property
+    def name(self) -> MessageName:
+        """Of the last message."""
+        return self.rule, self.key, self.number
+
 
 @dataclass(frozen=True, slots=True)
 class AlertDelivery:
-    """A message, named by rule, key and number, was settled on a channel; `at`: unix nanos."""
+    """A message, named by rule, key and number, was settled on a channel; `at`: unix nanos.
+
+    `why`: what a channel that did not take it, or not for everybody, said.
+    """
 
     rule: str
     key: str
@@ -46,6 +64,7 @@ class AlertDelivery:
     channel: str
     outcome: AlertOutcome
     at: int
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +102,14 @@ class RuleStatus:
 
 @dataclass(frozen=True, slots=True)
 class ToldAlert:
-    """A message of the past, and what became of it by channel; on one that is absent a later one took its place."""
+    """A message of the past, and what became of it by channel; on one that is absent a later one took its place.
+
+    `waits`: it has no outcome yet and may still be sent.
+    """
 
     alert: Alert
-    outcomes: Sequence[tuple[str, AlertOutcome]]
+    outcomes: Sequence[AlertDelivery]
+    waits: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from .profiles import threshold
 MIB: Final = 1 << 20
 VARIABLE: Final = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """The form of an environment variable in a value."""
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Seconds = Annotated[float, Field(gt=0)]
 
 
 def known_profile(value: str) -> str:
@@ -36,9 +36,9 @@ Profile = Annotated[str, AfterValidator(known_profile)]
 
 
 class Section(BaseModel):
-    """Frozen; unknown keys are refused. Errors do not repeat values, which may be secrets."""
+    """Frozen; unknown keys and infinite numbers are refused. Errors do not repeat values, which may be secrets."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True, slots=True)

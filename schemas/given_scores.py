@@ -12,6 +12,7 @@ from .errors import ConfigError
 from .filters import an_id
 from .findings import digest
 from .spans import LogRecord, Span
+from .text.scores import finite_number
 
 EVALUATION: Final = "gen_ai.evaluation.result"
 """The name of an event that states a score (semantic conventions for GenAI events)."""
@@ -42,7 +43,8 @@ class GivenScore:
     """One score of a trace, of a span (of a trace, or of the one that has it once it is there), or of a session.
 
     `value`, `label` or both; `error_type`: why its evaluator failed. With none of these it is withdrawn. `id`: another
-    score of the same trace, or session, and id replaces it. `source`: who says so. `at`: when it was said;
+    score of the same trace, or session, and id replaces it; of a span without its trace it ends in the span's id, as
+    two such spans may be of different traces. `source`: who says so. `at`: when it was said;
     `received_at`: our own clock; both unix nanos.
     """
 
@@ -81,7 +83,10 @@ class GivenScore:
             raise ConfigError("a score's value must be a finite number")
         if said.withdrawn and not said.id:
             raise ConfigError("a score needs a value or a label; without both it withdraws the score of its id")
-        return said if said.id else said.identified()
+        if not said.id:
+            return said.identified()
+        alone = said.span_id and not said.trace_id and not said.id.endswith(f"/{said.span_id}")
+        return replace(said, id=f"{said.id}/{said.span_id}") if alone else said
 
     def identified(self) -> GivenScore:
         """With an id (32 hex digits) that follows from all that it says, so that it may be sent again."""
@@ -142,18 +147,10 @@ def _stated(attributes: Mapping[str, str], **place: Any) -> GivenScore | None:
         if name in MOST:
             shown = text if name in _ANY_TEXT else "".join(filter(str.isprintable, text)).strip()
             found[name] = shown[: MOST[name]]
-    score = GivenScore(id="", value=_number(attributes.get(VALUE, "")), **place | found)
+    score = GivenScore(id="", value=finite_number(attributes.get(VALUE, "")), **place | found)
     if score.withdrawn or not score.name or not (score.trace_id or score.session_id):
         return None
     return score.identified()
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def scores_of(batch: Batch) -> list[GivenScore]:

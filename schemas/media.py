@@ -12,14 +12,25 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from typing import Final
+from urllib.parse import unquote
 
 PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 SOUNDS: Final = ("audio/wav", "audio/mpeg", "audio/ogg", "audio/flac")
 PDF: Final = "application/pdf"
 
 _LEAST: Final = 12  # bytes that the longest mark takes
-_ALPHABET: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
-_READ: Final = 65_536  # bytes in which the sizes of an AVIF's items are looked for
+_BASE64: Final = "[A-Za-z0-9+/_-]"
+_ALPHABET: Final = re.compile(rf"{_BASE64}+={{0,2}}")
+_WRAPPED: Final = "|".join(rf"(?<=[\n, ]{_BASE64}{{{length}}})\r?\n" for length in (64, 76))  # RFC 1421, RFC 2045
+DATA_URL: Final = re.compile(
+    r"(?:data|DATA):(?P<type>[A-Za-z0-9.+-]{1,40}/[A-Za-z0-9.+-]{1,80}+)?+"
+    r"(?:;(?!\ ?(?:base64|BASE64)\ ?,)[^;,\r\n]{0,80}+){0,4}+"
+    r"(?:;\ ?(?:base64|BASE64)\ ?,\ ?"
+    rf"(?P<base64>{_BASE64}++(?:(?:%2[BbFf]|{_WRAPPED}){_BASE64}++)*+(?:=|%3[Dd]){{0,2}})"
+    r"|,(?P<plain>[A-Za-z0-9+/_%=.-]+))"
+)
+"""A `data:` URL (RFC 2397) in a text: its `type`, if it has one, and its contents as `base64` or as `plain` text."""
+_MOST_ITEMS: Final = 1000  # of an AVIF
 _GIF_EXTENSION: Final = 0x21
 _GIF_FRAME: Final = 0x2C
 _JPEG_MARKER: Final = 0xFF
@@ -100,11 +111,13 @@ def _webp(data: bytes) -> tuple[int, int] | None:
 
 
 def _avif(data: bytes) -> tuple[int, int] | None:
-    """The largest of the sizes that its items have."""
-    found, at = [], data.find(b"ispe", 0, _READ)
+    """The largest of the sizes that its items have, wherever these stand in it."""
+    found, at = [], data.find(b"ispe")
     while at > 0:
+        if len(found) == _MOST_ITEMS:
+            return None
         found.append(_pair(">II", data, at + 8))
-        at = data.find(b"ispe", at + 4, _READ)
+        at = data.find(b"ispe", at + 4)
     return (max(w for w, _ in found), max(h for _, h in found)) if found else None
 
 
@@ -118,8 +131,15 @@ _SIZES: Final[Mapping[str, Callable[[bytes], tuple[int, int] | None]]] = dict(
 )
 
 
+def url_base64(url: re.Match[str]) -> str:
+    """The base64 of a match of `DATA_URL`; "" where it has none."""
+    text = url["base64"] or ""
+    return unquote(text) if "%" in text else text
+
+
 def from_base64(text: str) -> bytes | None:
     """The bytes of base64, also in lines, of its form for URLs and without padding; None for other text."""
+    text = text.strip()
     if "\n" in text:
         text = text.replace("\r", "").replace("\n", "")
     if not _ALPHABET.fullmatch(text):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -10,9 +9,12 @@ from typing import Final
 
 from .errors import ConfigError
 from .taxonomy import DIMENSION_NAMES
+from .text.scores import finite_number
 
 _SCORE: Final = re.compile(r"\s*([\w.-]{1,60})\s*(<=|>=|<|>|=)\s*([0-3])\s*")
-_GIVEN: Final = re.compile(r"\s*([^<>=]{1,200}?)\s*(<=|>=|<|>|=)\s*(.{1,1000}?)\s*", re.DOTALL)
+_ASKED: Final = r"\s*(<=|>=|<|>|=)\s*(.{1,1000}?)\s*"
+_GIVEN: Final = re.compile(rf"\s*([^<>=]{{1,200}}?){_ASKED}", re.DOTALL)
+_GOOD: Final = re.compile(_ASKED, re.DOTALL)
 _COMPARISONS: Final[Mapping[str, Callable[[float, float], bool]]] = {
     "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt, "=": operator.eq,
 }  # fmt: skip
@@ -51,23 +53,22 @@ def given_score(name: str, given: str) -> tuple[str, ...]:
         return ()
     if not (found := _GIVEN.fullmatch(given)):
         raise ConfigError(f"{name}: {given[:60]!r} is no NAME>=VALUE: a name without < > =, then <= >= < > or =")
-    if found[2] != "=" and _number(found[3]) is None:
-        raise ConfigError(f"{name}: {found[3][:40]!r} is no number; a label is asked for by =")
+    _check(name, found[2], found[3])
     return found.groups()
 
 
+def _check(name: str, comparison: str, asked: str) -> None:
+    if comparison != "=" and finite_number(asked) is None:
+        raise ConfigError(f"{name}: {asked[:40]!r} is no number; a label is asked for by =")
+
+
 def meets(comparison: str, value: float | None, label: str) -> bool:
-    """Whether a score of others is as a text such as ">=1" or "=up" asks. Raises ConfigError as `given_score`."""
-    _, operator_name, asked = given_score("good", f"score{comparison}")
+    """Whether a score of others is as a text such as ">=1" or "=up" asks. Raises ConfigError if it asks nothing."""
+    if not (found := _GOOD.fullmatch(comparison)):
+        raise ConfigError(f"good: {comparison[:60]!r} is no comparison such as >=1 or =up")
+    operator_name, asked = found.groups()
+    _check("good", operator_name, asked)
     if operator_name == "=" and label == asked:
         return True
-    number = _number(asked)
+    number = finite_number(asked)
     return value is not None and number is not None and _COMPARISONS[operator_name](value, number)
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None

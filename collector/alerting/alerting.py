@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import Final
 
 from tracejury.collector.outbound.channels.build import build_channels
@@ -16,9 +17,8 @@ from tracejury.collector.queries.stored_reader import StoredReader
 from tracejury.collector.telemetry import Telemetry
 from tracejury.collector.worker.outage_log import SECOND, OutageLog
 from tracejury.collector.worker.worker import Task, Worker
-from tracejury.schemas.alert_records import AlertDelivery, AlertRecord
+from tracejury.schemas.alert_records import LONGEST_HELD, LONGEST_TRIED, AlertDelivery, AlertOutcome, AlertRecord
 from tracejury.schemas.alerts import AlertState
-from tracejury.schemas.errors import RetryableError, StoreError
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.taxonomy import Severity
 
@@ -27,16 +27,13 @@ from .figures.look import RuleLook
 from .metrics import AlertMetrics
 from .rule_evaluation import RuleEvaluation
 from .schedule import Schedule
-from .sender import MAX_AGE, ChannelSender, OutgoingAlert
+from .sender import DIGEST, ChannelSender, OutgoingAlert
 
 EVERY: Final = 60.0
 """Seconds between two looks of a rule."""
 STEP: Final = 5.0
 SHARE: Final = 20
 """A rule rests for so many times what its look took, if that is longer: all that its question costs is bounded."""
-LONGEST_HELD: Final = MAX_AGE + 25 * 3600 * SECOND
-"""How old a message can be that is still to be sent: a digest is at most a day away, of 25 hours once a year."""
-_DIGEST: Final = "digest"
 
 
 class Alerting:
@@ -78,7 +75,15 @@ class Alerting:
         self._evaluations = [self._evaluation(rule, base.rstrip("/")) for rule in self._config.rules]
         used = {name for rule in self._config.rules for name in rule.channels}
         self._senders = {
-            name: ChannelSender(name, channel, self._settle, self._is_settled, is_pager=is_pager, clock=self._clock)
+            name: ChannelSender(
+                name,
+                channel,
+                self._settle,
+                self._is_settled,
+                schedule=self._config.schedule,
+                is_pager=is_pager,
+                clock=self._clock,
+            )
             for name, (channel, is_pager) in self._channels.items()
             if name in used
         }
@@ -93,22 +98,22 @@ class Alerting:
         """Have every rule that is due look; blocks.
 
         Raises:
-            RetryableError, StoreError: the store failed for some of them; the others have looked.
+            Exception: some of them failed, such as by the store; the others have looked.
         """
-        if not self._has_recovered:
-            self._recover()
-            self._has_recovered = True
-        failure: RetryableError | StoreError | None = None
+        failure: Exception | None = None
         for evaluation in self._evaluations:
             now, name = self._clock(), evaluation.rule.name
             if now < self._due.get(name, 0):
                 continue
             try:
                 self._hand_over(evaluation.rule, evaluation.look(now))
-            except (RetryableError, StoreError) as error:
+            except Exception as error:  # noqa: BLE001  one rule's failure holds up no other; the worker logs it
                 failure = error
             took = self._clock() - now
             self._due[name] = now + max(round(EVERY * SECOND), SHARE * took)
+        if not self._has_recovered:  # once it is known what still fires
+            self._recover()
+            self._has_recovered = True
         if failure is not None:
             raise failure
 
@@ -122,7 +127,7 @@ class Alerting:
         def looking(now: int) -> RuleLook:
             return RuleLook(reader, now, base, lambda: self._judges(rule.project), Severity(rule.urgency))
 
-        return RuleEvaluation(rule, reader.alerts, looking)
+        return RuleEvaluation(rule, reader.alerts, looking, partial(_due, rule, self._config.schedule))
 
     def _hand_over(self, rule: AlertRule, records: Sequence[AlertRecord]) -> None:
         for outgoing in outgoings(rule, self._config.schedule, records):
@@ -132,23 +137,35 @@ class Alerting:
     def _recover(self) -> None:
         """Queue what an earlier process told some channel not; raises RetryableError, StoreError.
 
-        A channel that is new to a rule is told of what fires, not of what is over.
+        What still fires is also told to channels that are new to the rule, or did not take it then.
         """
         for evaluation in self._evaluations:
-            rule, stored = evaluation.rule, evaluation.stored
-            told = stored.told(rule.name, self._clock() - LONGEST_HELD)
-            known = stored.channels(rule.name)
-            latest = {record.told.key: record for record in told if record.told is not None}
-            for outgoing in outgoings(rule, self._config.schedule, list(latest.values())):
-                settled = stored.settled(rule.name, outgoing.key, outgoing.number)
-                fires = outgoing.alert.state is AlertState.FIRING and self._clock() - outgoing.due <= MAX_AGE
-                for channel in rule.channels:
-                    if channel not in settled and (fires or channel in known):
-                        self._senders[channel].add(outgoing)
+            for channel, outgoing in self._untold(evaluation):
+                self._senders[channel].add(outgoing)
+
+    def _untold(self, evaluation: RuleEvaluation) -> Iterator[tuple[str, OutgoingAlert]]:
+        rule, stored, schedule, now = evaluation.rule, evaluation.stored, self._config.schedule, self._clock()
+        due = _due(rule, schedule, now)
+        group = DIGEST if due > now else f"{rule.name} {now}"
+        firing = [record for record in stored.records(rule.name) if record.state is AlertState.FIRING]
+        told = [*stored.told(rule.name, now - LONGEST_HELD), *firing]
+        latest = list({record.told.key: record for record in told if record.told is not None}.values())
+        known, settled = stored.channels(rule.name), stored.settled([record.name for record in latest])
+        for record, outgoing in zip(latest, outgoings(rule, schedule, latest), strict=True):
+            fires = AlertState.FIRING is record.state is outgoing.alert.state
+            is_old = now - outgoing.due > LONGEST_TRIED
+            for channel in rule.channels:
+                delivery = settled[record.name].get(channel)
+                if delivery is None and channel in known and not (fires and is_old):
+                    yield channel, outgoing
+                elif fires and (delivery is None or delivery.outcome is AlertOutcome.GIVEN_UP):
+                    yield channel, replace(outgoing, due=due, group=group, again=True)
 
     def _is_settled(self, outgoing: OutgoingAlert, channel: str) -> bool:
         alert = outgoing.alert
-        return channel in self._reader_of(alert.project).alerts.settled(alert.rule, outgoing.key, outgoing.number)
+        name = (alert.rule, outgoing.key, outgoing.number)
+        delivery = self._reader_of(alert.project).alerts.settled([name])[name].get(channel)
+        return delivery is not None and (delivery.outcome is AlertOutcome.SENT or not outgoing.again)
 
     def _settle(self, project: str, delivery: AlertDelivery) -> None:
         self._reader_of(project).alerts.settle([delivery])
@@ -164,10 +181,14 @@ def outgoings(rule: AlertRule, schedule: Schedule, records: Sequence[AlertRecord
     found = []
     for record in records:
         if (alert := record.told) is not None:
-            due = schedule.due(alert.at, waits=rule.only_digest, wakes=rule.in_quiet_hours)
-            group = _DIGEST if due > alert.at else f"{rule.name} {alert.at}" if together[record.told_at] > 1 else ""
-            found.append(OutgoingAlert(alert, record.key, record.number, due, group))
+            due = _due(rule, schedule, alert.at)
+            group = DIGEST if due > alert.at else f"{rule.name} {alert.at}" if together[record.told_at] > 1 else ""
+            found.append(OutgoingAlert(alert, record.key, record.number, due, group, wakes=rule.in_quiet_hours))
     return found
+
+
+def _due(rule: AlertRule, schedule: Schedule, at: int) -> int:
+    return schedule.due(at, waits=rule.only_digest, wakes=rule.in_quiet_hours)
 
 
 def build_alerting(

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Annotated, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
 from tracejury.collector.auth.key_file import Project
+from tracejury.collector.labels.checks import a_category
 from tracejury.schemas.config_base import Profile, Section
+from tracejury.schemas.errors import ConfigError
 from tracejury.schemas.queries.performance import PerformanceUnit
+from tracejury.schemas.taxonomy import TRAIL
 from tracejury.schemas.text.moments import parse_length
 
 from .schedule import Schedule, minutes_of_day, minutes_of_hours, zone_of
 
 MINUTE: Final = 60_000_000_000
 LEAST_MINUTES: Final = 10
+MOST_MINUTES: Final = 7 * 24 * 60
+LONGEST: Final = 30 * 24 * 3600
+"""Seconds that a duration may be allowed."""
 _KINDS: Final = ("pattern", "rate", "errors", "latency", "cost", "judging_lag", "spend")
 _CLOCK: Final = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d")
 Severity = Literal["LOW", "MEDIUM", "HIGH"]
 
 
-def _a_length(least: str, most: str) -> Callable[[str], str]:
-    def checked(value: str) -> str:
-        if not parse_length(least) <= parse_length(value) <= parse_length(most):
-            raise ValueError(f"a time from {least} to {most} can be looked at")
-        return value
-
-    return checked
+def _a_window(value: str) -> str:
+    if not parse_length("5m") <= parse_length(value) <= parse_length("30d"):
+        raise ValueError("a time from 5m to 30d can be looked at")
+    return value
 
 
 def _a_time_of_day(value: str) -> str:
@@ -54,7 +57,19 @@ def _a_zone(value: str) -> str:
     return value
 
 
-Window = Annotated[str, AfterValidator(_a_length("5m", "30d"))]
+def _a_category(value: str) -> str:
+    taxonomy, slash, category = value.partition("/")
+    if not value or (slash and taxonomy != TRAIL):
+        return value
+    try:
+        return a_category(TRAIL, category if slash else value)
+    except ConfigError as error:
+        raise ValueError(f"{error}; one of your own is written with its taxonomy: own/My Category") from None
+
+
+Category = Annotated[str, AfterValidator(_a_category)]
+"""Of TRAIL, or with its taxonomy."""
+Window = Annotated[str, AfterValidator(_a_window)]
 """The length of the time that a figure is of."""
 
 
@@ -98,8 +113,8 @@ class RateRule(Section):
     """Only runs of this agent."""
     judge: str = ""
     """Only errors that this detector or judge saw, in runs that it judged."""
-    category: str = ""
-    """Only errors of this category, as in `tracejury rates --category`."""
+    category: Category = ""
+    """Only errors of this category: of TRAIL, or with its taxonomy, such as own/My Category."""
     profile: Profile = ""
     """strict, balanced, recall or the least confidence; "" is that of each trace."""
 
@@ -113,8 +128,8 @@ class ErrorsRule(Section):
     """Only of this service; "" is all."""
     judge: str = ""
     """Only those that this detector or judge saw."""
-    category: str = ""
-    """Only of this category."""
+    category: Category = ""
+    """Only of this category: of TRAIL, or with its taxonomy, such as own/My Category."""
     profile: Profile = ""
     """strict, balanced, recall or the least confidence; "" is that of each trace."""
 
@@ -122,7 +137,7 @@ class ErrorsRule(Section):
 class LatencyRule(Section):
     """A percentile of the durations of agent runs or calls."""
 
-    above_seconds: Annotated[float, Field(gt=0)]
+    above_seconds: Annotated[float, Field(gt=0, le=LONGEST)]
     """The duration that is allowed."""
     percentile: Literal[50, 95, 99] = 95
     """Which percentile."""
@@ -160,7 +175,7 @@ class CostRule(Section):
 class JudgingLagRule(Section):
     """How long the oldest trace that no judge has seen waits."""
 
-    above_seconds: Annotated[float, Field(gt=0)] = 300.0
+    above_seconds: Annotated[float, Field(gt=0, le=LONGEST)] = 300.0
     """The time that is allowed."""
 
 
@@ -171,7 +186,7 @@ class SpendRule(Section):
         "usd_per_day"
     )
     """The cap's name, such as usd_per_day or tokens_per_hour."""
-    above: Annotated[float, Field(gt=0)] = 0.9
+    above: Annotated[float, Field(gt=0, le=1)] = 0.9
     """The part of it that is allowed: 0.9 is 90 %."""
 
 
@@ -184,8 +199,8 @@ class AlertRule(Section):
     """Names of the section channels."""
     project: Project = ""
     """The project that it looks at; "" is the default one."""
-    every_minutes: Annotated[float, Field(ge=LEAST_MINUTES)] = LEAST_MINUTES
-    """The least time between two messages of the rule."""
+    every_minutes: Annotated[float, Field(ge=LEAST_MINUTES, le=MOST_MINUTES)] = LEAST_MINUTES
+    """The least time between two messages of the rule: 10 minutes to a week."""
     urgency: Severity = "HIGH"
     """The severity that channels are told of rate, latency, cost, judging_lag and spend; pagers go by it."""
     in_quiet_hours: bool = False
@@ -257,8 +272,8 @@ class AlertsConfig(Section):
         quiet = minutes_of_hours(self.quiet_hours) if self.quiet_hours else None
         return Schedule(self.time_zone, quiet, minutes_of_day(self.digest) if self.digest else None)
 
-    def misfits(self, channels: Collection[str]) -> Iterator[str]:
-        """Rules that name a channel that there is not, and those whose filters mean nothing; a line each."""
+    def misfits(self, channels: Collection[str], caps: Collection[str]) -> Iterator[str]:
+        """Rules that name a channel or a cap that there is not, and those whose filters mean nothing; a line each."""
         for number, rule in enumerate(self.rules):
             for channel in rule.channels:
                 if channel not in channels:
@@ -266,3 +281,6 @@ class AlertsConfig(Section):
                     yield f"alerts.rules.{number}.channels: no channel {channel[:40]!r}; there are {known}"
             if rule.latency and rule.latency.tool and rule.latency.of is not PerformanceUnit.TOOL_CALL:
                 yield f"alerts.rules.{number}.latency.tool: only tool calls are of a tool: set of to tool_call"
+            if rule.spend and rule.spend.cap not in caps:
+                known = ", ".join(caps) or "none"
+                yield f"alerts.rules.{number}.spend.cap: judges.budget sets no {rule.spend.cap}; the caps are {known}"

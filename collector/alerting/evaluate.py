@@ -11,7 +11,7 @@ and changed back meanwhile is not told.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
@@ -98,11 +98,20 @@ def baseline(rule: str, seen: Seen, now: int) -> dict[str, AlertRecord]:
     return {key: replace(one, changes=(changes[key],)) if _fires(one) else one for key, one in found.items()}
 
 
+def last_told(records: Iterable[AlertRecord], due: Callable[[int], int], now: int) -> int:
+    """When people were told of a rule last, 0: never; of what still waits for its time, when it was decided.
+
+    `due`: when what is decided at a time is told.
+    """
+    decided = [record.told_at for record in records if record.told_at]
+    return max((at if due(at) > now else due(at) for at in decided), default=0)
+
+
 def telling(
-    name: RuleName, records: Mapping[str, AlertRecord], seen: Seen, every: int, now: int
+    name: RuleName, records: Mapping[str, AlertRecord], seen: Seen, next_at: int, now: int
 ) -> Sequence[AlertRecord]:
-    """The records that changed, each with the message to send; none before the interval of the rule has passed."""
-    if now - max((one.told_at for one in records.values()), default=0) < every:
+    """The records that changed, each with the message to send; none before `next_at`, when the rule may tell again."""
+    if now < next_at:
         return ()
     readings = {reading.key: reading for reading in seen.readings}
     return [

@@ -22,7 +22,7 @@ from .config import (
     RuleKind,
     SpendRule,
 )
-from .evaluate import RuleName, Seen, baseline, evaluated, message, telling, told
+from .evaluate import RuleName, Seen, baseline, evaluated, last_told, message, telling, told
 from .figures.errors import STORED_BY_THEN, new_errors
 from .figures.judging import see_judging_lag, see_spend
 from .figures.look import RuleLook
@@ -45,10 +45,16 @@ CURSOR: Final = ""
 
 
 class RuleEvaluation:
-    """A rule over the store. `looking` makes the reader's part of a look at a time (unix nanos)."""
+    """A rule over the store. `looking` makes the reader's part of a look at a time (unix nanos).
 
-    def __init__(self, rule: AlertRule, stored: StoredAlerts, looking: Callable[[int], RuleLook]) -> None:
+    `due`: when what is decided at a time is told.
+    """
+
+    def __init__(
+        self, rule: AlertRule, stored: StoredAlerts, looking: Callable[[int], RuleLook], due: Callable[[int], int]
+    ) -> None:
         self.rule, self.stored = rule, stored
+        self._told_by = due
         self.firing = 0
         self._looking, self._name = looking, RuleName(rule.project, rule.name)
 
@@ -80,7 +86,7 @@ class RuleEvaluation:
             after = baseline(self.rule.name, seen, now)
         else:
             after = evaluated(self.rule.name, records, seen, now)
-        messages = telling(self._name, after, seen, self.rule.every, now)
+        messages = telling(self._name, after, seen, self._next_at(records, now), now)
         changed = [record for key, record in after.items() if record != records.get(key)]
         return [reading.shown for reading in seen.readings], changed, messages
 
@@ -91,7 +97,7 @@ class RuleEvaluation:
             first = AlertRecord(self.rule.name, CURSOR, AlertState.RESOLVED, now)
             return (), [first], ()
         until = now - STORED_BY_THEN
-        if until <= known.since or now - known.told_at < self.rule.every:
+        if until <= known.since or self._next_at(records, now) > now:
             return (), (), ()
         found = new_errors(on, self._looking(now), known.since, until)
         after = replace(known, since=until)
@@ -102,8 +108,12 @@ class RuleEvaluation:
 
     def _keep(self, figures: Sequence[AlertFigure], problem: str, records: Mapping[str, AlertRecord], now: int) -> None:
         rule = self.rule
-        next_at = max([now, *(record.told_at + rule.every for record in records.values() if record.told_at)])
-        self.stored.save_look(AlertLook(rule.name, rule.kind, rule.channels, figures, problem, now, next_at))
+        look = AlertLook(rule.name, rule.kind, rule.channels, figures, problem, now, self._next_at(records, now))
+        self.stored.save_look(look)
+
+    def _next_at(self, records: Mapping[str, AlertRecord], now: int) -> int:
+        """When the rule may tell something again."""
+        return max(now, last_told(records.values(), self._told_by, now) + self.rule.every)
 
 
 _Found = tuple[Sequence[AlertFigure], Sequence[AlertRecord], Sequence[AlertRecord]]

@@ -33,7 +33,8 @@ class Schedule:
     def next_digest(self, now: int) -> int:
         """When what is held back at `now` is told: at the digest's time, without one at the end of quiet hours.
 
-        Without either it is `now`. On the day that a clock change leaves that time out, the moment after it.
+        Without either it is `now`. On the day that a clock change leaves that time out, as much later as the clock was
+        put forward.
         """
         minute = self.digest if self.digest is not None else self.quiet[1] if self.quiet else None
         if minute is None:
@@ -41,7 +42,9 @@ class Schedule:
         local = self._local(now)
         days = (local.date(), local.date() + timedelta(days=1))
         times = [datetime(day.year, day.month, day.day, minute // 60, minute % 60, tzinfo=local.tzinfo) for day in days]
-        return next(at for at in (round(time.timestamp()) * SECOND for time in times) if at > now)
+        if self.digest is None:  # quiet hours end each time that the clock shows their end
+            times += [again for time in times if (again := time.replace(fold=1)).timestamp() > time.timestamp()]
+        return min(at for at in (round(time.timestamp()) * SECOND for time in times) if at > now)
 
     def due(self, at: int, *, waits: bool, wakes: bool) -> int:
         """When what changed at `at` is told: then, or with the next digest, as of a rule that `waits` for it.

@@ -14,7 +14,7 @@ MOST: Final = 120
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
 _MINUTE: Final = 60
 _LEAST: Final = 0.1
-"""Percent that are told with one decimal."""
+"""Percent, and US dollars, that are told with a fixed number of decimals."""
 
 
 def last(length: str) -> str:
@@ -36,14 +36,19 @@ def percent(share: float) -> str:
     return f"{f'{parts:.1f}'.removesuffix('.0') if parts >= _LEAST or not parts else f'{parts:.2g}'} %"
 
 
+def percent_exactly(share: float) -> str:
+    """A share as a configuration has it: "1.25 %", "99.99 %"."""
+    return f"{100 * share:.10g} %"
+
+
 def interval(share: Estimate) -> str:
     """The 95 % interval of a share: "5.3 to 10.1 %"."""
     return f"{100 * share.low:.1f} to {100 * share.high:.1f} %"
 
 
 def usd(amount: float) -> str:
-    """US dollars: "12.30 USD"."""
-    return f"{amount:,.2f} USD"
+    """US dollars: "12.30 USD", "0.0042 USD"."""
+    return f"{amount:,.2f} USD" if amount >= _LEAST or not amount else f"{amount:.2g} USD"
 
 
 def name(text: str) -> str:

@@ -83,7 +83,7 @@ def create_app(services: Services) -> FastAPI:
     add_clusters(app, reader, clock)
     add_patterns(app, reader, clock)
     add_divergence(app, reader, clock)
-    add_alerts(app, reader.alerts)
+    add_alerts(app, reader, clock)
     add_call_graphs(app, reader, clock)
     add_saved_views(app, reader, clock)
     add_received(app, reader)

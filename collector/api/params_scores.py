@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
-from pydantic import Field, StrictBool, StrictFloat, StrictInt, model_validator
+from pydantic import Field, StrictBool, StrictFloat, model_validator
 
 from tracejury.schemas.filters import SCORE_FILTERS, field_values
 from tracejury.schemas.given_scores import GivenScore
@@ -28,7 +29,7 @@ class ScoreItem(Params):
     session_id: Annotated[str, Field(max_length=10_000, description="Instead of a trace")] = ""
     name: Annotated[Text, Field(description="Free, such as thumbs or correctness")]
     value: Annotated[
-        StrictBool | StrictInt | StrictFloat | None,
+        StrictFloat | StrictBool | None,
         Field(description="A number; true and false are 1 and 0, with their name as label"),
     ] = None
     label: Text = ""
@@ -85,4 +86,4 @@ def said(given: dict[str, Any], at: int, now: int) -> GivenScore:
     elif value is not None:
         given = given | {"value": float(value)}
     score = GivenScore(**given, at=at).checked()
-    return score if at else GivenScore(**given | {"id": score.id}, at=now).checked()
+    return replace(score, at=at or now)

@@ -52,7 +52,7 @@ class LangfuseScore(_Sent):
     observation_id: str | None = None
     session_id: str | None = None
     name: str
-    value: bool | float | str
+    value: float | bool | str
     data_type: str | None = None
     comment: str | None = None
     timestamp: str | None = None

@@ -147,10 +147,16 @@ class Collector:
 
         What is stored is served all the same.
         """
-        full = self._receiving.writer.disk_problem() if self._receiving else ""
         late = self._follower.problem() if self._follower else ""
         of_kafka = (line for part in (self._relaying, self._reading) if part for line in part.problems())
-        return (*(self._health.problems() if self._health else ()), *filter(None, [full, late]), *of_kafka)
+        return (
+            *(self._health.problems() if self._health else ()),
+            *filter(None, [self._disk_problem(), late]),
+            *of_kafka,
+        )
+
+    def _disk_problem(self) -> str:
+        return self._receiving.writer.disk_problem() if self._receiving else ""
 
     def lags(self) -> Mapping[str, int]:
         """Messages of Kafka that wait, by topic and partition."""
@@ -356,6 +362,7 @@ class Collector:
                 listeners=context.listeners,
                 endpoints=self._receivers,
                 losses=self.losses,
+                disk_problem=self._disk_problem,
                 lags=self.lags,
                 settings=self.config.detectors.settings(),
                 close_session=partial(judging.close_session, tenant=tenant),

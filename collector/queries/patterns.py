@@ -114,7 +114,7 @@ def _row(
         p_value=judged.p_value,
         quiet=round(judged.quiet),
         needed=judged.needed,
-        since=_since(one, query),
+        since=_since(one, judged.dispersion, query),
         series=[period.hits / period.units if period.units else 0.0 for period in one.periods],
         versions=one.versions,
         agents=one.agents,
@@ -139,7 +139,11 @@ def _state(one: PatternCounts, judged: Judged, label: PatternLabel | None, query
     if label.mark is PatternMark.IGNORED:
         return label.mark.value if not label.until or now < label.until else judged.state.value
     if label.mark is PatternMark.RESOLVED:
-        return PatternState.BACK.value if is_back(*_around(one, label, query)) else label.mark.value
+        return (
+            PatternState.BACK.value
+            if is_back(*(part / judged.dispersion for part in _around(one, label, query)))
+            else label.mark.value
+        )
     return label.mark.value
 
 
@@ -154,10 +158,10 @@ def _around(one: PatternCounts, label: PatternLabel, query: PatternQuery) -> tup
     return Counted.of(parts[:first]), Counted.of(parts[first:])
 
 
-def _since(one: PatternCounts, query: PatternQuery) -> Since | None:
+def _since(one: PatternCounts, dispersion: float, query: PatternQuery) -> Since | None:
     named = [version for version in one.by_version if version]
-    by_version = change_point([one.by_version[version] for version in named])
-    by_time = change_point(one.periods)
+    by_version = change_point([one.by_version[version] / dispersion for version in named])
+    by_time = change_point([period / dispersion for period in one.periods])
     if by_version and (by_time is None or by_time.statistic <= by_version.statistic + _VERSION_AHEAD):
         return Since(named[by_version.at], 0, named[by_version.first], named[by_version.last])
     return _time(by_time, query) if by_time else None

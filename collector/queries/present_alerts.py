@@ -31,5 +31,5 @@ def _state(record: AlertRecord) -> AlertStateJson:
 
 
 def _told(told: ToldAlert) -> ToldAlertJson:
-    outcomes = [AlertOutcomeJson(channel=channel, outcome=outcome) for channel, outcome in told.outcomes]
-    return fill(ToldAlertJson, told.alert, outcomes=outcomes)
+    outcomes = [fill(AlertOutcomeJson, delivery) for delivery in told.outcomes]
+    return fill(ToldAlertJson, told.alert, outcomes=outcomes, waits=told.waits)

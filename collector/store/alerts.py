@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, astuple, replace
 from typing import Any, Final
 
 from tracejury.schemas.alert_records import (
+    LONGEST_HELD,
     AlertDelivery,
     AlertFigure,
     AlertLook,
     AlertOutcome,
     AlertRecord,
     AlertsAnswer,
+    MessageName,
     RuleStatus,
     ToldAlert,
 )
@@ -27,6 +29,9 @@ from .scope import TENANT, TenantRows
 
 SHOWN: Final = 100
 """Keys of a rule that are shown."""
+STALE: Final = 2 * 3600 * 10**9
+"""Nanos after its last look from which a rule is taken to look no longer: slow ones rest for an hour or so."""
+_STALE: Final = "it looks no longer: the configuration has no such rule any more, or no process evaluates it"
 
 _COLUMNS: Final = (
     "tenant", "Rule", "Key", "Number", "Channel", "State", "Since", "CalmSince", "Changes", "ToldAt", "Message",
@@ -53,7 +58,7 @@ SELECT Rule, Key, Number, Message FROM alerts FINAL WHERE {TENANT} AND Channel =
 ORDER BY ToldAt DESC, Rule, Key LIMIT {{limit:UInt64}}
 """
 _DELIVERED: Final = f"""
-SELECT Rule, Key, Number, Channel, State FROM alerts FINAL WHERE {TENANT} AND Channel != ''
+SELECT Rule, Key, Number, Channel, State, ToldAt, Message FROM alerts FINAL WHERE {TENANT} AND Channel != ''
 AND (Rule, Key, Number) IN {{told:Array(Tuple(String, String, UInt32))}} ORDER BY Channel
 """
 
@@ -88,15 +93,18 @@ class StoredAlerts(TenantRows):
     def settle(self, deliveries: Sequence[AlertDelivery]) -> None:
         """Keep what became of messages."""
         rows: list[Row] = [
-            (self._scope.tenant, d.rule, d.key, d.number, d.channel, d.outcome.value, 0, 0, [], d.at, "")
+            (self._scope.tenant, d.rule, d.key, d.number, d.channel, d.outcome.value, 0, 0, [], d.at, d.why)
             for d in deliveries
         ]
         store_rows(self._store, "what became of alerts", "alerts", _COLUMNS, rows)
 
-    def settled(self, rule: str, key: str, number: int) -> dict[str, AlertOutcome]:
-        """What became of one message, by channel."""
-        rows = self._scope.select(_DELIVERED, told=[(rule, key, number)])
-        return {channel: AlertOutcome(outcome) for *_, channel, outcome in rows}
+    def settled(self, names: Sequence[MessageName]) -> Mapping[MessageName, Mapping[str, AlertDelivery]]:
+        """What became of messages, by channel."""
+        found: dict[MessageName, dict[str, AlertDelivery]] = {name: {} for name in names}
+        for rule, key, number, channel, outcome, at, why in self._scope.select(_DELIVERED, told=names) if names else ():
+            said = AlertDelivery(rule, key, number, channel, AlertOutcome(outcome), at, why)
+            found[rule, key, number][channel] = said
+        return found
 
     def channels(self, rule: str) -> set[str]:
         """The channels that a message of the rule was ever settled on."""
@@ -105,14 +113,14 @@ class StoredAlerts(TenantRows):
 
     def save_look(self, look: AlertLook) -> None:
         """Keep what a rule saw."""
-        figures = json.dumps([dataclasses.astuple(figure) for figure in look.figures[:SHOWN]])
+        figures = json.dumps([astuple(figure) for figure in look.figures[:SHOWN]])
         row = (
             self._scope.tenant, look.rule, look.kind, list(look.channels), figures, look.problem, look.at, look.next_at,
         )  # fmt: skip
         store_rows(self._store, "what alert rules saw", "alert_rules", _LOOK_COLUMNS, [row])
 
-    def answer(self, limit: int) -> AlertsAnswer:
-        """All rules, and up to `limit` messages of the past."""
+    def answer(self, limit: int, now: int) -> AlertsAnswer:
+        """All rules at `now` (unix nanos), and up to `limit` messages of the past."""
         known: defaultdict[str, list[AlertRecord]] = defaultdict(list)
         for row in self._scope.select(_SHOWN):
             known[row[0]].append(_record(row))
@@ -120,15 +128,19 @@ class StoredAlerts(TenantRows):
             AlertLook(rule, kind, channels, [AlertFigure(*one) for one in json.loads(figures)], *rest)
             for rule, kind, channels, figures, *rest in self._scope.select(_LOOKS)
         ]
-        return AlertsAnswer([RuleStatus(look, known[look.rule]) for look in looks], self._history(limit))
+        looks = [replace(look, problem=_STALE) if now - look.at > STALE else look for look in looks]
+        return AlertsAnswer([RuleStatus(look, known[look.rule]) for look in looks], self._history(limit, now))
 
-    def _history(self, limit: int) -> list[ToldAlert]:
+    def _history(self, limit: int, now: int) -> list[ToldAlert]:
         rows = self._scope.select(_HISTORY, limit=limit)
-        told = [(rule, key, number) for rule, key, number, _ in rows]
-        outcomes: defaultdict[tuple[str, str, int], list[tuple[str, AlertOutcome]]] = defaultdict(list)
-        for rule, key, number, channel, outcome in self._scope.select(_DELIVERED, told=told) if told else ():
-            outcomes[rule, key, number].append((channel, AlertOutcome(outcome)))
-        return [ToldAlert(_alert(row[-1]), outcomes[name]) for row, name in zip(rows, told, strict=True)]
+        settled = self.settled([(rule, key, number) for rule, key, number, _ in rows])
+        found, newer = [], set[tuple[str, str]]()
+        for rule, key, number, message in rows:
+            alert, outcomes = _alert(message), settled[rule, key, number]
+            waits = not outcomes and (rule, alert.key) not in newer and now - alert.at < LONGEST_HELD
+            newer.add((rule, alert.key))
+            found.append(ToldAlert(alert, list(outcomes.values()), waits))
+        return found
 
 
 def _record(row: Sequence[Any]) -> AlertRecord:
@@ -138,7 +150,7 @@ def _record(row: Sequence[Any]) -> AlertRecord:
 
 
 def _json(alert: Alert) -> str:
-    return json.dumps(dataclasses.asdict(alert))
+    return json.dumps(asdict(alert))
 
 
 def _alert(text: str) -> Alert:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
+from itertools import chain
+from threading import Lock
 from typing import Any, Final
 
 from tracejury.collector.worker.outage_log import OutageLog
@@ -26,6 +29,8 @@ SAYS: Final = "(Value IS NOT NULL OR Label != '' OR ErrorType != '')"
 SHOWN: Final = 50
 """Scores that a page, or a row of an export, has of one trace or session."""
 PLACED_SECONDS: Final = 60.0
+_LATE: Final = 3600 * 10**9
+"""Nanoseconds for which spans are looked at again: they, and their scores, are seen after their arrival."""
 MOST_COUNTED: Final = 10_000
 """Scores of one trace or session that are read; there are more where so many are found."""
 
@@ -35,6 +40,13 @@ _NANOS: Final = "toUnixTimestamp64Nano(ReceivedAt)"
 _SAID: Final = f"SELECT {_COLUMNS.select}, {_PLACE} AS Place FROM scores FINAL WHERE {TENANT}"
 _OF_SPANS: Final = f"SELECT DISTINCT SpanId, TraceId FROM spans WHERE {TENANT} AND SpanId IN {{span_ids:Array(String)}}"
 _UNPLACED: Final = "TraceId = '' AND SessionId = '' AND SpanId != ''"
+# Spans that wait may be very many: the engine looks for them, and in no parts but those with spans since then.
+_CAME: Final = f"""
+SELECT SpanId, any(TraceId) FROM spans
+WHERE {TENANT} AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}})
+    AND SpanId IN (SELECT SpanId FROM scores WHERE {TENANT} AND {_UNPLACED})
+GROUP BY SpanId HAVING uniqExact(TraceId) = 1 LIMIT {{most:UInt64}}
+"""
 _TRACES: Final = f"SELECT TraceId, SessionId FROM traces WHERE {TENANT} AND TraceId IN {{ids:Array(String)}}"
 _SESSIONS: Final = f"SELECT TraceId, SessionId FROM traces WHERE {TENANT} AND SessionId IN {{ids:Array(String)}}"
 _IS_KNOWN: Final = (
@@ -74,20 +86,46 @@ class StoredScores:
 
     def __init__(self, store: SharedStore, tenant: str = "") -> None:
         self._store, self._scope = store, Scope(store, tenant)
+        self._lock, self._saving = Lock(), Lock()
+        self._waiting: list[tuple[Sequence[GivenScore], Future[int]]] = []
 
     def save(self, scores: Sequence[GivenScore], now: int) -> int:
         """Store scores that came in now (unix nanos); how many were left out, as their traces are deleted.
 
-        Of those of one id the last counts.
+        Of those of one id the last counts. What comes while one insert runs shares the next one: a thumb a request
+        would else be an insert each.
         """
         placed = [replace(one, tenant=self._scope.tenant, received_at=now) for one in self._placed(scores)]
+        outcome = Future[int]()
+        with self._lock:
+            self._waiting.append((placed, outcome))
+        with self._saving:
+            if not outcome.done():
+                self._save_waiting()
+        return outcome.result()
+
+    def _save_waiting(self) -> None:
+        with self._lock:
+            group, self._waiting = self._waiting, []
+        try:
+            kept = self._save([scores for scores, _ in group])
+        except BaseException as error:
+            for _, outcome in group:
+                outcome.set_exception(error)
+            raise
+        for (scores, outcome), stored in zip(group, kept, strict=True):
+            outcome.set_result(len(scores) - len(stored))
+
+    def _save(self, group: Sequence[Sequence[GivenScore]]) -> Sequence[Sequence[GivenScore]]:
+        """Those of each request that were stored."""
+        until = self._store.tombstones.until
         with self._store.deletions.writing():
-            kept = [s for s in placed if self._store.tombstones.until([(s.tenant, s.trace_id)]) <= now]
+            kept = [[s for s in scores if until([(s.tenant, s.trace_id)]) <= s.received_at] for scores in group]
             # Rows of one key and one time: the engine keeps any of them.
-            last = {(s.trace_id, s.session_id, s.id): s for s in kept}
+            last = {(s.trace_id, s.session_id, s.id): s for s in chain.from_iterable(kept)}
             insert_scores(self._store, last.values())
-        delete_made(self._store, {(s.tenant, s.trace_id): now for s in kept if s.trace_id})
-        return len(placed) - len(kept)
+        delete_made(self._store, {(s.tenant, s.trace_id): s.received_at for s in last.values() if s.trace_id})
+        return kept
 
     def find(self, query: ScoreQuery) -> Sequence[GivenScore]:
         """Up to `limit` of them, latest arrival first; their place is (received_at, `place_of`)."""
@@ -151,24 +189,27 @@ class StoredScores:
             homes.setdefault(span_id, []).append(trace_id)
         return {span_id: found[0] for span_id, found in homes.items() if len(found) == 1}
 
-    def place_waiting(self) -> int:
-        """Give scores of spans that came before them their trace; returns how many."""
+    def place_waiting(self, since: int = 0) -> int:
+        """Give scores of spans that came before them their trace, if it arrived `since` (unix nanos); returns how many.
+
+        A score of the same id that comes meanwhile waits for the next time.
+        """
         placed = 0
-        after = ""
-        while rows := self._scope.select(
-            f"{_SAID} AND {_UNPLACED} AND Id > {{after:String}} ORDER BY Id LIMIT {_PAGE}", after=after
-        ):
-            found = [_COLUMNS.read(row) for row in rows]
-            after = found[-1].id
-            homes = [one for one in self._placed(found) if one.trace_id]
-            if not homes:
-                continue
+        while homes := dict(self._scope.select(_CAME, since=since, most=_PAGE)):
+            sql = f"{_SAID} AND {_UNPLACED} AND SpanId IN {{span_ids:Array(String)}} LIMIT {_PAGE}"
+            found = [_COLUMNS.read(row) for row in self._scope.select(sql, span_ids=sorted(homes))]
+            if not found:
+                break
             with self._store.deletions.writing():
-                insert_scores(self._store, homes)
-                values = {"tenant": self._scope.tenant, "ids": [one.id for one in homes]}
-                gone = f"DELETE FROM scores WHERE {TENANT} AND {_UNPLACED} AND Id IN {{ids:Array(String)}}"
+                insert_scores(self._store, [replace(one, trace_id=homes[one.span_id]) for one in found])
+                values = {"tenant": self._scope.tenant, "ids": [one.id for one in found]}
+                values["latest"] = max(one.received_at for one in found)
+                gone = (
+                    f"DELETE FROM scores WHERE {TENANT} AND {_UNPLACED} AND Id IN {{ids:Array(String)}} "
+                    f"AND {_NANOS} <= {{latest:Int64}}"
+                )
                 self._store.command(gone, values, mutated=TABLE)
-            placed += len(homes)
+            placed += len(found)
         return placed
 
 
@@ -179,10 +220,14 @@ def place_of(score: GivenScore) -> str:
 
 def placing_worker(store: SharedStore, clock: Callable[[], int] = time.time_ns) -> Worker[None, None]:
     """Gives scores of spans that came before them their trace; not started."""
+    since = 0
 
     def place() -> None:
+        nonlocal since
+        begun = clock()
         for (tenant,) in store.rows(f"SELECT DISTINCT tenant FROM scores WHERE {_UNPLACED}"):
-            StoredScores(store, tenant).place_waiting()
+            StoredScores(store, tenant).place_waiting(since)
+        since = begun - _LATE
 
     outage = OutageLog("scores of spans that had not arrived", "wait for the store", "get their traces again", clock)
     return Worker("scores", Task(place), outage, every=PLACED_SECONDS, clock=clock)

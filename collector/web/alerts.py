@@ -16,4 +16,4 @@ def add_alerts_page(app: FastAPI, site: Site) -> None:
 
     @page(app, "/alerts")
     def alerts(request: Request) -> Response:
-        return site.render(request, "alerts.html", answer=site.reader.alerts.answer(HISTORY))
+        return site.render(request, "alerts.html", answer=site.reader.alerts.answer(HISTORY, site.clock()))

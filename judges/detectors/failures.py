@@ -18,7 +18,7 @@ from tracejury.judges.facts import SURVEYS, CallFacts, RunFacts, TurnFacts, fail
 from tracejury.judges.failure_text import OUTAGES, StepFailure, told_at
 from tracejury.judges.failure_text import FailureKind as F
 from tracejury.judges.later_calls import done_otherwise, retries, start_of, worked_again
-from tracejury.judges.patterns.templates import LONGEST
+from tracejury.judges.patterns.templates import LONGEST, template_of
 from tracejury.judges.quoting import quote, quote_call, quote_executed
 from tracejury.judges.rule import Hit, RunRule, rule
 from tracejury.schemas.normalized import NormalizedSpan
@@ -260,7 +260,14 @@ _TOLD: Final = 120
 def words_of(failure: StepFailure | None, what: str) -> str:
     """A failure in the words of its class and its own, which go on beyond what is quoted: for its template."""
     text = failure.text.strip() if failure is not None else ""
-    return f"{what}: {text[told_at(text) :][:LONGEST]}"
+    told = text[told_at(text) :][:LONGEST]
+    if not any(map(str.isalpha, template_of(told))):
+        told = told.translate(_UNQUOTED)
+    return f"{what}: {told}"
+
+
+_UNQUOTED: Final = str.maketrans(dict.fromkeys("\"'`", " "))
+"""A message that is nothing but quoted, such as a JSON string or a list of them, is what these quote."""
 
 
 def _made(facts: RunFacts, ctx: Context, *, name: str, kinds: tuple[F, ...], what: str) -> Iterator[Hit]:

@@ -12,10 +12,14 @@ from typing import Final
 from tracejury.judges.names import plain
 
 from .steps import TraceStep
-from .wording import same_wording
+from .wording import same_argument, same_wording
 
 MOST_ALIGNED: Final = 250
 """Steps of each trace after the first difference that are aligned; later ones are not compared."""
+
+MOST_OF_A_REPLY: Final = 100
+"""Calls of one reply that are paired up; more are in the order of their names and arguments."""
+_SEVERAL: Final = 2
 
 
 class StepDifference(StrEnum):
@@ -53,8 +57,11 @@ class Alignment:
 
 def align(first: Sequence[TraceStep], second: Sequence[TraceStep]) -> Alignment:
     """The steps in pairs: one by one up to the first difference, from there by the steps that both have."""
-    at = 0
-    while at < min(len(first), len(second)) and difference(first[at], second[at]) is None:
+    first, second, at = list(first), list(second), 0
+    while at < min(len(first), len(second)):
+        _pair_up(first, second, at)
+        if difference(first[at], second[at]) is not None:
+            break
         at += 1
     pairs = [StepPair(a, b, None) for a, b in zip(first[:at], second[:at], strict=True)]
     a, b = next(iter(zip_longest(first[at : at + 1], second[at : at + 1])), (None, None))
@@ -75,13 +82,39 @@ def difference(one: TraceStep, other: TraceStep) -> StepDifference | None:
     agents = {plain(one.agent), plain(other.agent)} - {""}
     if len(agents) > 1 or plain(one.tool) != plain(other.tool):
         return StepDifference.STEP
-    if one.told.keys() != other.told.keys() or not all(same_wording(one.told[n], other.told[n]) for n in one.told):
+    if one.told.keys() != other.told.keys() or not all(same_argument(one.told[n], other.told[n]) for n in one.told):
         return StepDifference.ARGUMENTS
     if (one.outcome, one.told_failure) != (other.outcome, other.told_failure):
         return StepDifference.OUTCOME
     if not same_wording(one.told_result, other.told_result):
         return StepDifference.RESULT if one.tool else StepDifference.ANSWER
     return None
+
+
+def _pair_up(first: list[TraceStep], second: list[TraceStep], at: int) -> None:
+    """Put calls that one reply asked for, and that both have, before those that only one has."""
+    ends = _end_of_reply(first, at), _end_of_reply(second, at)
+    if min(ends) == at or max(ends) - at < _SEVERAL:
+        return
+    left, alone, both = second[at : ends[1]], list[TraceStep](), list[tuple[TraceStep, TraceStep]]()
+    for step in first[at : ends[0]]:
+        same = next((index for index, other in enumerate(left) if difference(step, other) is None), None)
+        if same is None:
+            alone.append(step)
+        else:
+            both.append((step, left.pop(same)))
+    first[at : ends[0]] = [*(one for one, _ in both), *alone]
+    second[at : ends[1]] = [*(other for _, other in both), *left]
+
+
+def _end_of_reply(steps: Sequence[TraceStep], at: int) -> int:
+    """The end of the calls that one reply asked for, of which the one at `at` is the first; `at` where it is not."""
+    reply, end = steps[at].reply, at + 1
+    if reply and at and steps[at - 1].reply == reply:
+        return at
+    while reply and end < min(len(steps), at + MOST_OF_A_REPLY) and steps[end].reply == reply:
+        end += 1
+    return end
 
 
 def _of(first: TraceStep | None, second: TraceStep | None) -> StepDifference | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -37,7 +37,7 @@ class TraceStep:
     `outcome`: "" of success, `UNANSWERED`, or `FAILED`, with the kind of failure if it is known. `arguments` and
     `result` are as recorded; of an answer `result` is its text. `told`: the arguments by name, and `told_failure`,
     `told_result`: what is compared of them, without ids and times. `trace_id`, `span_id`: "" where no span tells of
-    it.
+    it. `reply`: the same of calls that one reply asked for, which have no order, "" of a single one.
     """
 
     agent: str
@@ -50,6 +50,7 @@ class TraceStep:
     told: Mapping[str, str]
     told_failure: str
     told_result: str
+    reply: str = ""
 
 
 def steps_of(traces: Iterable[Trace]) -> list[TraceStep]:
@@ -94,6 +95,8 @@ class _Reading:
             calls = [call for call in turn.tool_calls if not call.closing]
             steps = [(call, below := self._below(call), self._call(call, turn, run, below)) for call in calls]
             if len(turn.tool_requests) > 1:
+                reply = f"{run.id}/{turn.index}"
+                steps = [(call, below, replace(step, reply=reply)) for call, below, step in steps]
                 steps.sort(key=lambda one: (one[2].tool, sorted(one[2].told.items())))
             for call, below, step in steps:
                 yield step
@@ -110,7 +113,9 @@ class _Reading:
         at = own.raw.start if own else 0
         arguments = _parsed(call.arguments)
         named = arguments if isinstance(arguments, Mapping) else {"": arguments} if arguments not in (None, "") else {}
-        told = {str(name): self._told(_text(value), at, call.call_id) for name, value in named.items()}
+        told = {
+            str(name): self._told(_text(value), at, call.call_id) for name, value in named.items() if value is not None
+        }
         outcome = failure = result = ""
         if not below:
             outcome, failure = _outcome(call, turn, run)

@@ -12,8 +12,15 @@ _FREE: Final = 8
 """Words of a text that may be worded otherwise; in shorter ones each word tells."""
 _TELLING: Final = 4
 """Letters of a word that tells of what the text is about."""
-_TOKEN: Final = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d]+")
-_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_TOKEN: Final = re.compile(r"(?:(?<![\w.)\]])[-−])?\d+(?:[.,:]\d+)*|[^\W\d]+")  # noqa: RUF001 - a minus
+_WRITTEN: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))|(?<=\d)\.0+(?![\d.])")
+"""Of a figure, what does not change it."""
+_OPERATOR: Final = re.compile(r"[<>=!]=|<>|[<>]")
+
+
+def same_argument(one: str, other: str) -> bool:
+    """Whether two arguments say the same in other words; of queries and code the comparisons are the same, too."""
+    return same_wording(one, other) and _OPERATOR.findall(one) == _OPERATOR.findall(other)
 
 
 def same_wording(one: str, other: str) -> bool:
@@ -26,7 +33,7 @@ def same_wording(one: str, other: str) -> bool:
         return True
     if max(len(one), len(other)) > LONGEST:
         return False
-    a, b = (_TOKEN.findall(_THOUSANDS.sub("", text.casefold())) for text in (one, other))
+    a, b = (_TOKEN.findall(_WRITTEN.sub("", text.casefold())) for text in (one, other))
     if min(len(a), len(b)) < _FREE:
         return bool(a) and sorted(a) == sorted(b)
     (figures, words), (other_figures, other_words) = _parts(a), _parts(b)
@@ -37,5 +44,5 @@ def same_wording(one: str, other: str) -> bool:
 
 
 def _parts(tokens: list[str]) -> tuple[set[str], set[str]]:
-    figures = {token for token in tokens if token[0].isdigit()}
+    figures = {token for token in tokens if token[-1].isdigit()}
     return figures, {token for token in tokens if len(token) >= _TELLING} - figures

@@ -26,6 +26,10 @@ class Counted:
             hits += period.hits
         return cls(units, hits)
 
+    def __truediv__(self, dispersion: float) -> Counted:
+        """As many independent units as tell as much."""
+        return Counted(self.units / dispersion, self.hits / dispersion)
+
 
 @dataclass(frozen=True, slots=True)
 class ChangePoint:

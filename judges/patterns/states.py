@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, lgamma, log, log1p
+from math import ceil, exp, lgamma, log, log1p
 from typing import Final
 
 from tracejury.judges.measures.wilson import wilson_of
 from tracejury.schemas.queries.patterns import PatternState
 
 from .change_points import Counted
+from .dispersion import dispersion
 
 CHANGED: Final = 0.04
 """The chance with which any pattern is called rarer or more frequent where none is (Holm)."""
@@ -29,6 +30,10 @@ class History:
 
     periods: Sequence[Counted]
     window: int
+
+    def divided(self, by: float) -> History:
+        """The history with its counts divided."""
+        return self if by == 1 else History([period / by for period in self.periods], self.window)
 
     @property
     def new(self) -> bool:
@@ -57,21 +62,24 @@ class Judged:
     """The state of a pattern. `p_value`: that its rate changed, not corrected, 1 where nothing is to compare.
 
     `quiet`: units without it since it was last seen; `needed`: so many without it tell that it is gone, None where its
-    rate before is not known.
+    rate before is not known. `dispersion`: by what its counts were divided, as it comes in bursts.
     """
 
     state: PatternState
     p_value: float
     quiet: float
     needed: int | None
+    dispersion: float
 
 
 def judge_states(histories: Sequence[History]) -> list[Judged]:
     """The states of all patterns that are looked at together, in their order."""
     count = max(len(histories), 1)
-    p_values = [1.0 if one.new else difference_p(one.before, one.now) for one in histories]
+    spreads = [dispersion((one.periods[: -one.window], one.periods[-one.window :])) for one in histories]
+    even = [one.divided(spread) for one, spread in zip(histories, spreads, strict=True)]
+    p_values = [1.0 if one.new else difference_p(one.before, one.now) for one in even]
     changed = holm(p_values)
-    return [_judged(one, p, count, changed=own) for one, p, own in zip(histories, p_values, changed, strict=True)]
+    return [_judged(*each, count) for each in zip(even, spreads, p_values, changed, strict=True)]
 
 
 def needed_units(seen: Counted, chance: float) -> int | None:
@@ -107,16 +115,16 @@ def difference_p(a: Counted, b: Counted) -> float:
 def is_back(old: Counted, fixed: Counted) -> bool:
     """Whether what was resolved is there again: `fixed` are the counts since, `old` those before.
 
-    A remedy may leave a tenth of the old rate; more than that beyond chance is no remedy. A single event among many
-    units is never enough; among few it is, where the old rate was high.
+    A remedy may leave a tenth of the old rate, taken as high as it may have been; more than that beyond chance is no
+    remedy. A single event among many units is never enough; among few it is, where the old rate was low.
     """
-    if old.units <= 0 or fixed.hits < 1:
+    if old.units <= 0 or fixed.hits <= 0:
         return False
-    left = min(old.hits / old.units / 10, 1.0)
+    left = wilson_of(min(old.hits / old.units, 1.0), old.units)[1] / 10
     return _at_least(round(fixed.hits), max(round(fixed.units), 1), left) <= CERTAIN
 
 
-def _judged(one: History, p: float, count: int, *, changed: bool) -> Judged:
+def _judged(one: History, spread: float, p: float, changed: bool, count: int) -> Judged:  # noqa: FBT001 - one of a row
     last = max((index for index, period in enumerate(one.periods) if period.hits > 0), default=-1)
     seen = Counted.of(one.periods[: last + 1])
     needed = needed_units(seen, CERTAIN / count)
@@ -131,7 +139,7 @@ def _judged(one: History, p: float, count: int, *, changed: bool) -> Judged:
     elif changed:
         was, now = one.before, one.now
         state = PatternState.MORE_FREQUENT if now.hits * was.units > was.hits * now.units else PatternState.RARER
-    return Judged(state, p, one.quiet, needed)
+    return Judged(state, p, one.quiet * spread, None if needed is None else ceil(needed * spread), spread)
 
 
 def _returned(one: History, count: int) -> bool:

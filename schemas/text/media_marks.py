@@ -6,7 +6,7 @@ import hashlib
 import re
 from typing import Final
 
-from tracejury.schemas.media import from_base64, media_type
+from tracejury.schemas.media import DATA_URL, from_base64, media_type, url_base64
 
 HASH_LENGTH: Final = 12
 """Hexadecimal digits of a SHA-256 in a mark."""
@@ -17,10 +17,7 @@ _LEAST_RUN: Final = 1000  # of base64 that nothing announces
 _VARIED: Final = 20  # different characters that a run of it has at its beginning: hexadecimal digits are 16
 _STEP: Final = 10
 _MEGABYTE: Final = 1_000_000
-_MARK: Final = "base64,"
-_URL: Final = re.compile(
-    rf"data:([a-zA-Z0-9.+-]{{1,40}}/[a-zA-Z0-9.+-]{{1,80}})?[^,\s]{{0,200}};base64,([A-Za-z0-9+/_-]{{{_LEAST_URL},}}={{0,2}})"
-)
+_MARKS: Final = ("base64", "BASE64")
 _RUN: Final = re.compile(rf"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{{_LEAST_RUN},}}+={{0,2}}")
 _SAMPLE: Final = _LEAST_RUN // _STEP - 1
 _SAMPLED: Final = re.compile(rf"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{{{_SAMPLE}}}")
@@ -33,11 +30,16 @@ def without_base64(text: str) -> str:
     """
     if len(text) < _LEAST_URL:
         return text
-    if _MARK in text:
-        text = _URL.sub(lambda found: _told(found[2], found[1] or "file"), text)
+    if any(mark in text for mark in _MARKS):
+        text = DATA_URL.sub(_without_url, text)
     if len(text) >= _LEAST_RUN and _may_have_run(text[::_STEP]):
         text = _RUN.sub(lambda found: _told(found[0], "base64") if _is_varied(found[0]) else found[0], text)
     return text
+
+
+def _without_url(url: re.Match[str]) -> str:
+    encoded = url_base64(url)
+    return url[0] if len(encoded) < _LEAST_URL else _told(encoded, url["type"] or "file")
 
 
 def _may_have_run(sample: str) -> bool:

@@ -30,8 +30,8 @@ class AlertStateJson(WireModel):
 class AlertRuleJson(WireModel):
     """A rule at its last look. `kind`: pattern, rate, errors, latency, cost, judging_lag or spend.
 
-    `problem`: why it saw nothing, "" where it did; `next_at`: when it may tell people again. `states`: of the keys that
-    fire, then of those that were told of last, at most a hundred.
+    `problem`: why it sees nothing, "" where it does; `next_at`: when it may tell people again. `states`: of the keys
+    that fire, then of those that were told of last, at most a hundred.
     """
 
     rule: str
@@ -45,14 +45,18 @@ class AlertRuleJson(WireModel):
 
 
 class AlertOutcomeJson(WireModel):
-    """What became of a message on a channel: sent or given up."""
+    """What became of a message on a channel: sent or given up; `why`: what is to be fixed, "" where nothing is."""
 
     channel: str
     outcome: str
+    why: str
 
 
 class ToldAlertJson(WireModel):
-    """A message. `outcomes`: of channels that took it or gave it up; on others it waits, or a later one replaced it."""
+    """A message. `outcomes`: of channels that took it or gave it up; on others it waits, or a later one replaced it.
+
+    `waits`: it has no outcome yet and may still be sent.
+    """
 
     id: str
     rule: str
@@ -64,6 +68,7 @@ class ToldAlertJson(WireModel):
     link: str
     at: Time
     outcomes: list[AlertOutcomeJson]
+    waits: bool
 
 
 class AlertsJson(WireModel):

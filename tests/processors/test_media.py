@@ -5,7 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from trajectories import span
 
 from tracejury.processors.media import MOST, media_of
 from tracejury.schemas.spans import LogRecord, SpanEvent
+from tracejury.schemas.text.media_marks import HASH_LENGTH, marked_hashes, without_base64
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
@@ -22,6 +25,8 @@ WAV = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x44\xac\0\0"
 DOCUMENT = b"%PDF-1.7 some pages"
 PICTURE, SOUND, FILE = (base64.b64encode(data).decode() for data in (PNG, WAV, DOCUMENT))
 URL = f"data:image/png;base64,{PICTURE}"
+BARE = base64.urlsafe_b64encode(PNG).decode().rstrip("=")
+LINES = base64.encodebytes(PNG).decode()
 FAR = "https://example.org/x.png"
 
 SENT = {
@@ -48,6 +53,22 @@ SENT = {
     "Vercel picture": ({"type": "image", "image": PICTURE, "mediaType": "image/png"}, PNG),
     "Vercel file": ({"type": "file", "data": FILE, "mediaType": "application/pdf"}, DOCUMENT),
     "in a text": ({"type": "text", "text": f"![a chart]({URL})"}, PNG),
+    "at the end of a sentence": ({"type": "text", "text": f"Look at {URL}."}, PNG),
+    "in lines": ({"type": "image_url", "image_url": {"url": f"data:image/png;base64,{LINES}"}}, PNG),
+    "in lines of a text": ({"type": "text", "text": f"data:image/png;base64,{LINES}and words"}, PNG),
+    "with white space around": ({"type": "blob", "modality": "image", "content": f" {LINES}\n"}, PNG),
+    "in capitals": ({"type": "image_url", "image_url": f"DATA:IMAGE/PNG;BASE64,{PICTURE}"}, PNG),
+    "without a type": ({"type": "image_url", "image_url": f"data:;base64,{PICTURE}"}, PNG),
+    "with parameters": (
+        {"type": "image_url", "image_url": f'data:image/png;name="a b.png"; charset=utf-8; base64, {PICTURE}'}, PNG,
+    ),
+    "escaped as in addresses": (
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{quote(PICTURE, safe='')}"}}, PNG,
+    ),
+    "for addresses, without padding": (
+        {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{BARE}"}}, PNG,
+    ),
+    "said to be a text": ({"type": "blob", "mime_type": "text/html", "content": PICTURE}, PNG),
 }  # fmt: skip
 ELSEWHERE = {
     "GenAI uri": ({"type": "uri", "modality": "image", "uri": FAR}, FAR),
@@ -55,6 +76,7 @@ ELSEWHERE = {
     "OpenAI": ({"type": "image_url", "image_url": {"url": FAR}}, FAR),
     "Responses": ({"type": "input_image", "image_url": FAR}, FAR),
     "Anthropic": ({"type": "image", "source": {"type": "url", "url": FAR}}, FAR),
+    "Bedrock": ({"image": {"format": "png", "source": {"s3Location": {"uri": "s3://b/x.png"}}}}, "s3://b/x.png"),
     "Gemini": ({"fileData": {"mimeType": "image/png", "fileUri": "gs://bucket/x.png"}}, "gs://bucket/x.png"),
     "Vercel": ({"type": "image", "image": FAR}, FAR),
 }
@@ -83,6 +105,26 @@ def test_what_is_elsewhere_is_named(name: str) -> None:
     part, place = ELSEWHERE[name]
     (found,) = media_of(span("s", attributes=messages(part)))
     assert (found.elsewhere, found.digest, found.data) == (place, "", b"")
+
+
+def test_a_file_that_is_a_data_url_has_its_name() -> None:
+    """And its stated type by the URL."""
+    (found,) = media_of(span("s", attributes=messages(SENT["OpenAI file"][0])))
+    assert (found.name, found.stated) == ("a.pdf", "application/pdf")
+
+
+@given(
+    st.binary(min_size=48, max_size=400),
+    st.sampled_from(["data:image/png;base64,", "DATA:IMAGE/PNG;BASE64,", "data:;base64,", "data:a/b;c=d; base64, "]),
+    st.sampled_from([base64.b64encode, base64.urlsafe_b64encode, base64.encodebytes]),
+    st.booleans(),
+)
+def test_a_judge_is_told_the_same_hash(data: bytes, head: str, encode: Callable[[bytes], bytes], bare: bool) -> None:  # noqa: FBT001  hypothesis
+    """A picture is found by the mark that stands for it in texts."""
+    encoded = encode(PNG + data).decode()
+    text = f"<{head}{encoded.rstrip().rstrip('=') if bare else encoded}>"
+    (found,) = media_of(span("s", attributes={"text": text}))
+    assert (found.data, marked_hashes(without_base64(text))) == (PNG + data, [found.digest[:HASH_LENGTH]])
 
 
 def test_flat_keys_events_and_log_records_are_read() -> None:

@@ -45,6 +45,15 @@ def test_other_forms_of_a_kind_say_it_elsewhere(form: str, how: dict[str, Any]) 
     assert picture_size(picture(form, **how)) == (37, 19)
 
 
+def test_no_size_of_an_avif_is_overlooked() -> None:
+    """A small one may stand first, and the true one behind any padding; with very many none is believed."""
+    avif = b"\0\0\0\x20ftypavif" + b"\0" * 8
+    small, large = (b"ispe" + struct.pack(">III", 0, side, side) for side in (9, 60_000))
+    assert picture_size(avif + small) == (9, 9)
+    assert picture_size(avif + small + b"\0" * 100_000 + large) == (60_000, 60_000)
+    assert picture_size(avif + small * 5000 + large) is None
+
+
 @pytest.mark.parametrize(
     ("data", "kind"),
     [

@@ -33,6 +33,15 @@ def test_a_file_is_told_in_words(text: str, encoded: str) -> None:
     assert shown(text.format(*[encoded] * times)) == text.format(*[MARK] * times)
 
 
+@pytest.mark.parametrize(
+    "unit", ["data:a/" + "a" * 80, "data:a/", "data:;", "data:a/a;" + ";" * 20, "data:a/a;x=" + " " * 90]
+)
+def test_beginnings_of_urls_take_no_time(unit: str) -> None:
+    """However many stand before what could end them: none does."""
+    text = unit * (8_000_000 // len(unit)) + "\n;base64,"
+    assert without_base64(text) == text
+
+
 def test_what_is_no_picture_has_its_stated_type() -> None:
     """A sender's word for it, where there is one."""
     data = random.Random(2).randbytes(2_500_000)  # noqa: S311  no secret

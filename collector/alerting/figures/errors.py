@@ -53,10 +53,15 @@ def new_errors(rule: ErrorsRule, look: RuleLook, since: int, until: int) -> Read
         facts=[("Errors", many), *links],
         link=look.item("errors", found[0].error.id)
         if len(found) == 1
-        else look.page("/errors", since, service=rule.service, severity=rule.severity),
+        else look.page("/errors", since, **_filters(rule)),
         figure=many,
         allowed="none",
     )
+
+
+def _filters(rule: ErrorsRule) -> dict[str, str]:
+    names = ("service", "judge", "category", "severity", "profile")
+    return {one: getattr(rule, one) for one in names}
 
 
 def _described(one: LocatedError) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracejury.collector.alerting.config import JudgingLagRule, SpendRule
 from tracejury.collector.alerting.evaluate import Reading, Seen, Side
-from tracejury.collector.alerting.words import duration, percent
+from tracejury.collector.alerting.words import duration, percent, percent_exactly
 from tracejury.collector.queries.present_llm import day_start, present_spend
 from tracejury.schemas.text.counting import counted
 
@@ -39,7 +39,7 @@ def see_spend(rule: SpendRule, look: RuleLook) -> Seen:
     if not cap:
         return Seen([], Side.BELOW, None)
     used = present_spend(look.reader.ledger.spend(day_start(look.now)), status, look.now).used.get(rule.cap, 0.0)
-    spent, allowed = f"{used:,.2f} of {cap:,.2f}", percent(rule.above)
+    spent, allowed = f"{used:,.2f} of {cap:,.2f}", percent_exactly(rule.above)
     reading = Reading(
         key=rule.cap,
         side=exact_side(used / cap, rule.above),

@@ -56,7 +56,9 @@ def see_latency(rule: LatencyRule, look: RuleLook) -> Seen:
         if value is not None
         else f"None of {units}{of} in {last(rule.over)} was timed; the rule allows {duration(allowed)}.",
         facts=[(f"p{rule.percentile}", figure), ("Allowed", duration(allowed)), ("Of", units)],
-        link=look.page("/", look.now - length, service=rule.service),
+        link=look.page(
+            "/services", look.now - length, unit=rule.of, service=rule.service, agent=rule.agent, model=rule.model
+        ),
         figure=f"{figure} of {units}",
         allowed=duration(allowed),
     )
@@ -69,17 +71,17 @@ def see_cost(rule: CostRule, look: RuleLook) -> Seen:
     query = PerformanceQuery(look.now - length, look.now, service=rule.service, agent=rule.agent, model=rule.model)
     total = look.reader.performance.ask(query).total
     of = "".join(f" of {name(one)}" for one in (rule.model, rule.agent) if one) + of_service(rule.service)
-    unpriced = f" {counted(total.unpriced, 'call')} without a known price are not in it." if total.unpriced else ""
+    unpriced = f"{counted(total.unpriced, 'call')} without a known price" if total.unpriced else ""
     reading = Reading(
         key=rule.service,
         side=exact_side(total.cost, rule.above_usd),
         severity=look.urgency,
         title=f"Cost of LLM calls{of}: {usd(rule.above_usd)} allowed in {last(rule.over).removeprefix('the last ')}",
         text=f"LLM calls of {counted(total.units, 'run')}{of} cost {usd(total.cost)} in {last(rule.over)}; the rule "
-        f"allows {usd(rule.above_usd)}.{unpriced}",
+        f"allows {usd(rule.above_usd)}.{f' Not in it: {unpriced}.' if unpriced else ''}",
         facts=[("Cost", usd(total.cost)), ("Allowed", usd(rule.above_usd)), ("Runs", f"{total.units:,}")],
-        link=look.page("/", look.now - length, service=rule.service),
-        figure=usd(total.cost),
+        link=look.page("/services", look.now - length, service=rule.service, agent=rule.agent, model=rule.model),
+        figure=f"{usd(total.cost)}{f', and {unpriced}' if unpriced else ''}",
         allowed=usd(rule.above_usd),
     )
     return Seen([reading], Side.BETWEEN, length)

@@ -6,9 +6,9 @@ from typing import Final
 
 from tracejury.collector.alerting.config import RateRule
 from tracejury.collector.alerting.evaluate import Reading, Seen, Side
-from tracejury.collector.alerting.words import errors_of, interval, last, name, of_service, percent
+from tracejury.collector.alerting.words import errors_of, interval, last, name, of_service, percent, percent_exactly
 from tracejury.judges.measures.wilson import wilson_of
-from tracejury.schemas.rates import By, Rate, RateQuery
+from tracejury.schemas.rates import By, Population, Rate, RateQuery
 from tracejury.schemas.taxonomy import Severity
 from tracejury.schemas.text.counting import counted
 from tracejury.schemas.text.moments import parse_length
@@ -35,7 +35,8 @@ def see_rate(rule: RateRule, look: RuleLook) -> Seen:
     )
     answer = look.reader.rates.ask(query)
     rates = [(row.key, row.rate) for row in answer.rows] if rule.by_service else [(rule.service, answer.total)]
-    return Seen([_reading(rule, look, service, rate) for service, rate in rates], Side.BETWEEN, length)
+    readings = [_reading(rule, look, service, rate, answer.population) for service, rate in rates]
+    return Seen(readings, Side.BETWEEN, length)
 
 
 def side_of(rule: RateRule, rate: Rate) -> Side:
@@ -50,8 +51,18 @@ def side_of(rule: RateRule, rate: Rate) -> Side:
     return Side.ABOVE if low > rule.above else Side.BELOW if high < rule.above else Side.BETWEEN
 
 
-def _reading(rule: RateRule, look: RuleLook, service: str, rate: Rate) -> Reading:
-    what, allowed = errors_of(Severity(rule.severity)), percent(rule.above)
+def _link(rule: RateRule, look: RuleLook, service: str, population: Population) -> str:
+    """To the figure, or to the traces that count where the overview cannot narrow the figure as the rule does."""
+    since = look.now - parse_length(rule.over)
+    narrowed = {"agent": rule.agent, "judge": rule.judge, "category": rule.category}
+    if rule.severity != Severity.LOW or any(narrowed.values()):
+        narrowed["severity"] = rule.severity
+        return look.page("/traces", since, service=service, profile=rule.profile, **narrowed)
+    return look.page("/", since, service=service, profile=rule.profile, population=population)
+
+
+def _reading(rule: RateRule, look: RuleLook, service: str, rate: Rate, population: Population) -> Reading:
+    what, allowed = errors_of(Severity(rule.severity)), percent_exactly(rule.above)
     more = [f"of agent {name(rule.agent)}"] if rule.agent else []
     more += [f"by {name(rule.judge)}"] if rule.judge else []
     more += [f"in {name(rule.category)}"] if rule.category else []
@@ -72,8 +83,8 @@ def _reading(rule: RateRule, look: RuleLook, service: str, rate: Rate) -> Readin
         severity=look.urgency,
         title=f"{words}: {allowed} allowed",
         text=text,
-        facts=[("Share", figure), ("Allowed", f"{allowed}, with {percent(rule.certainty)} certainty")],
-        link=look.page("/", look.now - parse_length(rule.over), service=service, profile=rule.profile),
+        facts=[("Share", figure), ("Allowed", f"{allowed}, with {percent_exactly(rule.certainty)} certainty")],
+        link=_link(rule, look, service, population),
         figure=figure,
         allowed=allowed,
     )

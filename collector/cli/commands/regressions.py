@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 from click.core import ParameterSource
@@ -18,6 +18,9 @@ from tracejury.schemas.text.terminal import one_line
 if TYPE_CHECKING:
     from tracejury.collector.api.client import ApiClient
     from tracejury.collector.evaluation.regressions.case import Case
+
+MOST_PROMPT: Final = 4 * 1024 * 1024
+"""Bytes of a system prompt."""
 
 
 @click.group("regressions")
@@ -50,8 +53,11 @@ def add_regression(*, found: str, folder: Path, since: str, profile: str, url: s
                 refused.append(f"no case of error {error_id}: {error}")
                 continue
             folder.mkdir(parents=True, exist_ok=True)
-            file = folder / f"{case.id}.json"
-            file.write_text(case.to_json())
+            file, text = folder / f"{case.id}.json", case.to_json()
+            if file.exists() and file.read_bytes() != text.encode():
+                refused.append(f"{file} is kept as it was edited: remove it to write it anew")
+                continue
+            file.write_text(text)
             output.plain(one_line(f"{file}: {case.error.title}", 300))
             written += 1
     if not written:
@@ -145,7 +151,13 @@ def run_regressions(
 
 
 def _text(file: Path | None) -> str | None:
+    if file is None:
+        return None
+    with file.open("rb") as opened:
+        read = opened.read(MOST_PROMPT + 1)
+    if len(read) > MOST_PROMPT:
+        raise ConfigError(f"--system {file} is larger than {MOST_PROMPT} bytes")
     try:
-        return file.read_text("utf-8") if file else None
+        return read.decode("utf-8")
     except UnicodeDecodeError:
         raise ConfigError(f"--system {file} is not text in UTF-8") from None

@@ -49,13 +49,13 @@ def add(*, name: str, value: str, score_id: str, why: str, style: str, url: str,
     """
     from tracejury.collector.api.client import ApiClient
     from tracejury.collector.cli import output
+    from tracejury.schemas.text.scores import finite_number
 
     item: dict[str, Any] = {**given, "name": name, "id": score_id, "explanation": why}
     if value:
-        try:
-            item["value"] = float(value)
-        except ValueError:
-            raise click.UsageError(f"{value!r} is no number: use --label for words") from None
+        if (number := finite_number(value)) is None:
+            raise click.UsageError(f"{value!r} is no number: use --label for words")
+        item["value"] = number
     with ApiClient(url) as client:
         taken = client.add_scores([item])
     if style == "json":

@@ -17,7 +17,7 @@ def validate_command(*, file: Path) -> None:
     from tracejury.collector.judging.llm.build import check_judges
     from tracejury.collector.otlp.kafka.client import check_kafka
     from tracejury.collector.otlp.redaction.build import build_redactor
-    from tracejury.collector.outbound.channels.build import check_channels
+    from tracejury.collector.outbound.channels.build import build_channels
     from tracejury.collector.outbound.otlp.backend_connection import check_exports
     from tracejury.collector.outbound.webhooks.build import check_webhooks
 
@@ -32,5 +32,5 @@ def validate_command(*, file: Path) -> None:
         check_judges(config.judges)
         check_exports(config.export)
         check_webhooks(config.webhooks)
-        check_channels(config.channels)
+        build_channels(config.channels)
     click.echo(f"ok (role {config.role} ignores {', '.join(config.ignored)})" if config.ignored else "ok")

@@ -51,4 +51,5 @@ def _state(rule: AlertRuleJson) -> Text:
 
 
 def _outcomes(one: ToldAlertJson) -> Text:
-    return content(", ".join(f"{each.channel}: {each.outcome}" for each in one.outcomes) or "waits")
+    found = [f"{each.channel}: {each.outcome}{f' ({each.why})' if each.why else ''}" for each in one.outcomes]
+    return content(", ".join(found) or ("waits" if one.waits else "not sent"))

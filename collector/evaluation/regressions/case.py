@@ -181,6 +181,8 @@ def load_cases(folder: Path) -> list[Case]:
     """
     found: dict[str, Case] = {}
     for file in sorted(folder.glob("*.json")):
+        if not file.is_file():
+            raise ConfigError(f"{file} is no file")
         case = model_of(read_data(file, most_bytes=MOST_BYTES, holds="a case"), Case, str(file))
         if case.id in found:
             raise ConfigError(f"{file}: the case {case.id} stands in another file, too")

@@ -118,7 +118,7 @@ class RegressionResults(BaseModel):
 
     def failing(self, most: float | None) -> list[CaseResult]:
         """The cases that are wrong in a larger share than `most`, and those of which no answer was judged."""
-        return [c for c in self.cases if not c.now.of or (most is not None and c.now.wrong > most * c.now.of)]
+        return [c for c in self.cases if not c.now.of or (most is not None and not c.now.wrong <= most * c.now.of)]
 
     def assert_wrong_at_most(self, share: float = 0.0) -> None:
         """Demand of each case that no more than this share of its answers is wrong, and that one was judged.

@@ -23,11 +23,11 @@ from tracejury.collector.judging.model.config import LlmConfig
 from tracejury.collector.otlp.files.chat import ChatMessage
 from tracejury.judges.llm.client import Client, Prompt, Reply
 from tracejury.judges.llm.data_files import model_of
-from tracejury.schemas.errors import ConfigError, LlmError, TracejuryError
+from tracejury.schemas.errors import ConfigError, LlmError, PermanentError, TracejuryError
 
 from .case import AS_RECORDED, Case, PromptChange, load_cases
 from .result import CaseResult, RegressionResults, Tally
-from .step import detected, is_wrong, step_of
+from .step import detected, detectors, is_wrong, step_of
 
 PURPOSE: Final = "regression"
 Progress = Callable[[int, int], None]
@@ -58,6 +58,8 @@ def run_folder(folder: Path, options: RunOptions, progress: Progress = lambda _d
         ConfigError: a case, a model, a judge or the cassette cannot be used; one line.
     """
     cases = load_cases(folder)
+    if options.before is not None and options.before.keys().isdisjoint(case.id for case in cases):
+        raise ConfigError(f"--before has none of the cases of {folder}: there is nothing to compare with")
     for case in cases:
         if not (options.model.model or case.model):
             raise ConfigError(f"the case {case.id} names no model: give one with --model")
@@ -65,6 +67,11 @@ def run_folder(folder: Path, options: RunOptions, progress: Progress = lambda _d
             raise ConfigError(
                 f"the error of case {case.id} was found by the LLM judge {case.must_not_appear.judge[:60]!r}: "
                 "name its model with --judge-model, or --config"
+            )
+        if case.must_not_appear.by == "detector" and case.must_not_appear.judge not in detectors():
+            raise ConfigError(
+                f"the case {case.id} is of the detector {case.must_not_appear.judge[:60]!r}, "
+                "which there is not: add it anew"
             )
         options.change.messages(case)
     if options.cassette.mode == "ask":
@@ -140,9 +147,21 @@ async def _run(cases: Sequence[Case], options: RunOptions, progress: Progress) -
         await run_jobs(jobs, one, options.model.concurrency)
     before = {case.id: sums[case.id, AS_RECORDED] for case in cases} if compared else options.before or {}
     results = [
-        CaseResult(id=c.id, title=c.error.title, now=sums[c.id, options.change], before=before.get(c.id)) for c in cases
+        CaseResult(id=c.id, title=c.error.title, now=sums[c.id, options.change] + _doubt(c), before=before.get(c.id))
+        for c in cases
     ]
     return RegressionResults(cases=tuple(results))
+
+
+def _doubt(case: Case) -> Tally:
+    """That answers may never count as wrong: the recorded one does not, as the case was edited or its rule changed."""
+    wanted = case.must_not_appear
+    try:
+        if wanted.by == "llm" or is_wrong(wanted, detected(step_of(case, case.messages, case.answer))):
+            return Tally()
+    except PermanentError:  # of which each answer tells
+        return Tally()
+    return Tally(problems=(f"{wanted.judge} does not find the error in the recorded answer either",))
 
 
 async def _judged(

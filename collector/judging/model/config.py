@@ -13,7 +13,7 @@ from tracejury.judges.packs.loader import settings_model
 from tracejury.schemas.config_base import FilePath, Seconds, Section, paths_beside
 
 Count = Annotated[int, Field(ge=0)]
-Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Usd = Annotated[float, Field(ge=0)]
 Rate = Annotated[float, Field(ge=0, le=1)]
 NonEmpty = Annotated[str, Field(min_length=1)]
 

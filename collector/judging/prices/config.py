@@ -9,7 +9,7 @@ from pydantic import Field
 from tracejury.collector.judging.model.price import MILLION, Price
 from tracejury.schemas.config_base import Section
 
-Usd = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Usd = Annotated[float, Field(ge=0)]
 
 
 class ModelPrice(Section):

@@ -41,15 +41,6 @@ def build_channels(configs: Sequence[ChannelConfig], environ: Mapping[str, str] 
     return {config.name: _built(config, urls[config.name], tls[config.name], environ) for config in configs}
 
 
-def check_channels(configs: Sequence[ChannelConfig], environ: Mapping[str, str] = os.environ) -> None:
-    """Check all that `build_channels` would refuse.
-
-    Raises:
-        ConfigError: see `build_channels`.
-    """
-    build_channels(configs, environ)
-
-
 def _built(config: ChannelConfig, url: str, tls: ssl.SSLContext, environ: Mapping[str, str]) -> Channel:
     secret = _secret(config, environ) if config.secret else ""
     if config.mail is not None:

@@ -6,6 +6,11 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from tracejury.schemas.alerts import Alert
+from tracejury.schemas.errors import PermanentError
+
+
+class PartlySentError(PermanentError):
+    """Some receivers took the message and some refused it: sent again, it would reach the former twice."""
 
 
 class Channel(Protocol):

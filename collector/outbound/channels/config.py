@@ -13,7 +13,6 @@ from tracejury.collector.outbound.webhooks.config import EndpointConfig, Name, V
 from tracejury.schemas.config_base import VARIABLE, Section
 
 _ADDRESS: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,252}[A-Za-z0-9])?")
-MOST_ADDRESSES: Final = 50
 
 
 class ChannelKind(StrEnum):
@@ -68,17 +67,6 @@ def an_address(value: str) -> str:
     return value
 
 
-def some_addresses(addresses: tuple[str, ...]) -> tuple[str, ...]:
-    """One to 50 addresses.
-
-    Raises:
-        ValueError: none, or more.
-    """
-    if not 0 < len(addresses) <= MOST_ADDRESSES:
-        raise ValueError(f"name 1 to {MOST_ADDRESSES} addresses")
-    return addresses
-
-
 MailAddress = Annotated[str, AfterValidator(an_address)]
 
 
@@ -95,7 +83,7 @@ class MailConfig(Section):
     """Name to log in with; the channel's `secret` names the variable with the password. "": without."""
     sender: MailAddress
     """Address that it is sent from."""
-    to: Annotated[tuple[MailAddress, ...], AfterValidator(some_addresses)]
+    to: Annotated[tuple[MailAddress, ...], Field(min_length=1, max_length=50)]
     """One to 50 addresses that it is sent to; each sees the others."""
 
 

@@ -15,6 +15,7 @@ from tracejury.schemas.alerts import Alert
 from tracejury.schemas.errors import PermanentError, RetryableError, TracejuryError
 from tracejury.schemas.text.terminal import one_line
 
+from .channel import PartlySentError
 from .config import ChannelConfig, MailConfig
 from .failing import failed, place_of
 from .mail_message import alert_mail, digest_mail
@@ -63,8 +64,7 @@ class MailChannel:
             is_tls = isinstance(error, ssl.SSLError) or isinstance(error.__cause__, ssl.SSLError)
             raise failed(self._config, "tls" if is_tls else "no-answer") from None
         if refused:
-            # Not tried again: the others would get it twice.
-            raise self._error(PermanentError, f"sent, but not to {', '.join(sorted(refused))}: check mail.to")
+            raise self._error(PartlySentError, f"sent, but not to {', '.join(sorted(refused))}: check mail.to")
 
     async def _exchange(self, message: bytes) -> Mapping[str, Any]:
         """The receivers that the server refused, while it took others."""

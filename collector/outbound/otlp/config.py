@@ -115,7 +115,7 @@ class ExportConfig(Section):
     """Which traces go out."""
     profile: Profile = ""
     """Profile of the findings that are told; "" is the default of each trace, as everywhere."""
-    judges_wait_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 600.0
+    judges_wait_seconds: Annotated[float, Field(ge=0)] = 600.0
     """How long a settled trace waits for LLM judges; what they say later is sent after it."""
     max_age_seconds: Seconds = 24 * 3600.0
     """How long a judged trace waits for a backend that is away; then it is given up, and counted."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -120,11 +120,20 @@ class Poster:
         await self._pool.aclose()
 
     async def post(self, headers: Mapping[str, str], body: bytes) -> PostAnswer:
-        """POST `body`; the answer's own body is not looked at.
+        """POST `body`; the answer's own body is not looked at, and whether all of it comes is of no interest.
 
         Raises:
             DeliveryError: there is none in time.
         """
+        answers: list[PostAnswer] = []
+        try:
+            await self._send(headers, body, answers.append)
+        except DeliveryError:
+            if not answers:
+                raise
+        return answers[0]
+
+    async def _send(self, headers: Mapping[str, str], body: bytes, heard: Callable[[PostAnswer], None]) -> None:
         sent = {
             "host": self._host,
             "content-type": "application/json",
@@ -134,7 +143,7 @@ class Poster:
         }
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._exchange([*sent.items()], body)
+                await self._exchange([*sent.items()], body, heard)
         except TimeoutError:
             raise DeliveryError("timeout") from None
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
@@ -144,12 +153,12 @@ class Poster:
             # One word: whether what is no HTTP is read, or the connection is found closed, is a matter of chance.
             raise DeliveryError("no-answer") from None
 
-    async def _exchange(self, headers: list[tuple[str, str]], body: bytes) -> PostAnswer:
+    async def _exchange(self, headers: list[tuple[str, str]], body: bytes, heard: Callable[[PostAnswer], None]) -> None:
         async with self._pool.stream("POST", self._url, headers=headers, content=body) as response:
             said = {name.lower(): value for name, value in response.headers}
+            heard(PostAnswer(response.status, said.get(b"retry-after", b"").decode("latin-1")))
             read = 0
             async for piece in response.aiter_stream():
                 read += len(piece)
                 if read > MOST_READ:
                     break
-            return PostAnswer(response.status, said.get(b"retry-after", b"").decode("latin-1"))

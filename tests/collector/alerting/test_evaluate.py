@@ -16,6 +16,7 @@ from tracejury.collector.alerting.evaluate import (
     alert_id,
     baseline,
     evaluated,
+    last_told,
     telling,
 )
 from tracejury.schemas.alert_records import AlertRecord
@@ -47,7 +48,8 @@ class Rule:
         """What is told at the next look."""
         self.now += minutes * MINUTE
         self.records = evaluated("rule", self.records, found, self.now)
-        told = telling(NAME, self.records, found, EVERY, self.now)
+        next_at = last_told(self.records.values(), lambda at: at, self.now) + EVERY
+        told = telling(NAME, self.records, found, next_at, self.now)
         self.records |= {record.key: record for record in told}
         return [record.told for record in told if record.told]
 

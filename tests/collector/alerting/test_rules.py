@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from alert_bench import BASE, MINUTE, Bench, traces
 from listed_traces import Listed, Mark
@@ -10,10 +12,11 @@ from served_api import NOW
 from tracejury.collector.alerting.config import RateRule
 from tracejury.collector.alerting.evaluate import Side
 from tracejury.collector.alerting.figures.rate import side_of
+from tracejury.collector.alerting.words import percent_exactly, usd
 from tracejury.judges.measures.wilson import wilson_of
 from tracejury.schemas.alerts import AlertState
 from tracejury.schemas.annotations import PatternLabel, PatternMark
-from tracejury.schemas.errors import RetryableError
+from tracejury.schemas.errors import ConfigError, RetryableError
 from tracejury.schemas.queries.ledger import JudgesStatus
 from tracejury.schemas.rates import Estimate, Rate
 from tracejury.schemas.taxonomy import Severity
@@ -30,7 +33,7 @@ async def test_a_rate_fires_once_with_its_figures_and_is_resolved(bench: Bench) 
         "the rule allows 2 %."
     )
     assert (alert.state, alert.severity, alert.key) == (AlertState.FIRING, Severity.HIGH, "support")
-    assert alert.link.startswith(f"{BASE}/?service=support&from=")
+    assert alert.link.startswith(f"{BASE}/traces?service=support&severity=HIGH&from=")
     assert not await bench.look(5)
     assert bench.metric("tracejury_alerts_firing") == {'tracejury_alerts_firing{rule="rule-0"}': 1.0}
     assert not await bench.look(60)
@@ -70,6 +73,21 @@ def test_certainty_is_that_of_one_end_of_the_interval(hits: int, side: Side) -> 
     rule = RateRule(above=0.0245, certainty=0.95)
     assert side_of(rule, rate) is side, (low, high)
     assert side_of(RateRule(above=0.0245, certainty=0.95, least=201), rate) is Side.BETWEEN
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (percent_exactly(0.0125), "1.25 %"),
+        (percent_exactly(0.9999), "99.99 %"),
+        (percent_exactly(0.02), "2 %"),
+        (usd(12.3), "12.30 USD"),
+        (usd(0.0042), "0.0042 USD"),
+        (usd(0), "0.00 USD"),
+    ],
+)
+def test_what_is_allowed_is_told_as_it_was_written(words: str, told: str) -> None:
+    assert words == told
 
 
 async def test_patterns_are_told_once_for_each_change_and_old_ones_not_at_all(bench: Bench) -> None:
@@ -179,22 +197,49 @@ async def test_the_spend_of_judges_is_a_part_of_its_cap(bench: Bench) -> None:
     assert none.figures == []
 
 
-async def test_a_rule_that_means_nothing_says_so_and_stops_no_other(bench: Bench) -> None:
+async def test_a_rule_that_cannot_look_says_so_and_stops_no_other(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bench.keep(traces(0, 60, 40, NOW))
-    await bench.start({"rate": {"above": 0.1, "category": "nonsense"}}, {"rate": {"above": 0.1}})
+    await bench.start({"judging_lag": {}}, {"rate": {"above": 0.1}})
+
+    def refuse() -> None:
+        raise ConfigError("no such thing")
+
+    monkeypatch.setattr(bench.reader, "waiting", refuse)
     assert len(await bench.look()) == 1
-    assert "nonsense" in bench.answer().rules[0].problem
+    assert bench.answer().rules[0].problem == "no such thing"
 
 
-async def test_a_store_that_fails_one_rule_fails_no_other(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("failure", [RetryableError("busy"), ZeroDivisionError("a defect")])
+async def test_a_rule_that_fails_fails_no_other(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, failure: Exception
+) -> None:
     bench.keep(traces(0, 60, 40, NOW))
     await bench.start({"judging_lag": {}}, {"rate": {"above": 0.1}})
 
     def fail() -> None:
-        raise RetryableError("busy")
+        raise failure
 
     monkeypatch.setattr(bench.reader, "waiting", fail)
-    with pytest.raises(RetryableError):
+    with pytest.raises(type(failure)):
         await bench.look()
     await bench.send()
     assert len(bench.channels["ops"].alerts) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ({"rate": {"above": 0.1, "profile": "0.2"}}, "/?profile=0.2&population=detectors&"),
+        ({"rate": {"above": 0.1, "severity": "HIGH", "agent": "planner"}}, "/traces?agent=planner&severity=HIGH&"),
+        ({"latency": {"above_seconds": 1, "least": 1, "model": "gpt"}}, "/services?unit=run&model=gpt&"),
+        ({"cost": {"above_usd": 1, "service": "support"}}, "/services?service=support&"),
+    ],
+)
+async def test_a_link_leads_to_what_the_rule_looked_at(bench: Bench, rule: dict[str, Any], path: str) -> None:
+    bench.keep(traces(0, 60, 40, NOW))
+    bench.keep_runs(100, 5, 45.0, 1.0)
+    await bench.start(rule)
+    (alert,) = await bench.look()
+    assert alert.link.startswith(f"{BASE}{path}from=2026-11-")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tracejury.collector.alerting.schedule import Schedule, minutes_of_day, minutes_of_hours
 
+MINUTE = 60 * 10**9
 NIGHT = minutes_of_hours("22:00-07:00")
 BERLIN = "Europe/Berlin"
 minutes = st.integers(0, 24 * 60 - 1)
@@ -54,6 +55,15 @@ def test_a_digest_comes_on_the_day_of_a_clock_change() -> None:
     assert nanos("2026-03-29T01:59") < spring <= nanos("2026-03-29T03:30")
     autumn = schedule.next_digest(nanos("2026-10-25T00:00"))
     assert schedule.next_digest(autumn) - autumn > 20 * 3600 * 10**9
+
+
+def test_quiet_hours_end_each_time_that_the_clock_shows_their_end() -> None:
+    """What is held back at the second 02:10 of 25 October waits for twenty minutes, not for a day."""
+    schedule = Schedule(BERLIN, minutes_of_hours("22:00-02:30"))
+    second = nanos("2026-10-25T02:10") + 3600 * 10**9
+    assert schedule.is_quiet(second)
+    assert schedule.next_digest(second) - second == 20 * MINUTE
+    assert schedule.next_digest(second - 3600 * 10**9) == second - 3600 * 10**9 + 20 * MINUTE
 
 
 @given(moments, minutes, minutes, st.none() | minutes, st.sampled_from(["UTC", BERLIN, "Pacific/Chatham"]))

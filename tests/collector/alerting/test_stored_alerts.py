@@ -20,7 +20,9 @@ from tracejury.schemas.alert_records import (
 from tracejury.schemas.alerts import AlertState
 
 LOOK = AlertLook("error-rate", "rate", ["team"], [AlertFigure("checkout", "31 %", "2 %")], "", NOW, NOW + 5)
+NAME = ("error-rate", "checkout", 1)
 FIRED = AlertRecord("error-rate", "checkout", AlertState.FIRING, NOW, 0, ("",), 1, SAMPLE, NOW)
+SENT = AlertDelivery("error-rate", "checkout", 1, "team", AlertOutcome.SENT, NOW, "sent, but not to all")
 
 
 def test_what_is_stored_is_what_is_known(store: SharedStore) -> None:
@@ -31,29 +33,29 @@ def test_what_is_stored_is_what_is_known(store: SharedStore) -> None:
     alerts.save([FIRED])
     alerts.save([later])
     alerts.save_look(LOOK)
-    alerts.settle([AlertDelivery("error-rate", "checkout", 1, "team", AlertOutcome.SENT, NOW)])
+    alerts.settle([SENT])
     assert alerts.looked("error-rate")
     assert alerts.records("error-rate") == [later]
     assert alerts.told("error-rate", 0) == [FIRED, later]
     assert alerts.told("error-rate", NOW + 1) == [later]
-    assert alerts.settled("error-rate", "checkout", 1) == {"team": AlertOutcome.SENT}
-    answer = alerts.answer(10)
+    assert alerts.settled([NAME]) == {NAME: {"team": SENT}}
+    answer = alerts.answer(10, NOW)
     assert [(status.look, list(status.records)) for status in answer.rules] == [(LOOK, [later])]
     assert [(told.alert, list(told.outcomes)) for told in answer.history] == [
-        (RESOLVED, []), (SAMPLE, [("team", AlertOutcome.SENT)]),
+        (RESOLVED, []), (SAMPLE, [SENT]),
     ]  # fmt: skip
-    assert len(alerts.answer(1).history) == 1
+    assert len(alerts.answer(1, NOW).history) == 1
 
 
 def test_another_project_knows_nothing_of_it(store: SharedStore) -> None:
     own, other = StoredAlerts(store, "acme"), StoredAlerts(store, "globex")
     own.save([FIRED])
     own.save_look(LOOK)
-    own.settle([AlertDelivery("error-rate", "checkout", 1, "team", AlertOutcome.SENT, NOW)])
-    assert other.answer(10) == AlertsAnswer([], [])
+    own.settle([SENT])
+    assert other.answer(10, NOW) == AlertsAnswer([], [])
     assert other.records("error-rate") == []
     assert not other.looked("error-rate")
-    assert other.settled("error-rate", "checkout", 1) == {}
+    assert other.settled([NAME]) == {NAME: {}}
 
 
 def test_at_most_a_hundred_keys_of_a_rule_are_shown(store: SharedStore) -> None:
@@ -62,7 +64,7 @@ def test_at_most_a_hundred_keys_of_a_rule_are_shown(store: SharedStore) -> None:
     quiet = [AlertRecord("error-rate", f"q{n}", AlertState.RESOLVED, NOW, 0, (), 1, SAMPLE, NOW) for n in range(SHOWN)]
     alerts.save([*quiet, FIRED])
     alerts.save_look(LOOK)
-    (status,) = alerts.answer(10).rules
+    (status,) = alerts.answer(10, NOW).rules
     assert len(status.records) == SHOWN
     assert status.records[0] == FIRED
 

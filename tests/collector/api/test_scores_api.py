@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import Event
+from time import sleep
 from typing import Any
 
+import httpx
 import pytest
 from listed_traces import Listed, store_all
-from served_api import KNOWN, NOW, SPAN, Api
+from served_api import KNOWN, NOW, SPAN, Api, served
 from store_parts import a_span
 
 from tracejury.collector.api.access import needed_scope
+from tracejury.collector.api.app import create_app
 from tracejury.collector.api.paths import SCORES
+from tracejury.collector.api.services import Services
 from tracejury.collector.auth.key import KeyScope
 from tracejury.collector.otlp.redaction.build import build_redactor
 from tracejury.collector.otlp.redaction.config import RedactionConfig
 from tracejury.collector.otlp.redaction.stage import record_redaction
+from tracejury.collector.store import scores
+from tracejury.collector.store.scores import StoredScores
+from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
+from tracejury.schemas.errors import RetryableError
 from tracejury.schemas.given_scores import GivenScore, as_records, with_texts_of
+from tracejury.schemas.queries.scores import ScoreQuery
 
 PATH = "/api/scores"
 HOSTILE = "<script>alert(1)</script>{{7*7}}';DROP TABLE scores--\x1b[2J"
@@ -69,7 +82,9 @@ def test_the_same_again_is_one_and_another_of_its_id_replaces_it(api: Api) -> No
     [
         ({"value": 1, "trace_id": KNOWN}, "items.name: "),
         (UP | {"valeu": 2}, "unknown parameter 'valeu'; there are: id, trace_id"),
-        (UP | {"value": "good"}, "value"),
+        (UP | {"value": "good"}, "value.float: must be a number"),
+        (UP | {"value": 10**400}, "value.float: must be a number"),
+        (UP | {"value": math.nan}, "must be a finite number"),
         (UP | {"session_id": "s"}, "a trace names its session"),
         ({"name": "thumbs", "value": 1}, "needs a trace_id, a span_id or a session_id"),
         ({"name": "thumbs", "trace_id": KNOWN}, "needs a value or a label"),
@@ -124,6 +139,105 @@ def test_a_span_may_come_after_its_score(api: Api) -> None:
     assert api.reader.scores.place_waiting() == 0
     send(api, {"span_id": SPAN, "name": "tone", "value": 1})
     assert [one["trace_id"] for one in listed(api)] == [KNOWN, KNOWN]
+
+
+def test_waiting_scores_of_two_spans_may_have_one_id(api: Api) -> None:
+    """As ids of scores are of a trace, and it is not known yet whether theirs is the same."""
+    other, third = "f" * 16, "e" * 16
+    up = {"id": "ann", "name": "thumbs", "value": 1}
+    sent = send(api, [up | {"span_id": SPAN}, up | {"span_id": other, "value": 0}])["ids"]
+    assert sorted(one["value"] for one in listed(api)) == [0.0, 1.0]
+    assert send(api, {"id": sent[1], "span_id": other, "name": "thumbs", "value": -1})["ids"] == [sent[1]]
+    api.put_spans(a_span(trace_id=KNOWN, span_id=SPAN), a_span(trace_id=KNOWN, span_id=other))
+    assert api.reader.scores.place_waiting() == 2
+    assert sorted((one["trace_id"], one["value"]) for one in listed(api)) == [(KNOWN, -1.0), (KNOWN, 1.0)]
+    send(api, [{"id": "ann", "span_id": other, "name": "thumbs"}, up | {"id": "x" * 200, "span_id": third}])
+    assert sorted((one["trace_id"] or "", one["value"]) for one in listed(api)) == [("", 1.0), (KNOWN, 1.0)]
+
+
+def test_no_more_is_looked_through_than_what_arrived(api: Api) -> None:
+    """Spans of before are known: their scores had their trace at once, or at the look before."""
+    send(api, {"span_id": SPAN, "name": "thumbs", "value": 1})
+    api.put_spans(a_span(trace_id=KNOWN, span_id=SPAN))
+    (arrived,) = api.store.rows("SELECT toUnixTimestamp64Nano(ReceivedAt) FROM spans")[0]
+    assert api.reader.scores.place_waiting(arrived + 1) == 0
+    assert api.reader.scores.place_waiting(arrived) == 1
+
+
+def test_a_score_that_comes_while_it_is_placed_waits(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The later word of one id is not lost with the earlier one."""
+    up = {"id": "ann", "span_id": SPAN, "name": "thumbs", "value": 1}
+    send(api, up)
+    api.put_spans(a_span(trace_id=KNOWN, span_id=SPAN))
+    (waiting,) = api.reader.scores.find(ScoreQuery(10))
+    place = scores.insert_scores
+
+    def meanwhile(store: SharedStore, placed: Iterable[GivenScore]) -> None:
+        place(store, [replace(waiting, value=0.0, received_at=NOW + 1)])
+        monkeypatch.setattr(scores, "insert_scores", place)
+        place(store, placed)
+
+    monkeypatch.setattr(scores, "insert_scores", meanwhile)
+    assert api.reader.scores.place_waiting() == 2
+    assert [(one["trace_id"], one["value"]) for one in listed(api)] == [(KNOWN, 0.0)]
+
+
+def test_requests_that_come_together_share_an_insert(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is told of its own; a failure is told to all whose scores are not stored."""
+    place, sizes, began, go_on = scores.insert_scores, list[int](), Event(), Event()
+
+    def slowly(store: SharedStore, said: Iterable[GivenScore]) -> None:
+        rows = list(said)
+        sizes.append(len(rows))
+        began.set()
+        assert go_on.wait(60)
+        if any(one.name == "poison" for one in rows):
+            raise RetryableError("not now")
+        place(store, rows)
+
+    monkeypatch.setattr(scores, "insert_scores", slowly)
+    store = StoredScores(api.store)
+    gone = "9" * 32
+    api.store.tombstones.add([("", gone)], NOW + 10)
+
+    def save(number: int, name: str = "thumbs", trace: str = KNOWN) -> int:
+        return store.save([GivenScore(id=f"{number}", name=name, value=number, trace_id=trace)], NOW)
+
+    for name in ("thumbs", "poison"):
+        began.clear()
+        go_on.clear()
+        with ThreadPoolExecutor(8) as pool:
+            first = pool.submit(save, 0)
+            assert began.wait(60)
+            others = [pool.submit(save, number, name) for number in range(1, 5)]
+            left_out = pool.submit(save, 5, "thumbs", gone)
+            while len(store._waiting) < 5:
+                sleep(0.001)
+            go_on.set()
+            assert first.result() == 0
+            if name == "poison":
+                assert all(isinstance(one.exception(), RetryableError) for one in (*others, left_out))
+            else:
+                assert [one.result() for one in (*others, left_out)] == [0, 0, 0, 0, 1]
+        assert sizes[-2:] == [1, 4]
+    assert len(listed(api)) == 5
+    api.store.tombstones.expire(NOW + 10)
+
+
+def test_a_full_disk_takes_none(api: Api) -> None:
+    """As it takes no spans; the sender is told to come again."""
+    services = Services(
+        api.reader, lambda _ids, _all: (), lambda: (), lambda: b"", disk_problem=lambda: "the disk is full"
+    )
+    with served(create_app(services)) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        for path, body in (
+            (PATH, UP), ("/api/public/scores", {"traceId": KNOWN, "name": "thumbs", "value": 1}),
+            ("/v1/trace_annotations", {"data": [{"trace_id": KNOWN, "name": "x", "result": {"score": 1}}]}),
+        ):  # fmt: skip
+            answer = client.post(path, json=body)
+            assert (answer.status_code, answer.json()["detail"]) == (503, "the disk is full")
+            assert int(answer.headers["retry-after"]) > 0
+    assert listed(api) == []
 
 
 def test_deleted_with_its_trace_or_session(api: Api) -> None:

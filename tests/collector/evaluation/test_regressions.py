@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import comb
@@ -73,6 +74,12 @@ def test_a_case_holds_what_the_step_was_sent(api: Api, tmp_path: Path) -> None:
     written = json.loads(file.read_text())
     assert {name: written[name] for name in SAME} == {name: json.loads(json.dumps(CASE))[name] for name in SAME}
     assert file.stem == written["id"] == error["id"]
+    # Once more it is the same; what somebody edited stays.
+    assert run("add", error["id"], "--to", tmp_path / "a", url=api.url).exit_code == 0
+    file.write_text("edited")
+    again = run("add", error["id"], "--to", tmp_path / "a", url=api.url)
+    assert (again.exit_code, again.stderr.count("\n"), file.read_text()) == (1, 1, "edited")
+    assert "is kept as it was edited" in again.stderr
 
 
 SAME = ("must_not_appear", "model", "parameters", "messages", "tools", "answer", "results")
@@ -209,6 +216,7 @@ BAD: list[tuple[str, Callable[[dict[str, Any]], object], str]] = [
     ("parameter", lambda d: d.update(parameters={"max_tokens": "x"}), "max_tokens must be a whole number"),
     ("path", lambda d: d.update(id="../../x"), "id: "),
     ("text", lambda d: d.update(service=HOSTILE, messages=HOSTILE), "messages: must be a list"),
+    ("judge", lambda d: d["must_not_appear"].update(judge="no-such-rule"), "which there is not"),
     ("hostile key", lambda d: d.update({HOSTILE: 1}), "there is no such key here"),
 ]
 
@@ -235,6 +243,33 @@ def test_hostile_words_are_only_words(folder: Path) -> None:
         assert "temperature" not in model.bodies[0]
     assert done.exit_code == 0, done.output
     assert not {"\x1b", "\u202e"} & {*done.output}
+
+
+def test_what_is_no_file_is_not_waited_for(folder: Path, tmp_path: Path) -> None:
+    os.mkfifo(folder / "pipe.json")
+    refused = run("run", folder, "--model", "openai/x")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "pipe.json is no file" in refused.stderr
+    (folder / "pipe.json").unlink()
+    endless = run("run", folder, "--model", "openai/x", "--system", "/dev/zero")
+    assert (endless.exit_code, endless.stderr.count("\n")) == (2, 1)
+    assert "is larger than" in endless.stderr
+    earlier = tmp_path / "earlier.json"
+    earlier.write_text('{"cases": []}')
+    other = run("run", folder, "--model", "openai/x", "--before", earlier)
+    assert (other.exit_code, other.stderr.count("\n")) == (2, 1)
+    assert "--before has none of the cases" in other.stderr
+
+
+def test_a_case_that_nothing_can_break_says_so(folder: Path) -> None:
+    """Edited so that its own answer is right; and a limit that is no number lets nothing pass."""
+    edited(folder, lambda data: data["tools"][0]["parameters"].pop("required"))
+    edited(folder, lambda data: data.update(results=[]))
+    with llm_server(always(text="Which one?")) as model:
+        asking = ["--api-base", model.base, "--model", "openai/x", "--times", "1"]
+        done = run("run", folder, *asking)
+        assert "schema-violation does not find the error in the recorded answer either" in done.stdout
+        assert run("run", folder, *asking, "--fail-over", "nan").exit_code == 1
 
 
 def test_a_model_that_fails(folder: Path) -> None:

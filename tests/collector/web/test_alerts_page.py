@@ -27,7 +27,7 @@ def stored(api: Api) -> None:
     alerts.save(
         [AlertRecord("rates", "told", AlertState.RESOLVED, NOW, 0, (), 1, replace(SAMPLE, key="told"), NOW - 1)]
     )
-    alerts.settle([AlertDelivery("rates", "told", 1, "chat", AlertOutcome.GIVEN_UP, NOW)])
+    alerts.settle([AlertDelivery("rates", "told", 1, "chat", AlertOutcome.GIVEN_UP, NOW, f"HTTP 404 {HOSTILE}")])
     alerts.save_look(LOOK)
     alerts.save_look(replace(LOOK, rule="quiet", kind="judging_lag"))
     alerts.save_look(replace(LOOK, rule="wrong", figures=[], problem=HOSTILE))
@@ -43,7 +43,7 @@ def test_rules_and_messages_are_shown_and_nothing_in_them_acts(api: Api) -> None
     said = api.get("/api/alerts")
     assert [rule["rule"] for rule in said["rules"]] == ["quiet", "rates", "wrong"]
     assert [(told["title"], told["outcomes"]) for told in said["history"]] == [
-        (HOSTILE, []), (SAMPLE.title, [{"channel": "chat", "outcome": "given up"}]),
+        (HOSTILE, []), (SAMPLE.title, [{"channel": "chat", "outcome": "given up", "why": f"HTTP 404 {HOSTILE}"}]),
     ]  # fmt: skip
     page = api.client.get("/alerts").text
     assert "<script>alert" not in page
@@ -52,6 +52,7 @@ def test_rules_and_messages_are_shown_and_nothing_in_them_acts(api: Api) -> None
     assert "judging lag" in page
     assert "cannot look" in page
     assert "chat: given up" in page
+    assert page.count("HTTP 404") == 1
 
 
 def test_the_command_shows_the_same_as_text(api: Api) -> None:
@@ -60,7 +61,7 @@ def test_the_command_shows_the_same_as_text(api: Api) -> None:
     assert told.exit_code == 0, told.output
     assert "\x1b[2J" not in told.output
     assert "firing" in told.output
-    assert "chat: given up" in told.output
+    assert "chat: given up (HTTP 404" in told.output
 
 
 def test_the_page_with_rules_is_accessible_and_fits(api: Api, open_site: Callable[[str], Watched]) -> None:

@@ -72,9 +72,10 @@ def test_the_command_line_lists_and_gives_them(pages: Pages) -> None:
     run(pages, "scores", "add", "tone", "--session", "talk", "--id", "mine")
     assert "rude" not in run(pages, "scores", "list")
     assert "Scores by others" in run(pages, "trace", TRACE_ID)
-    refused = CliRunner().invoke(root, ["scores", "add", "thumbs", "good", "--url", pages.url])
-    assert refused.exit_code != 0
-    assert "use --label for words" in refused.output
+    for value in ("good", "nan", "1e400"):
+        refused = CliRunner().invoke(root, ["scores", "add", "thumbs", value, "--url", pages.url])
+        assert refused.exit_code == 2
+        assert "use --label for words" in refused.output
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 
@@ -11,7 +12,7 @@ from store_parts import a_judged_trace, a_run
 from tracejury.judges.divergence.aligning import StepDifference, align, difference
 from tracejury.judges.divergence.failing import failing_step
 from tracejury.judges.divergence.steps import FAILED, TraceStep, steps_of
-from tracejury.judges.divergence.wording import same_wording
+from tracejury.judges.divergence.wording import same_argument, same_wording
 from tracejury.schemas.trajectory import Turn, TurnKind
 
 
@@ -139,3 +140,44 @@ def test_agents_below_each_other_without_end_are_read() -> None:
     hostile = [step(random.choice("ab")) for random in [Random(1)] for _ in range(5_000)]  # noqa: S311
     other = [step(random.choice("ab")) for random in [Random(2)] for _ in range(5_000)]  # noqa: S311
     assert align(hostile, other).left > 9_000
+
+
+def of_one_reply(*steps: TraceStep) -> list[TraceStep]:
+    """As they are read: sorted by their arguments."""
+    return sorted((replace(one, reply="r") for one in steps), key=lambda one: (one.tool, sorted(one.told.items())))
+
+
+def test_calls_of_one_reply_have_no_order() -> None:
+    """Another wording, and another argument of one of them, sort them otherwise."""
+    good = of_one_reply(step("search", query="the area of Berlin"), step("search", query="population of Berlin"))
+    reworded = of_one_reply(step("search", query="area of Berlin, the"), step("search", query="population of Berlin"))
+    assert align(good, reworded).divergence is None
+    wrong = of_one_reply(step("search", query="zoo"), step("search", query="population of Berlin"))
+    for first, second in ((good, wrong), (wrong, good)):
+        found = align(first, second)
+        assert found.at == 1
+        assert found.divergence is not None
+        assert found.divergence.difference is StepDifference.ARGUMENTS
+        assert {s.told["query"] for s in (found.divergence.first, found.divergence.second) if s} == {
+            "zoo", "the area of Berlin",
+        }  # fmt: skip
+    missing = align([*good, step("book")], [good[1], step("book")])
+    assert missing.divergence is not None
+    assert missing.divergence.difference is StepDifference.STEP
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("-5", "5", False),
+        ("3.0", "3", True),
+        ("1.5", "15", False),
+        ("2024-01-05", "2024-01-05T", False),
+        ("from 3-5", "from 3-5", True),
+        ("SELECT a FROM b WHERE c > 5 AND d < 7 ORDER BY e", "SELECT a FROM b WHERE c < 5 AND d > 7 ORDER BY e", False),
+        ("the area of Berlin", "area of Berlin, the", True),
+    ],
+)
+def test_arguments_are_the_same_but_for_wording(one: str, other: str, same: bool) -> None:  # noqa: FBT001
+    assert same_argument(one, other) is same
+    assert same_argument(other, one) is same

@@ -58,6 +58,37 @@ def test_quiet_days_are_quiet() -> None:
     assert bad / days <= 0.05
 
 
+@pytest.mark.parametrize("burst", [0.6, 0.3])
+def test_bursts_are_no_change(burst: float) -> None:
+    """Shares that vary from day to day, with a standard deviation of `burst` of their mean, change as little."""
+    random, bad, days, shape = Random(2), 0, 120, burst**-2  # noqa: S311
+    for _ in range(days):
+        rates = [10 ** random.uniform(-3, -1) for _ in range(50)]
+        own = [
+            [hits(random, RUNS, rate * random.gammavariate(shape, 1 / shape)) for _ in range(DAYS)] for rate in rates
+        ]
+        states = judge_states([history(counts) for counts in own])
+        bad += any(one.state not in (PatternState.ONGOING, PatternState.NEW) for one in states)
+    assert bad / days <= 0.05
+
+
+def test_a_change_amid_bursts_is_told() -> None:
+    random, told = Random(3), 0  # noqa: S311
+    for _ in range(20):
+        daily = [hits(random, RUNS, (0.02, 0.08)[day >= 28] * random.gammavariate(5, 0.2)) for day in range(DAYS)]
+        others = [history([hits(random, RUNS, 0.01) for _ in range(DAYS)]) for _ in range(99)]
+        told += judge_states([history(daily), *others])[0].state is PatternState.MORE_FREQUENT
+    assert told >= 16
+
+
+def test_what_comes_in_bursts_must_be_away_for_longer() -> None:
+    steady = judge_states([history([4] * 28 + [0] * 7)])[0]
+    bursts = judge_states([history(([0] * 6 + [28]) * 4 + [0] * 7)])[0]
+    assert steady.state is PatternState.GONE
+    assert bursts.state is PatternState.ONGOING
+    assert bursts.needed > 5 * steady.needed
+
+
 @pytest.mark.parametrize(
     ("before", "after", "state"),
     [
@@ -94,6 +125,8 @@ def test_one_event_takes_nothing_back_unless_its_old_rate_makes_it_enough() -> N
     assert not is_back(Counted(1_000, 40), Counted(500, 1))
     assert is_back(Counted(10_000, 1), Counted(100, 1))
     assert not is_back(Counted(0, 0), Counted(10, 10))
+    assert not is_back(Counted(1_000, 0), Counted(100, 1))  # its old rate is not known: 0 of 1,000 may be 4 of them
+    assert is_back(Counted(1_000, 0), Counted(100, 2))
 
 
 def test_by_hand() -> None:

@@ -90,6 +90,66 @@ def test_what_varies_is_taken_out(text: str, values: list[str], template: str) -
     assert template_of(text, values) == template
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Cannot open /srv/a/x because the disk is full", "Cannot open /srv/b/y because permission was denied"),
+        ("File /srv/a/report is locked", "File /srv/a/report is empty"),
+        ('{"error_message": "payment declined"}', '{"error_message": "card expired"}'),
+        ('{"errorMessage":"payment declined"}', '{"errorMessage":"card expired"}'),
+        ('{"Error": {"Message": "payment declined"}}', '{"Error": {"Message": "card expired"}}'),
+        ('{"errors": ["payment declined"]}', '{"errors": ["card expired"]}'),
+        ("[TextContent(type='text', text='Order is locked')]", "[TextContent(type='text', text='Card is expired')]"),
+        ("(2006, 'MySQL server has gone away')", "(1205, 'Lock wait timeout exceeded')"),
+        (
+            "OperationalError(2006, 'MySQL server has gone away')",
+            "OperationalError(1205, 'Lock wait timeout exceeded')",
+        ),
+        ("HTTP/1.1 503", "HTTP/1.1 404"),
+        ("Request failed with 404", "Request failed with 500"),
+        ("[WinError 2]", "[WinError 5]"),
+        ("SQLSTATE[23505]", "SQLSTATE[42501]"),
+        ("market 5 is closed", "margin 5 is closed"),
+    ],
+)
+def test_two_faults_have_two_templates(one: str, other: str) -> None:
+    assert template_of(one) != template_of(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("cat: /x.txt: Permission denied", "cat: /srv/Reports 2024/my notes.txt: Permission denied"),
+        (
+            "Error: no id\n    at load (/srv/a.js:3:9)",
+            "Error: no id\n    at async run (/b.js:1:2)\n    at main (/c.js:7:1)",
+        ),
+        ("E: no id\n\tat a.b.C.d(C.java:3)\n\t... 12 more", "E: no id\n\tat x.Y.z(Y.java:9)\n\tat a.b.C.d(C.java:3)"),
+        (
+            'Traceback:\n  File "a.py", line 3, in f\n    g(x)\nfailed',
+            'Traceback:\n  File "b.py", line 7, in h\nfailed',
+        ),
+        ("Zugriff auf „Bericht“ verweigert", "Zugriff auf „Ann Lee“ verweigert"),
+        ("Заказ «Ann Lee» не найден", "Заказ «invoice» не найден"),
+        ("注文「寿司」が見つかりません", "注文「red shoes」が見つかりません"),
+        ("closed until Sun, 5 Oct 2025 10:00:00 GMT", "closed until 2025-10-05T10:00:00Z"),
+        ("gave up after one attempt", "gave up after 5 attempts"),
+        ("locked once by another worker", "locked three times by another worker"),
+        ("1.2 MB were read in 3 minutes", "900 KB were read in 40 s"),
+        ("the balance $12.50 is too low", "the balance 7 EUR is too low"),
+        ("search returned 14 results of another kind", "search returned 3 results of another kind"),
+        ("refused by http://10.0.0.1/x", "refused by http://192.168.0.7/y"),
+        ("Error: 17 rows were lost", "Error: 4 rows were lost"),
+        ('For input string: "lamp"', 'For input string: "red shoes"'),
+        ("unknown variant `opened`, expected `open`", "unknown variant `new one`, expected `open`"),
+        ("syntax error near token `)' on line 1: `):ls'", "syntax error near token `}' on line 3: `};'"),
+        ("cannot read 'a.csv'", "cannot read notes.txt"),
+    ],
+)
+def test_one_fault_has_one_template(one: str, other: str) -> None:
+    assert template_of(one) == template_of(other)
+
+
 def test_where_a_text_breaks_off_does_not_depend_on_its_values() -> None:
     text = "connection of {} refused by the host, which has been asked for many things by many people in a row: {}"
     short, long = (text.format(value, "so " * 30) for value in ("a-1", "a-1" * 90))

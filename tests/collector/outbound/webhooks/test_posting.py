@@ -91,11 +91,11 @@ async def test_a_redirect_is_not_followed() -> None:
 
 
 async def test_a_receiver_that_hangs_is_left_after_the_time_out() -> None:
-    """Also one that keeps the connection busy with a byte now and then: the time-out is of the whole."""
+    """Also one that answers with a byte now and then: the time-out is of the whole, and the status counts."""
     stop = threading.Event()
 
     def drip(handler: BaseHTTPRequestHandler, _received: Received) -> None:
-        handler.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
+        handler.wfile.write(b"HTTP/1.1 201 Created\r\ncontent-length: 100000\r\n\r\n")
         try:
             while not stop.wait(0.01):
                 handler.wfile.write(b"x")
@@ -104,8 +104,16 @@ async def test_a_receiver_that_hangs_is_left_after_the_time_out() -> None:
             pass  # the client has left
 
     with hook_server(drip) as server:
-        assert await outcome(server.url, seconds=0.2) == "timeout"
+        async with poster(server.url, seconds=3.0) as made:
+            assert (await made.post({}, b"{}")).status == 201
         stop.set()
+
+
+async def test_an_answer_that_breaks_off_after_its_status_counts() -> None:
+    """What was taken would be sent again else."""
+    with raw_server(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf") as url:
+        async with poster(url) as made:
+            assert (await made.post({}, b"{}")).status == 200
 
 
 async def test_a_huge_answer_is_not_read_to_its_end() -> None:
