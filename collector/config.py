@@ -262,7 +262,7 @@ def misfits(config: CollectorConfig) -> Iterator[str]:
             "address of the web process"
         )
     if config.role is Role.ALL and config.alerts.rules and not config.api.public_url and _is_everywhere(config.api):
-        yield f"api.public_url: alerts link to pages, and nobody reaches {config.api.endpoint}: give the address for people"
+        yield f"api.public_url: alerts link to pages, and nobody reaches {config.api.endpoint}: give their address"
     yield from config.alerts.misfits([one.name for one in config.channels], config.judges.budget.caps)
     yield from (f"{place}: {why}" for place, why in config.detectors.misfits())
     if not config.role.receives:
