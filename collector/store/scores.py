@@ -195,15 +195,15 @@ class StoredScores:
         A score of the same id that comes meanwhile waits for the next time.
         """
         placed = 0
-        while homes := dict(self._scope.select(_CAME, since=since, most=_PAGE)):
+        while homes := {row[0]: row[1] for row in self._scope.select(_CAME, since=since, most=_PAGE)}:
             sql = f"{_SAID} AND {_UNPLACED} AND SpanId IN {{span_ids:Array(String)}} LIMIT {_PAGE}"
             found = [_COLUMNS.read(row) for row in self._scope.select(sql, span_ids=sorted(homes))]
             if not found:
                 break
             with self._store.deletions.writing():
                 insert_scores(self._store, [replace(one, trace_id=homes[one.span_id]) for one in found])
-                values = {"tenant": self._scope.tenant, "ids": [one.id for one in found]}
-                values["latest"] = max(one.received_at for one in found)
+                latest = max(one.received_at for one in found)
+                values = {"tenant": self._scope.tenant, "ids": [one.id for one in found], "latest": latest}
                 gone = (
                     f"DELETE FROM scores WHERE {TENANT} AND {_UNPLACED} AND Id IN {{ids:Array(String)}} "
                     f"AND {_NANOS} <= {{latest:Int64}}"
