@@ -47,13 +47,20 @@ WHERE {TENANT} AND ReceivedAt >= fromUnixTimestamp64Nano({{since:Int64}})
     AND SpanId IN (SELECT SpanId FROM scores WHERE {TENANT} AND {_UNPLACED})
 GROUP BY SpanId HAVING uniqExact(TraceId) = 1 LIMIT {{most:UInt64}}
 """
+_OF_THESE: Final = f"{_UNPLACED} AND SpanId IN {{span_ids:Array(String)}}"
+_PAGE: Final = 1_000
+_ONE_PAGE: Final = f"{_SAID} AND {_OF_THESE} ORDER BY Id LIMIT {_PAGE}"
+# All that the page has, and nothing that came since.
+_PLACED: Final = f"""
+DELETE FROM scores WHERE {TENANT} AND {_OF_THESE}
+    AND Id <= {{last:String}} AND {_NANOS} <= {{latest:Int64}}
+"""
 _TRACES: Final = f"SELECT TraceId, SessionId FROM traces WHERE {TENANT} AND TraceId IN {{ids:Array(String)}}"
 _SESSIONS: Final = f"SELECT TraceId, SessionId FROM traces WHERE {TENANT} AND SessionId IN {{ids:Array(String)}}"
 _IS_KNOWN: Final = (
     f"(TraceId IN (SELECT TraceId FROM traces WHERE {TENANT}) OR SessionId != '' AND (SessionId IN "
     f"(SELECT SessionId FROM traces WHERE {TENANT}) OR SessionId IN (SELECT TraceId FROM traces WHERE {TENANT})))"
 )
-_PAGE: Final = 1_000
 _SESSION: Final = "multiIf(SessionId != '', SessionId, JoinedTo != '', JoinedTo, TraceId)"
 _NAMED: Final = f"FROM scores FINAL WHERE {TENANT} AND {SAYS} AND Name IN {{names:Array(String)}}"
 _OWNERS: Final = (
@@ -196,19 +203,16 @@ class StoredScores:
         """
         placed = 0
         while homes := {row[0]: row[1] for row in self._scope.select(_CAME, since=since, most=_PAGE)}:
-            sql = f"{_SAID} AND {_UNPLACED} AND SpanId IN {{span_ids:Array(String)}} LIMIT {_PAGE}"
-            found = [_COLUMNS.read(row) for row in self._scope.select(sql, span_ids=sorted(homes))]
+            span_ids = sorted(homes)
+            found = [_COLUMNS.read(row) for row in self._scope.select(_ONE_PAGE, span_ids=span_ids)]
             if not found:
                 break
             with self._store.deletions.writing():
                 insert_scores(self._store, [replace(one, trace_id=homes[one.span_id]) for one in found])
                 latest = max(one.received_at for one in found)
-                values = {"tenant": self._scope.tenant, "ids": [one.id for one in found], "latest": latest}
-                gone = (
-                    f"DELETE FROM scores WHERE {TENANT} AND {_UNPLACED} AND Id IN {{ids:Array(String)}} "
-                    f"AND {_NANOS} <= {{latest:Int64}}"
-                )
-                self._store.command(gone, values, mutated=TABLE)
+                page = {"span_ids": span_ids, "last": found[-1].id, "latest": latest}
+                values = {"tenant": self._scope.tenant, **page}
+                self._store.command(_PLACED, values, mutated=TABLE)
             placed += len(found)
         return placed
 

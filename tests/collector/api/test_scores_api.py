@@ -155,6 +155,19 @@ def test_waiting_scores_of_two_spans_may_have_one_id(api: Api) -> None:
     assert sorted((one["trace_id"] or "", one["value"]) for one in listed(api)) == [("", 1.0), (KNOWN, 1.0)]
 
 
+def test_any_number_of_scores_may_wait_for_a_span(api: Api) -> None:
+    """They are placed by pages, each score once."""
+    scores = [GivenScore(id=f"{number}", name="x", value=number, span_id=SPAN) for number in range(2500)]
+    assert api.reader.scores.save([one.checked() for one in scores], NOW) == 0
+    other = {"id": "mine", "span_id": "f" * 16, "name": "y", "value": 1}
+    send(api, other)
+    api.put_spans(a_span(trace_id=KNOWN, span_id=SPAN))
+    assert api.reader.scores.place_waiting() == 2500
+    found = api.reader.scores.find(ScoreQuery(5000))
+    assert sorted(one.value for one in found if one.trace_id == KNOWN and one.value is not None) == [*range(2500)]
+    assert [one.name for one in found if not one.trace_id] == ["y"]
+
+
 def test_no_more_is_looked_through_than_what_arrived(api: Api) -> None:
     """Spans of before are known: their scores had their trace at once, or at the look before."""
     send(api, {"span_id": SPAN, "name": "thumbs", "value": 1})
