@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from itertools import chain
@@ -20,6 +20,7 @@ from tracejury.schemas.queries.scores import ScoreQuery, ScoresOf
 from .client import Store
 from .deleted_elsewhere import delete_made
 from .inserting import store_rows
+from .lists.sessions import MOST_OF_IDS
 from .scope import TENANT, Scope
 from .shared_store import SharedStore
 
@@ -151,11 +152,9 @@ class StoredScores:
 
     def waiting(self, scores: Sequence[GivenScore]) -> frozenset[str]:
         """The places of those whose trace, span or session is not there yet."""
-        traces = {
-            row[0] for row in self._scope.select(_TRACES, ids=sorted({s.trace_id or s.session_id for s in scores}))
-        }
-        named = {row[1] for row in self._scope.select(_SESSIONS, ids=sorted({s.session_id for s in scores} - {""}))}
-        known = traces | named
+        traces, sessions = {s.trace_id or s.session_id for s in scores}, {s.session_id for s in scores} - {""}
+        known = {row[0] for ids in in_parts(traces) for row in self._scope.select(_TRACES, ids=ids)}
+        known |= {row[1] for ids in in_parts(sessions) for row in self._scope.select(_SESSIONS, ids=ids)}
         return frozenset(place_of(s) for s in scores if (s.trace_id or s.session_id) not in known)
 
     def of_traces(self, trace_ids: Collection[str], limit: int) -> ScoresOf:
@@ -189,11 +188,10 @@ class StoredScores:
 
     def _homes(self, span_ids: Collection[str]) -> dict[str, str]:
         """The trace of each span that one trace alone has."""
-        if not span_ids:
-            return {}
         homes: dict[str, list[str]] = {}
-        for span_id, trace_id in self._scope.select(_OF_SPANS, span_ids=sorted(span_ids)):
-            homes.setdefault(span_id, []).append(trace_id)
+        for ids in in_parts(span_ids):
+            for span_id, trace_id in self._scope.select(_OF_SPANS, span_ids=ids):
+                homes.setdefault(span_id, []).append(trace_id)
         return {span_id: found[0] for span_id, found in homes.items() if len(found) == 1}
 
     def place_waiting(self, since: int = 0) -> int:
@@ -215,6 +213,19 @@ class StoredScores:
                 self._store.command(_PLACED, values, mutated=TABLE)
             placed += len(found)
         return placed
+
+
+def in_parts(ids: Iterable[str]) -> Iterator[list[str]]:
+    """Ids, sorted, in lists that a question may have: of `MOST_OF_IDS` bytes, or of one."""
+    part, size = list[str](), 0
+    for one in sorted(ids):
+        if part and size + len(one.encode()) > MOST_OF_IDS:
+            yield part
+            part, size = [], 0
+        part.append(one)
+        size += len(one.encode())
+    if part:
+        yield part
 
 
 def place_of(score: GivenScore) -> str:

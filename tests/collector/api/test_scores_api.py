@@ -13,6 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from listed_traces import Listed, store_all
 from served_api import KNOWN, NOW, SPAN, Api, served
 from store_parts import a_span
@@ -26,7 +28,8 @@ from tracejury.collector.otlp.redaction.build import build_redactor
 from tracejury.collector.otlp.redaction.config import RedactionConfig
 from tracejury.collector.otlp.redaction.stage import record_redaction
 from tracejury.collector.store import scores
-from tracejury.collector.store.scores import StoredScores
+from tracejury.collector.store.lists.sessions import MOST_OF_IDS
+from tracejury.collector.store.scores import StoredScores, in_parts
 from tracejury.collector.store.shared_store import SharedStore
 from tracejury.collector.store.trace_deleter import TraceDeleter
 from tracejury.schemas.errors import RetryableError
@@ -251,6 +254,14 @@ def test_a_full_disk_takes_none(api: Api) -> None:
             assert (answer.status_code, answer.json()["detail"]) == (503, "the disk is full")
             assert int(answer.headers["retry-after"]) > 0
     assert listed(api) == []
+
+
+@given(st.sets(st.text(min_size=1, max_size=9) | st.integers(1, 3).map(lambda times: "é" * 10_000 * times)))
+def test_ids_are_asked_for_in_parts(ids: set[str]) -> None:
+    """A server takes a parameter of bounded length, and a session id may have 10,000 characters."""
+    parts = list(in_parts(ids))
+    assert [one for part in parts for one in part] == sorted(ids)
+    assert all(len(part) == 1 or len("".join(part).encode()) <= MOST_OF_IDS for part in parts)
 
 
 def test_deleted_with_its_trace_or_session(api: Api) -> None:
