@@ -109,6 +109,11 @@ def _text(name: str, text: str) -> str:
     return text
 
 
+def size_of(score: GivenScore) -> int:
+    """Bytes of its texts."""
+    return sum(len(getattr(score, name).encode()) for name in MOST)
+
+
 def score_of(record: LogRecord) -> GivenScore | None:
     """The score that a log record states; None where it states none, or none of anything."""
     if not is_evaluation(record):

@@ -109,7 +109,7 @@ def again(body: bytes, receive: Receive) -> Receive:
 
 
 def _is_api(path: str) -> bool:
-    return path.startswith("/api/") or path == MCP or path in SCORES
+    return path.startswith(("/api/", "/v1/")) or path == MCP
 
 
 def _is_json(headers: Headers) -> bool:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import FastAPI, Query, Response
 
 from tracejury.collector.store.scores import place_of
-from tracejury.schemas.errors import RetryableError
-from tracejury.schemas.given_scores import GivenScore, as_records, with_texts_of
+from tracejury.schemas.given_scores import GivenScore, as_records, size_of, with_texts_of
 from tracejury.schemas.queries.reader import Position
 from tracejury.schemas.wire.base import fill
 from tracejury.schemas.wire.scores import GivenScoreJson, GivenScorePage, TakenScoresJson
@@ -22,16 +21,13 @@ from .scores_langfuse import add_langfuse
 from .scores_phoenix import add_phoenix
 from .services import Services
 
-_DISK_RETRY_SECONDS: Final = 30.0
-
 
 def add_scores(app: FastAPI, services: Services) -> None:
     """All of them."""
     reader, clock = services.reader, services.clock
 
     def take(scores: Sequence[GivenScore]) -> int:
-        if full := services.disk_problem():
-            raise RetryableError(full, retry_after=_DISK_RETRY_SECONDS)
+        services.admit(sum(map(size_of, scores)))
         records = services.redact(as_records(scores))
         kept = [with_texts_of(score, record) for score, record in zip(scores, records, strict=True)]
         return reader.scores.save(kept, clock())

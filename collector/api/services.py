@@ -36,6 +36,10 @@ def no_sessions(_service: str, _session_id: str, tenant: str = "") -> bool:  # n
     return False
 
 
+def admit_all(_size: int) -> None:
+    """Where nothing is received there is no bound."""
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """Dependencies of the HTTP application.
@@ -54,7 +58,7 @@ class Services:
         listeners: told of every judgement, for live pages.
         endpoints: bound receivers; empty until they listen.
         losses: lost rows of the store, a full disk, trouble with Kafka, a line each; empty where nothing is wrong.
-        disk_problem: that the disk has no room for what programs send; "" where it has.
+        admit: counts so many bytes that the project's programs send; raises RetryableError where there is no room.
         lags: messages of Kafka that wait, by topic and partition.
         settings: rules of detectors that are switched off or lowered.
         close_session: has a session (service, id) closed and judged at once; False where nobody judges sessions.
@@ -76,7 +80,7 @@ class Services:
     listeners: Listeners = field(default_factory=Listeners)
     endpoints: Callable[[], Sequence[Endpoint]] = tuple
     losses: Callable[[], Sequence[str]] = tuple
-    disk_problem: Callable[[], str] = str
+    admit: Callable[[int], None] = admit_all
     lags: Callable[[], Mapping[str, int]] = dict
     settings: RuleSettings = NO_SETTINGS
     close_session: Callable[[str, str], bool] = no_sessions

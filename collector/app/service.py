@@ -158,6 +158,12 @@ class Collector:
     def _disk_problem(self) -> str:
         return self._receiving.writer.disk_problem() if self._receiving else ""
 
+    def _admit(self, tenant: str, size: int) -> None:
+        if full := self._disk_problem():
+            raise RetryableError(full, retry_after=30.0)
+        if self._receiving:
+            self._receiving.intake.admit(tenant, size)
+
     def lags(self) -> Mapping[str, int]:
         """Messages of Kafka that wait, by topic and partition."""
         return self._reading.lags() if self._reading else {}
@@ -362,7 +368,7 @@ class Collector:
                 listeners=context.listeners,
                 endpoints=self._receivers,
                 losses=self.losses,
-                disk_problem=self._disk_problem,
+                admit=partial(self._admit, tenant),
                 lags=self.lags,
                 settings=self.config.detectors.settings(),
                 close_session=partial(judging.close_session, tenant=tenant),

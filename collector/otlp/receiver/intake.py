@@ -119,11 +119,15 @@ class Intake:
         why = f"{left_out} {SCHEMAS[signal].noun} {self._left_out}"
         return PartialSuccess(decoded.rejected + left_out, "; ".join(filter(None, (decoded.message, why))))
 
+    def admit(self, tenant: str, size: int) -> None:
+        """Count so many bytes that a project sends. Raises OverloadedError: it may send no more now."""
+        self._quotas.admit(tenant, size, self._clock())
+
     async def commit(
         self, transport: str, signal: Signal, encoding: Encoding, body: bytes, client: str, tenant: str
     ) -> tuple[Decoded, int]:
         """The same, for what is not told of a partial success: the decoded request, and the items left out."""
-        self._quotas.admit(tenant, len(body), self._clock())
+        self.admit(tenant, len(body))
         decoded = await self._decode(signal, encoding, body, client, tenant)
         # A log event of a deleted trace is left out with the span that it stands for: one item.
         left_out = min(await self._submit(decoded, transport, signal), decoded.items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from threading import Lock
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -27,10 +28,10 @@ class ProjectQuota(Section):
 
 
 class ProjectQuotas:
-    """Counts what projects have sent in the running hour and day, from the start of the process on. One thread."""
+    """Counts what projects have sent in the running hour and day, from the start of the process on."""
 
     def __init__(self, quotas: Mapping[str, ProjectQuota]) -> None:
-        self._quotas = quotas
+        self._quotas, self._lock = quotas, Lock()
         self._sent: defaultdict[tuple[str, int], int] = defaultdict(int)
         self._began: dict[int, int] = {}
 
@@ -41,8 +42,11 @@ class ProjectQuotas:
             OverloadedError: it does not fit under a cap; it is not counted.
         """
         quota = self._quotas.get(project) or self._quotas.get(ANY)
-        if quota is None:
-            return
+        if quota is not None:
+            with self._lock:
+                self._admit(quota, project, size, now)
+
+    def _admit(self, quota: ProjectQuota, project: str, size: int, now: int) -> None:
         limits = ((3_600, "hour", quota.bytes_per_hour), (86_400, "day", quota.bytes_per_day))
         for period, name, limit in limits:
             self._forget(period, now)

@@ -241,10 +241,14 @@ def test_requests_that_come_together_share_an_insert(api: Api, monkeypatch: pyte
 
 
 def test_a_full_disk_takes_none(api: Api) -> None:
-    """As it takes no spans; the sender is told to come again."""
-    services = Services(
-        api.reader, lambda _ids, _all: (), lambda: (), lambda: b"", disk_problem=lambda: "the disk is full"
-    )
+    """As it takes no spans, nor a project that has sent all that it may; the sender is told to come again."""
+    sizes = list[int]()
+
+    def admit(size: int) -> None:
+        sizes.append(size)
+        raise RetryableError("the disk is full", retry_after=30)
+
+    services = Services(api.reader, lambda _ids, _all: (), lambda: (), lambda: b"", admit=admit)
     with served(create_app(services)) as url, httpx.Client(base_url=url, trust_env=False) as client:
         for path, body in (
             (PATH, UP), ("/api/public/scores", {"traceId": KNOWN, "name": "thumbs", "value": 1}),
@@ -253,6 +257,7 @@ def test_a_full_disk_takes_none(api: Api) -> None:
             answer = client.post(path, json=body)
             assert (answer.status_code, answer.json()["detail"]) == (503, "the disk is full")
             assert int(answer.headers["retry-after"]) > 0
+            assert sizes.pop() >= len(KNOWN)
     assert listed(api) == []
 
 

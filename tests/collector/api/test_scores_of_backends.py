@@ -90,6 +90,7 @@ def test_annotations_as_phoenix_takes_them(api: Api) -> None:
     }
     status, answer = post(api, "/v1/trace_annotations", {"data": [{"trace_id": KNOWN, "name": "x"}]})
     assert (status, answer["detail"]) == (422, "an annotation needs a score or a label")
+    assert post(api, "/v1/span_notes", {"data": {}})[0] == 404
 
 
 def test_a_password_is_a_key() -> None:
